@@ -1,0 +1,77 @@
+# Every target sets itself up: `make test` in a fresh clone, with nothing but Python 3.11, is enough.
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.SUFFIXES:
+SHELL := /bin/bash
+
+PYTHON ?= python3
+VENV := .venv
+PY := $(VENV)/bin/python
+JOBS ?= 2
+
+# Caches live in the working tree; compiled JAX programs survive between runs.
+CACHE := $(CURDIR)/.cache
+export JAX_COMPILATION_CACHE_DIR ?= $(CACHE)/jax
+export JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS ?= 0.2
+export JAX_PLATFORMS ?= cpu
+export MPLCONFIGDIR ?= $(CACHE)/matplotlib
+export OMP_NUM_THREADS ?= 1
+
+PIP := $(PY) -m pip --disable-pip-version-check --quiet
+SETUP := settings.ini setup.py
+
+.PHONY: help setup demo test slow docs readme notebooks bench clean
+
+help:
+	@echo "make demo       a real table to a release, a posterior, a summary and a figure"
+	@echo "make test       set-up, then every test; closes 'N passed, N failed'"
+	@echo "make slow       the statistical checks of the notebooks too"
+	@echo "make docs       the site, into _docs/"
+	@echo "make notebooks  run every notebook and save its outputs (NB='name …' for some)"
+	@echo "make readme     README.md from nbs/index.ipynb"
+	@echo "make bench      the benchmarks, into results/"
+	@echo "make clean      remove what was built (not $(VENV))"
+
+# A virtual environment, then the package with an extra; repeated when settings.ini or setup.py changes.
+$(VENV)/bin/pip:
+	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed; found " + sys.version.split()[0] + "; set PYTHON=python3.11") if sys.version_info < (3, 11) else None'
+	@echo "Setting up $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.dev: $(SETUP) | $(VENV)/bin/pip
+	@echo "Installing dp_bayes_nb with its tools"
+	@$(PIP) install -e '.[dev]'
+	@touch $(VENV)/.demo $@
+
+$(VENV)/.demo: $(SETUP) | $(VENV)/bin/pip
+	@echo "Installing dp_bayes_nb with the demo's data"
+	@$(PIP) install -e '.[demo]'
+	@touch $@
+
+setup: $(VENV)/.dev
+
+demo: $(VENV)/.demo
+	@$(PY) tools/demo.py
+
+test: $(VENV)/.dev
+	@$(PY) tools/test.py --workers $(JOBS)
+
+slow: $(VENV)/.dev
+	@$(PY) tools/test.py --workers $(JOBS) --slow
+
+docs: $(VENV)/.dev
+	@$(PY) tools/docs.py
+
+readme: $(VENV)/.dev
+	@$(PY) tools/readme.py
+
+notebooks: $(VENV)/.dev
+	@$(PY) tools/execute.py $(NB)
+	@$(PY) tools/readme.py
+
+bench: $(VENV)/.dev
+	@set -e; for script in benchmarks/*.py; do echo "$$script"; $(PY) $$script; done
+
+clean:
+	rm -rf _docs _proc build dist *.egg-info .cache .pytest_cache .mypy_cache .ruff_cache
+	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +

@@ -1,0 +1,64 @@
+"""Bayesian inference from differentially private sufficient statistics.
+
+The public names below are loaded on first use (PEP 562), so that importing the package stays fast:
+JAX, ArviZ, DuckDB and OpenDP are imported by the modules that need them.
+"""
+
+__version__ = "0.1.0"
+
+import sys as _sys
+from importlib import import_module as _import_module
+from types import ModuleType as _ModuleType
+from typing import Any as _Any
+
+# Where each public name lives.
+_public = {
+    "Bernoulli": "families",
+    "Categorical": "families",
+    "Beta": "families",
+    "Dirichlet": "families",
+    "LogDensity": "families",
+    "register": "families",
+    "Release": "release",
+    "release": "release",
+    "simulate_release": "release",
+    "Ledger": "ledger",
+    "fit": "fit",
+    "predict": "fit",
+    "predictive_check": "fit",
+    "plot_posterior": "fit",
+    "calibrate": "evaluation",
+    "Calibration": "evaluation",
+    "wasserstein1": "checks",
+    "ks_uniform": "checks",
+}
+
+__all__ = list(_public)
+
+
+def __getattr__(name: str) -> _Any:
+    "Import the module of a public name and keep the name."
+    if name not in _public:
+        raise AttributeError(
+            f"module {__name__!r} has no attribute {name!r}; its public names are {', '.join(sorted(_public))}"
+        )
+    value = getattr(_import_module(f"{__name__}.{_public[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    "The public names, loaded or not."
+    return sorted({*globals(), *_public})
+
+
+class _Package(_ModuleType):
+    # `release` and `fit` are each a public function and the module it lives in. Importing a submodule sets it as an
+    # attribute of the package; here the public function keeps its name, and `from dp_bayes_nb.fit import …` still
+    # finds the module.
+    def __setattr__(self, name: str, value: _Any) -> None:
+        if not (name in _public and isinstance(value, _ModuleType)):
+            super().__setattr__(name, value)
+
+
+_sys.modules[__name__].__class__ = _Package

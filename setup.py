@@ -1,0 +1,35 @@
+"""Packaging: everything is read from settings.ini, the file that nbdev reads too."""
+
+from configparser import ConfigParser
+from pathlib import Path
+
+from setuptools import setup
+
+HERE = Path(__file__).parent
+parser = ConfigParser(delimiters=["="], interpolation=None)
+parser.read(HERE / "settings.ini", encoding="utf-8")
+cfg = parser["DEFAULT"]
+lib = cfg["lib_name"]
+demo = cfg["demo_requirements"].split()
+readme = HERE / "README.md"
+
+setup(
+    name=lib,
+    version=cfg["version"],
+    description=cfg["description"],
+    long_description=readme.read_text(encoding="utf-8") if readme.exists() else cfg["description"],
+    long_description_content_type="text/markdown",
+    author=cfg["author"],
+    license="Apache-2.0",
+    keywords=cfg["keywords"].split(),
+    packages=[lib],
+    package_data={lib: ["py.typed"]},
+    python_requires=f">={cfg['min_python']}",
+    install_requires=cfg["requirements"].split(),
+    extras_require={"demo": demo, "dev": cfg["dev_requirements"].split() + demo},
+    entry_points={
+        "console_scripts": cfg["console_scripts"].split(),
+        "nbdev": [f"{lib}={lib}._modidx:d"],
+    },
+    zip_safe=False,
+)
