@@ -1,0 +1,459 @@
+"""Build the site into _docs/ in pure Python, and check every page of it.
+
+nbdev turns the notebooks into processed ones (API blocks, links to names), smalldocs renders those from
+`_quarto.yml`, and this script does what the two leave undone: file names, relative links, the code of each chapter
+beside its documentation, one page of source per module, and KaTeX from the site itself. Then it reads all pages back
+and fails on an unresolved link, equation or citation, on anything loaded from outside, and on any warning.
+"""
+
+import ast
+import html
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+from collections import Counter
+from configparser import ConfigParser
+from fnmatch import fnmatch
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import yaml
+
+ROOT = Path(__file__).resolve().parent.parent
+NBS, PROC, DOCS, CACHE = ROOT / "nbs", ROOT / "_proc", ROOT / "_docs", ROOT / ".cache"
+WORK = ROOT / "build" / "nbs"
+KATEX = "katex@0.16.11"
+
+
+def settings():
+    "The [DEFAULT] section of settings.ini."
+    parser = ConfigParser(delimiters=["="], interpolation=None)
+    parser.read(ROOT / "settings.ini", encoding="utf-8")
+    return parser["DEFAULT"]
+
+
+LIB = settings()["lib_name"]
+
+
+class Failed(Exception):
+    "A reason why the site is not good enough, for a person to read."
+
+
+# ---------------------------------------------------------------- notebooks
+
+
+def read_nb(path):
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def write_nb(nb, path):
+    path.write_text(json.dumps(nb, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def source(cell):
+    return "".join(cell.get("source") or [])
+
+
+def imports(code):
+    "Whether a cell imports anything, and whether it does nothing else."
+    try:
+        tree = ast.parse(code)
+    except SyntaxError:  # a magic command
+        return False, False
+    kinds = (ast.Import, ast.ImportFrom)
+    return any(isinstance(node, kinds) for node in ast.walk(tree)), all(isinstance(node, kinds) for node in tree.body)
+
+
+def copy_notebooks():
+    """Copy nbs/ to build/nbs, with `#| export` turned into `#| exports`: the site shows the code that it explains.
+
+    Returns the faults: nbdev runs every cell that imports, so a visible cell that imports and computes is one.
+    """
+    faults = []
+    shutil.rmtree(WORK, ignore_errors=True)
+    WORK.mkdir(parents=True)
+    for path in sorted(NBS.iterdir()):
+        if path.name.startswith(".") or path.name == "nbdev.yml":
+            continue
+        if path.suffix == ".ipynb":
+            nb = read_nb(path)
+            for cell in nb["cells"]:
+                code = source(cell)
+                if cell["cell_type"] != "code":
+                    continue
+                some, only = imports(code)
+                if some and not only and not re.match(r"#\|\s*(export|hide)", code):
+                    faults.append(f"{path.name}: imports belong in cells of their own: {code.splitlines()[0]}")
+                if re.match(r"#\|\s*export\s*\n", code) and not only:
+                    cell["source"] = re.sub(r"\A#\|\s*export\s*\n", "#| exports\n", code).splitlines(keepends=True)
+            write_nb(nb, WORK / path.name)
+        elif path.is_dir():
+            shutil.copytree(path, WORK / path.name)
+        else:
+            shutil.copyfile(path, WORK / path.name)
+    return faults
+
+
+def process():
+    "Run nbdev's processors over the copied notebooks, into _proc/; returns the faults found."
+    faults = copy_notebooks()
+    shutil.rmtree(PROC, ignore_errors=True)
+    code = "from nbdev.serve import proc_nbs; proc_nbs(path='build/nbs', force=True, n_workers=2)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    noise = done.stdout + done.stderr
+    if done.returncode or "Traceback" in noise or "Error in" in noise:
+        raise Failed(f"processing the notebooks failed:\n{noise}")
+    missing = {p.name for p in NBS.glob("*.ipynb")} - {p.name for p in PROC.glob("*.ipynb")}
+    if missing:
+        raise Failed(f"notebooks were not processed: {', '.join(sorted(missing))}\n{noise}")
+    return faults
+
+
+# ---------------------------------------------------------------- mending the processed notebooks
+
+
+def is_doc(cell):
+    return cell["cell_type"] == "code" and re.search(r"^show_doc\(", source(cell), re.M) is not None
+
+
+def is_shown_export(cell):
+    return cell["cell_type"] == "code" and 'code-summary: "Exported source"' in source(cell)
+
+
+def defined(cell):
+    "Names of the functions and classes a cell defines, in order."
+    code = "\n".join(line for line in source(cell).splitlines() if not line.startswith("#|"))
+    return [node.name for node in ast.parse(code).body if isinstance(node, (ast.FunctionDef, ast.ClassDef))]
+
+
+def plain_doc(cell):
+    "Drop the signature of an API block, because the code that follows says it; keep name, source link and docstring."
+    for out in cell.get("outputs", []):
+        data = out.get("data", {})
+        text = "".join(data.get("text/markdown", []))
+        text = re.sub(r"```python\n.*?```\n*", "", text, count=1, flags=re.S)
+        text = re.sub(r"\A---\n+", "", text)
+        if text:
+            data["text/markdown"] = text.splitlines(keepends=True)
+            data.pop("text/plain", None)
+
+
+def order_docs(cells):
+    "Where a cell defines several names, put their documentation in the order of definition, before the code."
+    ordered, run = [], []
+
+    def flush():
+        shown = [c for c in run if is_shown_export(c)]
+        docs = {re.search(r"^show_doc\(([\w.]+)", source(c), re.M).group(1): c for c in run if is_doc(c)}
+        for code in shown:
+            for name in defined(code):
+                if name in docs:
+                    plain_doc(docs[name])
+                    ordered.append(docs.pop(name))
+            text = source(code).replace('code-summary: "Exported source"', 'code-summary: "Code"')
+            text = re.sub(r"^#\| exports?\n", "", text, flags=re.M)
+            code["source"] = text.splitlines(keepends=True)
+            ordered.append(code)
+        ordered.extend(docs.values())
+        run.clear()
+
+    for cell in cells:
+        if is_doc(cell) or is_shown_export(cell):
+            run.append(cell)
+        else:
+            flush()
+            ordered.append(cell)
+    flush()
+    return ordered
+
+
+def mend_text(text, names):
+    "Links of nbdev and of the authors, made into links between processed notebooks, which smalldocs resolves."
+    text = re.sub(rf"/blob/\w+/({LIB})/(\w+)\.py(#L\d+)?", lambda m: f"source/{m[2]}.md{m[3] or ''}", text)
+    text = re.sub(r'\{target="_blank" style="float:right; font-size:smaller"\}', "{.source-link}", text)
+    for old, new in names.items():
+        text = re.sub(rf"(?<![\w/]){re.escape(old)}(?![\w])", new, text)
+    pages = {Path(new).stem for new in names.values()}
+    text = re.sub(r"\]\(/(\w+)\.html", lambda m: f"]({m[1]}.ipynb" if m[1] in pages else m[0], text)
+    return text.replace("jaxlib._jax.Array", "Array")
+
+
+def mend():
+    "Rename each processed notebook to its `output-file`, mend links, and expand the sidebar of _quarto.yml."
+    front = {}
+    for path in sorted(PROC.glob("*.ipynb")):
+        head = source(read_nb(path)["cells"][0])
+        found = re.search(r"^output-file: (\S+)\.html$", head, re.M)
+        front[path.name] = (found[1] if found else path.stem) + ".ipynb"
+    twice = [new for new, count in Counter(front.values()).items() if count > 1]
+    if twice:
+        raise Failed(f"several notebooks would become one page: {', '.join(twice)}")
+    for name, new in front.items():
+        nb = read_nb(PROC / name)
+        nb["cells"][0]["source"] = re.sub(r"^output-file: .*\n", "", source(nb["cells"][0]), flags=re.M)
+        nb["cells"] = order_docs(nb["cells"])
+        for cell in nb["cells"]:
+            if cell["cell_type"] == "markdown":
+                cell["source"] = mend_text(source(cell), front)
+            for out in cell.get("outputs", []):
+                if "text/markdown" in out.get("data", {}):
+                    out["data"]["text/markdown"] = mend_text("".join(out["data"]["text/markdown"]), front)
+        (PROC / name).unlink()
+        write_nb(nb, PROC / new)
+    config = yaml.safe_load((PROC / "_quarto.yml").read_text(encoding="utf-8"))
+    listed = []
+
+    def expand(entries):
+        done = []
+        for entry in entries:
+            if isinstance(entry, dict):
+                done.append({**entry, "contents": expand(entry["contents"])} if "contents" in entry else entry)
+                continue
+            found = sorted(new for old, new in front.items() if fnmatch(old, entry))
+            found.sort(key=lambda new: next(old for old, n in front.items() if n == new))
+            listed.extend(found)
+            done.extend(found)
+        return [entry for entry in done if not isinstance(entry, dict) or entry.get("contents", True)]
+
+    sidebar = config["website"]["sidebar"]
+    sidebar["contents"] = expand(sidebar["contents"])
+    unlisted = set(front.values()) - set(listed)
+    if unlisted or len(listed) != len(set(listed)):
+        raise Failed(f"the sidebar of _quarto.yml must list each notebook once; missing: {', '.join(sorted(unlisted)) or 'none'}")
+    (PROC / "_quarto.yml").write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf-8")
+
+
+def source_pages():
+    "One page per module of the package, with an anchor at each line for the source links."
+    from smalldocs.highlight import highlight
+
+    folder = PROC / "source"
+    folder.mkdir()
+    for path in sorted((ROOT / LIB).glob("*.py")):
+        if path.name.startswith("_"):
+            continue
+        code = highlight(path.read_text(encoding="utf-8").rstrip("\n"), "python")
+        lines = [f'<a id="L{k}" class="line"></a>{line}' for k, line in enumerate(code.split("\n"), 1)]
+        fence = "`" * 8
+        body = f'<pre class="sourceCode python module-source"><code class="sourceCode python">{chr(10).join(lines)}</code></pre>'
+        head = f"---\ntitle: {LIB}/{path.name}\ntoc: false\nsearch: false\n---\n\n"
+        (folder / f"{path.stem}.md").write_text(f"{head}{fence}{{=html}}\n{body}\n{fence}\n", encoding="utf-8")
+
+
+# ---------------------------------------------------------------- rendering
+
+
+def render():
+    "Render _proc/ with smalldocs: the site's folder, and every warning as a fault."
+    done = subprocess.run([sys.executable, "-m", "smalldocs.cli", "render", "-q", str(PROC)], cwd=ROOT, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    said = (done.stdout + done.stderr).strip().splitlines()
+    site = PROC / settings()["doc_path"]
+    if done.returncode or not site.is_dir():
+        raise Failed("smalldocs failed:\n" + "\n".join(said))
+    return site, said
+
+
+def katex():
+    "The folder of KaTeX's distribution, fetched once by npm and kept under .cache/."
+    name = KATEX.replace("@", "-")
+    dist = CACHE / name / "package" / "dist"
+    if not (dist / "katex.min.js").is_file():
+        npm = shutil.which("npm")
+        if npm is None:
+            raise Failed("npm is needed once, to fetch KaTeX for the equations of the site; install it (Debian: apt-get install npm)")
+        CACHE.mkdir(exist_ok=True)
+        done = subprocess.run([npm, "pack", "--silent", KATEX], cwd=CACHE, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        archive = CACHE / f"{name}.tgz"
+        if done.returncode or not archive.is_file():
+            raise Failed(f"npm pack {KATEX} failed:\n{done.stdout}{done.stderr}")
+        with tarfile.open(archive) as tar:
+            tar.extractall(CACHE / name, filter="data")
+        archive.unlink()
+    return dist
+
+
+def vendor_katex(site):
+    "Copy KaTeX (woff2 fonts only) into the site and let the pages use that copy."
+    dist, target = katex(), site / "site_libs" / "katex"
+    (target / "contrib").mkdir(parents=True)
+    (target / "fonts").mkdir()
+    for name in ("katex.min.js", "contrib/auto-render.min.js"):
+        shutil.copyfile(dist / name, target / name)
+    for font in dist.glob("fonts/*.woff2"):
+        shutil.copyfile(font, target / "fonts" / font.name)
+    css = (dist / "katex.min.css").read_text(encoding="utf-8")
+    css = re.sub(r",url\([^)]*\.(?:woff|ttf)\) format\(\"(?:woff|truetype)\"\)", "", css)
+    (target / "katex.min.css").write_text(css, encoding="utf-8")
+    shutil.copyfile(dist.parent / "LICENSE", target / "LICENSE")
+    for page in site.rglob("*.html"):
+        offset = "../" * (len(page.relative_to(site).parts) - 1)
+        text = page.read_text(encoding="utf-8")
+        text = re.sub(r"https://cdn\.jsdelivr\.net/npm/katex@[\d.]+/dist", f"{offset}site_libs/katex", text)
+        page.write_text(text, encoding="utf-8")
+
+
+# ---------------------------------------------------------------- checks
+
+LOADS = {("script", "src"), ("img", "src"), ("iframe", "src"), ("source", "src"), ("video", "src"), ("audio", "src"),
+         ("embed", "src"), ("object", "data"), ("input", "src"), ("track", "src"), ("image", "href"), ("use", "href")}
+LINK_LOADS = {"stylesheet", "icon", "preload", "modulepreload", "prefetch", "manifest", "preconnect", "dns-prefetch"}
+
+
+class Page(HTMLParser):
+    "What a check needs of one page: ids, links, loads, visible text, and the numbers of its equations."
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.ids, self.links, self.loads, self.text, self.prose = [], [], [], [], []
+        self.tags, self.stack, self.styles = {}, [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        given = dict(attrs)
+        if given.get("id"):
+            self.ids.append(given["id"])
+        if tag not in {"meta", "link", "img", "br", "hr", "input", "source", "path", "use", "wbr", "col", "area", "embed", "track", "base"}:
+            self.stack.append((tag, given.get("id") or "", given.get("class") or ""))
+        for key, value in attrs:
+            if value and ((tag, key) in LOADS or (key in ("srcset", "poster"))):
+                self.loads.append(value)
+            if key == "style" and value:
+                self.styles.append(value)
+        if tag == "link" and LINK_LOADS & set((given.get("rel") or "").split()):
+            self.loads.append(given.get("href") or "")
+        if tag == "a" and given.get("href") is not None:
+            self.links.append([given["href"], ""])
+
+    def handle_endtag(self, tag):
+        while self.stack and any(entry[0] == tag for entry in self.stack):
+            if self.stack.pop()[0] == tag:
+                break
+
+    def handle_data(self, data):
+        names = [entry[0] for entry in self.stack]
+        if "style" in names:
+            self.styles.append(data)
+        if "script" in names or "style" in names:
+            return
+        if "a" in names and self.links:
+            self.links[-1][1] += data
+        for _, identity, _ in self.stack:
+            if identity.startswith("eq-"):
+                self.tags.setdefault(identity, []).extend(re.findall(r"\\tag\{([^}]*)\}", data))
+        if not {"code", "pre"} & set(names) and not any("math" in entry[2].split() for entry in self.stack):
+            self.prose.append(data)
+
+
+LEFTOVERS = [
+    (r"(?<![\w`.])@(?:fig|eq|sec|tbl|thm|lem)-\w+", "a cross-reference"),
+    (r"\[-?@\w+", "a citation"),
+    (r"\?@\w+|\?\?", "an unresolved reference"),
+    (r"\\(?:eq)?ref\{|\\cite\w*\{", "a LaTeX reference"),
+    (r"^\s*:::+", "a div fence"),
+    (r"\$\$|\\begin\{|\\tag\{", "an equation that was not set"),
+    (r"(?<!\w)\$[^$\d\s][^$]*\$", "an inline equation that was not set"),
+    (r"\*\*\w[^*]*\*\*", "bold markup"),
+    (r"\]\([\w./#-]+\)", "a link that was not set"),
+]
+
+
+def outside(url):
+    "Whether a URL leads out of the site."
+    return bool(re.match(r"(?:[a-zA-Z][\w+.-]*:|//)", url)) and not url.startswith("data:")
+
+
+def check(site):
+    "Every reason why the site is not good, one line each."
+    pages = {path: Page(path.read_text(encoding="utf-8")) for path in sorted(site.rglob("*.html"))}
+    bad = []
+    if not pages:
+        bad.append("there is no page")
+
+    def target(page, url):
+        "The file and the fragment that a link on a page means."
+        parts = urlsplit(url)
+        path = (page.parent / unquote(parts.path)).resolve() if parts.path else page
+        return (path / "index.html" if path.is_dir() else path), unquote(parts.fragment)
+
+    for path, page in pages.items():
+        name = path.relative_to(site).as_posix()
+        for identity, count in Counter(page.ids).items():
+            if count > 1:
+                bad.append(f"{name}: id {identity!r} occurs {count} times")
+        for url in page.loads:
+            if outside(url) or url.startswith("/"):
+                bad.append(f"{name}: loads {url[:120]} from outside")
+            elif not url.startswith("data:") and not target(path, url)[0].is_file():
+                bad.append(f"{name}: loads {url[:120]}, which does not exist")
+        for style in page.styles:
+            for url in re.findall(r"url\(\s*['\"]?([^'\")]+)", style) + re.findall(r"@import\s+['\"]([^'\"]+)", style):
+                if outside(url) and not url.startswith("#"):
+                    bad.append(f"{name}: a style loads {url[:120]} from outside")
+        for url, text in page.links:
+            if outside(url):
+                continue
+            if url.startswith("/"):
+                bad.append(f"{name}: absolute link {url}")
+                continue
+            file, fragment = target(path, url)
+            if not file.is_file() or site.resolve() not in file.resolve().parents:
+                bad.append(f"{name}: link {url} leads nowhere")
+                continue
+            if fragment and file in pages and fragment not in pages[file].ids:
+                bad.append(f"{name}: link {url} leads to no anchor")
+                continue
+            said = re.search(r"\b[Ee]q(?:uation)?s?\.?\s*\(([^)]+)\)", text)
+            if fragment.startswith("eq-") and file in pages:
+                tags = pages[file].tags.get(fragment, [])
+                if not said or said[1] not in tags:
+                    bad.append(f"{name}: the link {text.strip()!r} leads to equation {fragment}, numbered {', '.join(tags) or 'not at all'}")
+        tags = [tag for identity in page.tags.values() for tag in identity]
+        for identity, own in page.tags.items():
+            if not own:
+                bad.append(f"{name}: equation {identity} has no number")
+        for tag, count in Counter(tags).items():
+            if count > 1:
+                bad.append(f"{name}: equation number ({tag}) is given {count} times")
+        prose = "".join(page.prose)
+        for pattern, what in LEFTOVERS:
+            for found in re.finditer(pattern, prose, re.M):
+                around = re.sub(r"\s+", " ", prose[max(0, found.start() - 30) : found.end() + 30])
+                bad.append(f"{name}: {what} is left in the text: …{around}…")
+    for path in site.rglob("*.css"):
+        css = path.read_text(encoding="utf-8")
+        for url in re.findall(r"url\(\s*['\"]?([^'\")]+)", css) + re.findall(r"@import\s+['\"]([^'\"]+)", css):
+            if outside(url):
+                bad.append(f"{path.relative_to(site)}: loads {url[:120]} from outside")
+            elif not url.startswith(("data:", "#")) and not (path.parent / urlsplit(url).path).is_file() and "bootstrap-icons" not in path.name:
+                bad.append(f"{path.relative_to(site)}: loads {url[:120]}, which does not exist")
+    return bad
+
+
+def main():
+    bad = process()
+    mend()
+    source_pages()
+    site, said = render()
+    vendor_katex(site)
+    bad += said + check(site)
+    shutil.rmtree(DOCS, ignore_errors=True)
+    shutil.move(str(site), str(DOCS))
+    if bad:
+        raise Failed("the site has faults:\n" + "\n".join(f"  {line}" for line in bad))
+    count = sum(1 for _ in DOCS.rglob("*.html"))
+    print(f"docs: {count} pages in {DOCS.name}/, every link, equation and load checked")
+    browser = subprocess.run([sys.executable, str(ROOT / "tools" / "browse.py")], cwd=ROOT, stdin=subprocess.DEVNULL)
+    if browser.returncode:
+        raise Failed("the browser found faults")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except Failed as failure:
+        print(f"docs: {html.unescape(str(failure))}", file=sys.stderr)
+        sys.exit(1)
