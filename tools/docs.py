@@ -130,16 +130,19 @@ def defined(cell):
     return [node.name for node in ast.parse(code).body if isinstance(node, (ast.FunctionDef, ast.ClassDef))]
 
 
-def plain_doc(cell):
-    "Drop the signature of an API block, because the code that follows says it; keep name, source link and docstring."
+def frame_doc(cell, signature):
+    "Frame an API block: name, source link, docstring; the signature goes when the code itself follows."
     for out in cell.get("outputs", []):
         data = out.get("data", {})
         text = "".join(data.get("text/markdown", []))
-        text = re.sub(r"```python\n.*?```\n*", "", text, count=1, flags=re.S)
-        text = re.sub(r"\A---\n+", "", text)
-        if text:
-            data["text/markdown"] = text.splitlines(keepends=True)
-            data.pop("text/plain", None)
+        found = re.match(r"---\n+(\[source\]\([^)]*\))\{[^}]*\}\n+(#+ [^\n]*)\n+", text)
+        if found is None:
+            continue
+        rest = text[found.end() :]
+        if not signature:
+            rest = re.sub(r"```python\n.*?```\n*", "", rest, count=1, flags=re.S)
+        data["text/markdown"] = f":::: {{.api}}\n{found[2]}\n\n{found[1]}{{.source-link}}\n\n{rest.rstrip()}\n::::\n"
+        data.pop("text/plain", None)
 
 
 def order_docs(cells):
@@ -152,13 +155,15 @@ def order_docs(cells):
         for code in shown:
             for name in defined(code):
                 if name in docs:
-                    plain_doc(docs[name])
+                    frame_doc(docs[name], signature=False)
                     ordered.append(docs.pop(name))
             text = source(code).replace('code-summary: "Exported source"', 'code-summary: "Code"')
             text = re.sub(r"^#\| exports?\n", "", text, flags=re.M)
             code["source"] = text.splitlines(keepends=True)
             ordered.append(code)
-        ordered.extend(docs.values())
+        for doc in docs.values():
+            frame_doc(doc, signature=True)
+            ordered.append(doc)
         run.clear()
 
     for cell in cells:
@@ -174,7 +179,6 @@ def order_docs(cells):
 def mend_text(text, names):
     "Links of nbdev and of the authors, made into links between processed notebooks, which smalldocs resolves."
     text = re.sub(rf"/blob/\w+/({LIB})/(\w+)\.py(#L\d+)?", lambda m: f"source/{m[2]}.md{m[3] or ''}", text)
-    text = re.sub(r'\{target="_blank" style="float:right; font-size:smaller"\}', "{.source-link}", text)
     for old, new in names.items():
         text = re.sub(rf"(?<![\w/]){re.escape(old)}(?![\w])", new, text)
     pages = {Path(new).stem for new in names.values()}
@@ -406,11 +410,10 @@ def check(site):
             if fragment and file in pages and fragment not in pages[file].ids:
                 bad.append(f"{name}: link {url} leads to no anchor")
                 continue
-            said = re.search(r"\b[Ee]q(?:uation)?s?\.?\s*\(([^)]+)\)", text)
-            if fragment.startswith("eq-") and file in pages:
-                tags = pages[file].tags.get(fragment, [])
-                if not said or said[1] not in tags:
-                    bad.append(f"{name}: the link {text.strip()!r} leads to equation {fragment}, numbered {', '.join(tags) or 'not at all'}")
+            said = re.findall(r"\(([^()\s]+)\)", text)
+            tags = pages[file].tags.get(fragment, []) if fragment.startswith("eq-") and file in pages else None
+            if tags is not None and said and not set(said) & set(tags):
+                bad.append(f"{name}: the link {text.strip()!r} leads to equation {fragment}, numbered {', '.join(tags) or 'not at all'}")
         tags = [tag for identity in page.tags.values() for tag in identity]
         for identity, own in page.tags.items():
             if not own:
