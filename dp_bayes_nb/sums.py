@@ -67,13 +67,25 @@ def _as_array(data):
     "An array or a list as a one-dimensional NumPy array that DuckDB can scan."
     if isinstance(data, np.ma.MaskedArray):
         refuse("data", "a plain array", "a masked array", "fill it with NaN and choose what missing= should do")
-    array = quietly(lambda: np.asarray(data), "read as an array")
+    mixed = isinstance(data, (list, tuple)) and any(isinstance(v, str) for v in data)  # NumPy would turn 1 into "1"
+    array = quietly(lambda: np.asarray(data, dtype=object if mixed else None), "read as an array")
     if array.ndim != 1:
         refuse("data", "one-dimensional", f"an array of shape {array.shape}", "pass one column, or a data frame")
     if array.dtype.kind not in "biufUO":
         refuse("data", "numbers, booleans or texts", f"an array of type {array.dtype}")
-    kinds = {"f": np.dtype(float), "U": np.dtype(object)}
-    return array.astype(kinds.get(array.dtype.kind, array.dtype.newbyteorder("=")), copy=False)
+    if array.dtype.kind in "UO":
+        return quietly(lambda: _as_objects(array), "read as numbers or texts")
+    return array.astype(float if array.dtype.kind == "f" else array.dtype.newbyteorder("="), copy=False)
+
+
+def _as_objects(array):
+    "Python objects as texts or floats; None and NaN are missing in both."
+    values = [None if v is None or v != v else v for v in array]
+    if all(isinstance(v, str) for v in values if v is not None) and any(v is not None for v in values):
+        return np.array(values, dtype=object)
+    if any(isinstance(v, (str, bytes)) for v in values):
+        raise TypeError("texts and numbers mixed")
+    return np.array([math.nan if v is None else v for v in values], dtype=float)
 
 
 def _open_file(path, connection):
