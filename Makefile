@@ -8,6 +8,7 @@ PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 JOBS ?= 2
+FLAGS ?=
 
 # Caches live in the working tree; compiled JAX programs survive between runs.
 CACHE := $(CURDIR)/.cache
@@ -15,7 +16,6 @@ export JAX_COMPILATION_CACHE_DIR ?= $(CACHE)/jax
 export JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS ?= 0.2
 export JAX_PLATFORMS ?= cpu
 export MPLCONFIGDIR ?= $(CACHE)/matplotlib
-export OMP_NUM_THREADS ?= 1
 
 PIP := $(PY) -m pip --disable-pip-version-check --quiet
 SETUP := settings.ini setup.py
@@ -54,10 +54,10 @@ demo: $(VENV)/.demo
 	@$(PY) tools/demo.py
 
 test: $(VENV)/.dev
-	@$(PY) tools/test.py --workers $(JOBS)
+	@$(PY) tools/test.py --workers $(JOBS) $(FLAGS)
 
 slow: $(VENV)/.dev
-	@$(PY) tools/test.py --workers $(JOBS) --slow
+	@$(PY) tools/test.py --workers $(JOBS) --slow $(FLAGS)
 
 docs: $(VENV)/.dev
 	@$(PY) tools/docs.py

@@ -48,11 +48,11 @@ def look(browser, server, names, shots):
     for size, (width, height) in SIZES.items():
         context = browser.new_context(viewport={"width": width, "height": height})
         page = context.new_page()
-        said = []
-        page.on("console", lambda m: said.append(f"console {m.type}: {m.text}") if m.type in ("error", "warning") else None)
-        page.on("pageerror", lambda e: said.append(f"script error: {e}"))
-        page.on("request", lambda r: said.append(f"request to {r.url}") if not r.url.startswith((base, "data:", "blob:")) else None)
-        page.on("response", lambda r: said.append(f"status {r.status} for {r.url}") if r.status >= 400 and not r.url.endswith("/favicon.ico") else None)
+        said: list[str] = []
+        page.on("console", lambda m, said=said: said.append(f"console {m.type}: {m.text}") if m.type in ("error", "warning") else None)
+        page.on("pageerror", lambda e, said=said: said.append(f"script error: {e}"))
+        page.on("request", lambda r, said=said: said.append(f"request to {r.url}") if not r.url.startswith((base, "data:", "blob:")) else None)
+        page.on("response", lambda r, said=said: said.append(f"status {r.status} for {r.url}") if r.status >= 400 and not r.url.endswith("/favicon.ico") else None)
         for name in names:
             said.clear()
             page.goto(base + name, wait_until="load")

@@ -1,0 +1,162 @@
+"""Run notebooks from top to bottom and save what a reader will see.
+
+`python tools/execute.py [NAME …]` runs the named notebooks (`04b` or `04b_release`; all by default) in the Python that
+runs this script, and saves their outputs: the same bytes when nothing changed. `--check` saves nothing and compares
+the text of the outputs with the saved ones. Warnings on stderr are refused, unless the cell has the tag `stderr`.
+"""
+
+import argparse
+import base64
+import os
+import re
+import struct
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+NBS = ROOT / "nbs"
+WIDGET = "application/vnd.jupyter.widget-view+json"
+
+
+def environment():
+    "Where caches go, for the kernel and for everything this script starts."
+    os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(ROOT / ".cache" / "jax"))
+    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
+    os.environ.setdefault("JAX_PLATFORMS", "cpu")
+    os.environ.setdefault("MPLCONFIGDIR", str(ROOT / ".cache" / "matplotlib"))
+    os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")
+    os.environ["TQDM_DISABLE"] = "1"
+
+
+def chosen(names):
+    "The notebooks that the names mean, in reading order; all of them when there are none."
+    every = sorted(NBS.glob("*.ipynb"))
+    if not names:
+        return every
+    wanted = []
+    for name in names:
+        stem = Path(name).stem
+        found = [p for p in every if p.stem == stem] or [p for p in every if p.stem.split("_")[0] == stem]
+        if not found:
+            sys.exit(f"no notebook is called {name!r}; there are {', '.join(p.stem for p in every)}")
+        wanted += found
+    return sorted(set(wanted))
+
+
+def plain_png(data):
+    "A PNG without its text chunks, which name the version of the library that drew it."
+    raw = base64.b64decode(data)
+    kept, at = [raw[:8]], 8
+    while at < len(raw):
+        size = struct.unpack(">I", raw[at : at + 4])[0] + 12
+        if raw[at + 4 : at + 8] not in (b"tEXt", b"iTXt", b"zTXt", b"tIME"):
+            kept.append(raw[at : at + size])
+        at += size
+    return base64.b64encode(b"".join(kept)).decode()
+
+
+def tidy(nb):
+    "Drop what differs between two runs: widget state, execution counts, metadata of pictures."
+    nb.metadata.pop("widgets", None)
+    for cell in nb.cells:
+        if cell.cell_type != "code":
+            continue
+        cell.execution_count = None
+        kept = []
+        for out in cell.outputs:
+            data = out.get("data", {})
+            had_widget = data.pop(WIDGET, None) is not None
+            if had_widget and not set(data) - {"text/plain"}:
+                continue
+            if "image/png" in data:
+                data["image/png"] = plain_png(data["image/png"])
+            if "execution_count" in out:
+                out["execution_count"] = None
+            if "data" in out:
+                out["metadata"] = {}
+            kept.append(out)
+        cell.outputs = kept
+
+
+def noisy(nb):
+    "What cells wrote on stderr, without the tag that allows it."
+    return [
+        "".join(out.text)
+        for cell in nb.cells
+        if cell.cell_type == "code" and "stderr" not in cell.metadata.get("tags", [])
+        for out in cell.outputs
+        if out.output_type == "stream" and out.name == "stderr"
+    ]
+
+
+def run(path):
+    "The notebook at `path`, executed."
+    import nbformat
+    from nbclient import NotebookClient
+    from nbclient.exceptions import CellExecutionError
+
+    nb = nbformat.read(path, as_version=4)
+    client = NotebookClient(nb, timeout=3600, kernel_name="python3", resources={"metadata": {"path": str(NBS)}}, coalesce_streams=True)
+    try:
+        with client.setup_kernel():
+            for index, cell in enumerate(nb.cells):
+                if cell.cell_type != "code":
+                    continue
+                if "nbdev_export(" in cell.source:
+                    cell.outputs = []
+                    continue
+                client.execute_cell(cell, index)
+    except CellExecutionError as error:
+        return nb, re.sub(r"\x1b\[[0-9;]*m", "", str(error))
+    tidy(nb)
+    heard = noisy(nb)
+    return nb, "it writes on stderr:\n" + "\n".join(heard) if heard else ""
+
+
+def texts(nb):
+    "For each code cell, the text of its outputs."
+    return [
+        "\n".join("".join(out.get("text", "")) or "".join(out.get("data", {}).get("text/plain", "")) for out in cell.outputs)
+        for cell in nb.cells
+        if cell.cell_type == "code"
+    ]
+
+
+def clean(path):
+    "nbdev_clean, and the fixed point that makes a second run write the same bytes."
+    subprocess.run([str(Path(sys.executable).parent / "nbdev_clean"), "--fname", str(path)], cwd=ROOT, check=True, stdin=subprocess.DEVNULL)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", help="notebooks, such as 04b or 04b_release (default: all)")
+    parser.add_argument("--check", action="store_true", help="save nothing; compare the text of the outputs with the saved ones")
+    args = parser.parse_args()
+    environment()
+    import nbformat
+
+    failed = 0
+    for path in chosen(args.names):
+        start, before = time.perf_counter(), path.read_bytes()
+        nb, trouble = run(path)
+        if not trouble and args.check:
+            saved = texts(nbformat.read(path, as_version=4))
+            for number, (old, new) in enumerate(zip(saved, texts(nb)), 1):
+                mend = re.compile(r" at 0x[0-9a-f]+")
+                if mend.sub("", old).rstrip() != mend.sub("", new).rstrip():
+                    trouble += f"code cell {number} gives\n{new}\nbut has saved\n{old}\n"
+        elif not trouble:
+            nbformat.write(nb, path)
+            clean(path)
+        said = "failed" if trouble else "as saved" if args.check or path.read_bytes() == before else "saved"
+        print(f"{path.name}: {said} ({time.perf_counter() - start:.0f} s)", flush=True)
+        if trouble:
+            failed += 1
+            print(trouble, file=sys.stderr)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

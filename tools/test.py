@@ -1,0 +1,191 @@
+"""Every test of the project, counted: `N passed, N failed` is the last line.
+
+One test each: the notebooks and the package agree; the README agrees with its notebook; saved outputs are there and
+clean; every notebook runs; every pytest test; ruff; mypy. A failure shows its output and the rest goes on. Nothing in
+the working tree is changed. `--slow` adds the statistical checks; `--ci` also demands a clean git tree at the end.
+"""
+
+import argparse
+import ast
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import xml.etree.ElementTree as ElementTree
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+from docs import LIB, NBS, ROOT, read_nb, source  # noqa: E402
+from execute import environment  # noqa: E402
+
+BIN = Path(sys.executable).parent
+
+
+class Count:
+    "How many tests passed and failed so far, and the printing of each."
+
+    def __init__(self):
+        self.passed = self.failed = 0
+
+    def add(self, name, trouble="", seconds=None):
+        "Count one test; `trouble` is empty when it passed."
+        took = "" if seconds is None else f" ({seconds:.0f} s)"
+        self.failed += bool(trouble)
+        self.passed += not trouble
+        print(f"{'FAILED' if trouble else 'passed'}  {name}{took}", flush=True)
+        if trouble:
+            print("\n".join("    " + line for line in trouble.strip().splitlines()[-120:]), flush=True)
+
+
+def call(command, cwd=ROOT, **env):
+    "Run a command: exit status and everything it said."
+    done = subprocess.run([str(word) for word in command], cwd=cwd, env={**os.environ, **env}, text=True,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    return done.returncode, done.stdout
+
+
+# ---------------------------------------------------------------- notebooks and package agree
+
+
+def contents(root):
+    "The notebooks and modules under a folder, by relative path."
+    files = [*root.glob("nbs/*.ipynb"), *root.glob(f"{LIB}/*.py")]
+    return {str(p.relative_to(root)): p.read_bytes() for p in files}
+
+
+def sync():
+    "Export and clean a copy of the notebooks; it must come out as it went in."
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder).resolve()
+        shutil.copyfile(ROOT / "settings.ini", copy / "settings.ini")
+        for name in ("nbs", LIB):
+            (copy / name).mkdir()
+            for path in [*(ROOT / name).glob("*.ipynb"), *(ROOT / name).glob("*.py")]:
+                shutil.copyfile(path, copy / name / path.name)
+        before = contents(copy)
+        trouble = []
+        for module in sorted(copy.glob(f"{LIB}/*.py")):
+            if module.name != "__init__.py":
+                module.unlink()  # a module whose notebook is gone must not survive
+        for tool in ("nbdev_export", "nbdev_clean"):
+            status, said = call([BIN / tool], cwd=copy)
+            if status or "Failed" in said:
+                trouble.append(said)
+        after = contents(copy)
+    changed = [name for name in sorted({*before, *after}) if before.get(name) != after.get(name)]
+    if changed:
+        trouble.append("these files are not what the notebooks export to, or not clean: " + ", ".join(changed)
+                       + "\nrun nbdev_export and nbdev_clean, and commit what they change")
+    return "\n".join(trouble)
+
+
+def saved_outputs():
+    "Saved outputs must be there, and show neither an error nor a warning."
+    trouble = []
+    for path in sorted(NBS.glob("*.ipynb")):
+        for number, cell in enumerate((c for c in read_nb(path)["cells"] if c["cell_type"] == "code"), 1):
+            code, outputs = source(cell), cell["outputs"]
+            where = f"{path.name}, code cell {number}"
+            if any(out["output_type"] == "error" for out in outputs):
+                trouble.append(f"{where}: shows an error")
+            if any(out.get("name") == "stderr" for out in outputs) and "stderr" not in cell["metadata"].get("tags", []):
+                trouble.append(f"{where}: shows a warning")
+            if not re.match(r"#\|\s*(hide|export|default_exp)", code) and shows(code) and not outputs:
+                trouble.append(f"{where}: shows nothing; run tools/execute.py {path.stem}\n    {code.strip().splitlines()[-1]}")
+    return "\n".join(trouble)
+
+
+def shows(code):
+    "Whether a cell must show something: it ends in a value, or prints, or draws."
+    try:
+        body = ast.parse(code).body
+    except SyntaxError:
+        return False
+    calls = {node.value.func.id if isinstance(node.value.func, ast.Name) else getattr(node.value.func, "attr", "")
+             for node in body if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)}
+    last = body[-1] if body and not code.rstrip().endswith(";") else None
+    value = isinstance(last, ast.Expr) and not isinstance(last.value, ast.Call)
+    text = isinstance(last, ast.Expr) and isinstance(last.value, ast.Constant)
+    return bool({"print", "display", "show"} & calls) or (value and not text)
+
+
+# ---------------------------------------------------------------- the tests
+
+
+def notebook(path, flags):
+    "Run one notebook's tests in a process of its own."
+    start = time.perf_counter()
+    status, said = call([BIN / "nbdev_test", "--path", path, "--n_workers", "0", *flags])
+    good = status == 0 and "Success." in said  # no notebook found is not a success
+    return path.name, "" if good else said or "nothing was run", time.perf_counter() - start
+
+
+def notebooks(count, workers, flags):
+    paths = sorted(NBS.glob("*.ipynb"), key=lambda p: (-p.stat().st_size, p.name))
+    if not paths:
+        count.add("notebooks", "there is no notebook")
+    with ThreadPoolExecutor(workers) as pool:
+        for name, trouble, seconds in pool.map(lambda p: notebook(p, flags), paths):
+            count.add(f"nbs/{name}", trouble, seconds)
+
+
+def pytest(count, flags):
+    "Count pytest's tests from its XML report; a report without a test is a failure."
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "report.xml"
+        status, said = call([sys.executable, "-m", "pytest", "tests", "-q", f"--junit-xml={report}", *flags])
+        cases = list(ElementTree.parse(report).iter("testcase")) if report.is_file() else []
+    good = bad = 0
+    for case in cases:
+        name = f"{case.get('classname', '').replace('.', '/')}::{case.get('name')}"
+        kinds = {child.tag for child in case}
+        if kinds & {"failure", "error"}:
+            bad += 1
+            texts = [child.text or child.get("message") or "" for child in case if child.tag in ("failure", "error")]
+            count.add(name, "\n".join(texts) or "failed")
+        elif "skipped" in kinds:
+            print(f"skipped  {name}: {next(c for c in case if c.tag == 'skipped').get('message')}")
+        else:
+            good += 1
+            count.add(name, seconds=float(case.get("time", 0)))
+    if not bad and (status or not good):
+        count.add("pytest", f"pytest ended with status {status} after {good} tests\n{said}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--workers", type=int, default=2, help="notebooks at a time")
+    parser.add_argument("--slow", action="store_true", help="the statistical checks too")
+    parser.add_argument("--ci", action="store_true", help="demand a clean git tree at the end")
+    parser.add_argument("--docs", choices=["passed", "failed"], help="count the build of the site, done before, as a test")
+    args = parser.parse_args()
+    environment()
+    os.environ["OMP_NUM_THREADS"] = "1"
+    os.environ["PATH"] = f"{BIN}{os.pathsep}{os.environ['PATH']}"
+    start, count = time.perf_counter(), Count()
+    if args.docs:
+        count.add("the site", "its build failed; see above" if args.docs == "failed" else "")
+    count.add("notebooks and package agree", sync())
+    count.add("saved outputs", saved_outputs())
+    status, said = call([sys.executable, "tools/readme.py", "--check"])
+    count.add("README.md agrees with its notebook", said or "failed" if status else "")
+    status, said = call([sys.executable, "-m", "ruff", "check", "."])
+    count.add("ruff", said or "failed" if status else "")
+    status, said = call([sys.executable, "-m", "mypy", LIB])
+    count.add("mypy", said or "failed" if status else "")
+    notebooks(count, args.workers, ["--flags", "slow"] if args.slow else [])
+    pytest(count, ["-m", ""] if args.slow else [])
+    if args.ci:
+        status, said = call(["git", "status", "--porcelain"])
+        count.add("git tree is clean", said or "git failed" if status or said.strip() else "")
+    print(f"in {time.perf_counter() - start:.0f} s")
+    print(f"{count.passed} passed, {count.failed} failed")
+    return 1 if count.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
