@@ -120,7 +120,7 @@ def to_json(release: Release) -> str:
     exponent, integers = round(-math.log2(grid)), [int(v) for v in np.rint(release.values / grid)]
     if 2.0**-exponent != grid or np.any(release.noise.grid != grid) or np.any(np.rint(release.values / grid) * grid != release.values):
         refuse("values", "whole numbers of steps of one grid 2**-g", release.values.tolist(), "round them to the grid")
-    return seal({"family": release.family.to_dict(), "names": list(release.names), "integers": integers, "grid_exponent": exponent,
+    return seal({"schema": SCHEMA, "family": release.family.to_dict(), "names": list(release.names), "integers": integers, "grid_exponent": exponent,
                  "noise": {"kind": release.noise.kind, "scale": release.noise.scale.tolist()},
                  **{key: getattr(release, key) for key in SAME}})
 

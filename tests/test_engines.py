@@ -1,0 +1,187 @@
+"""The same table gives the same integers on every engine, in every order of rows; a large file costs no more memory."""
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from dp_bayes_nb.families import Bernoulli, Categorical
+from dp_bayes_nb.sums import exact_sums, run_query
+
+dd = pytest.importorskip("dask.dataframe")
+ibis = pytest.importorskip("ibis")
+pa = pytest.importorskip("pyarrow")
+pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars")
+duckdb = pytest.importorskip("duckdb")
+
+
+@dataclass(frozen=True)
+class TwoMoments:
+    "x in [0, 1]: two real statistics."
+
+    column: str | None = None
+    names, integer, magnitude = ("x", "x²"), False, 1.0
+
+    def statistic(self, x):
+        return x, x * x / 3 + x - 0.25
+
+    def valid(self, x):
+        return (x >= 0) & (x <= 1)
+
+
+def engines(values, kind, folder):
+    "One column as every kind of table, among other columns."
+    arrow = pa.table({"other": list(range(len(values))), "x": pa.array(values, type=kind, from_pandas=False)})
+    frame = arrow.to_pandas()
+    arrow_file, csv = folder / "table.parquet", folder / "table.csv"
+    pd.DataFrame(frame).to_csv(csv, index=False)
+    import pyarrow.parquet as parquet
+
+    parquet.write_table(arrow, arrow_file, row_group_size=max(1, len(values) // 3))
+    return {
+        "pandas": frame,
+        "pandas object": pd.DataFrame({"other": 0, "x": pd.Series(values, dtype=object)}),
+        "pandas nullable": frame.convert_dtypes(),
+        "pandas arrow": arrow.to_pandas(types_mapper=pd.ArrowDtype),
+        "pandas series": frame["x"],
+        "polars": pl.from_arrow(arrow),
+        "polars lazy": pl.from_arrow(arrow).lazy(),
+        "polars scan": pl.scan_parquet(arrow_file),
+        "polars series": pl.from_arrow(arrow)["x"],
+        "pyarrow": arrow,
+        "pyarrow chunked": arrow["x"],
+        "duckdb": duckdb.from_arrow(arrow),
+        "dask": dd.from_pandas(frame, npartitions=3),
+        "ibis": ibis.memtable(arrow),
+        "list": list(values),
+        "csv": csv,
+        "parquet": arrow_file,
+        "parquet text path": str(arrow_file),
+    }
+
+
+COLUMNS = {
+    "reals": ([0.1, 1.0, 0.0, 0.5, 1 / 3, 0.7, 1e-300] * 30, pa.float64(), TwoMoments("x")),
+    "single precision": ([0.125, 0.75, 0.3, 0.1] * 30, pa.float32(), TwoMoments("x")),
+    "codes": ([2, 0, 1, 1] * 30, pa.int8(), Categorical(3, "x")),
+    "large codes": ([2, 0, 1, 1] * 30, pa.uint64(), Categorical(3, "x")),
+    "booleans": ([True, False, False] * 30, pa.bool_(), Bernoulli("x")),
+    "failures": ([True, False, False] * 30, pa.bool_(), Bernoulli("x", success=0)),
+    "texts": (["low", "high", "it's", "low"] * 30, pa.string(), Categorical(("low", "high", "it's"), "x")),
+    "one text": (["yes", "no", "perhaps"] * 30, pa.string(), Bernoulli("x", success="yes")),
+}
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+def test_sums_are_the_same_on_every_engine_and_in_any_order(column, tmp_path):
+    values, kind, family = COLUMNS[column]
+    rng, found = np.random.default_rng(0), {}
+    for turn in range(2):
+        shuffled = [values[i] for i in (rng.permutation(len(values)) if turn else range(len(values)))]
+        for name, table in engines(shuffled, kind, tmp_path).items():
+            if column == "single precision" and name in ("csv", "list", "pandas object"):
+                continue  # as decimals the same numbers are others
+            found[turn, name] = exact_sums(family, table, grid_exponent=0 if family.integer else 37)
+    first = next(iter(found.values()))
+    assert first.n == len(values)
+    assert {key: sums for key, sums in found.items() if sums != first} == {}
+
+
+def test_a_sum_of_floats_would_differ():
+    rng = np.random.default_rng(0)
+    assert len({sum(rng.permutation(COLUMNS["reals"][0]).tolist()) for _ in range(50)}) > 1
+
+
+BAD = {
+    "reals": ([0.5, None, float("nan"), float("inf"), -float("inf"), 1.5, -0.5, 0.25], pa.float64(), TwoMoments("x"), (8, 2, 2, 2)),
+    "codes": ([0, 1, None, 7, -1], pa.int32(), Categorical(3, "x"), (5, 1, 0, 2)),
+    "booleans": ([True, None, False], pa.bool_(), Bernoulli("x"), (3, 1, 0, 2)),
+    "texts": (["a", None, "z", "b"], pa.string(), Categorical(("a", "b"), "x"), (4, 1, 0, 2)),
+}
+
+
+@pytest.mark.parametrize("column", BAD)
+def test_bad_records_are_counted_alike_on_every_engine(column, tmp_path):
+    values, kind, family, (rows, missing, infinite, good) = BAD[column]
+    for name, table in engines(values, kind, tmp_path).items():
+        if (column, name) == ("booleans", "dask"):
+            continue  # Dask turns a pandas column of True, None and False into texts
+        row = run_query(family, table, 10)
+        counts = row["rows"], row["missing"], row["infinite"], row["good"]
+        assert counts == (rows, missing, infinite, good), name
+        with pytest.raises(ValueError, match="got") as refused:
+            exact_sums(family, table)
+        assert "1.5" not in str(refused.value) and "z" not in str(refused.value).replace("Categorical", "").split("got")[1]
+
+
+@pytest.mark.parametrize("values", [[], [None, None]])
+def test_nothing_to_sum_is_refused_on_every_engine(values, tmp_path):
+    for table in engines(values, pa.float64(), tmp_path).values():
+        for missing in ("error", "drop"):
+            with pytest.raises(ValueError, match="data must|column 'x' must be of numbers"):  # some engines lose the type
+                exact_sums(TwoMoments("x"), table, missing=missing)
+
+
+def test_an_engine_does_not_quote_the_data(tmp_path):
+    (tmp_path / "t.csv").write_text("x\n" + "1\n" * 30_000 + "Mrs Smith\n")
+    object_column = pd.DataFrame({"x": pd.Series([1.0, "Mrs Smith"], dtype=object)})
+    dask_column = dd.from_pandas(pd.DataFrame({"x": pd.Series([True, "Mrs Smith"], dtype=object)}), npartitions=1)
+    for table in (tmp_path / "t.csv", object_column, dask_column, [0.5, "Mrs Smith"], ["Mrs Smith"]):
+        with pytest.raises(ValueError) as refused:
+            exact_sums(Bernoulli(), table)
+        error = refused.value
+        while error is not None:
+            assert "Smith" not in str(error)
+            error = error.__cause__ or error.__context__
+
+
+PEAK = """
+import re, sys
+from pathlib import Path
+from dp_bayes_nb.families import Bernoulli
+from dp_bayes_nb.release import release
+
+def memory(which):
+    return int(re.search(which + r":\\s+(\\d+) kB", Path("/proc/self/status").read_text()).group(1)) / 1024
+
+def data(path):
+    if sys.argv[3] == "stream": return path
+    import duckdb
+    return duckdb.read_parquet(path).select("x").fetchnumpy()["x"]          # the mutant: loads the column
+
+release(Bernoulli("x"), data(sys.argv[1]), epsilon=1.0)                     # imports, and DuckDB's own buffers
+Path("/proc/self/clear_refs").write_text("5")                               # forget the peak so far
+before = memory("VmRSS")
+print(release(Bernoulli("x"), data(sys.argv[2]), epsilon=1.0).n, memory("VmHWM") - before)
+"""
+
+
+def peak_growth(small, path, kind="stream"):
+    "Records of a file, and MiB by which its release raises the peak of memory."
+    done = subprocess.run([sys.executable, "-c", PEAK, small, path, kind], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-2000:]
+    n, growth = done.stdout.split()
+    return int(n), float(growth)
+
+
+def write_parquet(path, rows):
+    "A Parquet file of random 0 and 1, beside a column of random reals, in groups of 131,072 rows, made by DuckDB."
+    duckdb.sql(f"copy (select (random() < 0.3)::int as x, random() as y from range({rows})) to '{path}' (format parquet, row_group_size 131072)")
+    return path
+
+
+@pytest.mark.skipif(not os.access("/proc/self/clear_refs", os.W_OK), reason="peak memory is read from Linux's /proc")
+def test_memory_does_not_grow_with_the_rows_of_a_file(tmp_path):
+    files = {rows: write_parquet(tmp_path / f"{rows}.parquet", rows) for rows in (10_000, 1_000_000, 10_000_000)}
+    found = {}
+    for rows in (1_000_000, 10_000_000):
+        for kind in ("stream", "load"):
+            n, found[kind, rows] = peak_growth(files[10_000], files[rows], kind)
+            assert n == rows
+    print("\npeak memory, MiB: " + ", ".join(f"{kind} {rows:,} rows + {growth:.0f}" for (kind, rows), growth in found.items()))
+    assert found["stream", 10_000_000] < found["stream", 1_000_000] + 20
+    assert found["load", 10_000_000] > found["load", 1_000_000] + 20, "the measurement does not see a column that is loaded"

@@ -1,0 +1,221 @@
+"""The ledger under fire: processes that race, processes that are killed, files that are damaged.
+
+Children are forked from one process that has imported everything, so that a test of many processes takes a second.
+They run in a fresh interpreter (`in_fresh_process`): forking a process in which JAX has started threads is unsafe.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from decimal import Decimal
+
+import pytest
+
+from dp_bayes_nb.ledger import Ledger
+
+FORK = """
+import os, signal, sys, time
+from pathlib import Path
+
+def forked(job):
+    "Run a job in a child; its pid."
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            job(); code = 0
+        finally:
+            os._exit(code)
+    return pid
+
+def ended(pid):
+    "Exit code of a child; minus the signal that killed it."
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+"""
+
+
+def in_fresh_process(code, *arguments):
+    "Run code in a new interpreter and return what it prints."
+    script = FORK + textwrap.dedent(code)
+    done = subprocess.run([sys.executable, "-c", script, *map(str, arguments)], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout
+
+
+RACE = """
+from contextlib import contextmanager
+import dp_bayes_nb.ledger as room
+
+path, mutant = Path(sys.argv[1]), sys.argv[2] == "unlocked"
+if mutant:
+    @contextmanager
+    def locked(path, timeout): yield
+    room.locked, room._remove_strays = locked, lambda path: None
+room.Ledger(path, epsilon="0.5")
+granted = path.parent / "granted"
+granted.mkdir()
+
+def spender(number):
+    def job():
+        ledger = room.Ledger(path)
+        for wish in range(5):
+            try:
+                ledger.spend(epsilon=0.01, data="table", release=f"{number}-{wish}", mechanism="laplace")
+            except ValueError as error:
+                assert "nothing was spent" in str(error), error
+            else:
+                (granted / f"{number}-{wish}").touch()     # from here on, noise would be drawn
+    return job
+
+codes = [ended(pid) for pid in [forked(spender(number)) for number in range(20)]]
+ledger = room.Ledger(path)
+print(codes.count(0), len(list(granted.iterdir())), len(ledger.entries), ledger.spent[0],
+      {e.release for e in ledger.entries} == {p.name for p in granted.iterdir()})
+"""
+
+
+def race(folder, kind):
+    "20 processes want 100 times 0.01 of 0.5."
+    folder.mkdir()
+    finished, granted, entries, spent, same = in_fresh_process(RACE, folder / "ledger.json", kind).split()
+    assert (finished, granted, entries, Decimal(spent), same) == ("20", "50", "50", Decimal("0.5"), "True")
+
+
+def test_twenty_processes_never_overspend(tmp_path):
+    race(tmp_path / "a", "locked")
+
+
+def test_the_race_notices_a_ledger_without_a_lock(tmp_path):
+    with pytest.raises(AssertionError):
+        race(tmp_path / "a", "unlocked")
+
+
+KILL = """
+# Kill a release at its k-th system call, for every k: before the call is made, or right after it.
+import json
+import dp_bayes_nb.release
+room = sys.modules["dp_bayes_nb.release"]                    # the package's attribute of this name is the function
+from dp_bayes_nb.families import Bernoulli
+from dp_bayes_nb.ledger import Ledger
+
+folder, mutant = Path(sys.argv[1]), sys.argv[2]
+real_draw, marker = room._draw, folder / "drawn"
+
+def draw(mechanism, sums):
+    integers = real_draw(mechanism, sums)
+    marker.touch()                                        # noise exists from here on
+    return integers
+
+def release(path, kill_at, when):
+    room._draw, calls = draw, 0
+    def guard(function):
+        def call(*arguments, **options):
+            nonlocal calls
+            calls += 1
+            if calls == kill_at and when == "before": os.kill(os.getpid(), signal.SIGKILL)
+            out = function(*arguments, **options)
+            if calls == kill_at: os.kill(os.getpid(), signal.SIGKILL)
+            return out
+        return call
+    ledger = Ledger(path)
+    if mutant == "late":                                  # spends after the noise
+        spend = ledger.spend
+        ledger.spend = lambda **entry: None
+    import fcntl
+    for module, names in ((os, ("open", "fsync", "replace", "close", "chmod", "fdopen", "listdir", "unlink")), (fcntl, ("flock",)), (room, ("_draw",))):
+        for name in names: setattr(module, name, guard(getattr(module, name)))
+    room.release(Bernoulli(), [0, 1, 1], epsilon=0.1, ledger=ledger, name="table")
+    if mutant == "late": spend(epsilon=0.1, data="table", release="late")
+
+room.measurement(room.design(Bernoulli(), 0.1, "laplace", None, "change_one"), 1, 0.1, None)   # imports OpenDP once
+room.exact_sums(Bernoulli(), [0, 1])
+lost = killed = never_drawn = 0
+for when in ("before", "after"):
+    kill_at = 0
+    while True:
+        kill_at += 1
+        path = folder / f"{when}{kill_at}.json"
+        Ledger(path, epsilon=0.2)
+        marker.unlink(missing_ok=True)
+        code = ended(forked(lambda: release(path, kill_at, when)))
+        ledger, drawn = Ledger(path), marker.exists()      # opens: the file is never damaged
+        spent = len(ledger.entries)
+        assert spent <= 1
+        lost += drawn and not spent
+        never_drawn += spent and not drawn
+        ledger.spend(epsilon=0.1, data="table", release="the next one")     # no lock is left behind, and the account goes on
+        assert len(ledger.entries) == spent + 1
+        assert not list(folder.glob(f".{path.name}.*")), "a stray file was not cleared away"
+        if code == 0: break
+        assert code == -signal.SIGKILL, code
+        killed += 1
+print(killed, lost, never_drawn)
+"""
+
+
+def kills(folder, mutant):
+    killed, lost, never_drawn = map(int, in_fresh_process(KILL, folder, mutant).split())
+    assert lost == 0, f"{lost} of {killed} kills drew noise that the ledger does not know of"
+    assert killed >= 20, f"only {killed} kills: the system calls are no longer seen"
+    return never_drawn
+
+
+def test_a_kill_at_any_system_call_loses_no_spend(tmp_path):
+    assert kills(tmp_path, "none") > 0  # some kills fall between spending and noise: over-counted, never under-counted
+
+
+def test_the_kills_notice_a_release_that_spends_late(tmp_path):
+    with pytest.raises(AssertionError, match="drew noise that the ledger does not know of"):
+        kills(tmp_path, "late")
+
+
+def test_the_lock_of_a_dead_process_blocks_nobody_and_a_live_one_does(tmp_path):
+    code = """
+    import dp_bayes_nb.ledger as room
+    path = Path(sys.argv[1])
+    ledger = room.Ledger(path, epsilon=1)
+    ready = path.with_suffix(".ready")
+    def hold():
+        with room.locked(path, 1.0):
+            ready.touch()
+            time.sleep(60)
+    pid = forked(hold)
+    while not ready.exists(): time.sleep(0.005)
+    ledger.timeout = 0.1
+    try: ledger.spend(epsilon=0.1, data="a", release="b")
+    except TimeoutError as error: print("waited" in str(error) and "nothing was spent" in str(error))
+    os.kill(pid, signal.SIGKILL)
+    ended(pid)
+    ledger.spend(epsilon=0.1, data="a", release="b")
+    print(ledger.spent[0])
+    """
+    assert in_fresh_process(code, tmp_path / "ledger.json").split() == ["True", "0.1"]
+
+
+@pytest.mark.parametrize("damage", ["empty", "cut", "binary", "digit", "schema", "extra", "entry", "list", "duplicate"])
+def test_a_damaged_ledger_is_refused_and_left_alone(tmp_path, damage):
+    path = tmp_path / "ledger.json"
+    ledger = Ledger(path, epsilon=1)
+    ledger.spend(epsilon=0.25, data="table", release="a")
+    good = path.read_text()
+    document = json.loads(good)
+    document["entries"][0].pop("data")
+    bad = {"empty": "", "cut": good[: len(good) // 2], "binary": "\udcff", "digit": good.replace("0.25", "0.24"),
+           "schema": good.replace('"schema": 1', '"schema": 9'), "extra": good.replace('"epsilon"', '"x": 1, "epsilon"', 1),
+           "entry": json.dumps(document), "list": "[]", "duplicate": good.replace('"delta"', '"schema": 1, "delta"', 1)}[damage]
+    path.write_text(bad, errors="surrogateescape")
+    before = path.read_bytes()
+    for attempt in (lambda: Ledger(path), lambda: ledger.spend(epsilon=0.1, data="table", release="b"), lambda: ledger.left,
+                    lambda: Ledger(path, epsilon=1)):
+        with pytest.raises(ValueError, match="ledger"):
+            attempt()
+    assert path.read_bytes() == before
+
+
+def test_symbolic_links_lead_to_one_account(tmp_path):
+    ledger = Ledger(tmp_path / "ledger.json", epsilon=1)
+    os.symlink(tmp_path / "ledger.json", tmp_path / "link.json")
+    Ledger(tmp_path / "link.json").spend(epsilon=0.5, data="a", release="b")
+    assert ledger.spent[0] == Decimal("0.5") and (tmp_path / "link.json").is_symlink()
