@@ -12,6 +12,7 @@ import re
 import struct
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -96,9 +97,12 @@ def run(path):
     import nbformat
     from nbclient import NotebookClient
     from nbclient.exceptions import CellExecutionError
+    from traitlets.config import Config
 
     nb = nbformat.read(path, as_version=4)
-    client = NotebookClient(nb, timeout=3600, kernel_name="python3", resources={"metadata": {"path": str(NBS)}}, coalesce_streams=True)
+    folder = tempfile.TemporaryDirectory()
+    local = Config({"KernelManager": {"transport": "ipc", "ip": f"{folder.name}/kernel"}})  # sockets that are files, not ports
+    client = NotebookClient(nb, timeout=3600, kernel_name="python3", resources={"metadata": {"path": str(NBS)}}, coalesce_streams=True, config=local)
     try:
         with client.setup_kernel():
             for index, cell in enumerate(nb.cells):
@@ -110,6 +114,8 @@ def run(path):
                 client.execute_cell(cell, index)
     except CellExecutionError as error:
         return nb, re.sub(r"\x1b\[[0-9;]*m", "", str(error))
+    finally:
+        folder.cleanup()
     tidy(nb)
     heard = noisy(nb)
     return nb, "it writes on stderr:\n" + "\n".join(heard) if heard else ""

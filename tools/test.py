@@ -137,7 +137,7 @@ def pytest(count, flags):
     "Count pytest's tests from its XML report; a report without a test is a failure."
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
-        status, said = call([sys.executable, "-m", "pytest", "tests", "-q", f"--junit-xml={report}", *flags])
+        status, said = call([sys.executable, "-m", "pytest", "tests", "-q", "--tb=short", f"--junit-xml={report}", *flags])
         cases = list(ElementTree.parse(report).iter("testcase")) if report.is_file() else []
     good = bad = 0
     for case in cases:
