@@ -1,0 +1,173 @@
+"""The command: exit codes, one line on standard error, nothing spent or written by a refusal."""
+
+import contextlib
+import importlib.util
+import io
+import os
+import subprocess
+import sys
+
+import pytest
+
+from dp_bayes_nb import Bernoulli, Ledger, Release, __version__, simulate_release
+from dp_bayes_nb.cli import main
+
+FAMILY = 'family = "Bernoulli"\ncolumn = "smokes"\n'
+needs_fit = pytest.mark.skipif(importlib.util.find_spec("dp_bayes_nb.fit") is None, reason="the fit chapter is not there yet")
+
+
+def dp_bayes(*arguments, cwd):
+    "Run the command here, which is fast: exit code, standard output, standard error."
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.chdir(cwd), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = main([str(a) for a in arguments])
+    return code, out.getvalue(), err.getvalue()
+
+
+def dp_bayes_process(*arguments, cwd):
+    "Run the command in a process of its own, as a user does: exit code, standard output, standard error."
+    code = "import sys; from dp_bayes_nb.cli import main; sys.exit(main())"
+    done = subprocess.run([sys.executable, "-c", code, *map(str, arguments)], cwd=cwd, capture_output=True, text=True, timeout=300,
+                          env={**os.environ, "MPLBACKEND": "Agg"})
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.fixture
+def folder(tmp_path):
+    "A table, a family and a ledger of 1."
+    (tmp_path / "survey.csv").write_text("age,smokes\n" + "".join(f"{20 + i % 50},{i % 4 == 0}\n" for i in range(400)))
+    (tmp_path / "family.toml").write_text(FAMILY)
+    Ledger(tmp_path / "budget.json", epsilon=1)
+    return tmp_path
+
+
+def release(folder, *more, data="survey.csv", family="family.toml", epsilon="0.5", output="release.json", run=dp_bayes):
+    return run("release", data, "--family", family, "--epsilon", epsilon, "--ledger", "budget.json", "-o", output, *more, cwd=folder)
+
+
+def test_release_then_ledger(folder):
+    code, out, err = release(folder, "--name", "survey of 2026", run=dp_bayes_process)
+    assert (code, err) == (0, "")
+    made = Release.load(folder / "release.json")
+    assert (made.family, made.n, made.epsilon, made.simulated) == (Bernoulli("smokes"), 400, 0.5, False)
+    assert "n = 400" in out
+    code, out, err = dp_bayes("ledger", "budget.json", cwd=folder)
+    assert (code, err) == (0, "")
+    assert "survey of 2026" in out and "0.5 spent, 0.5 left" in out
+
+
+REFUSED = {
+    "epsilon zero": dict(epsilon="0"), "epsilon NaN": dict(epsilon="nan"), "epsilon infinite": dict(epsilon="inf"), "epsilon text": dict(epsilon="lots"),
+    "over budget": dict(epsilon="1.5"), "no file": dict(data="nowhere.csv"), "wrong ending": dict(data="family.toml"), "no family": dict(family="nowhere.toml"),
+    "no folder": dict(output="none/release.json"), "output is input": dict(more=["--force"], output="survey.csv"),
+    "gaussian without delta": dict(more=["--mechanism", "gaussian"]), "delta of one": dict(more=["--mechanism", "gaussian", "--delta", "1"]),
+    "delta over budget": dict(more=["--mechanism", "gaussian", "--delta", "1e-6"]), "unknown column": dict(more=["--column", "smoke"]),
+    "outside the support": dict(more=["--column", "age"]), "mechanism": dict(more=["--mechanism", "cauchy"]), "missing": dict(more=["--missing", "impute"]),
+    "unknown option": dict(more=["--seed", "1"]),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_a_refused_release_costs_nothing_and_writes_nothing(folder, case):
+    options = dict(REFUSED[case])
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    code, out, err = release(folder, *options.pop("more", []), **options)
+    after = {path.name: path.read_bytes() for path in folder.iterdir()}
+    assert (code, out) == (2, "") and err.startswith("dp-bayes: ") and len(err.splitlines()) == 1, err
+    assert "Traceback" not in err and after == before
+
+
+@pytest.mark.parametrize("rows, said", [("", "at least one"), ("1\n\n0\n", None), ("1\n2\n", "1 outside"), ("1\nMrs Smith\n", "numbers or booleans")])
+def test_bad_tables_are_refused_without_quoting_them(folder, rows, said):
+    (folder / "bad.csv").write_text("smokes,id\n" + "".join(f"{row},7\n" for row in rows.splitlines()))
+    code, out, err = release(folder, data="bad.csv")
+    assert code == 2 and len(err.splitlines()) == 1 and "Smith" not in err
+    assert said is None or said in err or "numbers or booleans" in err
+    assert not Ledger(folder / "budget.json").entries
+
+
+@pytest.mark.parametrize("case", ["over budget", "outside the support", "unknown option"])
+def test_a_process_says_one_line_and_exits_with_two(folder, case):
+    options = dict(REFUSED[case])
+    code, out, err = release(folder, *options.pop("more", []), run=dp_bayes_process, **options)
+    assert (code, out, len(err.splitlines())) == (2, "", 1), err
+
+
+def test_an_existing_output_is_refused_before_anything_is_spent(folder):
+    (folder / "release.json").write_text("mine")
+    code, _, err = release(folder)
+    assert code == 2 and "--force" in err
+    assert (folder / "release.json").read_text() == "mine" and not Ledger(folder / "budget.json").entries
+    assert release(folder, "--force")[0] == 0
+    assert Release.load(folder / "release.json").n == 400
+
+
+def test_a_release_that_cannot_be_written_is_printed(folder):
+    code = """
+import os, sys
+from dp_bayes_nb.cli import main
+def full(*a): raise OSError(28, "No space left on device")
+import dp_bayes_nb.release
+sys.modules["dp_bayes_nb.release"].atomic_write = full
+sys.exit(main())
+"""
+    done = subprocess.run([sys.executable, "-c", code, "release", "survey.csv", "--family", "family.toml", "--epsilon", "0.5", "--ledger", "budget.json",
+                           "-o", "release.json"], cwd=folder, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 1 and len(done.stderr.splitlines()) == 1 and "printed instead" in done.stderr
+    assert Release.from_json(done.stdout).n == 400 and len(Ledger(folder / "budget.json").entries) == 1
+
+
+def test_parquet_gaussian_and_a_ledger_with_delta(folder):
+    duckdb = pytest.importorskip("duckdb")
+    duckdb.sql(f"copy (select * from read_csv('{folder}/survey.csv')) to '{folder}/survey.parquet' (format parquet)")
+    assert dp_bayes("ledger", "both.json", "--create", "--epsilon", "1", "--delta", "1e-5", cwd=folder)[0] == 0
+    code, out, err = dp_bayes("release", "survey.parquet", "--family", "family.toml", "--epsilon", "1", "--mechanism", "gaussian", "--delta", "1e-6",
+                              "--ledger", "both.json", "-o", "release.json", cwd=folder)
+    assert (code, err) == (0, "")
+    assert [str(v) for v in Ledger(folder / "both.json").left] == ["0.0", "0.000009"]
+
+
+@pytest.mark.parametrize("arguments, said", [(["ledger", "none.json"], "does not exist"), (["ledger", "survey.csv"], "not valid JSON"),
+                                             (["ledger", "budget.json", "--create", "--epsilon", "2"], "own totals"), (["ledger", "new.json", "--create"], "--epsilon"),
+                                             (["ledger", "new.json", "--create", "--epsilon", "-1"], "> 0"), (["audit"], "invalid choice"), ([], "required")])
+def test_refused_ledgers_and_commands(folder, arguments, said):
+    code, out, err = dp_bayes(*arguments, cwd=folder)
+    assert (code, out) == (2, "") and said in err and len(err.splitlines()) == 1
+    assert not (folder / "new.json").exists()
+
+
+def test_help_and_version(tmp_path):
+    assert dp_bayes_process("--version", cwd=tmp_path) == (0, f"dp-bayes {__version__}\n", "")
+    code, out, err = dp_bayes("release", "--help", cwd=tmp_path)
+    assert (code, err) == (0, "") and "--family" in out
+
+
+@needs_fit
+def test_fit_writes_draws_a_figure_and_a_summary(folder):
+    simulate_release(0, Bernoulli("smokes"), {"probability": 0.3}, 1000, 0.5)[1].save(folder / "release.json")
+    code, out, err = dp_bayes_process("fit", "release.json", "--prior", "Beta(2, 5)", "--draws", "500", "-o", "posterior.nc", "--plot", "posterior.png", cwd=folder)
+    assert code == 0 and "probability" in out, err
+    assert (folder / "posterior.png").read_bytes()[:4] == b"\x89PNG"
+    import arviz
+
+    idata = arviz.from_netcdf(folder / "posterior.nc")
+    assert idata.posterior["probability"].shape == (4, 500)
+    assert abs(float(idata.posterior["probability"].mean()) - 0.3) < 0.1
+    assert dp_bayes("fit", "release.json", "-o", "posterior.nc", cwd=folder)[0] == 2
+
+
+@needs_fit
+@pytest.mark.parametrize("more", [["--prior", "Beta(1)"], ["--prior", "Dirichlet(1)"], ["--prior", "__import__('os').abort()"], ["--draws", "0"], ["--method", "magic"],
+                                  ["--plot", "figure.txt"], ["--prior", "Beta(0, 1)"]])
+def test_a_refused_fit_writes_nothing(folder, more):
+    simulate_release(0, Bernoulli("smokes"), {"probability": 0.3}, 100, 0.5)[1].save(folder / "release.json")
+    before = sorted(folder.iterdir())
+    code, out, err = dp_bayes("fit", "release.json", *more, "-o", "posterior.nc", cwd=folder)
+    assert (code, out) == (2, "") and len(err.splitlines()) == 1 and sorted(folder.iterdir()) == before, err
+
+
+@needs_fit
+def test_a_fit_of_a_file_that_is_no_release_is_refused(folder):
+    for name in ("budget.json", "survey.csv", "nowhere.json"):
+        code, out, err = dp_bayes("fit", name, "-o", "posterior.nc", cwd=folder)
+        assert (code, out) == (2, "") and len(err.splitlines()) == 1, err
