@@ -133,47 +133,45 @@ UNROLL = 8
 RANK_TOLERANCE = 1e-13  # a pivot below this share of its diagonal entry counts as zero
 
 
-def _loop(m, body, start):
-    "`body(j, state)` for j = 0 … m − 1, unrolled when m is small."
-    if m > UNROLL:
-        return lax.fori_loop(0, m, body, start)
-    for j in range(m):
-        start = body(j, start)
-    return start
+def _loop(body, start, indices):
+    "Scan `body(state, j) -> (state, out)` over indices, unrolled when there are few; returns the stacked outs."
+    if len(indices) > UNROLL:
+        return lax.scan(body, start, jnp.asarray(indices))[1]
+    state, outs = start, []
+    for j in indices:
+        state, out = body(state, j)
+        outs.append(out)
+    return jnp.stack(outs)
 
 
 def cholesky(S: Float[Array, "m m"]  # symmetric, positive semi-definite
              ) -> Float[Array, "m m"]:
     "Lower triangular L with L Lᵀ = S; columns of zero pivots are zero. Equation (1)."
-    threshold = RANK_TOLERANCE * jnp.diagonal(S)
-    def column(j, state):
-        rest, L = state
+    m, threshold = len(S), RANK_TOLERANCE * jnp.diagonal(S)
+    def column(rest, j):
         pivot = rest[j, j]
         positive = pivot > threshold[j]
         root = jnp.sqrt(jnp.where(positive, pivot, 1.0))  # double where: finite gradients
-        l = jnp.where(positive & (jnp.arange(len(S)) >= j), rest[:, j] / root, 0.0)
-        return rest - l[:, None] * l[None, :], L.at[:, j].set(l)
-    return _loop(len(S), column, (S, jnp.zeros_like(S)))[1]
+        l = jnp.where(positive & (np.arange(m) >= j), rest[:, j] / root, 0.0)
+        return rest - l[:, None] * l[None, :], l
+    return _loop(column, S, range(m)).T
 
 # %% ../nbs/00_core.ipynb #f6e1126c
 def solve_lower(L: Float[Array, "m m"],   # lower triangular, non-singular
                 b: Float[Array, "m ..."]  # right-hand side(s)
                 ) -> Float[Array, "m ..."]:
     "Solve L x = b by forward substitution."
-    def row(j, x):
-        return x.at[j].set((b[j] - jnp.tensordot(L[j], x, 1)) / L[j, j])
-    return _loop(len(L), row, jnp.zeros_like(b))
+    def row(rest, j):
+        x = rest[j] / L[j, j]
+        return rest - jnp.multiply.outer(L[:, j], x), x
+    return _loop(row, b, range(len(L)))
 
 
 def solve_upper(L: Float[Array, "m m"],   # lower triangular, non-singular
                 b: Float[Array, "m ..."]  # right-hand side(s)
                 ) -> Float[Array, "m ..."]:
     "Solve Lᵀ x = b by backward substitution."
-    m = len(L)
-    def row(i, x):
-        j = m - 1 - i
-        return x.at[j].set((b[j] - jnp.tensordot(L[:, j], x, 1)) / L[j, j])
-    return _loop(m, row, jnp.zeros_like(b))
+    return solve_lower(L.T[::-1, ::-1], b[::-1])[::-1]  # Lᵀ read backwards is lower triangular
 
 
 def solve(S: Float[Array, "m m"],   # symmetric, positive definite
@@ -199,15 +197,16 @@ def bind(fn: Callable,  # fn(*data, ...)
     return Partial(fn, *data)
 
 # %% ../nbs/00_core.ipynb #cb4e5208
-def advance(kernel: Kernel, keys: Key[Array, "steps"], state: Any, *, warmup: bool):
-    "Step `kernel` once per key. Returns the last state and, unless warming up, all (states, infos)."
+def advance(kernel: Kernel, keys: Key[Array, "steps"], state: Any, *, adapting: bool):
+    "Step `kernel` once per key: the last state, and all `(states, infos)`."
     def one(state, key):
-        if warmup and kernel.adapt is not None:
+        if adapting:
             key, key_adapt = jax.random.split(key)
             state, info = kernel.step(key, state)
-            return kernel.adapt(key_adapt, state, info), None
-        state, info = kernel.step(key, state)
-        return state, None if warmup else (state, info)
+            state = kernel.adapt(key_adapt, state, info)
+        else:
+            state, info = kernel.step(key, state)
+        return state, (state, info)
     return lax.scan(one, state, keys)
 
 
@@ -215,8 +214,8 @@ def run_chain(key: Key[Array, ""], kernel: Kernel, *, draws: int, warmup: int):
     "One chain as one traceable program: `(states, infos)`, each with a leading axis of `draws`."
     key_init, key_warmup, key_draws = jax.random.split(key, 3)
     state = kernel.init(key_init)
-    state, _ = advance(kernel, jax.random.split(key_warmup, warmup), state, warmup=True)
-    return advance(kernel, jax.random.split(key_draws, draws), state, warmup=False)[1]
+    state, _ = advance(kernel, jax.random.split(key_warmup, warmup), state, adapting=kernel.adapt is not None)
+    return advance(kernel, jax.random.split(key_draws, draws), state, adapting=False)[1]
 
 # %% ../nbs/00_core.ipynb #f1f836cb
 def _show_progress(wanted):
@@ -231,8 +230,8 @@ def _compiled(kernel):
 
 _init_chains = jax.jit(lambda kernel, keys: jax.vmap(kernel.init)(keys))
 _advance_chains = jax.jit(
-    lambda kernel, keys, states, warmup: jax.vmap(lambda k, s: advance(kernel, k, s, warmup=warmup))(keys, states),
-    static_argnames="warmup")
+    lambda kernel, keys, states, adapting: jax.vmap(lambda k, s: advance(kernel, k, s, adapting=adapting))(keys, states),
+    static_argnames="adapting")
 
 # %% ../nbs/00_core.ipynb #972a67c4
 def run_chains(key: Key[Array, ""],
@@ -253,7 +252,8 @@ def run_chains(key: Key[Array, ""],
         for row, steps in ((1, warmup), (2, draws)):
             row_keys = jax.vmap(lambda k: jax.random.split(k, steps))(keys[:, row])
             for start in range(0, steps, chunk):
-                states, out = _advance_chains(kernel, row_keys[:, start:start + chunk], states, row == 1)
+                adapting = row == 1 and kernel.adapt is not None
+                states, out = _advance_chains(kernel, row_keys[:, start:start + chunk], states, adapting)
                 kept += [out] if row == 2 else []
                 bar.update(min(chunk, steps - start))
     return jax.tree.map(lambda *parts: jnp.concatenate(parts, axis=1), *kept)
