@@ -21,6 +21,10 @@ FAULTS = """() => ({
     maths: [...document.querySelectorAll('.katex-error')].map(e => e.textContent + ' ' + (e.title || '')),
     unset: [...document.querySelectorAll('span.math')].filter(e => !e.querySelector('.katex') && !e.querySelector('.katex-error')).map(e => e.textContent.slice(0, 80)),
     images: [...document.images].filter(e => e.complete && e.naturalWidth === 0).map(e => e.src.slice(0, 80)),
+    tags: [...document.querySelectorAll('.katex-html > .tag')].filter(t => [...t.parentElement.querySelectorAll('.base')].some(b => {
+        const x = t.getBoundingClientRect(), y = b.getBoundingClientRect();
+        return !t.contains(b) && y.right > x.left + 1 && y.left < x.right && y.bottom > x.top && y.top < x.bottom;
+    })).map(t => t.textContent),
     wide: document.documentElement.scrollWidth - document.documentElement.clientWidth,
 })"""
 
@@ -61,6 +65,7 @@ def look(browser, server, names, shots):
             lines = [line for line in said if "favicon.ico" not in line and not ("404" in line and "console" in line)]
             lines += [f"KaTeX error in {text}" for text in found["maths"]]
             lines += [f"equation not set: {text}" for text in found["unset"]]
+            lines += [f"the number {text} lies on its equation" for text in found["tags"]]
             lines += [f"image not shown: {text}" for text in found["images"]]
             if found["wide"] > 1:
                 lines.append(f"the page is {found['wide']} pixels wider than the screen")
