@@ -17,6 +17,7 @@ import warnings
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 from .core import refuse
 from .families import Beta, Dirichlet, family_from_dict
@@ -42,7 +43,7 @@ def read_family(path,        # TOML file
 
 # %% ../nbs/18_cli.ipynb #b1d57811
 # § Priors as text
-PRIORS = {"Beta": Beta, "Dirichlet": Dirichlet}
+PRIORS: dict[str, Any] = {"Beta": Beta, "Dirichlet": Dirichlet}
 
 
 def _literal(node):
@@ -58,14 +59,14 @@ def parse_prior(text: str):
     "The prior written as a call with literal numbers, such as Beta(2, 5)."
     fix = 'write it like "Beta(2, 5)" or "Dirichlet([1, 1, 2])"'
     try:
-        call = ast.parse(text.strip()[:10_000], mode="eval").body
+        call: Any = ast.parse(text.strip()[:10_000], mode="eval").body
         if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in PRIORS):
             raise ValueError("not a call of a known prior")
         positional, named = [_literal(a) for a in call.args], {k.arg: _literal(k.value) for k in call.keywords}
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
         refuse("--prior", f"one of {', '.join(PRIORS)} with numbers", text[:200], fix)
     wanted = [f.name for f in fields(PRIORS[call.func.id]) if f.name != "name"]
-    given = {**dict(zip(wanted, positional)), **named}
+    given: dict = {**dict(zip(wanted, positional)), **named}
     if sorted(given) != sorted(wanted) or len(positional) + len(named) != len(wanted):
         refuse("--prior", f"{call.func.id}({', '.join(wanted)})", text[:200], fix)
     return PRIORS[call.func.id](**given)

@@ -40,7 +40,7 @@ def amount(name: str,     # the argument, for messages
         refuse(name, needed, value, "write it as a number, like 0.1")
     if not out.is_finite() or out < 0 or (minimum and out == 0):
         refuse(name, needed, value)
-    if abs(out.adjusted()) > 400 or out.as_tuple().exponent < -400:
+    if abs(out.adjusted()) > 400 or int(out.as_tuple().exponent) < -400:
         refuse(name, "a number of at most 400 digits", value)
     return out
 

@@ -10,7 +10,6 @@ import math
 import os
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -250,13 +249,13 @@ def measurement(d: Design, m: int, epsilon: float, delta: float | None):
     from opendp.mod import binary_search_param, enable_features
     enable_features("contrib")
     domain, scale = vector_domain(atom_domain(T="i64"), size=m), d.scale
+    steps: Any = d.steps
+    target: Any = (epsilon, delta)
     if d.kind == "gaussian":
-        steps, target, space = float(d.steps), (epsilon, delta), (domain, l2_distance(T="f64"))
-        build = lambda b: _gaussian(space, b, delta)
+        build = lambda b: _gaussian((domain, l2_distance(T="f64")), b, delta)
         scale = binary_search_param(build, d_in=steps, d_out=target, bounds=(scale / 2, scale * 2))
     else:
-        steps, target, space = int(d.steps), epsilon, (domain, l1_distance(T="i64"))
-        build = lambda b: make_laplace(*space, scale=b)
+        build, steps, target = (lambda b: make_laplace(domain, l1_distance(T="i64"), scale=b)), int(steps), epsilon
     for _ in range(64):
         if (mechanism := build(scale)).map(steps) <= target:
             return mechanism, scale

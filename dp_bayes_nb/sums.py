@@ -129,7 +129,7 @@ def choose_column(family, schema, single: bool) -> str:
         refuse("column", "named by the family when the data have several columns", None, f"choose one of {shown}")
     if column not in columns:
         refuse("column", "a column of the data", column, f"it has {shown}")
-    return column
+    return str(column)
 
 
 def expects_text(family) -> bool:
