@@ -71,7 +71,8 @@ def imports(code):
 def copy_notebooks():
     """Copy nbs/ to build/nbs, with `#| export` turned into `#| exports`: the site shows the code that it explains.
 
-    Returns the faults: nbdev runs every cell that imports, so a visible cell that imports and computes is one.
+    Returns the faults: nbdev runs every cell that imports, so a visible cell that imports and computes is one (and is
+    not run here).
     """
     faults = []
     shutil.rmtree(WORK, ignore_errors=True)
@@ -86,8 +87,10 @@ def copy_notebooks():
                 if cell["cell_type"] != "code":
                     continue
                 some, only = imports(code)
-                if some and not only and not re.match(r"#\|\s*(export|hide)", code):
-                    faults.append(f"{path.name}: imports belong in cells of their own: {code.splitlines()[0]}")
+                if some and not only and not re.match(r"#\|\s*export", code):
+                    cell["source"] = ("#| eval: false\n" + code).splitlines(keepends=True)
+                    if not re.match(r"#\|\s*hide", code):
+                        faults.append(f"{path.name}: imports belong in cells of their own: {code.splitlines()[0]}")
                 if re.match(r"#\|\s*export\s*\n", code) and not only:
                     cell["source"] = re.sub(r"\A#\|\s*export\s*\n", "#| exports\n", code).splitlines(keepends=True)
             write_nb(nb, WORK / path.name)
@@ -201,6 +204,8 @@ def mend():
         nb["cells"][0]["source"] = re.sub(r"^output-file: .*\n", "", source(nb["cells"][0]), flags=re.M)
         nb["cells"] = order_docs(nb["cells"])
         for cell in nb["cells"]:
+            if cell["cell_type"] == "code":  # a directive that is no YAML, such as `slow`, would hide the others
+                cell["source"] = re.sub(r"^#\|[^:\n]*\n", "", source(cell), flags=re.M)
             if cell["cell_type"] == "markdown":
                 cell["source"] = mend_text(source(cell), front)
             for out in cell.get("outputs", []):
