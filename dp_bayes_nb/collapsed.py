@@ -17,10 +17,10 @@ from jax import lax
 from jaxtyping import Array, Float
 
 from .core import Kernel, Released, bind, cholesky, pytree, solve, solve_lower, solve_upper
-from .families import constrain, free_size
 from .gibbs import Draw
 from .laplace import (convolved_log_density, noise_variance_draw, noise_variance_start, normal_log_density,
                                  normal_product)
+from .priors import constrain, free_size
 
 # %% ../nbs/06_collapsed.ipynb #c1dfd96e
 # § One parameter: equations (1) and (2)

@@ -14,7 +14,7 @@ import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Callable, NamedTuple
+from typing import Any, Callable, NamedTuple, NoReturn, dataclass_transform
 
 import jax
 import jax.numpy as jnp
@@ -33,7 +33,7 @@ def refuse(name: str,         # the argument
            requirement: str,  # what it must be
            value: Any,        # what was given
            fix: str = "",     # what to do instead
-           ):
+           ) -> NoReturn:
     "Raise the `ValueError` every check of this package raises: argument, requirement, value, fix."
     raise ValueError(f"{name} must be {requirement}, got {value!r}" + (f"; {fix}" if fix else "")) from None
 
@@ -97,6 +97,7 @@ def as_key(key: Any,  # a JAX key, or an integer seed
 # § Noise, and a released statistic
 def pytree(*static: str):
     "Decorator: make a class a frozen dataclass and a JAX pytree; the named fields are static."
+    @dataclass_transform(frozen_default=True, eq_default=False)
     def register(cls):
         cls = dataclass(frozen=True, eq=False)(cls)
         data = [name for name in cls.__dataclass_fields__ if name not in static]
@@ -269,7 +270,7 @@ def atomic_write(path, text: str):
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())
+        os.chmod(temporary, path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask())
         os.replace(temporary, path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
