@@ -90,7 +90,8 @@ def wasserstein1_to_cdf(draws,  # (s,) draws
 class FalseAlarms:
     "A family of statistical checks that shares one false-alarm level (Holm's rule)."
     def __init__(self, level: float = 0.01):  # probability that a correct method fails anywhere in the family
-        self.level, self.p_values = level, {}
+        self.level = level
+        self.p_values: dict[str, float] = {}
 
     def add(self, name: str, p_value: float):
         "Record one check."
@@ -100,7 +101,7 @@ class FalseAlarms:
 
     def rejected(self) -> list[str]:
         "Names of the checks that fail."
-        names, out = sorted(self.p_values, key=self.p_values.get), []
+        names, out = sorted(self.p_values, key=self.p_values.__getitem__), []
         for i, name in enumerate(names):
             if self.p_values[name] > self.level / (len(names) - i):
                 break

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float
 
-from .core import Kernel, Released, bind, cholesky, pytree, solve, solve_lower, solve_upper
+from .core import Kernel, Released, bind, cholesky, pytree, solve, solve_upper
 from .gibbs import Draw
 from .laplace import (convolved_log_density, noise_variance_draw, noise_variance_start, normal_log_density,
                                  normal_product)

@@ -13,6 +13,7 @@ import os
 import sys
 import tempfile
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Callable, NamedTuple, NoReturn, dataclass_transform
 
@@ -95,9 +96,9 @@ def as_key(key: Any,  # a JAX key, or an integer seed
 
 # %% ../nbs/00_core.ipynb #0716d970
 # § Noise, and a released statistic
+@dataclass_transform(frozen_default=True, eq_default=False)
 def pytree(*static: str):
     "Decorator: make a class a frozen dataclass and a JAX pytree; the named fields are static."
-    @dataclass_transform(frozen_default=True, eq_default=False)
     def register(cls):
         cls = dataclass(frozen=True, eq=False)(cls)
         data = [name for name in cls.__dataclass_fields__ if name not in static]
@@ -112,8 +113,8 @@ NOISE_KINDS = ("laplace", "gaussian")
 class Noise:
     "The law of the noise added to a statistic."
     kind: str  # "laplace": scale is b, variance 2b². "gaussian": scale is the standard deviation
-    scale: Float[Array, "m"]  # units of the statistic, > 0
-    grid: Float[Array, "m"]  # step of the grid the noise is drawn on
+    scale: Float[Any, "m"]  # units of the statistic, > 0
+    grid: Float[Any, "m"]  # step of the grid the noise is drawn on
 
     @property
     def variance(self) -> Float[Array, "m"]:
@@ -124,9 +125,9 @@ class Noise:
 @pytree()
 class Released:
     "A noisy statistic, as samplers see it."
-    z: Float[Array, "m"]  # noisy value
+    z: Float[Any, "m"]  # noisy value
     noise: Noise  # law of z − s
-    n: Float[Array, ""]  # number of records, public
+    n: Float[Any, ""]  # number of records, public
 
 # %% ../nbs/00_core.ipynb #d435a6cd
 # § Linear algebra for tiny, possibly singular matrices: equation (1)
@@ -251,7 +252,7 @@ def run_chains(key: Key[Array, ""],
     from tqdm.auto import tqdm
     with tqdm(total=warmup + draws, disable=not show, unit="step") as bar:
         for row, steps in ((1, warmup), (2, draws)):
-            row_keys = jax.vmap(lambda k: jax.random.split(k, steps))(keys[:, row])
+            row_keys = jax.vmap(partial(jax.random.split, num=steps))(keys[:, row])
             for start in range(0, steps, chunk):
                 adapting = row == 1 and kernel.adapt is not None
                 states, out = _advance_chains(kernel, row_keys[:, start:start + chunk], states, adapting)

@@ -6,7 +6,6 @@
 __all__ = ['LEVELS', 'BATCH', 'Calibration', 'plot_calibration', 'plot_intervals', 'calibrate']
 
 # %% ../nbs/14_evaluation.ipynb #77de68da
-import itertools
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -17,7 +16,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from .checks import ks_uniform
-from .core import Released, _show_progress, as_key, check_count, check_fraction, refuse, run_chain
+from .core import Released, _show_progress, as_key, check_count, check_fraction, run_chain
 from .families import check_prior
 from .fit import COLORS, choose_method
 from .noise import noise_design, simulate_values

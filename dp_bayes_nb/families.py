@@ -12,7 +12,7 @@ import dataclasses
 import importlib
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Callable
 
 import jax
 import jax.numpy as jnp
@@ -37,6 +37,9 @@ def diaconis_ylvisaker(lambda1: Float[Array, "m"],  # prior sum of statistics
 class ExponentialFamily:
     "What every family shares. Subclasses are frozen dataclasses of public declarations."
     integer = True  # are statistics whole numbers?
+    _sensitivity: dict[str, float]  # by norm
+    natural: Callable  # theta -> η, (m,)
+    log_partition: Callable  # η -> A(η)
 
     def moments(self, theta: dict) -> tuple[Float[Array, "m"], Float[Array, "m m"]]:
         "Mean and covariance of t(x), from the log-partition: equation (1)."
@@ -50,7 +53,7 @@ class ExponentialFamily:
 
     def to_dict(self) -> dict:
         "The family's name and declarations, as JSON values."
-        fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}  # type: ignore[arg-type]
         return {"family": type(self).__name__, **{k: list(v) if isinstance(v, tuple) else v for k, v in fields.items()}}
 
 # %% ../nbs/02_families.ipynb #902ba3cd
@@ -277,7 +280,7 @@ def _check_hyperparameter(name, value, shape):
 
 # %% ../nbs/02_families.ipynb #cb4e5208
 FAMILY_MODULES = {"Bernoulli": "families", "Categorical": "families"}
-_registered = {}
+_registered: dict[str, type] = {}
 
 
 def register(family_class: type) -> type:

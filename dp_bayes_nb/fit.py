@@ -11,14 +11,14 @@ import dataclasses
 import json
 import warnings
 from functools import partial
-from typing import Any, Callable, NamedTuple
+from typing import Callable, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from .collapsed import collapsed_kernel, exact_unavailable, grid_kernel
-from .core import Kernel, check_count, refuse, run_chains
+from .core import check_count, refuse, run_chains
 from .families import check_prior
 from .gibbs import gibbs_kernel, naive_kernel
 from .noise import simulate_values

@@ -6,7 +6,7 @@
 __all__ = ['ATTEMPTS', 'Draw', 'naive_kernel', 'GibbsState', 'draw_feasible', 'gibbs_kernel']
 
 # %% ../nbs/05_gibbs.ipynb #77de68da
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp

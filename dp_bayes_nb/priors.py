@@ -7,7 +7,7 @@ __all__ = ['Parameter', 'free_size', 'constrain', 'unconstrain', 'Beta', 'Dirich
 
 # %% ../nbs/01c_priors.ipynb #77de68da
 import math
-from typing import Callable, NamedTuple
+from typing import Any, Callable, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -55,7 +55,7 @@ def constrain(parameters: dict[str, Parameter],
               x: Float[Array, "d"]  # unconstrained coordinates
               ) -> tuple[dict, Float[Array, ""]]:
     "Parameters at `x`, and the log Jacobian of the map."
-    theta, log_jacobian, start = {}, 0.0, 0
+    theta, log_jacobian, start = {}, jnp.zeros(()), 0
     for name, p in parameters.items():
         shape = (*p.shape[:-1], p.shape[-1] - 1) if p.support == "simplex" else p.shape
         theta[name], log_j = _MAPS[p.support](x[start:start + p.free].reshape(shape))
@@ -72,8 +72,8 @@ def unconstrain(parameters: dict[str, Parameter], theta: dict) -> Float[Array, "
 @pytree("name")
 class Beta:
     "Beta prior of a probability."
-    alpha: Float[Array, ""]  # prior successes, > 0
-    beta: Float[Array, ""]  # prior failures, > 0
+    alpha: Float[Any, ""]  # prior successes, > 0
+    beta: Float[Any, ""]  # prior failures, > 0
     name: str = "probability"
 
     def sample(self, key: Key[Array, ""], shape: tuple = ()) -> dict:
@@ -90,7 +90,7 @@ class Beta:
 @pytree("name")
 class Dirichlet:
     "Dirichlet prior of the probabilities of k categories."
-    alpha: Float[Array, "k"]  # prior counts, > 0; a scalar is repeated
+    alpha: Float[Any, "k"]  # prior counts, > 0; a scalar is repeated
     name: str = "probabilities"
 
     def sample(self, key: Key[Array, ""], shape: tuple = ()) -> dict:
