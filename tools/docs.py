@@ -27,6 +27,7 @@ ROOT = Path(__file__).resolve().parent.parent
 NBS, PROC, DOCS, CACHE = ROOT / "nbs", ROOT / "_proc", ROOT / "_docs", ROOT / ".cache"
 WORK = ROOT / "build" / "nbs"
 KATEX = "katex@0.16.11"
+SKIP = "eval: false"  # the directive of a cell that is shown and not run
 
 
 def settings():
@@ -87,8 +88,8 @@ def copy_notebooks():
                 if cell["cell_type"] != "code":
                     continue
                 some, only = imports(code)
-                if some and not only and not re.match(r"#\|\s*export", code):
-                    cell["source"] = ("#| eval: false\n" + code).splitlines(keepends=True)
+                if some and not only and not re.match(r"#\|\s*(export|eval)", code):
+                    cell["source"] = (f"#| {SKIP}\n" + code).splitlines(keepends=True)
                     if not re.match(r"#\|\s*hide", code):
                         faults.append(f"{path.name}: imports belong in cells of their own: {code.splitlines()[0]}")
                 if re.match(r"#\|\s*export\s*\n", code) and not only:

@@ -108,7 +108,7 @@ def run(path):
             for index, cell in enumerate(nb.cells):
                 if cell.cell_type != "code":
                     continue
-                if "nbdev_export(" in cell.source:
+                if "nbdev_export(" in cell.source or re.search(r"^#\|\s*eval:\s*false", cell.source, re.M):
                     cell.outputs = []
                     continue
                 client.execute_cell(cell, index)

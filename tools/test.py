@@ -94,7 +94,7 @@ def saved_outputs():
                 trouble.append(f"{where}: shows an error")
             if any(out.get("name") == "stderr" for out in outputs) and "stderr" not in cell["metadata"].get("tags", []):
                 trouble.append(f"{where}: shows a warning")
-            if not re.match(r"#\|\s*(hide|export|default_exp)", code) and shows(code) and not outputs:
+            if not re.match(r"#\|\s*(hide|export|default_exp|eval)", code) and shows(code) and not outputs:
                 trouble.append(f"{where}: shows nothing; run tools/execute.py {path.stem}\n    {code.strip().splitlines()[-1]}")
     return "\n".join(trouble)
 
