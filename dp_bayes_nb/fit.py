@@ -255,5 +255,7 @@ def plot_posterior(idata,        # result of fit
         ax.set(xlabel=name.replace("_", " "), yticks=np.arange(len(levels))[::-1], yticklabels=list(map(str, levels)))
         if truth is not None:
             ax.plot(np.asarray(truth), np.arange(len(levels))[::-1], "|", color=COLORS["truth"], ms=16, mew=2, label="truth")
-    ax.legend(frameon=False)
+    ax.legend(frameon=False, loc="upper left" if scalar else "best", fontsize=9)
+    if scalar:  # room for the legend above the curves
+        ax.set_ylim(0, 1.35 * ax.get_ylim()[1])
     return ax

@@ -9,9 +9,6 @@ import argparse
 import warnings
 from pathlib import Path
 
-import matplotlib
-
-matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -61,23 +58,23 @@ def summary(fits, truth):
     print("\n             * the naive interval does not even contain the share in the table it came from")
 
 
-def figure(fits, truth, path):
-    "The one real release beside two hundred simulated ones of the same design."
+def draw(ours, naive, truth):
+    "The one real release beside two hundred simulated ones of the same design. Returns the figure."
     from dp_bayes_nb import Release, calibrate, plot_posterior
     from dp_bayes_nb.evaluation import plot_intervals
 
-    ours, naive = fits[0]
     release = Release.from_json(ours.posterior.attrs["release_json"])
-    fig, axes = plt.subplots(1, 3, figsize=(12, 3.4), layout="constrained")
-    plot_posterior(ours, naive=naive, truth=truth["limit"][0], ax=axes[0])
-    axes[0].set(title=f"One real release: noise of scale {release.noise.scale[0]:g} on a count", xlabel="share with a health limit")
-    for method, title, ax in (("naive", "Ignoring", axes[1]), ("auto", "Accounting for", axes[2])):
+    fig, axes = plt.subplots(1, 3, figsize=(12.5, 3.7), layout="constrained", width_ratios=(1.1, 1, 1))
+    plot_posterior(ours, naive=naive, truth=truth, ax=axes[0])
+    axes[0].set(xlabel="share with a health limit")
+    axes[0].set_title(f"One real release\nnoise of scale {release.noise.scale[0]:g} on a count", fontsize=11)
+    for method, title, ax in (("naive", "ignoring the noise", axes[1]), ("auto", "accounting for it", axes[2])):
         result = calibrate(1, release.family, n=release.n, epsilon=release.epsilon, trials=200, draws=1000, method=method)
         plot_intervals(result, ax=ax)
-        ax.set_title(f"{title} the noise: {result.coverage(0.95)[0]:.0%} of 95% intervals\nhold the truth, in 200 simulated releases")
-    axes[2].sharey(axes[1])
-    fig.savefig(path, dpi=150)
-    plt.close(fig)
+        ax.set_ylim(-0.12, 0.12)
+        ax.set_title(f"200 simulated releases, {title}\n{result.coverage(0.95)[0]:.0%} of the 95% intervals hold the truth", fontsize=11)
+    axes[2].set_ylabel("")
+    return fig
 
 
 def main():
@@ -85,6 +82,7 @@ def main():
     parser = argparse.ArgumentParser(description="A real table to a release, a posterior, a summary and a figure.")
     parser.add_argument("--folder", type=Path, default=Path("demo"), help="where to write (default: demo/)")
     folder = parser.parse_args().folder
+    plt.switch_backend("Agg")
     folder.mkdir(parents=True, exist_ok=True)
     # Each demo starts its own ledger. A real ledger is never deleted: what was spent stays spent.
     (folder / "ledger.json").unlink(missing_ok=True)
@@ -92,7 +90,7 @@ def main():
     fits = analyst(paths)
     summary(fits, truth)
     fits[0][0].to_netcdf(str(folder / "posterior.nc"))
-    figure(fits, truth, folder / "figure.png")
+    draw(*fits[0], truth["limit"][0]).savefig(folder / "figure.png", dpi=150)
     print(f"\nWrote {', '.join(sorted(p.name for p in folder.iterdir()))} to {folder}/\n")
 
 
