@@ -83,6 +83,9 @@ def copy_notebooks():
             continue
         if path.suffix == ".ipynb":
             nb = read_nb(path)
+            rest = re.sub(r"\A\s*# [^\n]*\n*(>[^\n]*\n*)*", "", source(nb["cells"][0]) + "\n")
+            if nb["cells"][0]["cell_type"] == "markdown" and rest.strip():
+                faults.append(f"{path.name}: the cell of the title holds only title and subtitle; nbdev drops the rest: {rest.strip()[:60]}…")
             for cell in nb["cells"]:
                 code = source(cell)
                 if cell["cell_type"] != "code":
