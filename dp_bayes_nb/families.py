@@ -114,7 +114,7 @@ class BernoulliLaw(ExponentialFamily):
 class Bernoulli(BernoulliLaw):
     "Records that are successes or not; the number of successes is released."
     column: str | None = None  # column to read; None: the only one
-    success: Any = 1  # the value that counts as a success
+    success: Any = 1  # counts as a success; any other value that is present counts as a failure, so mind the spelling
 
     names = ("successes",)
     parameters = {"probability": Parameter("unit")}

@@ -70,7 +70,8 @@ def _unique(pairs):
 
 # %% ../nbs/04_files.ipynb #bd307a3e
 def parse(text: str,  # JSON
-          what: str   # the kind of document, for messages
+          what: str,  # the kind of document, for messages
+          remedy: str = "get a fresh copy"  # what its reader should do about a damaged one
           ) -> dict:
     "Strict JSON: one object, finite numbers, each key once."
     if not isinstance(text, str):
@@ -81,7 +82,7 @@ def parse(text: str,  # JSON
         document = json.loads(text, parse_float=_finite, parse_constant=_constant, object_pairs_hook=_unique)
     except (ValueError, RecursionError) as error:
         reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise ValueError(f"{what} is not valid JSON: {reason}; it was cut short or edited, get a fresh copy") from None
+        raise ValueError(f"{what} is not valid JSON: {reason}; it was cut short or edited; {remedy}") from None
     if not isinstance(document, dict):
         raise ValueError(f"{what} must be a JSON object, got {type(document).__name__}; this is another kind of file")
     return document
@@ -91,18 +92,19 @@ def parse(text: str,  # JSON
 def open_sealed(text: str,    # what `seal` wrote
                 what: str,    # the kind of document, for messages
                 schema: int,  # the schema this version reads
-                keys          # exactly the keys it must have, "schema" among them
+                keys,         # exactly the keys it must have, "schema" among them
+                remedy: str = "get a fresh copy"  # what its reader should do about a damaged one
                 ) -> dict:
     "The document inside a sealed text, with the right schema, the right keys and an unbroken seal."
-    document = parse(text, what)
+    document = parse(text, what, remedy)
     if type(document.get("schema")) is not int or document["schema"] != schema:
         raise ValueError(f"{what} must have schema {schema}, got {document.get('schema')!r:.40}; "
                          "a newer version of dp_bayes_nb may read it")
     missing, unknown = sorted({*keys, "sha256"} - {*document}), sorted({*document} - {*keys, "sha256"})
     if missing or unknown:
         raise ValueError(f"{what} must have exactly its own keys, but {missing[:5]} are missing and "
-                         f"{[key[:40] for key in unknown[:5]]} are unknown; get a fresh copy")
+                         f"{[key[:40] for key in unknown[:5]]} are unknown; {remedy}")
     seal_found = document.pop("sha256")
     if seal_found != _seal(document):
-        raise ValueError(f"{what} was changed after it was written (its sha256 does not match); get a fresh copy")
+        raise ValueError(f"{what} was changed after it was written (its sha256 does not match); {remedy}")
     return document

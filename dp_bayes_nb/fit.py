@@ -146,7 +146,7 @@ def _diagnose(idata, independent):
         spread = np.ptp(variable.values, axis=1)
         if variable.sizes["draw"] > 1 and (spread == 0).any() and not independent:
             problems.append(f"a chain of {name} did not move; try another method or a longer warmup")
-        if np.nanmax(variable.attrs["rhat"]) > 1.01:
+        if np.nanmax(variable.attrs["rhat"]) > 1.01 and not independent:  # of independent draws it is only noise
             problems.append(f"rhat of {name} is {np.nanmax(variable.attrs['rhat']):.3f} > 1.01: the chains disagree; use more draws"
                             " and a longer warmup, or method='auto'")
     if bool(idata.sample_stats["nonfinite"].any()):
@@ -249,6 +249,8 @@ def plot_posterior(idata,        # result of fit
     if scalar:
         ax.set(xlabel=name.replace("_", " "), ylabel="density", ylim=(0, None))
         if truth is not None:
+            if np.ndim(truth):
+                refuse("truth", f"one number, for {name}", truth)
             ax.axvline(float(truth), color=COLORS["truth"], ls=":", label="truth")
     else:
         levels = release.family.parameters[name].levels

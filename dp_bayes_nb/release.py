@@ -57,7 +57,9 @@ class Release:
     def __eq__(self, other): return self.to_json() == other.to_json() if isinstance(other, Release) else NotImplemented
     def __hash__(self): return hash(self.to_json())
     def to_json(self) -> str: return to_json(self)
-    def save(self, path): atomic_write(path, self.to_json())
+    def save(self, path):
+        "Write the release, durably; a file of that name is replaced."
+        atomic_write(path, self.to_json())
 
     @classmethod
     def from_json(cls, text: str): return from_json(text)
@@ -228,7 +230,12 @@ def _check_theta(family, theta):
         refuse("theta", f"a dict with the keys {sorted(family.parameters)}", theta)
     out = {name: np.asarray(value, dtype=float) for name, value in theta.items()}
     for name, parameter in family.parameters.items():
-        if out[name].shape != tuple(parameter.shape) or not np.all(np.isfinite(out[name])):
+        inside = {"unit": lambda v: (v >= 0) & (v <= 1), "simplex": lambda v: (v >= 0) & np.isclose(v.sum(), 1),
+                  "positive": lambda v: v > 0, "real": np.isfinite}[parameter.support]
+        if out[name].shape == tuple(parameter.shape) and not np.all(np.isfinite(out[name]) & inside(out[name])):
+            refuse(f"theta[{name!r}]", {"unit": "between 0 and 1", "simplex": "non-negative and adding up to 1",
+                                        "positive": "> 0", "real": "finite"}[parameter.support], theta[name])
+        if out[name].shape != tuple(parameter.shape):
             refuse(f"theta[{name!r}]", f"finite, of shape {tuple(parameter.shape)}", theta[name])
     return out
 
