@@ -71,6 +71,8 @@ def _check_level(name, value):
     "A public level is a text or an integer (booleans count as 0 and 1)."
     if isinstance(value, (bool, np.bool_, np.integer)):
         value = int(value)
+    if isinstance(value, int) and abs(value) > 2**53:
+        refuse(name, "an integer of at most 53 bits", value, "larger codes are not told apart exactly; declare them as texts")
     if not isinstance(value, (str, int)):
         refuse(name, "a text or an integer", value, "codes and labels are compared exactly, so fractions and None cannot be levels")
     return value

@@ -148,7 +148,7 @@ def _diagnose(idata, independent):
             problems.append(f"a chain of {name} did not move; try another method or a longer warmup")
         if np.nanmax(variable.attrs["rhat"]) > 1.01 and not independent:  # of independent draws it is only noise
             problems.append(f"rhat of {name} is {np.nanmax(variable.attrs['rhat']):.3f} > 1.01: the chains disagree; use more draws"
-                            " and a longer warmup, or method='auto'")
+                            " and a longer warmup, or another prior")
     if bool(idata.sample_stats["nonfinite"].any()):
         problems.append(f"{int(idata.sample_stats['nonfinite'].sum())} draws are not finite; use a more informative prior")
     idata.posterior.attrs["problems"] = json.dumps(problems)
