@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['assert_close', 'must_fail', 'ks_uniform', 'ks_p_value', 'wasserstein1', 'wasserstein1_cdf', 'wasserstein1_to_cdf',
-           'FalseAlarms', 'mean_p_value', 'all_tables', 'discrete_log_pmf', 'CountOracle', 'count_oracle']
+           'FalseAlarms', 'mean_p_value', 'all_tables', 'discrete_log_pmf', 'CountOracle', 'count_oracle', 'release_of']
 
 # %% ../nbs/00b_checks.ipynb #77de68da
 import math
@@ -13,6 +13,8 @@ from typing import Callable, NamedTuple
 import numpy as np
 import scipy.special as sp
 import scipy.stats as st
+
+from .core import Noise, Released
 
 # %% ../nbs/00b_checks.ipynb #c1dfd96e
 # § Comparison that minds shapes
@@ -177,3 +179,14 @@ def count_oracle(z,             # (m,) noisy counts of the first m categories
     log_w += discrete_log_pmf(z - tables[:, :len(z)], kind, scale).sum(axis=1)
     weights = np.exp(log_w - log_w.max())
     return CountOracle(tables + alpha, weights / weights.sum())
+
+# %% ../nbs/00b_checks.ipynb #b6692ea5
+# § A release to try things on
+def release_of(z,             # (m,) released values, or one
+               scale: float,  # of the noise
+               n: int,        # records
+               kind: str = "laplace",
+               grid: float = 1.0) -> Released:
+    "A released statistic as samplers see it, for examples and checks."
+    z = np.atleast_1d(np.asarray(z, dtype=float))
+    return Released(z, Noise(kind, np.full(z.shape, float(scale)), np.full(z.shape, grid)), np.asarray(float(n)))

@@ -151,12 +151,15 @@ def calibrate(key: Any,                 # JAX key or an integer
               method: str = "auto",     # a method of `fit`
               mechanism: str = "laplace", delta: float | None = None,
               warmup: int = 300,        # discarded draws, where draws are not independent
-              progress: bool = False) -> Calibration:
+              progress: bool = False,
+              **options                 # of the method
+              ) -> Calibration:
     "Simulation-based calibration of a method: prior → data → release → posterior → rank."
     key, prior, n = as_key(key), check_prior(family, prior), check_count("n", n)
     trials, draws, warmup = check_count("trials", trials), check_count("draws", draws), check_count("warmup", warmup, 0)
     noise, _ = noise_design(family, epsilon=epsilon, mechanism=mechanism, delta=delta)
-    name, chosen = choose_method(family, prior, noise.kind, n, method)
+    name, chosen = choose_method(family, prior, noise.kind, n, method, options)
+    chosen = chosen._replace(kernel=partial(chosen.kernel, **options)) if options else chosen
     prior.sample(key)  # a prior that cannot draw is refused here
     warmup = 0 if chosen.independent(family) else warmup
     noise = jax.tree.map(jnp.asarray, noise)

@@ -46,16 +46,19 @@ def noise_variance_draw(key: Key[Array, ""], residual: Float[Array, "m"], noise:
 # %% ../nbs/01_laplace.ipynb #9e6a55b6
 # § Drawing the confidential sum: equation (4)
 def normal_product(key: Key[Array, ""],
-                   mean: Float[Array, "m"],           # μ, mean of s
-                   covariance: Float[Array, "m m"],   # S, may be singular
-                   z: Float[Array, "m"],              # released value
-                   noise_variance: Float[Array, "m"]  # σ²
-                   ) -> Float[Array, "m"]:
-    "Draw s from N(s; μ, S) N(z; s, diag σ²): equation (4); Bernstein & Sheldon 2018, NormProduct."
-    S, q = covariance, jax.random.normal(key, (2, len(mean)))
-    s0 = mean + cholesky(S) @ q[0]
-    e = jnp.sqrt(noise_variance) * q[1]
-    return s0 + S @ solve(S + jnp.diag(noise_variance), z - s0 - e)  # eq. (4)
+                   mean: Float[Array, "l"],            # μ, mean of s
+                   covariance: Float[Array, "l l"],    # S, may be singular
+                   z: Float[Array, "m"],               # released value
+                   noise_variance: Float[Array, "m"],  # σ²
+                   observe: Float[Array, "m l"] | None = None  # H: what is released is H s plus noise; None: s itself
+                   ) -> Float[Array, "l"]:
+    "Draw s from N(s; μ, S) N(z; H s, diag σ²): equation (4); Bernstein & Sheldon 2018, NormProduct."
+    key_s, key_e = jax.random.split(key)
+    H = jnp.eye(len(mean)) if observe is None else jnp.asarray(observe)
+    s0 = mean + cholesky(covariance) @ jax.random.normal(key_s, mean.shape)
+    e = jnp.sqrt(noise_variance) * jax.random.normal(key_e, z.shape)
+    across = covariance @ H.T
+    return s0 + across @ solve(H @ across + jnp.diag(noise_variance), z - H @ s0 - e)  # eq. (4)
 
 # %% ../nbs/01_laplace.ipynb #12c6fc06
 # § Averaging the noise out: equations (5) and (6)
