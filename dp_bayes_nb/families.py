@@ -189,22 +189,28 @@ def project_simplex(z: Float[Array, "k"], total) -> Float[Array, "k"]:
     return jnp.maximum(z - excess[last], 0.0)
 
 
-MOST_LEVELS = 100_000
+MOST_LEVELS = 2_000
 
 
 def _check_levels(k):
     "The public levels, as a tuple: codes 0 … k − 1 for a number."
     if isinstance(k, (int, np.integer)) and not isinstance(k, (bool, np.bool_)):
         check_count("k", k, 2, "a categorical variable has at least two levels")
-        if k > MOST_LEVELS:
-            refuse("k", f"at most {MOST_LEVELS} levels", k, "a code that large is an identifier, not a category")
+        _check_number(k)
         return tuple(range(k))
     if isinstance(k, (str, bytes)) or not hasattr(k, "__iter__"):
         refuse("k", "a number of codes or a sequence of public levels", k, 'for example Categorical(["low", "high"])')
     levels = tuple(_check_level("k", level) for level in k)
+    _check_number(len(levels))
     if len(levels) < 2 or len(set(levels)) < len(levels) or len({type(level) for level in levels}) > 1:
         refuse("k", "two or more different levels, all texts or all integers", k)
     return levels
+
+
+def _check_number(k):
+    "A query has one column for each level."
+    if k > MOST_LEVELS:
+        refuse("k", f"at most {MOST_LEVELS} levels", k, "join rare levels into one, or release coarser codes first")
 
 # %% ../nbs/02_families.ipynb #1574bddb
 @family_class
@@ -235,11 +241,10 @@ class Categorical(CategoricalLaw):
         return tuple(x == level for level in self.levels)
 
     def valid(self, x):
-        "Is the record one of the levels?"
-        first, *rest = self.statistic(x)
-        for other in rest:
-            first = first | other
-        return first
+        "Is the record one of the levels? One flat expression, however many there are."
+        if hasattr(x, "is_in"):  # a narwhals expression; numbers there are floats
+            return x.is_in([level if isinstance(level, str) else float(level) for level in self.levels])
+        return (jnp if isinstance(x, jax.Array) else np).isin(x, np.asarray(self.levels))
 
     def project(self, z, n):
         "The nearest possible counts."

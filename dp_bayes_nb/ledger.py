@@ -191,7 +191,12 @@ def _label(name, value):
 # %% ../nbs/04c_ledger.ipynb #887309d0
 # § The ledger
 class Ledger:
-    "A privacy budget in a file, shared by processes."
+    """A privacy budget in a file, shared by processes; costs add up by equation (1), in exact decimals.
+
+    `Ledger(path, epsilon)` makes the file, or opens one with the same totals; `Ledger(path)` opens an existing one.
+    Raises ValueError for totals that are not finite decimals > 0 (delta: in [0, 1)), for totals that differ from the
+    file's, and for a file that is absent, damaged or no ledger; TimeoutError if another process holds the lock.
+    """
     timeout = 30.0  # seconds to wait for the lock
 
     def __init__(self, path: Any,      # the file
@@ -200,22 +205,28 @@ class Ledger:
         self.path, spare = Path(os.path.realpath(path)), amount("delta", delta)
         if spare >= 1 or (epsilon is None and spare):
             refuse("delta", "in [0, 1), and given together with epsilon", delta)
+        if self.path.is_dir():
+            refuse("path", "a file, not a folder", str(self.path), f"name a file in it, such as {str(self.path / 'budget.json')!r}")
         if epsilon is not None:
             create_state(self.path, State(amount("epsilon", epsilon, 1), spare, ()), self.timeout)
         elif not self.path.exists():
             raise ValueError(f"the ledger {str(self.path)!r} does not exist; give epsilon to create it")
         read_state(self.path)  # a damaged file is refused now
 
-    spent = property(lambda self: read_state(self.path).spent, doc="(epsilon, delta) spent so far.")
-    left = property(lambda self: read_state(self.path).left, doc="(epsilon, delta) left.")
-    entries = property(lambda self: read_state(self.path).entries, doc="What was spent, oldest first.")
+    spent = property(lambda self: read_state(self.path).spent, doc="(epsilon, delta) spent so far, by every process: exact decimals, equation (1).")
+    left = property(lambda self: read_state(self.path).left, doc="(epsilon, delta) left: exact decimals, never below 0.")
+    entries = property(lambda self: read_state(self.path).entries, doc="What was spent, oldest first: a tuple of Entry.")
 
     def spend(self, *, epsilon: Any,        # price, > 0
               delta: Any = 0,               # price
               data: str,                    # name of the data set
               release: str,                 # what is about to be released
               mechanism: str = "unnamed"):  # how
-        "Spend, durably, before noise is drawn; or raise, and nothing is spent."
+        """Spend, durably, before noise is drawn.
+
+        Raises ValueError for more than is left, for a price that is no decimal > 0 (delta: >= 0), for labels that are
+        not 1 to 1000 characters, and for a damaged file; TimeoutError if the lock is held. Nothing is spent then.
+        """
         now = datetime.now(timezone.utc).isoformat(timespec="seconds")
         entry = Entry(now, _label("data", data), _label("release", release), _label("mechanism", mechanism),
                       amount("epsilon", epsilon, 1), amount("delta", delta))

@@ -139,6 +139,69 @@ def test_an_engine_does_not_quote_the_data(tmp_path):
             error = error.__cause__ or error.__context__
 
 
+@pytest.mark.parametrize("how", ["column", "connection"])
+@pytest.mark.parametrize("engine", ["duckdb", "ibis"])
+def test_a_collation_does_not_make_levels_overlap(engine, how):
+    "One record in two levels would break the declared sensitivity."
+    connection = ibis.duckdb.connect() if engine == "ibis" else duckdb.connect()
+    run = (lambda sql: connection.raw_sql(sql).fetchall()) if engine == "ibis" else (lambda sql: connection.execute(sql).fetchall())
+    values = ["a", "A", "ä", "Ä", "A", None]
+    if how == "connection":
+        run("pragma default_collation = nocase")
+    run("create table t (other int, x varchar" + (" collate nocase)" if how == "column" else ")"))
+    run("insert into t values " + ", ".join(f"(1, '{v}')" if v else "(1, null)" for v in values))
+    assert run("select sum((x = 'a')::int) from t")[0][0] == 3  # the collation is at work
+    families = [Categorical(("a", "A", "ä", "Ä"), "x"), Bernoulli("x", success="A")]
+    for family in families:
+        expected = exact_sums(family, pl.DataFrame({"x": values}), missing="drop")
+        assert exact_sums(family, connection.table("t"), missing="drop") == expected
+    with pytest.raises(ValueError, match="2 outside"):
+        exact_sums(Categorical(("a", "ä", "Ä"), "x"), connection.table("t"), missing="drop")
+
+
+@pytest.mark.parametrize("levels", [400, [f"level {i}" for i in range(400)]], ids=["codes", "texts"])
+def test_four_hundred_levels_are_counted(levels, tmp_path):
+    family = Categorical(levels, "x")
+    codes = np.random.default_rng(0).integers(0, 400, 2000)
+    arrow = pa.table({"x": [family.levels[i] for i in codes]})
+    expected = tuple(np.bincount(codes, minlength=400).tolist())
+    for table in (arrow.to_pandas(), pl.from_arrow(arrow).lazy(), arrow, duckdb.from_arrow(arrow), ibis.memtable(arrow),
+                  dd.from_pandas(arrow.to_pandas(), npartitions=1)):
+        assert exact_sums(family, table).integers == expected
+
+
+def test_more_levels_than_a_query_can_hold_are_refused_at_once():
+    for k in (10**12, 2001, [f"level {i}" for i in range(2001)]):
+        with pytest.raises(ValueError, match="k must be at most 2000 levels"):
+            Categorical(k)
+
+
+@pytest.mark.parametrize("values, family", [([1, "1", True, None], Categorical(("1", "2"), "x")), ([1, "1"], Bernoulli("x")), ([1, True], Bernoulli("x")),
+                                            ([1, 2], Categorical(("1", "2"), "x")), ([True, "yes"], Bernoulli("x", success="yes"))])
+def test_mixed_objects_are_refused(values, family):
+    with pytest.raises(ValueError, match="column 'x' must be of"):
+        exact_sums(family, pd.DataFrame({"other": 0, "x": pd.Series(values, dtype=object)}), missing="drop")
+
+
+def test_yes_and_no_are_texts_in_a_file_as_in_a_frame(tmp_path):
+    for yes, no in (("yes", "no"), ("y", "n"), ("t", "f")):
+        frame = pd.DataFrame({"limit": [yes, no, yes]})
+        frame.to_csv(tmp_path / "t.csv", index=False)
+        for table in (frame, tmp_path / "t.csv"):
+            with pytest.raises(ValueError, match='column \'limit\' must be of numbers or booleans, got .*success="yes"'):
+                exact_sums(Bernoulli("limit"), table)
+            assert exact_sums(Bernoulli("limit", yes), table).integers == (2,)
+    (tmp_path / "t.csv").write_text("limit\ntrue\nFalse\n")
+    assert exact_sums(Bernoulli("limit"), tmp_path / "t.csv").integers == (1,)
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.parquet"])
+def test_an_empty_file_is_refused_in_words(name, tmp_path):
+    (tmp_path / name).touch()
+    with pytest.raises(ValueError, match="data must be a file with .* empty"):
+        exact_sums(Bernoulli(), tmp_path / name)
+
+
 PEAK = """
 import re, sys
 from pathlib import Path
