@@ -4,6 +4,7 @@ import contextlib
 import importlib.util
 import io
 import os
+import re
 import subprocess
 import sys
 
@@ -117,6 +118,24 @@ sys.exit(main())
     assert Release.from_json(done.stdout).n == 400 and len(Ledger(folder / "budget.json").entries) == 1
 
 
+@pytest.mark.parametrize("failure", ["ValueError('a defect')", "MemoryError()", "KeyboardInterrupt()"])
+def test_a_release_is_printed_whatever_went_wrong(folder, failure, monkeypatch):
+    def broken(*a):
+        raise eval(failure)
+
+    monkeypatch.setitem(Release.save.__globals__, "atomic_write", broken)
+    code, out, err = release(folder)
+    assert code == 1 and len(err.splitlines()) == 1 and "printed instead" in err
+    assert Release.from_json(out).n == 400 and len(Ledger(folder / "budget.json").entries) == 1
+
+
+def test_a_careless_delta_is_one_line_on_standard_error(folder):
+    Ledger(folder / "both.json", epsilon=1, delta=0.5)
+    code, out, err = dp_bayes("release", "survey.csv", "--family", "family.toml", "--epsilon", "1", "--mechanism", "gaussian", "--delta", "0.1",
+                              "--ledger", "both.json", "-o", "release.json", cwd=folder)
+    assert code == 0 and len(err.splitlines()) == 1 and err.startswith("dp-bayes: warning: delta should be far below 1/n")
+
+
 def test_parquet_gaussian_and_a_ledger_with_delta(folder):
     duckdb = pytest.importorskip("duckdb")
     duckdb.sql(f"copy (select * from read_csv('{folder}/survey.csv')) to '{folder}/survey.parquet' (format parquet)")
@@ -128,7 +147,9 @@ def test_parquet_gaussian_and_a_ledger_with_delta(folder):
 
 
 @pytest.mark.parametrize("arguments, said", [(["ledger", "none.json"], "does not exist"), (["ledger", "survey.csv"], "not valid JSON"),
-                                             (["ledger", "budget.json", "--create", "--epsilon", "2"], "own totals"), (["ledger", "new.json", "--create"], "--epsilon"),
+                                             (["ledger", "budget.json", "--create", "--epsilon", "2"], "--create must be given with a new ledger"),
+                                             (["ledger", "budget.json", "--create", "--epsilon", "1"], "never changes"), (["ledger", "."], "not a folder"),
+                                             (["ledger", ".", "--create", "--epsilon", "1"], "name a file in it"), (["ledger", "new.json", "--create"], "--epsilon"),
                                              (["ledger", "new.json", "--create", "--epsilon", "-1"], "> 0"), (["audit"], "invalid choice"), ([], "required")])
 def test_refused_ledgers_and_commands(folder, arguments, said):
     code, out, err = dp_bayes(*arguments, cwd=folder)
@@ -140,6 +161,21 @@ def test_help_and_version(tmp_path):
     assert dp_bayes_process("--version", cwd=tmp_path) == (0, f"dp-bayes {__version__}\n", "")
     code, out, err = dp_bayes("release", "--help", cwd=tmp_path)
     assert (code, err) == (0, "") and "--family" in out
+
+
+@pytest.mark.parametrize("command", [[], ["release"], ["fit"], ["ledger"]])
+def test_help_shows_defaults_and_an_example_that_runs(folder, command):
+    code, out, err = dp_bayes(*command, "--help", cwd=folder)
+    assert (code, err) == (0, "") and "Example:" in out
+    if command:
+        options = [line for line in re.split(r"\n  (?=-)", out.split("options:")[1].split("Example:")[0]) if "--help" not in line][1:]
+        assert all("default" in option or "--output" in option or "--family" in option for option in options), options
+    if command in ([], ["release"]):
+        toml = "\n".join(line.strip() for line in out.splitlines() if re.match(r"  (family|column|success) = ", line))
+        (folder / "FAMILY.toml").write_text(toml)
+        (folder / "survey.csv").write_text("smokes\n" + "yes\nno\n" * 100)
+        line = next(line for line in out.splitlines() if line.startswith("  dp-bayes release")).split()[1:]
+        assert dp_bayes(*line, cwd=folder)[0] == 0
 
 
 @needs_fit
