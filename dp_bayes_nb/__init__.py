@@ -36,6 +36,7 @@ _public = {
     "release": "release",
     "simulate_release": "release",
     "Ledger": "ledger",
+    "private_quantile": "ledger",
     "fit": "fit",
     "predict": "fit",
     "predictive_check": "fit",

@@ -112,7 +112,7 @@ def _as_objects(array):
         raise TypeError("texts and numbers mixed")
     return np.array([math.nan if v is None else v for v in values], dtype=float)
 
-
+# %% ../nbs/04a_sums.ipynb #472b07b9
 def _open_file(path, connection, levels):
     "A CSV or Parquet file as a DuckDB relation."
     path = os.fspath(path)
@@ -129,7 +129,7 @@ def _open_file(path, connection, levels):
         return quietly(lambda: connection.read_parquet(path), "read as a table")
     return quietly(lambda: _read_csv(path, connection, levels), "read as a table")
 
-
+# %% ../nbs/04a_sums.ipynb #d435a6cd
 def _read_csv(path, connection, levels):
     "A CSV file, with texts where the reader's guess would hide them."
     guessed = connection.read_csv(path, **DIALECT)
@@ -157,7 +157,7 @@ def _is_number(text):
     except ValueError:
         return False
 
-# %% ../nbs/04a_sums.ipynb #91032ad7
+# %% ../nbs/04a_sums.ipynb #4d134bc0
 def open_table(data: Any,  # array, list, frame, series, or path
                connection,  # DuckDB connection for arrays and files
                levels: tuple = ()  # text levels of the family, for files that do not say what is text
@@ -175,7 +175,7 @@ def open_table(data: Any,  # array, list, frame, series, or path
         return frame.alias("values").to_frame().lazy(), True
     return quietly(frame.lazy, "opened"), False
 
-# %% ../nbs/04a_sums.ipynb #12c6fc06
+# %% ../nbs/04a_sums.ipynb #887309d0
 def choose_column(family, schema, single: bool) -> str:
     "The name of the family's column in a frame with this schema."
     columns, column = list(schema.names()), getattr(family, "column", None)
@@ -199,7 +199,7 @@ def expects_text(family) -> bool:
     "Whether the family's public levels are texts."
     return bool(text_levels(family))
 
-
+# %% ../nbs/04a_sums.ipynb #0a57cb53
 def check_type(family, column: str, dtype):
     "Refuse a column whose type does not fit the family's levels."
     import narwhals as nw
@@ -219,7 +219,7 @@ def _refuse_type(family, column, found):
         fix = 'declare its texts as levels, such as k=["no", "yes"], or convert it'
     refuse(f"column {column!r}", f"of {wanted}", found, fix)
 
-# %% ../nbs/04a_sums.ipynb #4d134bc0
+# %% ../nbs/04a_sums.ipynb #22d200f8
 OBJECTS = {"string": True, "integer": False, "floating": False, "mixed-integer-float": False, "decimal": False, "boolean": False}
 
 
@@ -230,7 +230,7 @@ def check_objects(family, column: str, frame):
     if kind != "empty" and OBJECTS.get(kind) is not expects_text(family):
         _refuse_type(family, column, "objects of mixed types" if kind.startswith("mixed") else f"objects of type {kind}")
 
-# %% ../nbs/04a_sums.ipynb #0a57cb53
+# %% ../nbs/04a_sums.ipynb #f1f836cb
 # § One query: equation (1)
 class Utf8:
     "A column of texts as UTF-8 bytes: compared byte by byte under every collation."
@@ -267,7 +267,7 @@ def encoded(frame, column: str):
 
 def _encode(text: str) -> bytes: ...  # type: ignore[empty-body]
 
-# %% ../nbs/04a_sums.ipynb #7719a1c7
+# %% ../nbs/04a_sums.ipynb #972a67c4
 def states(family, frame, column: str):
     "The table of (x, missing, infinite, good), one row a record, and x as the family compares it."
     import narwhals as nw
@@ -303,7 +303,7 @@ def query(family, frame, column: str, grid_exponent: int):
         out.append(_total(nw.col("good"), steps).alias(f"sum_{j}"))
     return table.select(*out)
 
-# %% ../nbs/04a_sums.ipynb #22d200f8
+# %% ../nbs/04a_sums.ipynb #fc074d50
 def run_query(family, data: Any, grid_exponent: int) -> dict[str, int]:
     "Run the query where the data are: counts of rows, missing, infinite and good records, and sum_0 … sum_(m−1)."
     import duckdb
@@ -322,7 +322,7 @@ def run_query(family, data: Any, grid_exponent: int) -> dict[str, int]:
     finally:
         connection.close()
 
-# %% ../nbs/04a_sums.ipynb #cb4e5208
+# %% ../nbs/04a_sums.ipynb #5b384ce3
 # § Sums, or a refusal
 @dataclass(frozen=True)
 class ExactSums:
@@ -331,7 +331,7 @@ class ExactSums:
     grid_exponent: int  # g: the sums are in units of 2⁻ᵍ
     integers: tuple[int, ...] = field(repr=False)  # (m,) confidential
 
-# %% ../nbs/04a_sums.ipynb #f1f836cb
+# %% ../nbs/04a_sums.ipynb #af3e1334
 def exact_sums(family, data: Any, *,
                grid_exponent: int = 0,  # g
                missing: str = "error"   # or "drop": leave out null and NaN; n then depends on the data
@@ -358,7 +358,7 @@ def exact_sums(family, data: Any, *,
                          "database makes different texts equal: pass the column as a data frame or a Parquet file")
     return ExactSums(row["good"], g, sums)
 
-
+# %% ../nbs/04a_sums.ipynb #92cfceb3
 def _refuse_records(family, row, missing):
     "Refuse records that break the declaration: how many of each kind, never which or what."
     outside = row["rows"] - row["good"] - row["missing"] - row["infinite"]

@@ -219,3 +219,26 @@ def test_symbolic_links_lead_to_one_account(tmp_path):
     os.symlink(tmp_path / "ledger.json", tmp_path / "link.json")
     Ledger(tmp_path / "link.json").spend(epsilon=0.5, data="a", release="b")
     assert ledger.spent[0] == Decimal("0.5") and (tmp_path / "link.json").is_symlink()
+
+
+def test_a_private_quantile_is_paid_for_and_near(tmp_path):
+    "The rank error stays below its bound, but with probability 1e-9; a refusal costs nothing."
+    import math
+
+    import numpy as np
+
+    from dp_bayes_nb import private_quantile
+
+    path, ledger = tmp_path / "wages.csv", Ledger(tmp_path / "budget.json", epsilon=1)
+    wages = np.random.default_rng(0).uniform(0, 100, 2000).round(3)
+    path.write_text("id,wage\n" + "".join(f"{i},{w}\n" for i, w in enumerate(wages)))
+    answer = private_quantile(path, 0.9, epsilon=0.5, lower=0, upper=100, column="wage", candidates=101, ledger=ledger)
+    assert isinstance(answer, float) and answer in np.linspace(0, 100, 101)
+    best = min(abs((wages <= c).sum() - 1800) for c in np.linspace(0, 100, 101))
+    assert abs((wages <= answer).sum() - 1800) <= best + 2 / 0.5 * math.log(101 / 1e-9)
+    (entry,) = ledger.entries
+    assert (str(entry.epsilon), entry.mechanism, entry.data) == ("0.5", "noisy max", str(path))
+    for options in (dict(q=1), dict(epsilon=0.6), dict(column="age"), dict(upper=0), dict(candidates=1), dict(column=None)):
+        with pytest.raises(ValueError):
+            private_quantile(path, **{"q": 0.9, "epsilon": 0.1, "lower": 0, "upper": 100, "column": "wage", "ledger": ledger, **options})
+    assert len(ledger.entries) == 1
