@@ -129,8 +129,9 @@ class NormalMoments(NormalLaw):
         (c, h), (mean, variance) = self.unit, self._from_eta(eta)
         mean, variance = c + h * mean, h**2 * variance
         mode = jnp.clip(mean, low, high)
-        reach = jnp.sqrt(2 * DROP * variance + (mode - mean) ** 2)
-        return jnp.clip(mean - reach, low, high), mode, jnp.clip(mean + reach, low, high)
+        off = jnp.abs(mode - mean)
+        reach = 2 * DROP * variance / (off + jnp.sqrt(2 * DROP * variance + off**2))  # solves (off + reach)² − off² = 2 DROP v
+        return jnp.maximum(mode - reach, low), mode, jnp.minimum(mode + reach, high)
 
 # %% ../nbs/03c_normal_gamma.ipynb #902ba3cd
 # § Sums of two statistics: what is possible, and the nearest possible one
@@ -178,7 +179,7 @@ def rounded_square_sensitivity(grid_exponent: int, norm: str) -> float:
 
 class NormalFamily(NormalMoments, Paired):
     "What sums allow, and the conjugate updates."
-    declared_sensitivity = property(lambda self: None if self.known is not None else {"l1": 2.25, "l2": 2.0})
+    declared_sensitivity = property(lambda self: None if self.known is not None else {"l1": 2.25, "l2": 2.0})  # u = 1 against −1/2 and −1
 
     def rounded_sensitivity(self, grid_exponent=0, neighbours="change_one", norm="l1") -> float:
         "Sensitivity in grid steps."
@@ -262,6 +263,7 @@ class GammaLaw(Paired):
     names = property(lambda self: ("unit_log_sum", "unit_sum") if self.shape is None else ("sum",))
     exact = property(lambda self: self.shape is not None)
     prior_type = property(lambda self: None if self.shape is None else Gamma)
+    declared_sensitivity = property(lambda self: {"l1": 4.0, "l2": math.nextafter(math.sqrt(8.0), 3.0)} if self.shape is None else None)
 
     def check_arguments(self):
         "A known shape is a positive number."

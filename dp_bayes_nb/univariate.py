@@ -141,7 +141,7 @@ class Derived(Summed):
         "Mean and covariance of the released statistic of one record: chapter 3, equation (9)."
         return released_moments(self, theta)
 
-    def latent_moments(self, theta: dict, joint: bool) -> tuple[Float[Array, "l"], Float[Array, "l l"]]:
+    def latent_moments(self, theta: dict, joint: bool = False) -> tuple[Float[Array, "l"], Float[Array, "l l"]]:
         "Mean and covariance of the latent sums of Algorithm 2, per record: chapter 3, equations (11) and (12)."
         return latent_moments(self, theta, joint)
 
@@ -398,7 +398,7 @@ class Geometric(Univariate):
 
     def natural(self, theta):
         "η: log(1 − probability)."
-        return jnp.log1p(-theta["probability"])[None]
+        return jnp.log1p(-jnp.clip(theta["probability"], 1e-300, 1 - 2.0**-53))[None]
 
     def log_base(self, x):
         "log h = 0."
