@@ -111,7 +111,7 @@ def as_bounds(value: Any  # Clip, Redact, a pair (lower, upper), or the JSON for
     refuse("bounds", "a pair (lower, upper), Clip(lower, upper) or Redact(lower, upper)", value,
            "choose public limits; there is no default interval")
 
-# %% ../nbs/03_bounds.ipynb #b1d57811
+# %% ../nbs/03_bounds.ipynb #1574bddb
 # § Sensitivity: equations (3) to (5)
 LOG_ERROR = 2.0**-49  # relative error of a logarithm or a power, on any engine
 
@@ -142,7 +142,7 @@ def _norm(values, norm):
         return values[0]
     return math.fsum(values) if norm == "l1" else math.nextafter(math.hypot(*values), math.inf)
 
-# %% ../nbs/03_bounds.ipynb #17ba0791
+# %% ../nbs/03_bounds.ipynb #0716d970
 def sensitivity(family, norm: str) -> float:
     "How far one changed record moves the sum of the clipped or redacted statistic: equations (3) and (4)."
     t = extremes(family)
@@ -163,7 +163,7 @@ def rounded_range_sensitivity(family, grid_exponent: int, norm: str) -> float:
     moved = _norm(high - low, norm)
     return max(moved, _norm(np.maximum(high, -low), norm)) if isinstance(family.bounds, Redact) else moved
 
-# %% ../nbs/03_bounds.ipynb #bd307a3e
+# %% ../nbs/03_bounds.ipynb #4d134bc0
 # § Quadrature for a law that has no closed form: equation (7)
 DROP = 40.0  # log density below its peak at which a tail is cut: e⁻⁴⁰ = 4e-18
 SCAN, PASSES = 33, 6  # points and passes of the search for the peak
@@ -196,7 +196,7 @@ def _panels(left, mode, right):
     y = jnp.concatenate([mode - down * STEPS, mode + up * STEPS])
     return y, jnp.log(jnp.concatenate([down * WEIGHTS, up * WEIGHTS]))
 
-# %% ../nbs/03_bounds.ipynb #fa35e192
+# %% ../nbs/03_bounds.ipynb #f6e1126c
 def _ends(family, lower, upper):
     "The interval in the family's coordinate, cut where it is infinite."
     if family.coordinate == "log":
@@ -235,7 +235,7 @@ def nodes(family, eta: Float[Array, "m"], lower: float, upper: float) -> tuple:
     rule = _count_nodes if family.support[2] else _continuous_nodes
     return lax.stop_gradient(rule(family, lax.stop_gradient(eta), lower, upper))
 
-# %% ../nbs/03_bounds.ipynb #f1abd670
+# %% ../nbs/03_bounds.ipynb #887309d0
 # § Lemma 1: equation (6)
 def truncated_log_partition(family, eta: Float[Array, "m"],      # natural parameter
                             lower: float, upper: float  # both included
@@ -260,7 +260,7 @@ def truncated_moments(family, eta: Float[Array, "m"], lower: float, upper: float
     centred = t - mean[:, None]
     return mean, (centred * p) @ centred.T
 
-# %% ../nbs/03_bounds.ipynb #0716d970
+# %% ../nbs/03_bounds.ipynb #cb4e5208
 # § Three regions, and the moments of the released statistic: equations (8) to (10)
 def intervals(family) -> tuple:
     "The parts of the support below, inside and above the bounds; None where there is none."
@@ -304,7 +304,7 @@ def random_sum_clt(n, q, mean: Float[Array, "m"], covariance: Float[Array, "m m"
     "Mean and covariance of a sum over Binomial(n, q) records: Algorithm 3, corrected, equation (10)."
     return n * q * mean, n * q * covariance + n * q * (1 - q) * jnp.outer(mean, mean)
 
-# %% ../nbs/03_bounds.ipynb #9e6a55b6
+# %% ../nbs/03_bounds.ipynb #761f22b2
 # § Latent sums of Algorithm 2: equations (11) and (12)
 def latent_moments(family, theta: dict,
                    joint: bool  # exact joint covariance, else regions independent as published
