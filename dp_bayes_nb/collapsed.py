@@ -269,7 +269,7 @@ def collapsed_kernel(family, released: Released, prior) -> Kernel:
     data = family, released, prior, _centre(family, released, prior)
     return Kernel(bind(_collapsed_init, *data), bind(_collapsed_step, *data))
 
-# %% ../nbs/06_collapsed.ipynb #827bfc45
+# %% ../nbs/06_collapsed.ipynb #2e01e174
 # § Which method auto takes
 def exact_unavailable(family, kind: str) -> str | None:
     "Why the exact law of a release cannot be used, or None where it can."

@@ -1,0 +1,86 @@
+"""Calibration of every bounded family at three designs: ranks of 2000 simulated truths, into results/family_calibration.json.
+
+Each design has its own seed, fixed before the first run, and is written as soon as it is done; designs that are
+in the file already are skipped, so an interrupted run goes on where it stopped (`--fresh` starts anew).
+"""
+
+import importlib.metadata
+import json
+import sys
+import zlib
+from pathlib import Path
+
+import jax
+import numpy as np
+from tqdm import tqdm
+
+from dp_bayes_nb.bounds import Clip, Redact
+from dp_bayes_nb.conjugate_priors import Gamma, NormalInverseGamma, NormalMean
+from dp_bayes_nb.core import atomic_write
+from dp_bayes_nb.evaluation import calibrate
+from dp_bayes_nb.normal_gamma import GammaData, LogNormal, Normal
+from dp_bayes_nb.priors import Beta, LogDensity
+from dp_bayes_nb.univariate import Exponential, Geometric, Pareto, Poisson, Weibull
+
+RESULTS = Path(__file__).parent.parent / "results" / "family_calibration.json"
+TRIALS, DRAWS, WARMUP = 2000, 100, 100
+SIZES = [(20, 1.0), (300, 0.3), (5000, 0.1)]  # records, epsilon
+
+SHAPE, RATE = Gamma(30.0, 15.0, name="shape"), Gamma(30.0, 15.0, name="rate")
+
+
+def shape_and_rate(key):
+    "Independent Gamma laws for the shape and the rate of Gamma data."
+    first, second = jax.random.split(key)
+    return {**SHAPE.sample(first), **RATE.sample(second)}
+
+
+INDEPENDENT = LogDensity(lambda theta: SHAPE.log_density(theta) + RATE.log_density(theta), sample=shape_and_rate)
+
+# Bounds that hold nearly all records at the prior mean, narrow enough that clipping matters.
+MODELS = {
+    "Poisson": (Poisson, Gamma(20.0, 4.0), (1, 10), {}),
+    "Geometric": (Geometric, Beta(8.0, 8.0), (0, 5), {}),
+    "Exponential": (Exponential, Gamma(10.0, 10.0), (0.025, 3.69), {}),
+    "Normal, variance 1": (Normal, NormalMean(0.0, 4.0), (-2.0, 2.0), {"variance": 1.0}),
+    "LogNormal, variance 1": (LogNormal, NormalMean(0.0, 4.0), (0.1, 8.0), {"log_variance": 1.0}),
+    "Gamma, shape 2": (GammaData, Gamma(20.0, 10.0), (0.1, 3.0), {"shape": 2.0}),
+    "Pareto": (Pareto, Gamma(20.0, 10.0), (1.0, 5.0), {"lower": 1.0}),
+    "Weibull, shape 1.5": (Weibull, Gamma(20.0, 20.0), (0.05, 2.5), {"shape": 1.5}),
+    "Normal": (Normal, NormalInverseGamma(0.0, 4.0, 8.0, 7.0), (-2.5, 2.5), {}),
+    "LogNormal": (LogNormal, NormalInverseGamma(0.0, 4.0, 8.0, 7.0), (0.1, 10.0), {}),
+    "Gamma": (GammaData, INDEPENDENT, (0.1, 3.0), {}),
+}
+REDACTED = ("Poisson", "Exponential", "Normal, variance 1")  # also with the paper's redaction
+
+
+def designs():
+    "Every design by name: family, prior, records, epsilon."
+    for name, (make, prior, bounds, more) in MODELS.items():
+        for kind in (Clip, Redact) if name in REDACTED else (Clip,):
+            for n, epsilon in SIZES:
+                yield f"{name}, {kind.__name__}, n = {n}, epsilon = {epsilon:g}", (make(kind(*bounds), **more), prior, n, epsilon)
+
+
+def run(name, family, prior, n, epsilon):
+    "One design, as a row of numbers."
+    result = calibrate(zlib.crc32(name.encode()), family, prior, n=n, epsilon=epsilon, trials=TRIALS, draws=DRAWS, warmup=WARMUP)
+    histogram = [np.bincount(r * 20 // (DRAWS + 1), minlength=20).tolist() for r in result.ranks.T]
+    return {"parameters": list(result.parameters), "ks": np.round(result.ks, 5).tolist(), "ranks in 20 bins": histogram,
+            "width 95%": [float(f"{w:.4g}") for w in result.width(0.95)], "nonfinite": result.nonfinite}
+
+
+def main():
+    kept = json.loads(RESULTS.read_text())["designs"] if RESULTS.exists() and "--fresh" not in sys.argv else {}
+    versions = {p: importlib.metadata.version(p) for p in ("numpy", "jax", "jaxlib")}
+    bar = tqdm(list(designs()))
+    for name, design in bar:
+        bar.set_description(name)
+        if name not in kept:
+            kept[name] = run(name, *design)
+            text = json.dumps({"trials": TRIALS, "draws": DRAWS, "versions": versions, "designs": kept}, indent=1)
+            atomic_write(RESULTS, text + "\n")
+
+
+if __name__ == "__main__":
+    main()
