@@ -19,7 +19,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float
 
-from .core import check_choice, refuse
+from .core import refuse
 from .families import family_class
 
 # %% ../nbs/03_bounds.ipynb #c1dfd96e
@@ -180,14 +180,16 @@ WEIGHTS = (np.diff(_EDGES)[:, None] * _W / 2).ravel()
 def find_window(log_density, low, high):
     "Left end, peak and right end of the part of [low, high] where a unimodal density is not negligible."
     shares = jnp.linspace(0.0, 1.0, SCAN)
-    for _ in range(PASSES):
+    def narrow(_, window):
+        low, _, high = window
         y = low + (high - low) * shares
         value = log_density(y)
         value = jnp.where(jnp.isnan(value), -jnp.inf, value)
         keep = value > value.max() - DROP
         first, last = jnp.argmax(keep), SCAN - 1 - jnp.argmax(keep[::-1])
-        low, high = y[jnp.maximum(first - 1, 0)], y[jnp.minimum(last + 1, SCAN - 1)]
-    return low, y[jnp.argmax(value)], high
+        return y[jnp.maximum(first - 1, 0)], y[jnp.argmax(value)], y[jnp.minimum(last + 1, SCAN - 1)]
+    low, high = jnp.asarray(low, float), jnp.asarray(high, float)
+    return lax.fori_loop(0, PASSES, narrow, (low, low, high))
 
 
 def _panels(left, mode, right):

@@ -226,14 +226,17 @@ def _close_in_mean(what, draws, expected):
 # %% ../nbs/03b_univariate.ipynb #f1abd670
 def check_law(family, theta: dict, rtol: float = 1e-6):
     "Assert that a family's density, log-partition, probabilities and closed forms agree."
-    generic, (low, high) = _Generic(family), family.support[:2]
+    generic, (low, high), b = _Generic(family), family.support[:2], family.bounds
+    inside = jnp.array([b.lower, b.upper] if family.support[2] else [0.7 * b.lower + 0.3 * b.upper, b.upper])
     def both(theta):
         eta = family.natural(theta)
         parts = [-jnp.inf if p is None else truncated_log_partition(generic, eta, *p) for p in intervals(family)]
-        moments = [truncated_moments(f, eta, family.bounds.lower, family.bounds.upper) for f in (family, generic)]
+        moments = [truncated_moments(f, eta, b.lower, b.upper) for f in (family, generic)]
         whole = truncated_log_partition(generic, eta, low, high)
-        return whole, family.log_partition(eta), jax.nn.softmax(jnp.stack(parts)), family.probabilities(theta), moments
-    whole, claimed, q, claimed_q, (moments, by_quadrature) = jax.jit(both)(theta)
+        kernels = family.log_kernel(inside, eta) + family.log_offset(eta), Derived.log_kernel(family, inside, eta)
+        return whole, family.log_partition(eta), jax.nn.softmax(jnp.stack(parts)), family.probabilities(theta), moments, kernels
+    whole, claimed, q, claimed_q, (moments, by_quadrature), kernels = jax.jit(both)(theta)
+    _agree("log_kernel and log_offset against log_base and t", kernels[0], kernels[1], rtol, rtol)
     _agree("log_partition against the integral of log_base", claimed, whole, rtol, rtol)
     _agree("probabilities, cdf, survival against log_base", claimed_q, q, rtol, rtol)
     _agree("log_integral against log_base", moments, by_quadrature, rtol, 1e-12)
@@ -257,15 +260,18 @@ def check_records(key, family, theta: dict, draws: int = 20_000):
 
 def check_update(key, family, prior, n: int = 7):
     "Assert that posterior minus prior minus log likelihood is constant over the parameter."
-    key_theta, key_data, key_points = jax.random.split(key, 3)
-    x = family.sample_records(key_data, prior.sample(key_theta), n).astype(float)
-    s = jnp.stack(family.t(x)).sum(axis=1)
-    posterior = family.update(prior, s, float(n))
-    def gap(theta):
-        eta = family.natural(theta)
-        return posterior.log_density(theta) - prior.log_density(theta) - (eta @ s - n * family.log_partition(eta))
-    gaps = np.asarray(jax.vmap(gap)(posterior.sample(key_points, (20,))))
-    _agree("conjugate update", gaps, np.full(20, gaps[0]), 1e-7, 1e-7)
+    def gaps(key):
+        key_theta, key_data = jax.random.split(key)
+        points = prior.sample(key_theta, (20,))
+        x = family.sample_records(key_data, jax.tree.map(lambda a: a[0], points), n).astype(float)
+        s = jnp.stack(family.t(x)).sum(axis=1)
+        posterior = family.update(prior, s, float(n))
+        def gap(theta):
+            eta = family.natural(theta)
+            return posterior.log_density(theta) - prior.log_density(theta) - (eta @ s - n * family.log_partition(eta))
+        return jax.vmap(gap)(points)
+    found = np.asarray(jax.jit(gaps)(key))
+    _agree("conjugate update", found, np.full(20, found[0]), 1e-7, 1e-7)
 
 # %% ../nbs/03b_univariate.ipynb #0716d970
 # § Counts: Poisson and geometric
