@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['PASSES', 'GRID_POINTS', 'TOP', 'EXPLORE', 'RANGES', 'DEGREES_OF_FREEDOM', 'FISHER_STEPS', 'LONGEST_STEP', 'MOVES',
            'LEAPS', 'LEAP', 'log_likelihood', 'one_parameter', 'log_posterior', 'GridPosterior', 'grid_posterior',
-           'quantile', 'grid_kernel', 'conditional_log_posterior', 'CollapsedState', 'collapsed_kernel',
+           'quantile', 'grid_kernel', 'conditional_log_posterior', 'Point', 'CollapsedState', 'collapsed_kernel',
            'exact_unavailable']
 
 # %% ../nbs/06_collapsed.ipynb #77de68da
@@ -90,12 +90,14 @@ def grid_posterior(family, released: Released, prior,
     def tabulate(x):
         value = jax.vmap(log_density)(x)
         return jnp.where(jnp.isfinite(value), value, -1e30)
-    def narrow(_, x):
+    def narrow(_, state):
+        x = state[0]
         value = tabulate(x)
         temperature = (value.max() - lax.top_k(value, TOP)[0][-1]) / 5
-        return _refine(x, value, jnp.maximum(temperature, 2.0), GRID_POINTS // 2)
-    x = lax.fori_loop(0, PASSES, narrow, RANGES[support](GRID_POINTS // 2))
-    x = _refine(x, tabulate(x), 2.0, GRID_POINTS)
+        return _refine(x, value, jnp.maximum(temperature, 2.0), len(x)), x, value
+    start = RANGES[support](GRID_POINTS // 2)
+    _, x, value = lax.fori_loop(0, PASSES + 1, narrow, (start, start, start))
+    x = _refine(x, value, 2.0, GRID_POINTS)
     return _normalise(x, tabulate(x))
 
 
@@ -161,22 +163,26 @@ def conditional_log_posterior(family, released: Released, prior, noise_variance,
 
 def _information(family, released, prior, noise_variance, x):
     "H of equation (4)."
-    parameters, n = family.parameters, released.n
-    J = jax.jacfwd(lambda x: n * family.moments(constrain(parameters, x)[0])[0])(x)
-    C = n * family.moments(constrain(parameters, x)[0])[1] + jnp.diag(noise_variance)
+    def moments(x):
+        mean, covariance = family.moments(constrain(family.parameters, x)[0])
+        return released.n * mean, released.n * covariance
+    J, covariance = jax.jacfwd(moments, has_aux=True)(x)
+    C = covariance + jnp.diag(noise_variance)
     prior_information = -jax.hessian(lambda x: log_posterior(family, prior, x, lambda theta: 0.0))(x)
     return J.T @ solve(C, J) + prior_information
 
 # %% ../nbs/06_collapsed.ipynb #63266754
 def _fisher_mode(family, released, prior, noise_variance, start, steps):
-    "A few damped Fisher steps towards the mode of equation (3)."
+    "A few damped Fisher steps towards the mode of equation (3): where they end, and H one step before."
     gradient = jax.grad(partial(conditional_log_posterior, family, released, prior, noise_variance))
-    def one(_, x):
-        step = solve(_information(family, released, prior, noise_variance, x), gradient(x))
+    def one(_, state):
+        x, _ = state
+        H = _information(family, released, prior, noise_variance, x)
+        step = solve(H, gradient(x))
         length = jnp.sqrt(step @ step)
         step = jnp.where(jnp.isfinite(length), step * jnp.minimum(1.0, LONGEST_STEP / length), 0.0)
-        return x + step
-    return lax.fori_loop(0, steps, one, start)
+        return x + step, H
+    return lax.fori_loop(0, steps, one, (start, jnp.eye(len(start))))
 
 
 def _student(key, mode, L):
@@ -193,33 +199,42 @@ def _student_log_density(x, mode, L):
     return -0.5 * (DEGREES_OF_FREEDOM + len(x)) * jnp.log1p(w @ w / DEGREES_OF_FREEDOM)
 
 # %% ../nbs/06_collapsed.ipynb #cb4e5208
-def _accept(key, x, proposal, log_ratio):
-    "The proposal with probability min(1, e^log_ratio), else x (also where the ratio is NaN)."
+class Point(NamedTuple):
+    "A point of a chain, with what is known there."
+    x: Float[Array, "d"]  # coordinates
+    value: Float[Array, ""]  # log density
+    gradient: Float[Array, "d"]
+
+
+def _at(target, x):
+    return Point(x, *jax.value_and_grad(target)(x))
+
+
+def _accept(key, point, proposal, log_ratio):
+    "The proposal with probability min(1, e^log_ratio), else the old point (also where the ratio is NaN)."
     accepted = jnp.log(jax.random.uniform(key)) < log_ratio
-    return jnp.where(accepted, proposal, x), accepted
+    return jax.tree.map(lambda new, old: jnp.where(accepted, new, old), proposal, point), accepted
 
 
-def _jump(key, target, mode, L, x):
-    "Independence Metropolis–Hastings from the t proposal at the mode."
-    key_propose, key_accept = jax.random.split(key)
-    y = _student(key_propose, mode, L)
-    proposal_ratio = _student_log_density(y, mode, L) - _student_log_density(x, mode, L)
-    return _accept(key_accept, x, y, target(y) - target(x) - proposal_ratio)
+def _jump(key, point, proposal, mode, L):
+    "Independence Metropolis–Hastings with a proposal from the t law at the mode."
+    proposal_ratio = _student_log_density(proposal.x, mode, L) - _student_log_density(point.x, mode, L)
+    return _accept(key, point, proposal, proposal.value - point.value - proposal_ratio)
 
 
-def _glide(key, target, L, x):
+def _glide(key, target, L, point):
     "Hamiltonian Monte Carlo in the coordinates Lᵀ x, in which the mode has unit information."
     key_momentum, key_length, key_accept = jax.random.split(key, 3)
-    momentum = jax.random.normal(key_momentum, x.shape)
+    momentum = jax.random.normal(key_momentum, point.x.shape)
     leap = jax.random.uniform(key_length, minval=LEAP[0], maxval=LEAP[1])
-    push = lambda x: leap / 2 * solve_lower(L, jax.grad(target)(x))
+    push = lambda at: leap / 2 * solve_lower(L, at.gradient)
     def leapfrog(_, state):
-        y, p = state
-        p = p + push(y)
-        y = y + leap * solve_upper(L, p)
-        return y, p + push(y)
-    y, p = lax.fori_loop(0, LEAPS, leapfrog, (x, momentum))
-    return _accept(key_accept, x, y, target(y) - target(x) - (p @ p - momentum @ momentum) / 2)
+        at, p = state
+        p = p + push(at)
+        at = _at(target, at.x + leap * solve_upper(L, p))
+        return at, p + push(at)
+    end, p = lax.fori_loop(0, LEAPS, leapfrog, (point, momentum))
+    return _accept(key_accept, point, end, end.value - point.value - (p @ p - momentum @ momentum) / 2)
 
 # %% ../nbs/06_collapsed.ipynb #b6692ea5
 class CollapsedState(NamedTuple):
@@ -237,15 +252,20 @@ def _collapsed_init(family, released, prior, centre, key):
 
 def _collapsed_step(family, released, prior, centre, key, state):
     z, noise, n = released.z, released.noise, released.n
-    key_theta, key_s, key_noise = jax.random.split(key, 3)
+    key_propose, key_theta, key_s, key_noise = jax.random.split(key, 4)
     target = partial(conditional_log_posterior, family, released, prior, state.noise_variance)
-    mode = _fisher_mode(family, released, prior, state.noise_variance, centre, FISHER_STEPS)
-    L = cholesky(_information(family, released, prior, state.noise_variance, mode))
-    def moves(x, keys):
-        x, jumped = _jump(keys[0], target, mode, L, x)
-        x, glided = _glide(keys[1], target, L, x)
-        return x, jnp.stack([jumped, glided])
-    x, accepted = lax.scan(moves, state.x, jax.random.split(key_theta, (MOVES, 2)))
+    mode, H = _fisher_mode(family, released, prior, state.noise_variance, centre, FISHER_STEPS)
+    L = cholesky(H)
+    proposals = jax.vmap(lambda k: _student(k, mode, L))(jax.random.split(key_propose, MOVES))
+    points = jax.vmap(partial(_at, target))(jnp.concatenate([state.x[None], proposals]))
+    def moves(point, inputs):
+        keys, proposal = inputs
+        point, jumped = _jump(keys[0], point, proposal, mode, L)
+        point, glided = _glide(keys[1], target, L, point)
+        return point, jnp.stack([jumped, glided])
+    start, proposals = (jax.tree.map(lambda a: a[i], points) for i in (0, slice(1, None)))
+    point, accepted = lax.scan(moves, start, (jax.random.split(key_theta, (MOVES, 2)), proposals))
+    x = point.x
     theta, _ = constrain(family.parameters, x)  # step 1 done
     mean, covariance = family.moments(theta)
     s = normal_product(key_s, n * mean, n * covariance, z, state.noise_variance)  # step 2
@@ -259,7 +279,7 @@ def _collapsed_step(family, released, prior, centre, key, state):
 def _centre(family, released, prior):
     "Mode of equation (3) with the noise variances at their means."
     start = jnp.zeros(free_size(family.parameters))
-    return _fisher_mode(family, released, prior, released.noise.variance, start, 10 * FISHER_STEPS)
+    return _fisher_mode(family, released, prior, released.noise.variance, start, 10 * FISHER_STEPS)[0]
 
 
 def collapsed_kernel(family, released: Released, prior) -> Kernel:

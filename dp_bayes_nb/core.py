@@ -216,8 +216,12 @@ def run_chain(key: Key[Array, ""], kernel: Kernel, *, draws: int, warmup: int):
     "One chain as one traceable program: `(states, infos)`, each with a leading axis of `draws`."
     key_init, key_warmup, key_draws = jax.random.split(key, 3)
     state = kernel.init(key_init)
-    state, _ = advance(kernel, jax.random.split(key_warmup, warmup), state, adapting=kernel.adapt is not None)
-    return advance(kernel, jax.random.split(key_draws, draws), state, adapting=False)[1]
+    keys_warmup, keys_draws = jax.random.split(key_warmup, warmup), jax.random.split(key_draws, draws)
+    if kernel.adapt is None:  # one loop: the step is compiled once
+        out = advance(kernel, jnp.concatenate([keys_warmup, keys_draws]), state, adapting=False)[1]
+        return jax.tree.map(lambda a: a[warmup:], out)
+    state, _ = advance(kernel, keys_warmup, state, adapting=True)
+    return advance(kernel, keys_draws, state, adapting=False)[1]
 
 # %% ../nbs/00_core.ipynb #f1f836cb
 def _show_progress(wanted):
@@ -246,7 +250,8 @@ def run_chains(key: Key[Array, ""],
                ):
     "Run `chains` chains: `(states, infos)`, each with leading axes (chains, draws)."
     kernel, show = _compiled(kernel), _show_progress(progress)
-    chunk = chunk or (max(1, (warmup + draws) // 20) if show else max(warmup, draws))
+    common = math.gcd(warmup, draws)  # pieces of one length are compiled once
+    chunk = chunk or (common if common >= 50 else max(1, (warmup + draws) // 20) if show else max(warmup, draws))
     keys = jax.vmap(lambda k: jax.random.split(k, 3))(jax.random.split(key, chains))  # as in run_chain
     states, kept = _init_chains(kernel, keys[:, 0]), []
     from tqdm.auto import tqdm

@@ -49,13 +49,12 @@ class GibbsState(NamedTuple):
 def draw_feasible(key, draw, feasible, old):
     "Call `draw(key)` until `feasible`, at most 100 times; then keep `old`. Returns (value, redraws, kept)."
     def again(state):
-        key, value, tries = state
+        key, _, tries, _ = state
         key, key_now = jax.random.split(key)
-        return key, draw(key_now), tries + 1
-    first = again((key, old, 0))
-    _, value, tries = lax.while_loop(lambda s: ~feasible(s[1]) & (s[2] < ATTEMPTS), again, first)
-    kept = ~feasible(value)
-    return jnp.where(kept, old, value), tries - 1, kept
+        value = draw(key_now)
+        return key, value, tries + 1, feasible(value)
+    _, value, tries, good = lax.while_loop(lambda s: ~s[3] & (s[2] < ATTEMPTS), again, (key, old, 0, jnp.zeros((), bool)))
+    return jnp.where(good, value, old), tries - 1, ~good
 
 # %% ../nbs/05_gibbs.ipynb #17ba0791
 def _gibbs_init(joint, family, released, prior, key):
