@@ -196,7 +196,7 @@ def _panels(left, mode, right):
     "Nodes and log weights of the quadrature on [left, right], densest at the mode."
     down, up = mode - left, right - mode
     y = jnp.concatenate([mode - down * STEPS, mode + up * STEPS])
-    return y, jnp.log(jnp.concatenate([down * WEIGHTS, up * WEIGHTS]))
+    return y, jnp.log(jnp.maximum(jnp.concatenate([down * WEIGHTS, up * WEIGHTS]), 1e-300))  # a point, if both widths are 0
 
 # %% ../nbs/03_bounds.ipynb #f6e1126c
 def _ends(family, lower, upper):
