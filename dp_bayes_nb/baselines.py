@@ -169,9 +169,9 @@ def ops(key: Key[Array, ""], release, prior, *,
     if isinstance(family, CategoricalLaw):
         one = lambda key: _simplex_draw(key, (prior.alpha - 1 + s) / T, least_probability / (len(s) - 1))
         return {prior.name: jax.vmap(one)(keys)}
-    limits = (least_probability, 1 - least_probability) if isinstance(family, BernoulliLaw) else rate_range
+    low, high = (least_probability, 1 - least_probability) if isinstance(family, BernoulliLaw) else tuple(rate_range or ())
     log_density = jax.vmap(lambda v: tempered_log_density(family, prior, s, n, T, {prior.name: v}))
-    return {prior.name: jax.vmap(lambda key: truncated_draw(key, log_density, *limits))(keys)}
+    return {prior.name: jax.vmap(lambda key: truncated_draw(key, log_density, low, high))(keys)}
 
 # %% ../nbs/13_baselines.ipynb #f6e1126c
 # § Data augmentation: equation (4)

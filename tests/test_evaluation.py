@@ -1,0 +1,64 @@
+"""What calibration promises about machines: any number of devices, and any number of interruptions, give the same ranks."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+RUN = """
+import sys
+import numpy as np
+import jax
+from dp_bayes_nb import Beta, Bernoulli, calibrate
+devices, path, save = int(sys.argv[1]), sys.argv[2] or None, sys.argv[3]
+assert len(jax.devices()) == devices
+found = calibrate(0, Bernoulli(), Beta(10.0, 10.0), n=100, epsilon=0.1, trials=320, draws=40, path=path)
+np.savez(save, ranks=found.ranks, quantiles=found.quantiles, truth=found.truth)
+"""
+
+
+def start(devices, path, save):
+    "Calibrate in a process of its own."
+    env = {**os.environ, "XLA_FLAGS": f"--xla_force_host_platform_device_count={devices}", "JAX_PLATFORMS": "cpu"}
+    return subprocess.Popen([sys.executable, "-c", RUN, str(devices), str(path), str(save)], env=env, cwd=ROOT)
+
+
+def same(a, b):
+    "Are two saved results equal bit for bit?"
+    with np.load(a) as a, np.load(b) as b:
+        return all(np.array_equal(a[name], b[name]) for name in a.files)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    "One run on one device, without interruption."
+    save = tmp_path_factory.mktemp("whole") / "ranks.npz"
+    assert start(1, "", save).wait() == 0
+    return save
+
+
+def test_two_devices_give_the_same_ranks(whole, tmp_path):
+    assert start(2, "", tmp_path / "two.npz").wait() == 0
+    assert same(whole, tmp_path / "two.npz")
+
+
+def test_a_killed_run_goes_on_and_gives_the_same_ranks(whole, tmp_path):
+    folder = tmp_path / "run"
+    process = start(1, folder, tmp_path / "killed.npz")
+    while process.poll() is None and not list(folder.glob("trials-*.npz")):
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    kept = sorted(folder.glob("trials-*.npz"))
+    assert kept
+    before = {path: path.stat().st_mtime_ns for path in kept}
+    (folder / ".trials-000000256.npz.1").write_bytes(b"half a file")  # what a kill in the middle of writing leaves
+    assert start(2, folder, tmp_path / "resumed.npz").wait() == 0
+    assert same(whole, tmp_path / "resumed.npz")
+    assert all(path.stat().st_mtime_ns == time for path, time in before.items())  # read, not computed again
