@@ -221,7 +221,7 @@ def _count_nodes(family, eta, lower, upper):
     if upper - lower < MOST_TERMS:
         return jnp.arange(lower, upper + 1.0), jnp.zeros(int(upper - lower) + 1)
     density = lambda y: family.log_kernel(lower + jnp.expm1(y), eta)
-    window = find_window(density, 0.0, math.log(min(upper - lower, 1e15)) + 1e-9)
+    window = find_window(density, 0.0, math.log1p(min(upper - lower, 1e15)) + 1e-9)
     left, mode, right = (jnp.minimum(lower + jnp.expm1(y), upper) for y in window)
     start = jnp.floor(left)
     terms = start + jnp.arange(WINDOW)

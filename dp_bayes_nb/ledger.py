@@ -11,6 +11,7 @@ __all__ = ['EXACT', 'SCHEMA', 'KEYS', 'REMEDY', 'MOST_CANDIDATES', 'amount', 'ad
 import math
 import os
 import time
+import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -304,6 +305,8 @@ def private_quantile(data: Any,             # array, list, data frame, or CSV or
                      ) -> float:
     """One of the candidates, near the q-quantile of a column of numbers: ε-differentially private, equations (2) and (3).
 
+    The candidates are `linspace(lower, upper, candidates)`; for counts take candidates = upper - lower + 1, or round
+    the answer up, which costs nothing. Warns where epsilon is too small for a quantile so far out among so few records.
     Raises ValueError for q outside (0, 1), bounds that are not finite or not in order, fewer than 2 or more than 2000
     candidates, a budget that is refused, and data as in `exact_sums` (records missing or infinite, no numbers).
     Nothing is spent then. RuntimeError if OpenDP fails.
@@ -316,6 +319,10 @@ def private_quantile(data: Any,             # array, list, data frame, or CSV or
         refuse("ledger", "a Ledger or None", ledger, "open it with Ledger(path)")
     family, select = CountsUpTo(low, high, int(candidates), column), _selector(epsilon)
     sums = exact_sums(family, data)
+    enough = 2 * math.log(20 * candidates) / (min(q, 1 - q) * sums.n)
+    if epsilon < enough:
+        warnings.warn(f"epsilon = {epsilon:g} is little for the {q:g}-quantile of {sums.n} records: with less than about {enough:.2g}, "
+                      "candidates far from the quantile are chosen often", UserWarning, stacklevel=2)
     if ledger is not None:
         ledger.spend(epsilon=epsilon, data=describe(data), release=f"{q:g}-quantile on {family!r:.900}", mechanism="noisy max")
     rank = math.ceil(q * sums.n)

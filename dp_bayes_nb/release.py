@@ -363,7 +363,8 @@ def _check_size(sums, family, scale, delta):
     "Refuse sums that floats would not hold, and warn of a delta that promises little."
     largest = sums.n * (family.magnitude * 2.0**sums.grid_exponent + (0 if family.integer else 0.5)) + TAIL * scale
     if largest >= MAX_STEPS:
-        refuse("n", f"small enough for sums of 53 bits at grid exponent {sums.grid_exponent}", sums.n, "choose narrower bounds")
+        refuse("n", f"small enough for sums of 53 bits at grid exponent {sums.grid_exponent}", sums.n,
+               "subtract a public offset from records and bounds, so that the numbers are small against their range")
     if delta is not None and delta * sums.n >= 1:
         warnings.warn(f"delta should be far below 1/n = {1 / sums.n:.2g}, got {delta:g}: it allows a release that exposes a whole record; "
                       "choose 1e-6 or less", UserWarning, stacklevel=3)

@@ -346,12 +346,13 @@ def exact_sums(family, data: Any, *,
     g = check_count("grid_exponent", grid_exponent, 0)
     check_choice("missing", missing, ("error", "drop"))
     if family.magnitude * 2.0**g >= 2**52:
-        refuse("grid_exponent", "at most 52 bits for one record's statistic", g, "choose a larger noise scale (a smaller epsilon)")
+        refuse("grid_exponent", "at most 52 bits for one record's statistic", g,
+               "subtract a public offset from records and bounds, so that the numbers are small against their range")
     row = run_query(family, data, g)
     _refuse_records(family, row, missing)
     if row["rows"] * (Fraction(family.magnitude) * 2**g + Fraction(1, 2)) >= 2**62:  # rounding adds half a step at most
         refuse("data", "few enough for sums of 64 bits (n * bound * 2**grid_exponent < 2**62)",
-               f"n = {row['rows']} at grid exponent {g}", "choose a larger noise scale (smaller epsilon) or narrower bounds")
+               f"n = {row['rows']} at grid exponent {g}", "subtract a public offset from records and bounds")
     sums = tuple(row[f"sum_{j}"] for j in range(len(family.names)))
     if len(sums) > 1 and expects_text(family) and sum(sums) > row["good"]:
         raise ValueError("data must be in an engine that tells the levels apart, got a record that is two of them; a collation of the "

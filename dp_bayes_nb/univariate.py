@@ -66,10 +66,16 @@ def _check_bounds(family):
     if b.lower < low or b.upper > high:
         refuse("bounds", f"inside the support [{low:g}, {high:g}] of {type(family).__name__}", (b.lower, b.upper))
     if whole and (b.lower % 1 or b.upper % 1):
-        refuse("bounds", "whole numbers for counts", (b.lower, b.upper))
-    if not np.all(np.isfinite(extremes(family))):
-        refuse("bounds", "an interval on which the statistic is finite", (b.lower, b.upper),
-               "a logarithm needs a lower bound above 0")
+        refuse("bounds", "whole numbers for counts", (b.lower, b.upper), "round them outwards; to round a bought bound costs nothing")
+    ends = extremes(family)
+    if not np.all(np.isfinite(ends)):
+        fix = "a logarithm needs a lower bound above 0" if family.coordinate == "log" and b.lower <= 0 else "choose moderate bounds"
+        refuse("bounds", "an interval on which the statistic is finite", (b.lower, b.upper), fix)
+    between = np.stack([np.broadcast_to(np.asarray(t, float), 1001) for t in family.t(np.linspace(b.lower, b.upper, 1001))], axis=1)
+    slip = 1e-9 * (1 + np.abs(ends).max(axis=0))
+    if np.any(between > ends.max(axis=0) + slip) or np.any(between < ends.min(axis=0) - slip):
+        refuse("turning", "the records between which every statistic is monotone", family.turning,
+               "the statistic leaves the range of its values there, so its sensitivity would be too small")
 
 # %% ../nbs/03b_univariate.ipynb #fe5dbbce
 # § The base class, second part: what the data holder uses
