@@ -42,7 +42,8 @@ _public = {
     "predictive_check": "fit",
     "plot_posterior": "fit",
     "calibrate": "evaluation",
-    "Calibration": "evaluation",
+    "Calibration": "ranks",
+    "mmd2": "ranks",
     "wasserstein1": "checks",
     "ks_uniform": "checks",
 }

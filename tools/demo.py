@@ -61,7 +61,7 @@ def summary(fits, truth):
 def draw(ours, naive, truth):
     "The one real release beside two hundred simulated ones of the same design. Returns the figure."
     from dp_bayes_nb import Release, calibrate, plot_posterior
-    from dp_bayes_nb.evaluation import plot_intervals
+    from dp_bayes_nb.ranks import plot_intervals
 
     release = Release.from_json(ours.posterior.attrs["release_json"])
     fig, axes = plt.subplots(1, 3, figsize=(12.5, 3.7), layout="constrained", width_ratios=(1.1, 1, 1))
