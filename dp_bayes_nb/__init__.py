@@ -44,6 +44,9 @@ _public = {
     "calibrate": "evaluation",
     "Calibration": "ranks",
     "mmd2": "ranks",
+    "plan": "planning",
+    "Plan": "planning",
+    "plan_bounds": "planning",
     "wasserstein1": "checks",
     "ks_uniform": "checks",
 }
