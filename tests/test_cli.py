@@ -163,7 +163,7 @@ def test_help_and_version(tmp_path):
     assert (code, err) == (0, "") and "--family" in out
 
 
-@pytest.mark.parametrize("command", [[], ["release"], ["fit"], ["ledger"]])
+@pytest.mark.parametrize("command", [[], ["plan"], ["release"], ["fit"], ["ledger"]])
 def test_help_shows_defaults_and_an_example_that_runs(folder, command):
     code, out, err = dp_bayes(*command, "--help", cwd=folder)
     assert (code, err) == (0, "") and "Example:" in out
@@ -207,3 +207,28 @@ def test_a_fit_of_a_file_that_is_no_release_is_refused(folder):
     for name in ("budget.json", "survey.csv", "nowhere.json"):
         code, out, err = dp_bayes("fit", name, "-o", "posterior.nc", cwd=folder)
         assert (code, out) == (2, "") and len(err.splitlines()) == 1, err
+
+
+needs_plan = pytest.mark.skipif(importlib.util.find_spec("dp_bayes_nb.planning") is None, reason="the planning chapter is not there yet")
+
+
+@needs_plan
+def test_plan_prints_a_table_and_a_budget_and_opens_no_data(folder):
+    (folder / "survey.csv").unlink()
+    before = (folder / "budget.json").read_bytes()
+    code, out, err = dp_bayes("plan", "--family", "family.toml", "--prior", "Beta(1, 1)", "--n", "1000", "--target", "0.1", "--trials", "20",
+                              "--method", "collapsed", "--plot", "plan.png", cwd=folder)
+    assert (code, err) == (0, "")
+    assert "width_95" in out and 0.03 < float(re.search(r"n = 1000: epsilon (\S+) ", out)[1]) < 0.2
+    assert (folder / "plan.png").read_bytes()[:4] == b"\x89PNG" and (folder / "budget.json").read_bytes() == before
+
+
+@needs_plan
+@pytest.mark.parametrize("more, said", [(["--n", "0"], "n must be"), (["--n", "ten"], "invalid int"), (["--target", "-1"], "target must be"),
+                                        (["--epsilon", "0"], "epsilon must be"), (["--prior", "Gamma(1, 1)"], "prior must be Beta"),
+                                        (["--mechanism", "gaussian"], "delta must be"), (["--plot", "plan.doc"], "--plot must be")])
+def test_a_refused_plan_says_why_and_writes_nothing(folder, more, said):
+    before = sorted(folder.iterdir())
+    code, out, err = dp_bayes("plan", "--family", "family.toml", *more, cwd=folder)
+    assert (code, out) == (2, "") and said in err and len(err.splitlines()) == 1
+    assert sorted(folder.iterdir()) == before
