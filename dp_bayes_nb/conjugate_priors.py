@@ -20,7 +20,10 @@ from .core import pytree
 # § Gamma: equation (1)
 @pytree("name", "power")
 class Gamma:
-    "Gamma prior of a positive parameter, or of a power of it: equation (1)."
+    """Gamma prior of a positive parameter (the family decides which, and of which power of it): equation (1).
+
+    Gamma(shape, rate) has mean shape / rate and standard deviation sqrt(shape) / rate, in the units of the parameter.
+    """
     shape: Float[Any, ""]  # > 0
     rate: Float[Any, ""]  # > 0; the mean is shape / rate
     name: str = "rate"  # the parameter, set by the family
@@ -42,7 +45,10 @@ class Gamma:
 # § Normal: equation (2)
 @pytree("name")
 class NormalMean:
-    "Normal prior of a mean: equation (2)."
+    """Normal prior of a mean: equation (2).
+
+    NormalMean(mean, precision) has variance 1 / precision, in squared units of the records (not relative to their variance).
+    """
     mean: Float[Any, ""]  # μ₀, any real number
     precision: Float[Any, ""]  # κ, one over the prior variance, > 0
     name: str = "mean"  # the parameter, set by the family
