@@ -333,7 +333,7 @@ def plot_plan(plan: Plan, ax=None):
         reached = [e for e in np.ravel(plan.epsilon) if 0 < e < math.inf]
         ax.plot(reached, [plan.target] * len(reached), "v", color=COLORS["truth"])
     ax.set(xscale="log", yscale="log", xlabel="epsilon", ylabel=f"expected 95% width of {plan.parameter}")
-    ax.legend(frameon=False, fontsize=8)
+    ax.legend(frameon=False, fontsize=8, loc="lower left")
     return ax
 
 # %% ../nbs/15_planning.ipynb #f1f836cb
