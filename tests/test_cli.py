@@ -171,11 +171,13 @@ def test_help_shows_defaults_and_an_example_that_runs(folder, command):
         options = [line for line in re.split(r"\n  (?=-)", out.split("options:")[1].split("Example:")[0]) if "--help" not in line][1:]
         assert all("default" in option or "--output" in option or "--family" in option for option in options), options
     if command in ([], ["release"]):
-        toml = "\n".join(line.strip() for line in out.splitlines() if re.match(r"  (family|column|success) = ", line))
-        (folder / "FAMILY.toml").write_text(toml)
-        (folder / "survey.csv").write_text("smokes\n" + "yes\nno\n" * 100)
+        toml = [line.strip() for line in out.splitlines() if re.match(r"  (family|column|success|bounds) += ", line)]
+        second = [i for i, text in enumerate(toml) if text.startswith("family")][1]
+        (folder / "survey.csv").write_text("smokes,days\n" + "yes,3\nno,120.5\n" * 100)
         line = next(line for line in out.splitlines() if line.startswith("  dp-bayes release")).split()[1:]
-        assert dp_bayes(*line, cwd=folder)[0] == 0
+        for family in (toml[:second], toml[second:]):
+            (folder / "FAMILY.toml").write_text("\n".join(family))
+            assert dp_bayes(*line, "--force", cwd=folder)[0] == 0
 
 
 @needs_fit
