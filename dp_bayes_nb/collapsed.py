@@ -263,7 +263,7 @@ def _collapsed_step(family, released, prior, centre, key, state):
         point, jumped = _jump(keys[0], point, proposal, mode, L)
         point, glided = _glide(keys[1], target, L, point)
         return point, jnp.stack([jumped, glided])
-    start, proposals = (jax.tree.map(lambda a: a[i], points) for i in (0, slice(1, None)))
+    start, proposals = jax.tree.map(lambda a: a[0], points), jax.tree.map(lambda a: a[1:], points)
     point, accepted = lax.scan(moves, start, (jax.random.split(key_theta, (MOVES, 2)), proposals))
     x = point.x
     theta, _ = constrain(family.parameters, x)  # step 1 done
