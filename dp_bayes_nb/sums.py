@@ -317,7 +317,11 @@ def run_query(family, data: Any, grid_exponent: int) -> dict[str, int]:
         if schema[column] == nw.Object and frame.implementation.is_pandas():
             check_objects(family, column, frame)
         options = {"engine": "streaming"} if frame.implementation.is_polars() else {}
-        row = quietly(lambda: query(family, frame, column, grid_exponent).collect(**options), "summed")
+        asked = query(family, frame, column, grid_exponent)
+        if frame.implementation.is_duckdb():  # its own row: collect would need pyarrow
+            relation: Any = asked.to_native()
+            return dict(zip(relation.columns, map(int, quietly(relation.fetchall, "summed")[0])))
+        row = quietly(lambda: asked.collect(**options), "summed")
         return {name: int(row[name][0]) for name in row.columns}
     finally:
         connection.close()
