@@ -47,6 +47,8 @@ _public = {
     "plan": "planning",
     "Plan": "planning",
     "plan_bounds": "planning",
+    "run_experiment": "experiments",
+    "Experiment": "experiments",
     "wasserstein1": "checks",
     "ks_uniform": "checks",
 }

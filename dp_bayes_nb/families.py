@@ -12,7 +12,7 @@ import dataclasses
 import importlib
 import math
 from dataclasses import dataclass
-from typing import Any, Callable
+from typing import Any, Callable, dataclass_transform
 
 import jax
 import jax.numpy as jnp
@@ -70,6 +70,7 @@ class ExponentialFamily:
         return {"family": type(self).__name__, **{k: list(v) if isinstance(v, tuple) else v for k, v in fields.items()}}
 
 # %% ../nbs/02_families.ipynb #902ba3cd
+@dataclass_transform(frozen_default=True)
 def family_class(cls):
     "Decorator: a frozen, hashable dataclass that JAX treats as static."
     return jax.tree_util.register_static(dataclass(frozen=True)(cls))
