@@ -59,7 +59,8 @@ class Bounds:
         for name in ("lower", "upper"):
             object.__setattr__(self, name, _limit(f"bounds.{name}", getattr(self, name)))
         if not self.lower < self.upper:
-            refuse("bounds", "an interval with lower < upper", (self.lower, self.upper))
+            swap = "swap them" if self.lower > self.upper else "give the largest record that counts as it is"
+            refuse("bounds", "an interval with lower < upper", (self.lower, self.upper), swap)
 
     def apply(self, x):
         "The record moved to the nearest point of the interval."

@@ -5,8 +5,8 @@
 # %% auto #0
 __all__ = ['PASSES', 'GRID_POINTS', 'TOP', 'EXPLORE', 'RANGES', 'DEGREES_OF_FREEDOM', 'FISHER_STEPS', 'LONGEST_STEP', 'MOVES',
            'LEAPS', 'LEAP', 'log_likelihood', 'one_parameter', 'log_posterior', 'GridPosterior', 'grid_posterior',
-           'quantile', 'grid_kernel', 'conditional_log_posterior', 'Point', 'CollapsedState', 'collapsed_kernel',
-           'exact_unavailable']
+           'quantile', 'grid_kernel', 'conditional_log_posterior', 'information', 'climb', 'Point', 'moves',
+           'CollapsedState', 'collapsed_kernel', 'exact_unavailable']
 
 # %% ../nbs/06_collapsed.ipynb #77de68da
 from functools import partial
@@ -161,7 +161,7 @@ def conditional_log_posterior(family, released: Released, prior, noise_variance,
     return log_posterior(family, prior, x, likelihood)
 
 
-def _information(family, released, prior, noise_variance, x):
+def information(family, released: Released, prior, noise_variance, x) -> Float[Array, "d d"]:
     "H of equation (4)."
     def moments(x):
         mean, covariance = family.moments(constrain(family.parameters, x)[0])
@@ -172,12 +172,12 @@ def _information(family, released, prior, noise_variance, x):
     return J.T @ solve(C, J) + prior_information
 
 # %% ../nbs/06_collapsed.ipynb #63266754
-def _fisher_mode(family, released, prior, noise_variance, start, steps):
-    "A few damped Fisher steps towards the mode of equation (3): where they end, and H one step before."
-    gradient = jax.grad(partial(conditional_log_posterior, family, released, prior, noise_variance))
+def climb(target, curvature, start: Float[Array, "d"], steps: int):
+    "A few damped Fisher steps towards the mode of a log density: where they end, and the curvature H one step before."
+    gradient = jax.grad(target)
     def one(_, state):
         x, _ = state
-        H = _information(family, released, prior, noise_variance, x)
+        H = curvature(x)
         step = solve(H, gradient(x))
         length = jnp.sqrt(step @ step)
         step = jnp.where(jnp.isfinite(length), step * jnp.minimum(1.0, LONGEST_STEP / length), 0.0)
@@ -237,6 +237,24 @@ def _glide(key, target, L, point):
     return _accept(key_accept, point, end, end.value - point.value - (p @ p - momentum @ momentum) / 2)
 
 # %% ../nbs/06_collapsed.ipynb #b6692ea5
+def moves(keys: tuple,                 # for proposals, and for the rest
+          target, x: Float[Array, "d"],  # log density, and where the chain is
+          mode: Float[Array, "d"], H: Float[Array, "d d"]  # near the mode of the target, and its curvature there
+          ) -> tuple[Float[Array, "d"], Float[Array, ""]]:
+    "Jumps and glides from x, which leave the target invariant: the new x, and the share of accepted moves."
+    L = cholesky(H)
+    proposals = jax.vmap(lambda k: _student(k, mode, L))(jax.random.split(keys[0], MOVES))
+    points = jax.vmap(partial(_at, target))(jnp.concatenate([x[None], proposals]))
+    def pair(point, inputs):
+        keys, proposal = inputs
+        point, jumped = _jump(keys[0], point, proposal, mode, L)
+        point, glided = _glide(keys[1], target, L, point)
+        return point, jnp.stack([jumped, glided])
+    start, proposals = jax.tree.map(lambda a: a[0], points), jax.tree.map(lambda a: a[1:], points)
+    point, accepted = lax.scan(pair, start, (jax.random.split(keys[1], (MOVES, 2)), proposals))
+    return point.x, accepted.mean()
+
+
 class CollapsedState(NamedTuple):
     "State of one chain."
     theta: dict
@@ -254,32 +272,25 @@ def _collapsed_step(family, released, prior, centre, key, state):
     z, noise, n = released.z, released.noise, released.n
     key_propose, key_theta, key_s, key_noise = jax.random.split(key, 4)
     target = partial(conditional_log_posterior, family, released, prior, state.noise_variance)
-    mode, H = _fisher_mode(family, released, prior, state.noise_variance, centre, FISHER_STEPS)
-    L = cholesky(H)
-    proposals = jax.vmap(lambda k: _student(k, mode, L))(jax.random.split(key_propose, MOVES))
-    points = jax.vmap(partial(_at, target))(jnp.concatenate([state.x[None], proposals]))
-    def moves(point, inputs):
-        keys, proposal = inputs
-        point, jumped = _jump(keys[0], point, proposal, mode, L)
-        point, glided = _glide(keys[1], target, L, point)
-        return point, jnp.stack([jumped, glided])
-    start, proposals = jax.tree.map(lambda a: a[0], points), jax.tree.map(lambda a: a[1:], points)
-    point, accepted = lax.scan(moves, start, (jax.random.split(key_theta, (MOVES, 2)), proposals))
-    x = point.x
+    curvature = partial(information, family, released, prior, state.noise_variance)
+    mode, H = climb(target, curvature, centre, FISHER_STEPS)
+    x, accepted = moves((key_propose, key_theta), target, state.x, mode, H)
     theta, _ = constrain(family.parameters, x)  # step 1 done
     mean, covariance = family.moments(theta)
     s = normal_product(key_s, n * mean, n * covariance, z, state.noise_variance)  # step 2
     broken = ~jnp.all(jnp.isfinite(s))
     s = jnp.where(broken, state.s, s)
     noise_variance = noise_variance_draw(key_noise, z - s, noise)  # step 3
-    return CollapsedState(theta, x, s, noise_variance), {"accepted": accepted.mean(), "kept": broken}
+    return CollapsedState(theta, x, s, noise_variance), {"accepted": accepted, "kept": broken}
 
 # %% ../nbs/06_collapsed.ipynb #972a67c4
 @jax.jit
 def _centre(family, released, prior):
     "Mode of equation (3) with the noise variances at their means."
     start = jnp.zeros(free_size(family.parameters))
-    return _fisher_mode(family, released, prior, released.noise.variance, start, 10 * FISHER_STEPS)[0]
+    noise_variance = released.noise.variance
+    target = partial(conditional_log_posterior, family, released, prior, noise_variance)
+    return climb(target, partial(information, family, released, prior, noise_variance), start, 10 * FISHER_STEPS)[0]
 
 
 def collapsed_kernel(family, released: Released, prior) -> Kernel:

@@ -7,6 +7,7 @@ __all__ = ['DIALECT', 'FILES', 'OBJECTS', 'declared_columns', 'as_record', 'quie
            'check_type', 'check_objects', 'Utf8', 'encoded', 'typed']
 
 # %% ../nbs/04_tables.ipynb #77de68da
+import difflib
 import math
 import os
 from typing import Any
@@ -158,7 +159,8 @@ def choose_columns(family, schema, in_order: bool) -> list[str]:
         refuse("column", "named by the family when the data have several columns", None, f"choose one of {shown}")
     for column in declared:
         if column not in columns:
-            refuse("column", "a column of the data", column, f"it has {shown}")
+            close = difflib.get_close_matches(column, columns, 1)
+            refuse("column", "a column of the data", column, (f"did you mean {close[0]!r}? " if close else "") + f"it has {shown}")
     return [str(column) for column in declared]
 
 # %% ../nbs/04_tables.ipynb #472b07b9
