@@ -11,7 +11,7 @@ from dp_bayes_nb.conjugate_priors import Gamma
 from dp_bayes_nb.families import Bernoulli, check_prior
 from dp_bayes_nb.noise import noise_design
 from dp_bayes_nb.priors import Beta
-from dp_bayes_nb.univariate import Exponential, Poisson
+from dp_bayes_nb.rates import Exponential, Poisson
 
 EPSILON, ROUNDS = 0.01, 15
 SIZES = [10.0**k for k in range(2, 9)]

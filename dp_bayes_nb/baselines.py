@@ -20,7 +20,7 @@ from jaxtyping import Array, Float, Key
 from .bounds import Clip, find_window
 from .core import Kernel, Noise, Released, bind, check_count, check_fraction, check_positive, pytree, refuse, run_chain
 from .families import BernoulliLaw, CategoricalLaw
-from .univariate import Exponential
+from .rates import Exponential
 
 # %% ../nbs/13_baselines.ipynb #c1dfd96e
 # § The interface

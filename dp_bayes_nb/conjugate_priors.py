@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jax.scipy.special import gammaln
 from jaxtyping import Array, Float, Key
 
-from .core import pytree
+from .core import cholesky, pytree, solve_upper
 
 # %% ../nbs/01d_conjugate_priors.ipynb #c1dfd96e
 # § Gamma: equation (1)
@@ -64,12 +64,17 @@ class NormalMean:
     real = ("mean",)  # hyperparameters that may have any sign
 
 # %% ../nbs/01d_conjugate_priors.ipynb #bd307a3e
-# § Normal–inverse-gamma: equation (3)
+# § Normal–inverse-gamma: equations (3) and (4)
 @pytree("name", "variance_name")
 class NormalInverseGamma:
-    "Joint prior of a mean and a variance: equation (3)."
-    mean: Float[Any, ""]  # μ₀, any real number
-    precision: Float[Any, ""]  # κ, imaginary records behind μ₀, > 0
+    """Joint prior of a mean and a variance, equation (3), or of regression coefficients and a noise variance, equation (4).
+
+    NormalInverseGamma(mean, precision, shape, scale): given the variance v, the mean is N(mean, v / precision); v is
+    InverseGamma(shape, scale), with prior mean scale / (shape - 1). For regression, mean is one number or one for each
+    coefficient, and precision one number, one for each coefficient, or a matrix. A precision, not a covariance.
+    """
+    mean: Float[Any, "..."]  # μ₀, any real numbers: () or (d,)
+    precision: Float[Any, "..."]  # κ or Λ₀, > 0, relative to 1 / v: (), (d,) or (d, d)
     shape: Float[Any, ""]  # a of the variance, > 0
     scale: Float[Any, ""]  # β₀ of the variance, squared units of the data, > 0
     name: str = "mean"  # the mean, set by the family
@@ -79,14 +84,28 @@ class NormalInverseGamma:
         "Draws of both parameters."
         key_variance, key_mean = jax.random.split(key)
         variance = self.scale * jnp.exp(-jax.random.loggamma(key_variance, self.shape, shape))
-        mean = self.mean + jnp.sqrt(variance / self.precision) * jax.random.normal(key_mean, shape)
-        return {self.name: mean, self.variance_name: variance}
+        normal = jax.random.normal(key_mean, (*shape, *jnp.shape(self.mean)))
+        if jnp.ndim(self.mean) == 0:
+            return {self.name: self.mean + jnp.sqrt(variance / self.precision) * normal, self.variance_name: variance}
+        spread = jnp.moveaxis(solve_upper(cholesky(self.precision_matrix), jnp.moveaxis(normal, -1, 0)), 0, -1)
+        return {self.name: jnp.asarray(self.mean) + jnp.sqrt(variance)[..., None] * spread, self.variance_name: variance}
 
     def log_density(self, theta: dict) -> Float[Array, "..."]:
         "Log density at `theta`."
-        mean, log_v = theta[self.name], jnp.log(theta[self.variance_name])
-        squares = self.scale + 0.5 * self.precision * (mean - self.mean) ** 2
-        constant = self.shape * jnp.log(self.scale) - gammaln(self.shape) + 0.5 * jnp.log(self.precision / (2 * jnp.pi))
-        return constant - (self.shape + 1.5) * log_v - squares * jnp.exp(-log_v)
+        r, log_v = theta[self.name] - jnp.asarray(self.mean), jnp.log(theta[self.variance_name])
+        constant, d = self.shape * jnp.log(self.scale) - gammaln(self.shape), jnp.size(self.mean)
+        if jnp.ndim(self.mean) == 0:
+            squares, log_det = self.precision * r**2, jnp.log(self.precision)
+        else:
+            P = self.precision_matrix
+            squares, log_det = jnp.einsum("...i,ij,...j", r, P, r), 2 * jnp.log(jnp.diagonal(cholesky(P))).sum()
+        normal = 0.5 * (log_det - d * jnp.log(2 * jnp.pi))
+        return constant + normal - (self.shape + 1 + 0.5 * d) * log_v - (self.scale + 0.5 * squares) * jnp.exp(-log_v)
+
+    @property
+    def precision_matrix(self) -> Float[Array, "d d"]:
+        "Λ₀ as a matrix, where the mean is a vector."
+        precision = jnp.asarray(self.precision)
+        return precision if precision.ndim == 2 else precision * jnp.eye(jnp.size(self.mean))
 
     real = ("mean",)  # hyperparameters that may have any sign

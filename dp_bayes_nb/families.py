@@ -316,8 +316,9 @@ def check_hyperparameter(name: str, value: Any, shape: tuple, any_sign: bool = F
 # %% ../nbs/02_families.ipynb #cb4e5208
 FAMILY_MODULES = {
     **dict.fromkeys(("Bernoulli", "Categorical"), "families"),
-    **dict.fromkeys(("Poisson", "Geometric", "Exponential", "Pareto", "Weibull"), "univariate"),
+    **dict.fromkeys(("Poisson", "Geometric", "Exponential", "Pareto", "Weibull"), "rates"),
     **dict.fromkeys(("Normal", "LogNormal", "GammaData"), "normal_gamma"),
+    "LinearRegression": "regression",
     "NaiveBayes": "naive_bayes",
 }
 _registered: dict[str, type] = {}

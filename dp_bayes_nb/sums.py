@@ -74,8 +74,8 @@ def states(family, frame, names: list[str]):
     table, kinds, casts = typed(family, frame, names)
     raw = [nw.col(f"x_{j}") for j in range(len(names))]
     x = [column if cast is None else column.cast(cast) for column, cast in zip(raw, casts)]
-    missing, finite = zip(*[_presence(column, value, cast == nw.Float64) for column, value, cast in zip(raw, x, casts)])
-    missing, finite = reduce(or_, missing), reduce(and_, finite)
+    presence = [_presence(column, value, cast == nw.Float64) for column, value, cast in zip(raw, x, casts)]
+    missing, finite = reduce(or_, [absent for absent, _ in presence]), reduce(and_, [there for _, there in presence])
     good = finite & family.valid(as_record(family, [kind(value) for kind, value in zip(kinds, x)]))
     table = table.select(*[value.alias(f"x_{j}") for j, value in enumerate(x)], missing=missing, infinite=~missing & ~finite, good=good)
     return table, as_record(family, [kind(column) for kind, column in zip(kinds, raw)])
