@@ -25,7 +25,8 @@ from .covariates import (NormalInverseWishart, columns, coordinate_count, coordi
                                     size)
 from .fit import METHODS, Method, register_method
 from .priors import LogDensity
-from .regression import (BoxPrior, LinearRegression, box_prior, matrices, mean_factor, project_moments, released_sums, units)
+from .regression import BoxPrior, LinearRegression, box_prior, units
+from .regression_sums import matrices, mean_factor, project_moments, released_sums
 
 # %% ../nbs/09b_regression_exact.ipynb #c1dfd96e
 # § The law of the sums: equations (1)–(3)
