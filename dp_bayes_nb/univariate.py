@@ -93,7 +93,7 @@ class Summed(Declared):
             good = good & (x >= low)
         if math.isfinite(high):
             good = good & (x <= high)
-        return good & (x % 1 == 0) if whole else good
+        return good & (x == (x.floor() if hasattr(x, "floor") else jnp.floor(x))) if whole else good  # % is not on every engine
 
     @property
     def magnitude(self) -> float:
