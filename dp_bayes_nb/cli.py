@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['PRIORS', 'MEASURES', 'EXAMPLE_FAMILY', 'PRIOR_HELP', 'EXAMPLES', 'FORCE', 'RELEASE_OPTIONS', 'FIT_OPTIONS',
-           'PLAN_OPTIONS', 'EXPERIMENT_OPTIONS', 'LEDGER_OPTIONS', 'COMMANDS', 'read_family', 'parse_prior',
-           'check_output', 'replacing', 'warnings_as_lines', 'run_release', 'run_fit', 'run_plan', 'run_ledger',
-           'run_experiment', 'Parser', 'build_parser', 'main']
+           'PLAN_OPTIONS', 'CALIBRATE_OPTIONS', 'EXPERIMENT_OPTIONS', 'LEDGER_OPTIONS', 'COMMANDS', 'read_family',
+           'parse_prior', 'check_output', 'replacing', 'warnings_as_lines', 'run_release', 'run_fit', 'check_plot',
+           'save_plot', 'run_plan', 'run_calibrate', 'run_ledger', 'run_experiment', 'Parser', 'build_parser', 'main']
 
 # %% ../nbs/18_cli.ipynb #77de68da
 import argparse
@@ -138,11 +138,8 @@ def run_release(args) -> int:
 # § dp-bayes fit
 def run_fit(args) -> int:
     "Fit a release: posterior draws as netCDF, a summary, and a figure."
-    outputs = [("-o", args.output)] + ([("--plot", args.plot)] if args.plot else [])
-    for option, path in outputs:
-        check_output(option, path, args.force, [args.release])
-    if args.plot and Path(args.plot).suffix.lower() not in (".png", ".pdf", ".svg"):
-        refuse("--plot", "a file that ends in .png, .pdf or .svg", args.plot)
+    check_output("-o", args.output, args.force, [args.release])
+    check_plot(args.plot, args.force, [args.release])
     if args.plot and Path(args.plot).absolute() == Path(args.output).absolute():
         refuse("--plot", "another file than -o", args.plot)
     prior = None if args.prior is None else parse_prior(args.prior)
@@ -161,32 +158,51 @@ def _write_fit(idata, output, plot):
     with replacing(output) as path:
         idata.to_netcdf(str(path))
     print(arviz.summary(idata, hdi_prob=0.95).to_string())
-    if plot:
-        import matplotlib
-        matplotlib.use("Agg")
-        from dp_bayes_nb.fit import plot_posterior
-        with replacing(plot) as path:
-            plot_posterior(idata).figure.savefig(path, dpi=150, bbox_inches="tight")
+    from dp_bayes_nb.fit import plot_posterior
+    save_plot(lambda: plot_posterior(idata), plot)
 
 # %% ../nbs/18_cli.ipynb #472b07b9
 # § dp-bayes plan
+def check_plot(path, force, inputs):
+    "Refuse a figure that cannot be written, or that no program reads."
+    if path is not None:
+        check_output("--plot", path, force, inputs)
+        if Path(path).suffix.lower() not in (".png", ".pdf", ".svg"):
+            refuse("--plot", "a file that ends in .png, .pdf or .svg", path)
+
+
+def save_plot(draw, path):
+    "Draw (a function without arguments that returns an axis) into a file, all at once."
+    if path is not None:
+        import matplotlib
+        matplotlib.use("Agg")
+        with replacing(path) as temporary:
+            draw().figure.savefig(temporary, dpi=150, bbox_inches="tight")
+
+
 def run_plan(args) -> int:
     "Expected posterior widths over sizes and budgets, and the smallest budget for a target."
-    if args.plot:
-        check_output("--plot", args.plot, args.force, [args.family])
-        if Path(args.plot).suffix.lower() not in (".png", ".pdf", ".svg"):
-            refuse("--plot", "a file that ends in .png, .pdf or .svg", args.plot)
+    check_plot(args.plot, args.force, [args.family])
     family, prior = read_family(args.family), None if args.prior is None else parse_prior(args.prior)
     from dp_bayes_nb.planning import plan
     with warnings_as_lines():
         made = plan(family, prior, n=args.n, epsilon=args.epsilon, target=args.target, parameter=args.parameter,
                     mechanism=args.mechanism, delta=args.delta, method=args.method, trials=args.trials, key=args.seed)
     print(made)
-    if args.plot:
-        import matplotlib
-        matplotlib.use("Agg")
-        with replacing(args.plot) as path:
-            made.plot().figure.savefig(path, dpi=150, bbox_inches="tight")
+    save_plot(made.plot, args.plot)
+    return 0
+
+
+def run_calibrate(args) -> int:
+    "Simulation-based calibration of a method on one design."
+    check_plot(args.plot, args.force, [args.family])
+    family, prior = read_family(args.family), None if args.prior is None else parse_prior(args.prior)
+    from dp_bayes_nb.evaluation import calibrate
+    with warnings_as_lines():
+        found = calibrate(args.seed, family, prior, n=args.n, epsilon=args.epsilon, trials=args.trials, draws=args.draws, method=args.method,
+                          mechanism=args.mechanism, delta=args.delta, warmup=args.warmup, path=args.path, progress=True)
+    print(found)
+    save_plot(found.plot, args.plot)
     return 0
 
 # %% ../nbs/18_cli.ipynb #d435a6cd
@@ -275,6 +291,7 @@ EXAMPLES = {"plan": "dp-bayes plan --family FAMILY.toml --prior \"Beta(1, 1)\" -
             "ledger": "dp-bayes ledger budget.json --create --epsilon 3",
             "release": "dp-bayes release survey.csv --family FAMILY.toml --epsilon 0.5 --ledger budget.json -o release.json",
             "fit": "dp-bayes fit release.json --prior \"Beta(2, 5)\" -o posterior.nc --plot posterior.png",
+            "calibrate": "dp-bayes calibrate --family FAMILY.toml --prior \"Beta(1, 1)\" --n 1000 --epsilon 0.1",
             "experiment": "dp-bayes experiment fig1a --trials 100"}
 FORCE = ("--force", "replace an existing output (default: refuse)", {"action": "store_true"})
 RELEASE_OPTIONS: tuple = (
@@ -311,9 +328,23 @@ PLAN_OPTIONS: tuple = (
     ("--trials", "simulated studies (default: 200)", {"type": int, "default": 200}),
     ("--seed", "seed of the simulation, a whole number (default: 0)", {"type": int, "default": 0}),
     ("--plot", "figure to write: .png, .pdf or .svg (default: none)", {}), FORCE)
+CALIBRATE_OPTIONS: tuple = (
+    ("--family", "TOML file that declares what is counted: see below", {"required": True, "metavar": "FAMILY.toml"}),
+    ("--prior", PRIOR_HELP + "; it also draws the true parameters", {}),
+    ("--n", "records of each simulated table", {"type": int, "required": True}),
+    ("--epsilon", "budget of each simulated release", {"type": _number, "required": True}),
+    ("--mechanism", "noise: laplace or gaussian (default: laplace)", {"default": "laplace"}),
+    ("--delta", "with gaussian noise: a probability far below 1/n, such as 1e-6 (default: none)", {"type": _number}),
+    ("--method", "auto, exact, collapsed, gibbs, naive, non_private, ops or data_augmentation (default: auto)", {"default": "auto"}),
+    ("--trials", "simulated tables (default: 500)", {"type": int, "default": 500}),
+    ("--draws", "posterior draws of each (default: 200)", {"type": int, "default": 200}),
+    ("--warmup", "discarded draws, where draws are not independent (default: 300)", {"type": int, "default": 300}),
+    ("--seed", "seed of the simulation, a whole number (default: 0)", {"type": int, "default": 0}),
+    ("--path", "folder that keeps finished batches; a killed run goes on from there (default: none)", {}),
+    ("--plot", "figure to write: .png, .pdf or .svg (default: none)", {}), FORCE)
 EXPERIMENT_OPTIONS: tuple = (
-    ("name", "fig1a, fig1b, fig1c, fig2, w1 or w1_imputed", {"metavar": "NAME"}),
-    ("--trials", "simulated releases of a cell (default: the experiment's, 1000; 256 for w1_imputed)", {"type": int, "default": None}),
+    ("name", "fig1a, fig1b, fig1c, fig2, leak, w1 or w1_imputed", {"metavar": "NAME"}),
+    ("--trials", "simulated releases of a cell (default: the experiment's, mostly 1000)", {"type": int, "default": None}),
     ("--cache", "folder that keeps finished batches, for all experiments (default: experiments.cache beside the output)", {}),
     ("-o --output", "JSON file to write (default: NAME.json)", {"default": None}), FORCE)
 LEDGER_OPTIONS: tuple = (
@@ -330,17 +361,18 @@ def build_parser() -> argparse.ArgumentParser:
     parser = Parser(prog="dp-bayes", description="Bayesian inference from differentially private sufficient statistics.",
                     epilog=f"{shown}\n\n{EXAMPLE_FAMILY}", formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--version", action="version", version=f"dp-bayes {__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="plan | release | fit | ledger | experiment", parser_class=Parser)
+    commands = parser.add_subparsers(dest="command", required=True, metavar="plan | release | fit | ledger | calibrate | experiment", parser_class=Parser)
     one = {name: f"Example:\n\n  {line}" for name, line in EXAMPLES.items()}
     _command(commands, "plan", "what a budget would buy, by simulation; opens no data", f"{one['plan']}\n\n{EXAMPLE_FAMILY}", *PLAN_OPTIONS)
     _command(commands, "release", "release a table (the only command that opens data)", f"{one['release']}\n\n{EXAMPLE_FAMILY}", *RELEASE_OPTIONS)
     _command(commands, "fit", "posterior draws from a release", one["fit"], *FIT_OPTIONS)
     _command(commands, "ledger", "show a ledger, or create one", f"{one['ledger']}\n  dp-bayes ledger budget.json", *LEDGER_OPTIONS)
+    _command(commands, "calibrate", "does a method tell the truth? by simulation; opens no data", f"{one['calibrate']}\n\n{EXAMPLE_FAMILY}", *CALIBRATE_OPTIONS)
     _command(commands, "experiment", "a figure of the 2018 paper as numbers, by simulation; opens no data", one["experiment"], *EXPERIMENT_OPTIONS)
     return parser
 
 # %% ../nbs/18_cli.ipynb #63266754
-COMMANDS = {"plan": run_plan, "release": run_release, "fit": run_fit, "ledger": run_ledger, "experiment": run_experiment}
+COMMANDS = {"plan": run_plan, "release": run_release, "fit": run_fit, "ledger": run_ledger, "calibrate": run_calibrate, "experiment": run_experiment}
 
 
 def main(argv=None) -> int:

@@ -41,8 +41,8 @@ from .fit import METHODS, fit
 from .noise import simulate_values
 from .priors import Beta, Dirichlet, LogDensity, constrain
 from .ranks import LEVELS, Calibration, distance_to, ecdf_band, mmd2
-from .release import simulate_release
 from .rates import Exponential
+from .release import simulate_release
 
 # %% ../nbs/16_experiments.ipynb #c1dfd96e
 # § Methods that only an experiment needs
@@ -307,6 +307,8 @@ EXPERIMENTS = {e.name: e for e in (
                ("naive", "ops", "gibbs", "ours"), utility_row, needs=("non_private",)),
     Experiment("fig2", "Figure 2: traces of the Gibbs sampler",
                grid(["binomial", "exponential, fixed bounds"], (1000,), (0.1, 0.01)), ("gibbs",), None, trials=1),
+    Experiment("leak", "one cell of Figure 1a again, with more trials: bounds of the true rate, and fixed ones", grid(WAITING[:2], (1000,), (0.1,)),
+               ("ours",), calibration_row, trials=10_000, seed=2019),
     Experiment("w1", "W1 to the exact posterior, against n; not in the paper", grid(["binomial"]) + RARE,
                ("naive", "ops", "gibbs", "ours", "normal_sum"), distance_row, needs=("oracle",)),
     Experiment("w1_imputed", "W1 to the posterior by data augmentation, at small n; not in the paper", SMALL,

@@ -163,7 +163,7 @@ def test_help_and_version(tmp_path):
     assert (code, err) == (0, "") and "--family" in out
 
 
-@pytest.mark.parametrize("command", [[], ["plan"], ["release"], ["fit"], ["ledger"]])
+@pytest.mark.parametrize("command", [[], ["plan"], ["release"], ["fit"], ["ledger"], ["experiment"]])
 def test_help_shows_defaults_and_an_example_that_runs(folder, command):
     code, out, err = dp_bayes(*command, "--help", cwd=folder)
     assert (code, err) == (0, "") and "Example:" in out
