@@ -225,6 +225,18 @@ def test_plan_prints_a_table_and_a_budget_and_opens_no_data(folder):
     assert (folder / "plan.png").read_bytes()[:4] == b"\x89PNG" and (folder / "budget.json").read_bytes() == before
 
 
+def test_calibrate_prints_ranks_and_opens_no_data(folder):
+    (folder / "survey.csv").unlink()
+    design = ("calibrate", "--family", "family.toml", "--n", "100", "--epsilon", "0.5", "--trials", "64", "--draws", "50", "--path", "batches")
+    code, out, err = dp_bayes(*design, "--plot", "ranks.png", cwd=folder)
+    assert (code, err) == (0, "")
+    assert "64 trials of 50 draws" in out and float(re.search(r"KS (\S+),", out)[1]) < 0.25
+    assert (folder / "ranks.png").read_bytes()[:4] == b"\x89PNG" and len(list((folder / "batches").glob("trials-*.npz"))) == 1
+    assert dp_bayes(*design, cwd=folder)[1] == out  # from the kept batches
+    code, out, err = dp_bayes("calibrate", "--family", "family.toml", "--n", "100", "--epsilon", "-1", cwd=folder)
+    assert (code, out) == (2, "") and "epsilon must be" in err and len(err.splitlines()) == 1
+
+
 @needs_plan
 @pytest.mark.parametrize("more, said", [(["--n", "0"], "n must be"), (["--n", "ten"], "invalid int"), (["--target", "-1"], "target must be"),
                                         (["--epsilon", "0"], "epsilon must be"), (["--prior", "Gamma(1, 1)"], "prior must be Beta"),
