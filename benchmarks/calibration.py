@@ -12,7 +12,7 @@ from dp_bayes_nb.families import Bernoulli, check_prior
 from dp_bayes_nb.fit import choose_method, fit
 from dp_bayes_nb.priors import Beta
 from dp_bayes_nb.release import simulate_release
-from dp_bayes_nb.univariate import Exponential, Geometric, Poisson
+from dp_bayes_nb.rates import Exponential, Geometric, Poisson
 
 TRIALS, DRAWS, ROUNDS, LOOP = 1000, 1000, 3, 20
 DESIGN = dict(n=1000, epsilon=0.1)

@@ -4,14 +4,16 @@
 
 # %% auto #0
 __all__ = ['PRIORS', 'MEASURES', 'EXAMPLE_FAMILY', 'PRIOR_HELP', 'EXAMPLES', 'FORCE', 'RELEASE_OPTIONS', 'FIT_OPTIONS',
-           'PLAN_OPTIONS', 'CALIBRATE_OPTIONS', 'EXPERIMENT_OPTIONS', 'LEDGER_OPTIONS', 'COMMANDS', 'read_family',
-           'parse_prior', 'check_output', 'replacing', 'warnings_as_lines', 'run_release', 'run_fit', 'check_plot',
-           'save_plot', 'run_plan', 'run_calibrate', 'run_ledger', 'run_experiment', 'Parser', 'build_parser', 'main']
+           'PLAN_OPTIONS', 'CALIBRATE_OPTIONS', 'EXPERIMENT_OPTIONS', 'LEDGER_OPTIONS', 'OPTIONS', 'COMMANDS',
+           'read_family', 'parse_prior', 'check_output', 'replacing', 'warnings_as_lines', 'run_release', 'run_fit',
+           'check_plot', 'save_plot', 'run_plan', 'run_calibrate', 'run_ledger', 'run_experiment', 'Parser',
+           'build_parser', 'main']
 
 # %% ../nbs/18_cli.ipynb #77de68da
 import argparse
 import ast
 import os
+import re
 import sys
 import tempfile
 import tomllib
@@ -232,14 +234,17 @@ MEASURES = {"ks": "KS", "mmd2": "MMD²", "mean": "W1", "effective draws of 5000"
 def run_experiment(args) -> int:
     "One named experiment: its numbers as JSON, and a line for each cell."
     output = args.output or f"{args.name}.json"
-    from dp_bayes_nb.experiments import EXPERIMENTS, run_experiment, save_result
+    from dp_bayes_nb.experiments import EXPERIMENTS, restrict, run_experiment, save_result
     if args.name not in EXPERIMENTS:
         refuse("NAME", f"one of {', '.join(EXPERIMENTS)}", args.name)
     check_output("-o", output, args.force)
     cache = Path(args.cache) if args.cache else Path(output).parent / "experiments.cache"
     if cache.exists() and not cache.is_dir() or not cache.absolute().parent.is_dir():
         refuse("--cache", "a folder, or a new one in an existing folder", str(cache))
-    made = run_experiment(args.name, args.trials, path=cache, progress=True)
+    try:
+        made = run_experiment(restrict(EXPERIMENTS[args.name], args.methods, args.n), args.trials, path=cache, progress=True)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"finished batches are in {cache}; the same command goes on from there") from None
     save_result(made, output)
     for design, rows in made["cells"].items():
         for method, row in rows.items():
@@ -344,7 +349,9 @@ CALIBRATE_OPTIONS: tuple = (
     ("--plot", "figure to write: .png, .pdf or .svg (default: none)", {}), FORCE)
 EXPERIMENT_OPTIONS: tuple = (
     ("name", "fig1a, fig1b, fig1c, fig2, leak, w1 or w1_imputed", {"metavar": "NAME"}),
-    ("--trials", "simulated releases of a cell (default: the experiment's, mostly 1000)", {"type": int, "default": None}),
+    ("--trials", "simulated releases of a cell, computed in batches of 64 (default: the experiment's, mostly 1000)", {"type": int, "default": None}),
+    ("--methods", "some of its methods, such as: naive gibbs ours (default: all)", {"nargs": "+", "metavar": "METHOD"}),
+    ("--n", "some of its numbers of records, such as: 100 1000 (default: all)", {"nargs": "+", "type": int}),
     ("--cache", "folder that keeps finished batches, for all experiments (default: experiments.cache beside the output)", {}),
     ("-o --output", "JSON file to write (default: NAME.json)", {"default": None}), FORCE)
 LEDGER_OPTIONS: tuple = (
@@ -372,6 +379,8 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 # %% ../nbs/18_cli.ipynb #63266754
+OPTIONS = {"plan": PLAN_OPTIONS, "release": RELEASE_OPTIONS, "fit": FIT_OPTIONS, "ledger": LEDGER_OPTIONS, "calibrate": CALIBRATE_OPTIONS,
+           "experiment": EXPERIMENT_OPTIONS}
 COMMANDS = {"plan": run_plan, "release": run_release, "fit": run_fit, "ledger": run_ledger, "calibrate": run_calibrate, "experiment": run_experiment}
 
 
@@ -383,13 +392,21 @@ def main(argv=None) -> int:
     except SystemExit as leaving:  # --help and --version
         return int(leaving.code or 0)
     except ValueError as error:
-        return _complain(str(error), 2)
+        return _complain(_as_typed(str(error)), 2)
     except (OSError, RuntimeError) as error:
         return _complain(str(error), 1)
-    except KeyboardInterrupt:
-        return _complain("interrupted", 1)
+    except KeyboardInterrupt as stopped:
+        return _complain("; ".join(["interrupted", *map(str, stopped.args)]), 1)
     except Exception as error:
         return _complain(f"{type(error).__name__}: a defect of this command; the library's functions show more", 1)
+
+
+def _as_typed(message):
+    "A refusal of the library in the words of the command line."
+    message = re.sub(r"pass (\w+)\(\.\.\.\), or LogDensity\(fn, sample\)", r'write --prior "\1(…)" with numbers, see --help', message)
+    message = message.replace("(...) or LogDensity(...)", "(…)")
+    options = {name.removeprefix("--") for group in OPTIONS.values() for names, *_ in group for name in names.split() if name.startswith("--")}
+    return f"--{message}" if message.split(" ", 1)[0] in options else message
 
 
 def _complain(message, code):

@@ -8,7 +8,7 @@ __all__ = ['columns', 'size', 'coordinate_count', 'tanhc', 'log_cosh', 'correlat
            'coordinates', 'mapped_prior']
 
 # %% ../nbs/08b_covariates.ipynb #77de68da
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import jax
@@ -263,7 +263,7 @@ def mapped_prior(prior: NormalInverseWishart | None, centres, halves) -> NormalI
     "The prior for covariates mapped to [−1, 1]; a ValueError for numbers of the wrong shape or sign."
     k = len(centres)
     if prior is None:
-        return NormalInverseWishart(jnp.zeros(k), jnp.asarray(1.0), jnp.eye(k) * (2 / 3), jnp.asarray(k + 3.0))
+        return NormalInverseWishart(jnp.zeros(k), jnp.asarray(1.0), jnp.eye(k) * (4 / 3), jnp.asarray(k + 5.0))
     if not isinstance(prior, NormalInverseWishart):
         refuse("covariate_prior", "NormalInverseWishart(mean, precision, scale, df)", prior)
     mean, scale = np.asarray(prior.mean, float), np.asarray(prior.scale, float)

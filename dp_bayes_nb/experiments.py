@@ -5,20 +5,23 @@
 # %% auto #0
 __all__ = ['RATE_PRIOR', 'MIDDLE', 'AT_ONE', 'COMMON', 'COUNT', 'CLIPPED', 'IMPUTED', 'FOLLOWING', 'MODELS', 'BINS', 'SAMPLE',
            'RELEASES', 'STATES', 'INDEPENDENT', 'NULLS', 'POOL', 'SIZES', 'EPSILONS', 'ALL', 'COUNTS', 'WAITING',
-           'RARE', 'SMALL', 'EXPERIMENTS', 'TRUTHS', 'SWEEPS', 'CHAINS', 'tabulated', 'cheating', 'true_rate_bounds',
-           'true_rate_bounds_seen', 'Run', 'Model', 'cell_key', 'calibrate_cell', 'histogram', 'calibration_row',
-           'histogram_row', 'utility_row', 'distance_row', 'effective_draws', 'chain_ranks', 'gibbs_null', 'gibbs_row',
-           'Experiment', 'grid', 'label', 'run_experiment', 'save_result']
+           'RARE', 'SMALL', 'EXPERIMENTS', 'TRUTHS', 'SWEEPS', 'CHAINS', 'tabulated', 'imputed_again', 'cheating',
+           'true_rate_bounds', 'true_rate_bounds_seen', 'Run', 'Model', 'cell_key', 'calibrate_cell', 'histogram',
+           'calibration_row', 'histogram_row', 'utility_row', 'distance_row', 'effective_draws', 'chain_ranks',
+           'gibbs_null', 'gibbs_row', 'Experiment', 'grid', 'label', 'restrict', 'run_experiment', 'save_result']
 
 # %% ../nbs/16_experiments.ipynb #77de68da
 import importlib.metadata
+import itertools
 import json
 import math
 import os
 import platform
+import sys
 import time
 import warnings
 import zlib
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -53,6 +56,11 @@ def tabulated(key: Key[Array, ""], release, prior, *, draws: int, confidential=N
     grid = grid_posterior(release.family, release.released, prior, exact)
     x = jax.vmap(partial(quantile, grid))((jnp.arange(draws) + 0.5) / draws)
     return jax.vmap(lambda x: constrain(release.family.parameters, x[None])[0])(x)
+
+
+def imputed_again(key: Key[Array, ""], release, prior, *, draws: int, confidential=None, warmup: int = 300, thin: int = 1) -> dict:
+    "Data augmentation with other random numbers: how far two runs of the oracle are apart."
+    return BASELINES["data_augmentation"](jax.random.fold_in(key, 1), release, prior, draws=draws, confidential=confidential, warmup=warmup, thin=thin)
 
 
 @needs_records()
@@ -112,7 +120,8 @@ class Model(NamedTuple):
 COMMON = {"non_private": Run("non_private"), "naive": Run("naive"), "gibbs": Run("gibbs", 5000, 2000), "ours": Run("auto")}
 COUNT = {**COMMON, "ops": Run("ops", 100), "oracle": Run(tabulated), "normal_sum": Run(tabulated, options={"exact": False})}
 CLIPPED = {name: run for name, run in COMMON.items() if name != "gibbs"}
-IMPUTED = {"oracle": Run("data_augmentation", 1000, 1000, {"thin": 10})}  # records are imputed: for small n
+IMPUTED = {"oracle": Run("data_augmentation", 1000, 1000, {"thin": 10}),  # records are imputed: for small n
+           "oracle_again": Run(imputed_again, 1000, 1000, {"thin": 10})}
 FOLLOWING = {
     "non_private": Run(true_rate_bounds_seen), "cheating": Run(true_rate_bounds_seen, options={"base": "cheating"}),
     "naive": Run(true_rate_bounds, options={"base": "naive"}), "ours": Run(true_rate_bounds),
@@ -197,11 +206,25 @@ def _resample(generator, quantiles):
     return np.stack([np.interp(row, LEVELS, q) for row, q in zip(u, quantiles[:, 0])])
 
 
-def utility_row(results: dict[str, Calibration], method: str) -> dict:
-    "Numbers behind Figure 1c: MMD² to the posterior without privacy, mean over trials and its standard error."
+def _utility(results, method):
+    "MMD² of each trial's posterior to the one without privacy."
     p, q = (_resample(np.random.default_rng(i), results[name].quantiles) for i, name in enumerate((method, "non_private")))
-    values = np.array([mmd2(a, b) for a, b in zip(p, q)])
-    return {"mmd2": _short(values.mean()), "standard error": _short(values.std(ddof=1) / math.sqrt(len(values)))}
+    return np.array([mmd2(a, b) for a, b in zip(p, q)])
+
+
+def _mean_and_error(values):
+    "Mean over trials, and its standard error."
+    return _short(values.mean()), _short(values.std(ddof=1) / math.sqrt(len(values)))
+
+
+def utility_row(results: dict[str, Calibration], method: str) -> dict:
+    "Numbers behind Figure 1c: MMD² to the posterior without privacy; and how much more than the naive method has, on the same releases."
+    values = _utility(results, method)
+    mean, error = _mean_and_error(values)
+    row = {"mmd2": mean, "standard error": error}
+    if method not in ("naive", "non_private"):
+        row["above naive"], row["error of that"] = _mean_and_error(values - _utility(results, "naive"))
+    return row
 
 # %% ../nbs/16_experiments.ipynb #91032ad7
 # § Distance to the oracle
@@ -261,7 +284,8 @@ def gibbs_null(effective: list[float], trials: int, seed: int = 0) -> Float[np.n
 
 def gibbs_row(design, ks, trials, seed, path) -> dict:
     "How a KS distance of Gibbs compares with its null."
-    folder = _folder(path, seed, *design, "gibbs")
+    model, n, epsilon = design
+    folder = _folder(path, seed, model, n, epsilon, "gibbs")
     kept = None if folder is None else folder / "effective.json"
     effective = json.loads(kept.read_text()) if kept and kept.exists() else _short(effective_draws(*design, seed=seed), 3)
     if kept:
@@ -308,11 +332,11 @@ EXPERIMENTS = {e.name: e for e in (
     Experiment("fig2", "Figure 2: traces of the Gibbs sampler",
                grid(["binomial", "exponential, fixed bounds"], (1000,), (0.1, 0.01)), ("gibbs",), None, trials=1),
     Experiment("leak", "one cell of Figure 1a again, with more trials: bounds of the true rate, and fixed ones", grid(WAITING[:2], (1000,), (0.1,)),
-               ("ours",), calibration_row, trials=10_000, seed=2019),
+               ("gibbs", "ours"), calibration_row, trials=10_000, seed=2019, chains=True),
     Experiment("w1", "W1 to the exact posterior, against n; not in the paper", grid(["binomial"]) + RARE,
                ("naive", "ops", "gibbs", "ours", "normal_sum"), distance_row, needs=("oracle",)),
     Experiment("w1_imputed", "W1 to the posterior by data augmentation, at small n; not in the paper", SMALL,
-               ("naive", "gibbs", "ours"), distance_row, trials=256, needs=("oracle",)))}
+               ("naive", "gibbs", "ours", "oracle_again"), distance_row, trials=256, needs=("oracle",)))}
 
 # %% ../nbs/16_experiments.ipynb #7719a1c7
 def label(model: str, n: int, epsilon: float) -> str:
@@ -325,13 +349,12 @@ def _design_rows(experiment, design, trials, path, bar):
     runs = MODELS[design[0]].runs
     results, seconds, rows = {}, {}, {}
     for method in [m for m in dict.fromkeys(experiment.needs + experiment.methods) if m in runs]:
-        bar.set_description(f"{label(*design)}, {method}")
+        bar(f"{label(*design)}, {method}")
         results[method], seconds[method] = calibrate_cell(*design, method, trials=trials, seed=experiment.seed, path=path)
-        bar.update()
     for method in [m for m in experiment.methods if m in runs]:
         rows[method] = {"trials": trials, "draws": runs[method].draws, "seconds": _short(seconds[method], 3),
                         **experiment.row(results, method)}
-    if experiment.chains and "gibbs" in rows and design[0] != "exponential, true-rate bounds":
+    if experiment.chains and "gibbs" in rows and design[0] != WAITING[0]:  # where the chain has the prior of its model
         rows["gibbs"] |= gibbs_row(design, rows["gibbs"]["ks"][0], trials, experiment.seed, path)
     return rows
 
@@ -340,9 +363,10 @@ TRUTHS = {"binomial": {"probability": 0.4}, "exponential, fixed bounds": {"rate"
 SWEEPS, CHAINS = 500, 4
 
 
-def _trace_row(experiment, design):
+def _trace_row(experiment, design, bar):
     "Chains of one release from their start, and the posterior they should find."
-    (model, n, epsilon), (family, prior, runs) = design, MODELS[design[0]]
+    bar(label(*design))
+    (model, n, epsilon), (family, prior, runs), start = design, MODELS[design[0]], time.perf_counter()
     _, made = simulate_release(cell_key(experiment.seed, *design), family, TRUTHS[model], n, epsilon)
     run = partial(fit, made, prior, chains=CHAINS, progress=False)
     with warnings.catch_warnings():
@@ -352,7 +376,7 @@ def _trace_row(experiment, design):
     name, = TRUTHS[model]
     target = run(draws=4000).posterior[name].values
     attrs = whole.posterior[name].attrs
-    return {"gibbs": {"truth": TRUTHS[model][name], "mean": _short(target.mean()), "sd": _short(target.std()),
+    return {"gibbs": {"seconds": _short(time.perf_counter() - start, 3), "truth": TRUTHS[model][name], "mean": _short(target.mean()), "sd": _short(target.std()),
                       "effective draws of 5000": _short(attrs["ess_bulk"] / CHAINS, 3), "rhat": _short(attrs["rhat"]),
                       "traces": _short(first.posterior[name].values, 4)}}
 
@@ -367,20 +391,45 @@ def _provenance(experiment, trials, start):
             "devices": [d.platform for d in jax.devices()], "wall seconds of this run": round(time.perf_counter() - start, 1)}
 
 
+def restrict(experiment: Experiment, methods=None, sizes=None) -> Experiment:
+    "The experiment with some of its methods and sizes only."
+    known = tuple(dict.fromkeys(n for _, n, _ in experiment.designs))
+    methods = experiment.methods if methods is None else tuple(check_choice("methods", m, experiment.methods) for m in methods)
+    sizes = known if sizes is None else tuple(check_choice("n", n, known) for n in sizes)
+    return replace(experiment, methods=methods, designs=tuple(design for design in experiment.designs if design[1] in sizes))
+
+
+@contextmanager
+def _announcer(total, wanted):
+    "A function that announces a cell: on a bar where somebody can see it, else as a line on stderr."
+    from tqdm.auto import tqdm
+    number, start = itertools.count(1), time.perf_counter()
+    with tqdm(total=total, disable=not _show_progress(wanted), unit="cell") as bar:
+        def announce(text):
+            i = next(number)
+            if not bar.disable:
+                bar.set_description(text)
+                bar.update(int(i > 1))
+            elif wanted:
+                print(f"[{i}/{total}] {text} ({time.perf_counter() - start:.0f} s so far)", file=sys.stderr, flush=True)
+        yield announce
+        bar.update()
+
+
 def run_experiment(name: str | Experiment,   # a name in EXPERIMENTS, or an experiment of your own
                    trials: int | None = None,  # simulated releases of a cell; None: the experiment's
                    *, path=None,              # folder that keeps finished batches; a killed run goes on from there
                    progress: bool = False) -> dict:
     "One figure's numbers as JSON values: rows by design and method, with seed, versions and seconds."
-    from tqdm.auto import tqdm
     experiment = name if isinstance(name, Experiment) else EXPERIMENTS[check_choice("name", name, tuple(EXPERIMENTS))]
     trials, start = check_count("trials", experiment.trials if trials is None else trials), time.perf_counter()
     wanted = experiment.needs + experiment.methods
-    total = sum(len([m for m in wanted if m in MODELS[design[0]].runs]) for design in experiment.designs)
-    with tqdm(total=total, disable=not _show_progress(progress), unit="cell") as bar:
-        rows = {label(*design): _trace_row(experiment, design) if experiment.row is None
+    total = sum(len({m for m in wanted if m in MODELS[design[0]].runs}) for design in experiment.designs)
+    with _announcer(total, progress) as bar:
+        rows = {label(*design): _trace_row(experiment, design, bar) if experiment.row is None
                 else _design_rows(experiment, design, trials, path, bar) for design in experiment.designs}
-    return {**_provenance(experiment, trials, start), "cells": rows}
+    spent = sum(row["seconds"] for cell in rows.values() for row in cell.values())
+    return {**_provenance(experiment, trials, start), "seconds of its cells": round(spent, 1), "cells": rows}
 
 
 def save_result(result: dict, path):

@@ -282,6 +282,9 @@ STATIC_FIELDS = ("name", "variance_name", "power")  # of a prior; the family fil
 
 def check_prior(family, prior):
     "The prior in its normal form: default filled in, numbers checked, shapes repeated."
+    if isinstance(family, type) or not hasattr(family, "names"):
+        shown = f"the class {family.__name__}" if isinstance(family, type) else family
+        refuse("family", "a family such as Bernoulli()", shown, "write the brackets" if isinstance(family, type) else "")
     if isinstance(prior, LogDensity):
         return prior
     if hasattr(family, "check_prior"):  # a family whose priors need more than the checks below

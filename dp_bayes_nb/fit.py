@@ -49,7 +49,7 @@ METHODS = {
     "gibbs": Method(gibbs_kernel, unavailable=_needs_conjugate, options=("joint",)),
     "naive": Method(naive_kernel, lambda family: True, _needs_conjugate),
 }
-_own_methods: dict[str, dict[str, Method]] = {}  # family name -> its own methods
+_own_methods: dict[str, dict[str, Method | None]] = {}  # family name -> its own methods
 
 
 def register_method(family_class: type, name: str, method: Method | None):
@@ -58,9 +58,9 @@ def register_method(family_class: type, name: str, method: Method | None):
 
 
 def _methods_of(family):
-    "The methods of a family, by name; the module that registers them, if it names one, is imported."
-    if hasattr(family, "methods_module"):
-        importlib.import_module(family.methods_module)
+    "The methods of a family, by name; the modules that register them, if it names any, are imported."
+    for module in getattr(family, "methods_modules", ()):
+        importlib.import_module(module)
     own = [_own_methods.get(cls.__name__, {}) for cls in reversed(type(family).__mro__)]
     return {name: method for name, method in {k: v for each in [METHODS, *own] for k, v in each.items()}.items() if method is not None}
 
@@ -122,7 +122,7 @@ def prior_to_json(prior) -> str:
     "The prior as JSON; one given by a log density is named only."
     if isinstance(prior, LogDensity):
         return json.dumps({"prior": "LogDensity"})
-    fields = {f.name: np.asarray(getattr(prior, f.name)).tolist() for f in dataclasses.fields(prior) if f.name != "name"}
+    fields = {f.name: jax.tree.map(lambda a: np.asarray(a).tolist(), getattr(prior, f.name)) for f in dataclasses.fields(prior) if f.name != "name"}
     return json.dumps({"prior": type(prior).__name__, **fields})
 
 # %% ../nbs/07_fit.ipynb #f1abd670
@@ -201,14 +201,19 @@ def _each_draw(idata, draws, seed, function):
 
 
 def predict(idata,               # result of fit
-            new_data=None,       # how many records; None: one
+            new_data=None,       # how many records; None: one. For a regression: a data frame of covariates
             *, seed: int = 0,
             draws: int | None = None  # per chain, evenly thinned; None: all
             ):
     "New records from the posterior predictive distribution: DataArray (chain, draw, row)."
     import xarray as xr
-    rows = 1 if new_data is None else check_count("new_data", new_data, 1, "this family predicts a number of new records")
-    release, x = _each_draw(idata, draws, seed, lambda release, key, theta: release.family.simulate_records(key, theta, rows))
+    family = fitted(idata)[0].family
+    if hasattr(family, "predictor"):
+        simulate = family.predictor(new_data)
+    else:
+        rows = 1 if new_data is None else check_count("new_data", new_data, 1, "this family predicts a number of new records")
+        simulate = lambda key, theta: family.simulate_records(key, theta, rows)
+    release, x = _each_draw(idata, draws, seed, lambda release, key, theta: simulate(key, theta))
     levels = getattr(release.family, "levels", None)
     return xr.DataArray(x if levels is None else np.asarray(levels)[x], dims=("chain", "draw", "row"), name="prediction")
 
@@ -223,6 +228,8 @@ def _replicate(release, key, theta):
 def predictive_check(idata, *, seed: int = 0, draws: int | None = None):
     "Releases the fitted model would have given: Dataset with z_rep, released and two-sided p_value."
     import xarray as xr
+    if reason := getattr(fitted(idata)[0].family, "not_checked", None):
+        raise ValueError(f"predictive_check does not apply to {type(fitted(idata)[0].family).__name__}: {reason}")
     release, z_rep = _each_draw(idata, draws, seed, _replicate)
     z = np.asarray(release.values)
     below, above = (z_rep <= z).mean(axis=(0, 1)), (z_rep >= z).mean(axis=(0, 1))

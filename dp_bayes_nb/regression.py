@@ -4,11 +4,11 @@
 
 # %% auto #0
 __all__ = ['plus_minus', 'Declared', 'Summed', 'Units', 'units', 'BoxPrior', 'box_prior', 'user_prior', 'shifted', 'box_update',
-           'LinearRegressionLaw', 'LinearRegression', 'check_regression_prior']
+           'LinearRegressionLaw', 'read_rows', 'LinearRegression', 'check_regression_prior']
 
 # %% ../nbs/09_regression.ipynb #77de68da
 import math
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import jax
@@ -19,9 +19,10 @@ from jaxtyping import Array, Float
 from .conjugate_priors import NormalInverseGamma
 from .core import check_choice, check_positive, refuse, solve
 from .covariates import draw_free, free_moments, size
-from .families import ExponentialFamily, check_levels, family_class, is_level
+from .families import check_levels, family_class, is_level
 from .priors import LogDensity, Parameter
 from .regression_moments import l1_sensitivity, l2_sensitivity
+from .tables import quietly
 from .regression_sums import Sums, matrices, mean_factor, pairs, project_sums, sums_at
 
 # %% ../nbs/09_regression.ipynb #c1dfd96e
@@ -68,14 +69,15 @@ def plus_minus(condition):
     return (jnp if isinstance(condition, jax.Array) else np).where(condition, 1.0, -1.0)
 
 
-class Declared(ExponentialFamily):
+class Declared:
     "Names, columns and ranges of a regression."
     covariates: Any
     response: Any
     intercept: bool
     integer, magnitude, prior_type = False, 1.0, NormalInverseGamma
     fallback = "individual"  # the method of `auto` where "exact" does not apply
-    methods_module = "dp_bayes_nb.regression_exact"  # registers its methods
+    methods_modules = tuple(f"dp_bayes_nb.regression_{part}" for part in ("exact", "gibbs", "individual"))  # register its methods
+    not_checked = "its sums hold nothing that the model does not fit: any mean and scatter of the covariates, and a plane"
 
     columns = property(lambda self: (*(name for name, _ in self.covariates), self.response[0][0]), doc="The columns it reads.")
     blocks = property(lambda self: tuple(len(s) - 2 if s[0] == "levels" else 0 for _, s in self.covariates),
@@ -247,6 +249,11 @@ class LinearRegressionLaw(Summed):
         noise = jnp.sqrt(theta["noise_variance"]) * jax.random.normal(key_e, (n,))
         return {**x, self.response[0][0]: self.design_matrix(x) @ theta["coefficients"] + noise}
 
+    def predictor(self, new_data):
+        "A function (key, theta) -> responses of new rows, (rows,), given as a frame with the covariates' columns."
+        X = self.design_matrix(read_rows(self, new_data))
+        return lambda key, theta: X @ theta["coefficients"] + jnp.sqrt(theta["noise_variance"]) * jax.random.normal(key, (len(X),))
+
     def design_matrix(self, x: dict) -> Float[Array, "n d"]:
         "Columns of the coefficients for records in the user's units, categories as codes of their levels."
         out = []
@@ -254,7 +261,31 @@ class LinearRegressionLaw(Summed):
             out += [jnp.asarray(x[name] == j, float) for j in range(1, len(s) - 1)] if s[0] == "levels" else [jnp.asarray(x[name], float)]
         return jnp.stack([*out, *([jnp.ones_like(out[0])] if self.intercept else [])], axis=1)
 
-# %% ../nbs/09_regression.ipynb #1574bddb
+# %% ../nbs/09_regression.ipynb #0716d970
+# § New rows
+def read_rows(family, new_data) -> dict:
+    "Covariates of new rows, categories as codes of their levels."
+    import narwhals as nw
+    if new_data is None or isinstance(new_data, (int, str)):
+        refuse("new_data", f"a data frame with the columns {', '.join(family.columns[:-1])}", new_data)
+    frame = quietly(lambda: nw.from_native(new_data, eager_only=True), "read as a data frame in memory")
+    out = {}
+    for name, s in family.covariates:
+        if name not in frame.columns:
+            refuse("new_data", f"a data frame with the column {name!r}", frame.columns)
+        column = frame[name].to_list()
+        if s[0] == "levels":
+            if not all(value in s[1:] for value in column):
+                refuse(f"new_data[{name!r}]", f"among the levels {', '.join(map(str, s[1:7]))}", "another one")
+            out[name] = jnp.array([s[1:].index(value) for value in column])
+        else:
+            values = quietly(partial(np.array, column, dtype=float), f"read as numbers in {name!r}")
+            if not np.all(np.isfinite(values)):
+                refuse(f"new_data[{name!r}]", "finite numbers", "missing or infinite ones")
+            out[name] = jnp.asarray(values)
+    return out
+
+# %% ../nbs/09_regression.ipynb #9e6a55b6
 @family_class
 class LinearRegression(LinearRegressionLaw):
     """A linear regression with normal noise; sums of the mapped columns and of their products are released.
@@ -299,7 +330,7 @@ class LinearRegression(LinearRegressionLaw):
         "A NormalInverseGamma with a mean (d,) and a positive definite precision (d, d), or a LogDensity."
         return check_regression_prior(self, prior)
 
-# %% ../nbs/09_regression.ipynb #0716d970
+# %% ../nbs/09_regression.ipynb #b3f0c7f6
 def check_regression_prior(family, prior):
     "The prior in its normal form; a ValueError for a wrong dimension or a matrix that is not positive definite."
     if isinstance(prior, LogDensity):

@@ -5,8 +5,8 @@
 # %% auto #0
 __all__ = ['FLATTEST', 'STEPS', 'LONGEST', 'CLOSE', 'TARGET_ACCEPTANCE', 'DEPTH', 'WINDOW', 'Problem', 'log_law', 'plane_factor',
            'sums_of', 'pose', 'noise_floor', 'pivoted_order', 'log_target', 'curvature', 'released_start',
-           'prior_start', 'Mode', 'find_mode', 'Tuning', 'ExactState', 'Setting', 'draw_parameters', 'exact_kernel',
-           'exact_unavailable']
+           'prior_start', 'Mode', 'find_mode', 'Tuning', 'NutsState', 'Setting', 'draw_parameters', 'nuts_kernel',
+           'exact_kernel', 'exact_unavailable']
 
 # %% ../nbs/09b_regression_exact.ipynb #77de68da
 from functools import partial
@@ -86,7 +86,7 @@ def pose(family, released: Released, prior, model: str = "free", covariate_prior
     "The problem of a release, and the prior in the box: equation (1)."
     u, box, k = units(family), box_prior(family, prior), size(family.blocks)
     half = solve_lower(cholesky(box.precision), jnp.asarray(u.design).T)
-    mean, spread = (u.design @ box.mean).at[-1].add(-u.offset), half.T @ half
+    mean, spread = jnp.asarray(u.design @ box.mean).at[-1].add(-u.offset), half.T @ half
     order = pivoted_order(family.blocks, project_moments(family.blocks, released.z, released.n, noise_floor(released))[1][:-1, :-1])
     full = jnp.append(order, k)
     if model == "normal":
@@ -186,7 +186,7 @@ def find_mode(problem: Problem) -> Mode:
         better = new_value > value
         damping = jnp.where(better, 0.2 * damping, 4 * damping + 0.5)
         return jnp.where(better, new, w), jnp.where(better, new_value, value), damping, jnp.sum(along**2 / e), count + 1
-    w, _, _, decrement, _ = lax.while_loop(lambda s: (s[3] > CLOSE) & (s[4] < STEPS), step, (starts[best], values[best], 0.0, jnp.inf, 0))
+    w, _, _, decrement, _ = lax.while_loop(lambda s: (s[3] > CLOSE) & (s[4] < STEPS), step, (starts[best], values[best], 0.0, jnp.asarray(jnp.inf), 0))
     e, Q = jnp.linalg.eigh(curvature(problem, w))
     return Mode(w, Q / jnp.sqrt(jnp.maximum(jnp.abs(e), FLATTEST)), decrement)
 
@@ -205,11 +205,11 @@ class Tuning(NamedTuple):
     steps: Float[Array, ""]  # adapted so far
     mean: Float[Array, "w"]  # of the window
     squares: Float[Array, "w"]  # sum of squared deviations in the window
-    count: Float[Array, ""]  # draws in the window
+    drawn: Float[Array, ""]  # draws in the window
     window: Float[Array, ""]  # its length
 
 
-class ExactState(NamedTuple):
+class NutsState(NamedTuple):
     "State of one chain."
     theta: dict
     position: Any  # BlackJAX's state: u, log density, gradient
@@ -219,15 +219,23 @@ class ExactState(NamedTuple):
 
 
 class Setting(NamedTuple):
-    "What a chain is given."
+    "What a chain of the exact sampler is given."
     family: Any
     problem: Problem
     prior: BoxPrior
     mode: Mode
 
+    def start(self, key) -> Float[Array, "w"]:
+        "Where a chain starts: near the mode."
+        return 0.5 * jax.random.normal(key, self.mode.w.shape)
 
-def _white_target(setting, u):
-    return log_target(setting.problem, setting.mode.w + setting.mode.whiten @ u)
+    def log_density(self, u: Float[Array, "w"]) -> Float[Array, ""]:
+        "Equation (4) in whitened coordinates."
+        return log_target(self.problem, self.mode.w + self.mode.whiten @ u)
+
+    def parameters(self, key, u: Float[Array, "w"]) -> dict:
+        "An exact draw of the parameters given the sums."
+        return draw_parameters(self, self.mode.w + self.mode.whiten @ u, key)
 
 
 def draw_parameters(setting: Setting, w: Float[Array, "w"], key: Key[Array, ""]) -> dict:
@@ -246,26 +254,24 @@ def draw_parameters(setting: Setting, w: Float[Array, "w"], key: Key[Array, ""])
 # %% ../nbs/09b_regression_exact.ipynb #d435a6cd
 def _init(setting, key):
     key_u, key_theta = jax.random.split(key)
-    d = len(setting.mode.w)
-    u, step = 0.5 * jax.random.normal(key_u, (d,)), jnp.asarray(0.5 * d**-0.25)
-    tuning = Tuning(_start_step(step), jnp.asarray(0), jnp.zeros(d), jnp.zeros(d), jnp.asarray(0), jnp.asarray(WINDOW))
-    theta = draw_parameters(setting, setting.mode.w + setting.mode.whiten @ u, key_theta)
-    return ExactState(theta, blackjax.nuts.init(u, partial(_white_target, setting)), step, jnp.ones(d), tuning)
+    u = setting.start(key_u)
+    zeros, step = jnp.zeros_like(u), jnp.asarray(0.5 * len(u) ** -0.25)
+    tuning = Tuning(_start_step(step), jnp.asarray(0), zeros, zeros, jnp.asarray(0), jnp.asarray(WINDOW))
+    return NutsState(setting.parameters(key_theta, u), blackjax.nuts.init(u, setting.log_density), step, zeros + 1, tuning)
 
 
 def _step(depth, setting, key, state):
     key_nuts, key_theta = jax.random.split(key)
-    new, info = _nuts(key_nuts, state.position, partial(_white_target, setting), state.step_size, state.inverse_mass, depth)
-    theta = draw_parameters(setting, setting.mode.w + setting.mode.whiten @ new.position, key_theta)
+    new, info = _nuts(key_nuts, state.position, setting.log_density, state.step_size, state.inverse_mass, depth)
     step_size = jnp.where(state.tuning.steps > 0, _final_step(state.tuning.averaging), state.step_size)  # what stays after warm-up
     moved = jnp.any(new.position != state.position.position)
-    return (ExactState(theta, new, step_size, state.inverse_mass, state.tuning),
+    return (NutsState(setting.parameters(key_theta, new.position), new, step_size, state.inverse_mass, state.tuning),
             {"leapfrogs": info.num_integration_steps, "diverging": info.is_divergent, "acceptance": info.acceptance_rate, "moved": moved})
 
 
 def _adapt(setting, key, state, info):
     t, u = state.tuning, state.position.position
-    averaging, count = _update_step(t.averaging, jnp.nan_to_num(info["acceptance"])), t.count + 1
+    averaging, count = _update_step(t.averaging, jnp.nan_to_num(info["acceptance"])), t.drawn + 1
     mean = t.mean + (u - t.mean) / count
     squares = t.squares + (u - t.mean) * (u - mean)
     full, weight = count >= t.window, count / (count + 5.0)
@@ -275,14 +281,22 @@ def _adapt(setting, key, state, info):
     tuning = Tuning(averaging, t.steps + 1, empty(mean), empty(squares), empty(count), jnp.where(full, 2 * t.window, t.window))
     return state._replace(step_size=jnp.exp(averaging.log_step_size), inverse_mass=jnp.where(full, variance, state.inverse_mass), tuning=tuning)
 
+
+_STEPS = {depth: partial(_step, depth) for depth in range(1, 13)}  # one function for each depth, so that it is compiled once
+
+
+def nuts_kernel(setting,             # start(key), log_density(u), parameters(key, u); a pytree
+                depth: int = DEPTH   # doublings of a trajectory at most
+                ) -> Kernel:
+    "NUTS with adapted step size and diagonal mass matrix, and a draw of the parameters after each step."
+    step = _STEPS[min(check_count("depth", depth), max(_STEPS))]
+    return Kernel(bind(_init, setting), bind(step, setting), bind(_adapt, setting))
+
 # %% ../nbs/09b_regression_exact.ipynb #4d134bc0
 @partial(jax.jit, static_argnames="model")
 def _prepare(family, released, prior, model, covariate_prior):
     problem, box = pose(family, released, prior, model, covariate_prior)
     return Setting(family, problem, box, find_mode(problem))
-
-
-_STEPS = {depth: partial(_step, depth) for depth in range(1, 13)}  # one function for each depth, so that it is compiled once
 
 
 def exact_kernel(family, released: Released, prior,
@@ -298,9 +312,7 @@ def exact_kernel(family, released: Released, prior,
         refuse("covariate_prior", "left out with covariate_model='free'", covariate_prior)
     u = units(family)
     moments_prior = mapped_prior(covariate_prior, u.centres, u.halves) if covariate_model == "normal" else None
-    setting = _prepare(family, released, prior, covariate_model, moments_prior)
-    step = _STEPS[min(check_count("depth", depth), max(_STEPS))]
-    return Kernel(bind(_init, setting), bind(step, setting), bind(_adapt, setting))
+    return nuts_kernel(_prepare(family, released, prior, covariate_model, moments_prior), depth)
 
 # %% ../nbs/09b_regression_exact.ipynb #887309d0
 # § Registration

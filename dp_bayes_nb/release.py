@@ -260,7 +260,7 @@ def _check_theta(family, theta):
         refuse("theta", f"a dict with the keys {sorted(family.parameters)}", theta)
     out = {name: np.asarray(value, dtype=float) for name, value in theta.items()}
     for name, parameter in family.parameters.items():
-        inside = {"unit": lambda v: (v >= 0) & (v <= 1), "simplex": lambda v: (v >= 0) & np.isclose(v.sum(), 1),
+        inside = {"unit": lambda v: (v >= 0) & (v <= 1), "simplex": lambda v: (v >= 0) & np.isclose(v.sum(axis=-1, keepdims=True), 1),
                   "positive": lambda v: v > 0, "real": np.isfinite}[parameter.support]
         if out[name].shape == tuple(parameter.shape) and not np.all(np.isfinite(out[name]) & inside(out[name])):
             refuse(f"theta[{name!r}]", {"unit": "between 0 and 1", "simplex": "non-negative and adding up to 1",

@@ -62,3 +62,25 @@ def test_a_killed_run_goes_on_and_gives_the_same_ranks(whole, tmp_path):
     assert start(2, folder, tmp_path / "resumed.npz").wait() == 0
     assert same(whole, tmp_path / "resumed.npz")
     assert all(path.stat().st_mtime_ns == time for path, time in before.items())  # read, not computed again
+
+
+def test_a_folder_knows_what_a_method_was_given(tmp_path):
+    from functools import partial
+
+    from dp_bayes_nb import Bernoulli, Beta, calibrate
+
+    def widened(key, release, prior, *, draws, confidential=None, by=1.0):
+        theta = prior.sample(key, (draws,))["probability"]
+        return {"probability": 0.5 + by * (theta - 0.5)}
+
+    def closed_over(by):
+        return lambda key, release, prior, *, draws, confidential=None: widened(key, release, prior, draws=draws, by=by)
+
+    design = dict(n=20, epsilon=1.0, trials=8, draws=10)
+    for name, given in (("partial", partial(widened, by=0.5)), ("closure", closed_over(0.5))):
+        other = partial(widened, by=0.25) if name == "partial" else closed_over(0.25)
+        first = calibrate(0, Bernoulli(), Beta(1.0, 1.0), method=given, path=tmp_path / name, **design)
+        again = calibrate(0, Bernoulli(), Beta(1.0, 1.0), method=given, path=tmp_path / name, **design)
+        assert np.array_equal(first.ranks, again.ranks)
+        with pytest.raises(ValueError, match="same design"):
+            calibrate(0, Bernoulli(), Beta(1.0, 1.0), method=other, path=tmp_path / name, **design)

@@ -2,7 +2,7 @@
 
 `python tools/execute.py [NAME …]` runs the named notebooks (`04b` or `04b_release`; all by default) in the Python that
 runs this script, and saves their outputs: the same bytes when nothing changed. `--check` saves nothing and compares
-the text of the outputs with the saved ones. Warnings on stderr are refused, unless the cell has the tag `stderr`.
+the text of the outputs with the saved ones. `--quick` leaves cells with the flag `slow` and their saved outputs as they are. Warnings on stderr are refused, unless the cell has the tag `stderr`.
 """
 
 import argparse
@@ -92,7 +92,7 @@ def noisy(nb):
     ]
 
 
-def run(path):
+def run(path, quick=False):
     "The notebook at `path`, executed."
     import nbformat
     from nbclient import NotebookClient
@@ -110,6 +110,8 @@ def run(path):
                     continue
                 if "nbdev_export(" in cell.source or re.search(r"^#\|\s*eval:\s*false", cell.source, re.M):
                     cell.outputs = []
+                    continue
+                if quick and re.search(r"^#\|\s*slow", cell.source, re.M):
                     continue
                 client.execute_cell(cell, index)
     except CellExecutionError as error:
@@ -139,6 +141,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", help="notebooks, such as 04b or 04b_release (default: all)")
     parser.add_argument("--check", action="store_true", help="save nothing; compare the text of the outputs with the saved ones")
+    parser.add_argument("--quick", action="store_true", help="leave slow cells and their saved outputs as they are")
     args = parser.parse_args()
     environment()
     import nbformat
@@ -146,7 +149,7 @@ def main():
     failed = 0
     for path in chosen(args.names):
         start, before = time.perf_counter(), path.read_bytes()
-        nb, trouble = run(path)
+        nb, trouble = run(path, args.quick)
         if not trouble and args.check:
             saved = texts(nbformat.read(path, as_version=4))
             for number, (old, new) in enumerate(zip(saved, texts(nb)), 1):
