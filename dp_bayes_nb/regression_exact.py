@@ -25,7 +25,7 @@ from .covariates import (NormalInverseWishart, columns, coordinate_count, coordi
                                     size)
 from .fit import METHODS, Method, register_method
 from .priors import LogDensity
-from .regression import BoxPrior, LinearRegression, box_prior, units
+from .regression import BoxPrior, LinearRegression, box_prior, sums_only, units
 from .regression_sums import matrices, mean_factor, project_moments, released_sums
 
 # %% ../nbs/09b_regression_exact.ipynb #c1dfd96e
@@ -84,7 +84,7 @@ def sums_of(problem: Problem, w: Float[Array, "w"]) -> Float[Array, "m"]:
 # %% ../nbs/09b_regression_exact.ipynb #902ba3cd
 def pose(family, released: Released, prior, model: str = "free", covariate_prior=None) -> tuple[Problem, BoxPrior]:
     "The problem of a release, and the prior in the box: equation (1)."
-    u, box, k = units(family), box_prior(family, prior), size(family.blocks)
+    u, box, k, released = units(family), box_prior(family, prior), size(family.blocks), sums_only(family, released)
     half = solve_lower(cholesky(box.precision), jnp.asarray(u.design).T)
     mean, spread = jnp.asarray(u.design @ box.mean).at[-1].add(-u.offset), half.T @ half
     order = pivoted_order(family.blocks, project_moments(family.blocks, released.z, released.n, noise_floor(released))[1][:-1, :-1])

@@ -16,7 +16,7 @@ from .core import Kernel, Released, check_count, cholesky, pytree
 from .covariates import NormalInverseWishart, mapped_prior
 from .fit import Method, register_method
 from .priors import LogDensity
-from .regression import LinearRegression, box_prior, box_update, units, user_prior
+from .regression import LinearRegression, box_prior, box_update, sums_only, units, user_prior
 from .regression_exact import nuts_kernel
 from .regression_gibbs import update_covariates
 from .regression_sums import released_sums
@@ -85,7 +85,7 @@ def individual_kernel(family, released: Released, prior, covariate_prior=None,  
     variance = box.scale / box.shape * (1 + jnp.sum(jnp.diagonal(u.design @ half) * second))
     centre = jnp.append(covariates.mean, beta @ jnp.append(covariates.mean, 1.0))
     spread = jnp.sqrt(jnp.append(jnp.diagonal(middle), variance))
-    return nuts_kernel(Records(family, n, released, box, covariates, centre, spread), depth)
+    return nuts_kernel(Records(family, n, sums_only(family, released), box, covariates, centre, spread), depth)
 
 
 def individual_unavailable(family, kind: str, n: int, prior) -> str | None:

@@ -42,7 +42,7 @@ def second_moments(blocks: tuple, s: Float[Array, "m"], n) -> tuple[Float[Array,
     p, (I, J, known_i, known_j) = size(blocks) + 1, pairs(blocks)
     first = s[:p]
     known = jnp.where(known_i == known_j, n, -first[known_i] - first[known_j] - n) if len(known_i) else jnp.zeros(0)
-    upper = jnp.zeros((p, p)).at[I, J].set(s[p:]).at[known_i, known_j].set(known)
+    upper = jnp.zeros((p, p)).at[I, J].set(s[p:p + len(I)]).at[known_i, known_j].set(known)  # fourth moments, if any, come after
     return first, upper + jnp.triu(upper, 1).T
 
 
