@@ -291,7 +291,12 @@ def calibrate(key: Any,                 # JAX key or an integer
     folder = None if path is None else _open_folder(path, _describe(key, family, prior, name, task, **numbers))
     noise = jax.tree.map(jnp.asarray, noise)
     run = lambda mesh, indices: _trials(task, mesh, family, prior, noise, float(n), float(epsilon), key, indices)
-    out = _batches(run, jax.devices(), trials, folder, progress)
+    try:
+        out = _batches(run, jax.devices(), trials, folder, progress)
+    except (jax.errors.ConcretizationTypeError, jax.errors.TracerArrayConversionError) as error:
+        if name == method or not callable(task.method):
+            raise
+        refuse("method", "a function of JAX operations, without NumPy and without `if` or `float` on values", name, str(error).split("\n")[0][:100])
     return Calibration(_names(family), out["ranks"], draws, out["quantiles"], out["truth"], name, int(out["nonfinite"].sum()),
                        out.get("joint"), out.get("effective"),
                        {name.removeprefix("info "): value for name, value in out.items() if name.startswith("info ")})
