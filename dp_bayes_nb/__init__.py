@@ -45,6 +45,8 @@ _public = {
     "predict": "fit",
     "predictive_check": "fit",
     "plot_posterior": "fit",
+    "plot_regression": "regression_plots",
+    "prediction_intervals": "regression_plots",
     "calibrate": "evaluation",
     "Calibration": "ranks",
     "plot_intervals": "ranks",
