@@ -160,13 +160,15 @@ def _diagnose(idata, independent):
         variables = {}
     for name, variable in variables.items():
         with np.errstate(all="ignore"):
-            for label, value in (("rhat", az.rhat(variable)), ("ess_bulk", az.ess(variable, method="bulk")), ("ess_tail", az.ess(variable, method="tail"))):
+            rhat = az.rhat(variable) if variable.sizes["chain"] > 1 else {name: np.full(variable.shape[2:], np.nan)}  # one chain has none
+            for label, value in (("rhat", rhat), ("ess_bulk", az.ess(variable, method="bulk")), ("ess_tail", az.ess(variable, method="tail"))):
                 variable.attrs[label] = np.asarray(value[name]).tolist()
         spread = np.ptp(variable.values, axis=1)
         if (spread == 0).any() and not independent:
             problems.append(f"a chain of {name} did not move; try another method or a longer warmup")
-        if np.nanmax(variable.attrs["rhat"]) > 1.01 and not independent:  # of independent draws it is only noise
-            problems.append(f"rhat of {name} is {np.nanmax(variable.attrs['rhat']):.3f} > 1.01: the chains disagree; use more draws"
+        worst = np.max(np.nan_to_num(variable.attrs["rhat"]))
+        if worst > 1.01 and not independent:  # of independent draws it is only noise
+            problems.append(f"rhat of {name} is {worst:.3f} > 1.01: the chains disagree; use more draws"
                             " and a longer warmup, or another prior")
     if "moved" in idata.sample_stats and (idata.sample_stats["moved"].mean("draw") < LEAST_MOVED).any():
         problems.append("a chain hardly moved; use another seed, a longer warmup, or another prior")
