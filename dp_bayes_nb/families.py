@@ -199,7 +199,7 @@ def project_simplex(z: Float[Array, "k"], total) -> Float[Array, "k"]:
     "The point nearest to z with non-negative entries adding up to `total`."
     ordered = jnp.flip(jnp.sort(z))
     excess = (jnp.cumsum(ordered) - total) / jnp.arange(1, len(z) + 1)
-    last = jnp.sum(ordered > excess) - 1
+    last = jnp.maximum(jnp.sum(ordered > excess) - 1, 0)  # a total of 0: nothing is above
     return jnp.maximum(z - excess[last], 0.0)
 
 

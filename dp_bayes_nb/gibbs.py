@@ -29,10 +29,13 @@ def _naive_step(family, released, prior, key, state):
     return Draw(posterior.sample(key)), {}
 
 
+def _naive_init(family, released, prior, key):
+    return _naive_step(family, released, prior, key, None)[0]
+
+
 def naive_kernel(family, released: Released, prior) -> Kernel:
     "Independent draws from the conjugate posterior of the projected release: equation (1)."
-    step = bind(_naive_step, family, released, prior)
-    return Kernel(init=lambda key: step(key, None)[0], step=step)
+    return Kernel(bind(_naive_init, family, released, prior), bind(_naive_step, family, released, prior))
 
 # %% ../nbs/05_gibbs.ipynb #0ade7c2c
 # § Algorithm 1: equation (2)

@@ -1,0 +1,133 @@
+"""Private naive Bayes through the public names: bad input, files, agreement of methods, classification."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dp_bayes_nb as db
+from dp_bayes_nb.files import seal
+from dp_bayes_nb.naive_bayes import Dirichlets
+
+SEEN = db.NaiveBayes(("insured", ["no", "yes"]), {"health": ["poor", "fair", "good"], "self_employed": 2})
+PEOPLE = pd.DataFrame({"insured": ["yes", "no", "yes", "yes"] * 50, "health": ["good", "fair", "poor", "good"] * 50,
+                       "self_employed": [0, 1, 0, 0] * 50})
+QUICK = dict(draws=300, chains=2, progress=False)
+NEW = {"health": ["poor", "good", "fair"], "self_employed": [1, 0, 1]}
+
+
+@pytest.mark.parametrize("arguments, said", [
+    ((("y", 2), {"y": 2}), "none of them the label 'y'"), ((("y", 2), [("a", 2), ("a", 3)]), "different columns"), ((("y", 2), {}), "a feature or more"),
+    ((("y", 1), {"a": 2}), "at least two levels"), ((("y", [0.5, 1]), {"a": 2}), "a text or an integer"), (("y", {"a": 2}), "a pair"),
+    ((("y", 2), {"draw": 2}), "other names than the results use"), ((("a_level", 2), {"a": 2}), "got ['a_level']")])
+def test_wrong_declarations_are_refused(arguments, said):
+    with pytest.raises(ValueError, match=said.replace("[", r"\[")):
+        db.NaiveBayes(*arguments)
+
+
+@pytest.mark.parametrize("change, said", [({"health": "best"}, "200 outside the declared support"), ({"health": None}, "200 missing"),
+                                          ({"insured": "perhaps"}, "200 outside the declared support")])
+def test_undeclared_levels_and_missing_values_are_refused(change, said):
+    with pytest.raises(ValueError, match=said):
+        db.release(SEEN, PEOPLE.assign(**change), epsilon=1.0)
+
+
+@pytest.mark.parametrize("noise", [{}, {"mechanism": "gaussian", "delta": 1e-6}])
+def test_a_release_survives_a_file_and_an_empty_class(tmp_path, noise):
+    made = db.release(SEEN, PEOPLE.assign(insured="yes"), epsilon=0.05, **noise)
+    made.save(tmp_path / "release.json")
+    again = db.Release.load(tmp_path / "release.json")
+    assert again == made and again.family == SEEN and len(again.names) == 10
+    for method in ("naive", "variational"):
+        draws = db.fit(again, method=method, **QUICK)
+        assert not bool(draws.sample_stats["nonfinite"].any())
+        shares = db.classify(draws, NEW)
+        np.testing.assert_allclose(shares.sum("insured"), 1.0)
+
+
+def _smaller(document):
+    document["family"]["features"][0][1].pop()
+
+
+def _shorter(document):
+    document["integers"].pop()
+
+
+def _fraction(document):
+    document["integers"][0] = 0.5
+
+
+def _other_label(document):
+    document["family"]["features"][1][0] = "insured"
+
+
+@pytest.mark.parametrize("spoil", [_smaller, _shorter, _fraction, _other_label])
+def test_tables_of_other_shapes_are_refused_on_load(spoil):
+    document = json.loads(db.release(SEEN, PEOPLE, epsilon=1.0).to_json())
+    document.pop("sha256")
+    assert db.Release.from_json(seal(document)).family == SEEN
+    spoil(document)
+    with pytest.raises(ValueError):
+        db.Release.from_json(seal(document))
+
+
+def test_counts_that_are_not_finite_are_refused_and_negative_ones_are_not():
+    document = json.loads(db.release(SEEN, PEOPLE, epsilon=1.0).to_json())
+    document.pop("sha256")
+    document["integers"][0] = -190
+    text = seal(document)
+    assert db.Release.from_json(text).values[0] == -190
+    for number in ("NaN", "Infinity", "1e999"):
+        assert "-190," in text
+        with pytest.raises(ValueError):
+            db.Release.from_json(text.replace("-190,", f"{number},"))
+
+
+@pytest.mark.parametrize("prior, said", [({"helth": db.Dirichlet(1.0)}, "prior must be for"), (db.Dirichlet(-1.0), "> 0"),
+                                         ({"health": db.Dirichlet(np.ones((3, 2)))}, "numbers of shape"), ({"health": 1.0}, "a Dirichlet for 'health'")])
+def test_wrong_priors_are_refused(prior, said):
+    with pytest.raises(ValueError, match=said):
+        db.fit(db.release(SEEN, PEOPLE, epsilon=1.0), prior, method="naive", **QUICK)
+
+
+def test_wrong_methods_options_and_rows_are_refused():
+    made = db.release(SEEN, PEOPLE, epsilon=1.0)
+    for arguments, said in (({"method": "exact"}, "not available here"), ({"method": "nuts"}, "'variational'"),
+                            ({"method": "variational", "starts": 0}, "starts must be"), ({"method": "naive", "starts": 2}, "options must be")):
+        with pytest.raises(ValueError, match=said):
+            db.fit(made, **arguments, **QUICK)
+    draws = db.fit(made, method="naive", **QUICK)
+    with pytest.raises(ValueError, match="rows with the declared levels of 'health', got '1 others'"):
+        db.classify(draws, {"health": ["best"], "self_employed": [1]})
+    with pytest.raises(ValueError, match="the feature 'self_employed'"):
+        db.classify(draws, {"health": ["poor"]})
+
+
+def _conjugate(made, s):
+    prior = Dirichlets({name: np.ones(p.shape) for name, p in SEEN.parameters.items()})
+    return SEEN.update(prior, np.asarray(s), float(made.n)).alpha
+
+
+def agreement(method, epsilon, **more):
+    "Largest distance of a method's posterior means from the conjugate posterior's, in its standard deviations."
+    import jax
+    theta = {"class_probabilities": np.array([0.4, 0.6]), "health": np.array([[0.2, 0.3, 0.5], [0.3, 0.2, 0.5]]), "self_employed": np.array([[0.7, 0.3], [0.4, 0.6]])}
+    s, made = db.simulate_release(jax.random.key(4), SEEN, theta, 2000, epsilon)
+    found, far = db.fit(made, method=method, **QUICK, **more).posterior, []
+    for name, alpha in _conjugate(made, s).items():
+        total = np.asarray(alpha).sum(axis=-1, keepdims=True)
+        mean = np.asarray(alpha) / total
+        far.append(np.abs(found[name].values.mean(axis=(0, 1)) - mean) / np.sqrt(mean * (1 - mean) / (total + 1)))
+    return max(float(np.max(a)) for a in far)
+
+
+@pytest.mark.parametrize("method", ["naive", "variational"])
+def test_methods_agree_with_the_conjugate_posterior_without_noise(method):
+    assert agreement(method, 1e4) < 0.35  # 600 draws: the largest of eleven errors of 0.04
+    assert agreement(method, 0.05) > 1.0  # with noise they must not
+
+
+@pytest.mark.slow
+def test_the_sampler_agrees_with_the_conjugate_posterior_without_noise():
+    assert agreement("collapsed", 1e4, warmup=100) < 0.35
