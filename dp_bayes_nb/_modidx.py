@@ -1002,6 +1002,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                                    'dp_bayes_nb/regression_experiments.py'),
                                                     'dp_bayes_nb.regression_experiments.figure_3': ( 'regression_experiments.html#figure_3',
                                                                                                      'dp_bayes_nb/regression_experiments.py'),
+                                                    'dp_bayes_nb.regression_experiments.figure_4': ( 'regression_experiments.html#figure_4',
+                                                                                                     'dp_bayes_nb/regression_experiments.py'),
                                                     'dp_bayes_nb.regression_experiments.half_the_noise': ( 'regression_experiments.html#half_the_noise',
                                                                                                            'dp_bayes_nb/regression_experiments.py'),
                                                     'dp_bayes_nb.regression_experiments.line_grid': ( 'regression_experiments.html#line_grid',

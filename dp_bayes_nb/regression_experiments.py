@@ -5,12 +5,13 @@
 # %% auto #0
 __all__ = ['LAWS', 'PAPER_COVARIATES', 'KNOWN', 'FREE', 'PRIOR', 'SIMPLE', 'NORMAL', 'PUBLISHED', 'RECORDS_TOO', 'MOMENTS',
            'REGRESSIONS', 'SCALES', 'RECORDS', 'NAMED', 'LINES', 'SMALL_NOISE', 'READINGS', 'WITH_MOMENTS',
-           'ALL_RECORDS', 'FEW', 'REGRESSION_EXPERIMENTS', 'PopulationPrior', 'Population', 'prior_only',
+           'ALL_RECORDS', 'FEW', 'REGRESSION_EXPERIMENTS', 'FIGURE_4', 'PopulationPrior', 'Population', 'prior_only',
            'half_the_noise', 'all_records', 'population', 'paper_prior', 'regression_row', 'regression_utility_row',
-           'design', 'figure_3', 'line_grid']
+           'design', 'figure_3', 'line_grid', 'scaled_prior', 'predictive_coverage', 'figure_4']
 
 # %% ../nbs/16b_regression_experiments.ipynb #77de68da
-from dataclasses import fields
+from dataclasses import fields, replace
+from functools import partial
 from typing import Any
 
 import jax
@@ -22,8 +23,10 @@ from .conjugate_priors import NormalInverseGamma
 from .core import Noise, Released, pytree, run_chain
 from .covariates import NormalInverseWishart
 from .experiments import EXPERIMENTS, MODELS, Experiment, Model, Run, _short, histogram, utility_row
-from .families import family_class
-from .regression import BLOCK, LinearRegression, check_regression_prior
+from .families import check_prior, family_class
+from .fit import choose_method
+from .noise import noise_design, simulate_values
+from .regression import BLOCK, LinearRegression, check_regression_prior, read_rows, units
 from .regression_exact import exact_kernel
 from .regression_individual import individual_kernel
 
@@ -203,3 +206,68 @@ REGRESSION_EXPERIMENTS = {e.name: e for e in (
     Experiment("fig3_individual", "Figure 3, MCMC-Ind, at ten records", tuple((m, n, e) for m in ALL_RECORDS[1:] for n, e in FEW), ("individual",),
                regression_utility_row, trials=128, seed=2019, needs=("non_private",)))}
 EXPERIMENTS.update(REGRESSION_EXPERIMENTS)
+
+# %% ../nbs/16b_regression_experiments.ipynb #12c6fc06
+# § Predictions on real tables
+def scaled_prior(family, mean, precision, shape, scale) -> NormalInverseGamma:
+    "NIG(mean, precision, shape, scale) for columns and response scaled to [0, 1], the intercept last, in the units of the columns."
+    u, d = units(family), len(family.parameters["coefficients"].levels)
+    (_, (low_y, high_y)), = family.response
+    width = high_y - low_y
+    B = np.diag(np.append(width / (2 * u.halves), width))
+    B[-1, :-1] = -(u.centres - u.halves) * width / (2 * u.halves)
+    inverse = np.linalg.inv(B)
+    P = width**2 * inverse.T @ (np.eye(d) * np.asarray(precision)) @ inverse
+    return NormalInverseGamma(B @ np.broadcast_to(mean, (d,)) + np.append(np.zeros(d - 1), low_y), 0.5 * (P + P.T), shape, width**2 * scale)
+
+
+def predictive_coverage(family, table,  # data frame with the family's columns
+                        prior, *, epsilon: float, train: int,  # rows that are released
+                        splits: int = 100, methods: tuple = ("non_private", "naive", "exact"), seed: int = 2019, draws: int = 500, warmup: int = 300,
+                        **options       # of the methods that are no baselines
+                        ) -> dict:
+    "Coverage and mean width of 50% and 90% prediction intervals for the rows that were not released, by method."
+    prior, noise = check_prior(family, prior), jax.tree.map(jnp.asarray, noise_design(family, epsilon=epsilon)[0])
+    rows = read_rows(family, table)
+    y = np.asarray(table[family.columns[-1]], dtype=float)
+    codes = replace(family, covariates={name: {"levels": list(range(len(s) - 1))} if s[0] == "levels" else s for name, s in family.covariates})
+    t = np.column_stack([np.asarray(a, float) for a in codes.statistic({**{k: np.asarray(v) for k, v in rows.items()}, family.columns[-1]: y})])
+    X, order = np.asarray(family.design_matrix(rows)), np.random.default_rng(seed)
+    parts = np.stack([order.permutation(len(y)) for _ in range(splits)])
+
+    def one(method, key, s, X_new, y_new):
+        key_noise, key_fit, key_new = jax.random.split(key, 3)
+        released = Released(simulate_values(key_noise, s, noise), noise, jnp.asarray(float(train)))
+        if method in ("non_private", "prior"):
+            theta = (family.update(prior, s, float(train)) if method == "non_private" else prior).sample(key_fit, (draws,))
+        else:
+            kernel = choose_method(family, prior, "laplace", train, method)[1].kernel(family, released, prior, **options.get(method, {}))
+            theta = _chain(key_fit, kernel, draws, warmup)
+        new = theta["coefficients"] @ X_new.T + jnp.sqrt(theta["noise_variance"])[:, None] * jax.random.normal(key_new, (draws, len(y_new)))
+        ends = jnp.quantile(new, jnp.array([0.05, 0.25, 0.75, 0.95]), axis=0)
+        return jnp.stack([(ends[1] <= y_new) & (y_new <= ends[2]), (ends[0] <= y_new) & (y_new <= ends[3])]), jnp.stack([ends[2] - ends[1], ends[3] - ends[0]])
+
+    sums, new_rows, keys = np.stack([t[p[:train]].sum(axis=0) for p in parts]), parts[:, train:], jax.random.split(jax.random.key(seed), splits)
+    out = {}
+    for method in methods:
+        inside, width = (np.asarray(a, float) for a in jax.jit(jax.vmap(partial(one, method)))(keys, jnp.asarray(sums), jnp.asarray(X[new_rows]), jnp.asarray(y[new_rows])))
+        each = inside.mean(axis=2)
+        out[method] = {"coverage": _short(each.mean(axis=0)), "standard error": _short(each.std(axis=0) / np.sqrt(splits), 2), "width": _short(width.mean(axis=(0, 2))),
+                       "median width": _short(np.median(width.mean(axis=2), axis=0)), "splits": splits, "rows": int(new_rows.shape[1])}
+    return out
+
+
+FIGURE_4 = {  # family, rows that are released
+    "datasets/cars": (LinearRegression({"speed": (0, 30)}, {"dist": (0, 150)}), 40),
+    "datasets/faithful": (LinearRegression({"eruptions": (0, 6)}, {"waiting": (30, 110)}), 217)}
+
+
+def figure_4(name: str, table, epsilons=(1.0, 10.0), seed: int = 2019) -> dict:
+    "Figure 4 on one table: rows by ε and method, under the paper's prior NIG((1, 0), diag(.25, .25), 20, .5) for columns in [0, 1]."
+    family, train = FIGURE_4[name]
+    prior, rows = scaled_prior(family, [1.0, 0.0], 0.25, 20.0, 0.5), {}
+    for epsilon in epsilons:
+        study = partial(predictive_coverage, table=table, prior=prior, epsilon=epsilon, train=train, seed=seed)
+        rows[f"epsilon = {epsilon:g}"] = {**study(family, methods=("prior", "non_private", "naive", "exact")),
+                                          **study(replace(family, fourth_moments=True), methods=("gibbs_noisy",), draws=2000, warmup=500)}
+    return rows
