@@ -1,0 +1,116 @@
+"""The exact regression sampler: effective draws per second against Gibbs-SS-Update, against n, and against the number of columns.
+
+Effective draws are ArviZ's bulk size of the slowest parameter. Seconds of the exact sampler have its mode search and its warm-up in them;
+Gibbs-SS-Update gets its warm-up for nothing. `python benchmarks/regression.py 5 10` runs the last part for five and ten coefficients.
+"""
+
+import resource
+import sys
+import time
+
+import arviz as az
+import jax
+import jax.numpy as jnp
+import numpy as np
+from table import clock, interleave, record
+
+from dp_bayes_nb.conjugate_priors import NormalInverseGamma
+from dp_bayes_nb.core import Noise, Released, run_chains
+from dp_bayes_nb.families import check_prior
+from dp_bayes_nb.regression import LinearRegression
+from dp_bayes_nb.regression_exact import exact_kernel
+from dp_bayes_nb.regression_gibbs import gibbs_update_kernel
+
+CHAINS, DRAWS, WARMUP, SWEEPS, ROUNDS = 64, 400, 300, 4000, 3
+
+
+def family_of(d):
+    "d coefficients: d − 1 covariates and the intercept."
+    return LinearRegression({f"x{j}": (-1, 1) for j in range(d - 1)}, {"y": (-1, 1)})
+
+
+def simulated(family, prior, n, b):
+    "A release drawn from the model, noise scale b, and the truth."
+    key_theta, key_s, key_noise = jax.random.split(jax.random.key(11), 3)
+    theta = prior.sample(key_theta)
+    s = family.simulate(key_s, theta, float(n))
+    noise = Noise("laplace", jnp.full(s.shape, float(b)), jnp.full(s.shape, 2.0**-20))
+    return theta, Released(s + b * jax.random.laplace(key_noise, s.shape), noise, jnp.asarray(float(n)))
+
+
+def draws_of(theta):
+    "All parameters, (chain, draw, parameter)."
+    return np.concatenate([np.asarray(theta["coefficients"]), np.asarray(theta["noise_variance"])[..., None]], axis=-1)
+
+
+def effective(theta):
+    "Bulk effective size of the slowest parameter, all chains."
+    x = draws_of(theta)
+    return float(min(az.ess(x[..., j], method="bulk") for j in range(x.shape[-1])))
+
+
+def exact(family, released, prior, chains=CHAINS, key=1):
+    return run_chains(jax.random.key(key), exact_kernel(family, released, prior), draws=DRAWS, warmup=WARMUP, chains=chains)
+
+
+def against_gibbs():
+    "n = 1000, b = 24, one covariate."
+    family = family_of(2)
+    prior = check_prior(family, NormalInverseGamma(0.0, 19 / 0.5, 20.0, 0.5))
+    _, released = simulated(family, prior, 1000, 24.0)
+    kernel = gibbs_update_kernel(family, released, prior)
+    runs = {"exact": lambda: exact(family, released, prior)[0].theta,
+            "gibbs_update": lambda: run_chains(jax.random.key(1), kernel, draws=SWEEPS, warmup=SWEEPS, chains=CHAINS)[0].theta}
+    first = {name: clock(run)[0] for name, run in runs.items()}
+    sizes = {name: effective(run()) for name, run in runs.items()}
+    times = {name: t[:, 0] for name, t in interleave(runs, ROUNDS).items()}
+    times["gibbs_update"] = times["gibbs_update"] / 2  # warm-up for nothing
+    rows = {}
+    for name, t in times.items():
+        rate = sizes[name] / float(np.median(t))
+        rows[f"n = 1000, b = 24, {name}"] = {"ESS/draw": sizes[name] / CHAINS / (DRAWS if name == "exact" else SWEEPS), "ESS/s": rate,
+                                             "times gibbs_update": rate * float(np.median(times["gibbs_update"])) / sizes["gibbs_update"],
+                                             "first run, s": first[name]}
+    return rows
+
+
+def against_n():
+    "One covariate, a fixed noise scale."
+    family = family_of(2)
+    prior = check_prior(family, NormalInverseGamma(0.0, 19 / 0.5, 20.0, 0.5))
+    made = {n: simulated(family, prior, n, 24.0)[1] for n in (10, 1000, 100_000, 1_000_000)}
+    runs = {n: lambda released=released: exact(family, released, prior)[0].theta for n, released in made.items()}
+    sizes = {n: effective(run()) for n, run in runs.items()}
+    times = {n: float(np.median(t[:, 0])) for n, t in interleave(runs, ROUNDS).items()}
+    cost = {n: times[n] / sizes[n] for n in made}
+    return {f"b = 24, n = {n:.0e}": {"ESS/draw": sizes[n] / CHAINS / DRAWS, "ESS/s": 1 / cost[n], "cost, times n = 10": cost[n] / cost[10]} for n in made}
+
+
+def against_columns(d, n=100_000, epsilon=1.0):
+    "d coefficients, ε = 1: four chains, and whether the intervals of the truth cover it."
+    family = family_of(d)
+    prior = check_prior(family, NormalInverseGamma(0.0, 1.0, 20.0, 0.5))
+    theta, released = simulated(family, prior, n, family.sensitivity() / epsilon)
+    start = time.perf_counter()
+    states, infos = exact(family, released, prior, chains=4)
+    x = jax.block_until_ready(draws_of(states.theta))
+    seconds = time.perf_counter() - start
+    sizes = np.array([[float(az.ess(x[c][None, :, j], method="bulk")) for j in range(d + 1)] for c in range(4)])
+    truth = np.append(np.asarray(theta["coefficients"]), float(theta["noise_variance"]))
+    low, high = np.quantile(x.reshape(-1, d + 1), [0.025, 0.975], axis=0)
+    sd, prior_sd = x.std((0, 1))[0], float(np.sqrt(prior.scale / (prior.shape - 1)))
+    return {"least ESS of 400": sizes.min(), "rhat": float(max(az.rhat(x[..., j]) for j in range(d + 1))), "leapfrogs": float(infos["leapfrogs"].mean()),
+            "diverging": float(infos["diverging"].mean()), "least moved": float(infos["moved"].mean(-1).min()), "truth covered": float(((low <= truth) & (truth <= high)).mean()),
+            "sd / prior sd of a slope": float(sd / prior_sd), "seconds, with compilation": seconds, "peak memory, GB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6}
+
+
+def main(columns):
+    rows = {} if columns else {**against_gibbs(), **against_n()}
+    for d in columns or (5, 10, 20):
+        rows[f"d = {d}, n = 1e+05, epsilon = 1"] = against_columns(d)
+        print(d, rows[f"d = {d}, n = 1e+05, epsilon = 1"], flush=True)
+    record("regression", rows, "exact sampler of a regression; targets: 15 times gibbs_update at n = 1000, b = 24; cost within 10 times from n = 10 to 1e6")
+
+
+if __name__ == "__main__":
+    main([int(d) for d in sys.argv[1:]])
