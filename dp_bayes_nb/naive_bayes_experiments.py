@@ -16,7 +16,7 @@ from .ranks import LEVELS, Calibration
 # %% ../nbs/16c_naive_bayes_experiments.ipynb #c1dfd96e
 # § The model
 FEATURES = 5
-TABLE_EPSILONS = (1e-4, 1e-2, 1e-1, 1.0)
+TABLE_EPSILONS = (1.0, 1e-1, 1e-4)
 MODELS["naive Bayes"] = Model(
     NaiveBayes(("class", 2), {f"x{k}": 2 for k in range(FEATURES)}), None,
     {"non_private": Run("non_private"), "naive": Run("naive"), "variational": Run("variational"), "ours": Run("collapsed", 500, 200)})
