@@ -9,6 +9,7 @@ __all__ = ['BATCH', 'Task', 'effective_size', 'calibrate']
 import difflib
 import hashlib
 import inspect
+import itertools
 import json
 import math
 import os
@@ -229,11 +230,11 @@ def _describe(key, family, prior, name, task, **numbers):
 # %% ../nbs/14_evaluation.ipynb #9e6a55b6
 # § The driver
 def _names(family):
-    "Component names: \"probability\", \"probabilities[a]\", …"
-    out = []
+    "Component names: \"probability\", \"probabilities[a]\", \"health[yes, good]\", …"
+    levels, out = {p.dims[-1]: p.levels for p in family.parameters.values() if p.dims}, []
     for name, p in family.parameters.items():
-        labels = p.levels or tuple(range(p.shape[-1] if p.shape else 0))
-        out += [f"{name}[{label}]" for label in labels] if p.shape else [name]
+        labels = [levels.get(dim) or tuple(range(size)) for dim, size in zip(p.dims or [None] * len(p.shape), p.shape)]
+        out += [f"{name}[{', '.join(map(str, each))}]" if each else name for each in itertools.product(*labels)]
     return tuple(out)
 
 

@@ -131,3 +131,9 @@ def test_methods_agree_with_the_conjugate_posterior_without_noise(method):
 @pytest.mark.slow
 def test_the_sampler_agrees_with_the_conjugate_posterior_without_noise():
     assert agreement("collapsed", 1e4, warmup=100) < 0.35
+
+
+def test_a_calibration_names_every_cell_of_every_table():
+    found = db.calibrate(0, SEEN, n=50, epsilon=1.0, trials=8, draws=20, method="naive", joint=False)
+    assert found.parameters[:3] == ("class_probabilities[no]", "class_probabilities[yes]", "health[no, poor]")
+    assert len(found.parameters) == found.ranks.shape[1] == len(found.p_values) == 12
