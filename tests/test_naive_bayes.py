@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import dp_bayes_nb as db
+from dp_bayes_nb.evaluation import _names
 from dp_bayes_nb.files import seal
 from dp_bayes_nb.naive_bayes import Dirichlets
 
@@ -33,17 +34,15 @@ def test_undeclared_levels_and_missing_values_are_refused(change, said):
         db.release(SEEN, PEOPLE.assign(**change), epsilon=1.0)
 
 
-@pytest.mark.parametrize("noise", [{}, {"mechanism": "gaussian", "delta": 1e-6}])
-def test_a_release_survives_a_file_and_an_empty_class(tmp_path, noise):
+@pytest.mark.parametrize("method, noise", [("naive", {}), ("variational", {"mechanism": "gaussian", "delta": 1e-6})])
+def test_a_release_survives_a_file_and_an_empty_class(tmp_path, method, noise):
     made = db.release(SEEN, PEOPLE.assign(insured="yes"), epsilon=0.05, **noise)
     made.save(tmp_path / "release.json")
     again = db.Release.load(tmp_path / "release.json")
     assert again == made and again.family == SEEN and len(again.names) == 10
-    for method in ("naive", "variational"):
-        draws = db.fit(again, method=method, **QUICK)
-        assert not bool(draws.sample_stats["nonfinite"].any())
-        shares = db.classify(draws, NEW)
-        np.testing.assert_allclose(shares.sum("insured"), 1.0)
+    draws = db.fit(again, method=method, **QUICK)
+    assert not bool(draws.sample_stats["nonfinite"].any())
+    np.testing.assert_allclose(db.classify(draws, NEW).sum("insured"), 1.0)
 
 
 def _smaller(document):
@@ -134,6 +133,6 @@ def test_the_sampler_agrees_with_the_conjugate_posterior_without_noise():
 
 
 def test_a_calibration_names_every_cell_of_every_table():
-    found = db.calibrate(0, SEEN, n=50, epsilon=1.0, trials=8, draws=20, method="naive", joint=False)
-    assert found.parameters[:3] == ("class_probabilities[no]", "class_probabilities[yes]", "health[no, poor]")
-    assert len(found.parameters) == found.ranks.shape[1] == len(found.p_values) == 12
+    names = _names(SEEN)
+    assert names[:3] == ("class_probabilities[no]", "class_probabilities[yes]", "health[no, poor]")
+    assert len(set(names)) == len(names) == sum(int(np.prod(p.shape)) for p in SEEN.parameters.values()) == 12
