@@ -230,7 +230,7 @@ def test_calibrate_prints_ranks_and_opens_no_data(folder):
     design = ("calibrate", "--family", "family.toml", "--n", "100", "--epsilon", "0.5", "--trials", "64", "--draws", "50", "--path", "batches")
     code, out, err = dp_bayes(*design, "--plot", "ranks.png", cwd=folder)
     assert (code, err) == (0, "")
-    assert "64 trials of 50 draws" in out and float(re.search(r"KS (\S+),", out)[1]) < 0.25
+    assert "64 trials of 50 draws" in out and float(re.search(r"KS (\S+) \(p = ", out)[1]) < 0.25
     assert (folder / "ranks.png").read_bytes()[:4] == b"\x89PNG" and len(list((folder / "batches").glob("trials-*.npz"))) == 1
     assert dp_bayes(*design, cwd=folder)[1] == out  # from the kept batches
     code, out, err = dp_bayes("calibrate", "--family", "family.toml", "--n", "100", "--epsilon", "-1", cwd=folder)

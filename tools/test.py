@@ -117,48 +117,50 @@ def shows(code):
 
 
 def notebook(path, flags):
-    "Run one notebook's tests in a process of its own."
+    "Run one notebook's tests in a process of its own: name, trouble and seconds, in a list of one."
     start = time.perf_counter()
-    status, said = call([BIN / "nbdev_test", "--path", path, "--n_workers", "0", *flags])
+    status, said = call([BIN / "nbdev_test", "--path", path, "--n_workers", "0", *(["--flags", "slow"] if flags.slow else [])])
     good = status == 0 and "Success." in said  # no notebook found is not a success
-    return path.name, "" if good else said or "nothing was run", time.perf_counter() - start
+    return [(f"nbs/{path.name}", "" if good else said or "nothing was run", time.perf_counter() - start)]
 
 
-def notebooks(count, workers, flags):
-    paths = sorted(NBS.glob("*.ipynb"), key=lambda p: (-p.stat().st_size, p.name))
-    if not paths:
-        count.add("notebooks", "there is no notebook")
-    with ThreadPoolExecutor(workers) as pool:
-        for name, trouble, seconds in pool.map(lambda p: notebook(p, flags), paths):
-            count.add(f"nbs/{name}", trouble, seconds)
-
-
-def pytest(count, flags):
-    "Count pytest's tests from its XML report; a report without a test is a failure."
+def pytest(path, flags):
+    "Run one file of tests in a process of its own, read from pytest's XML report; a report without a test is a failure."
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
-        status, said = call([sys.executable, "-m", "pytest", "tests", "-q", "--tb=short", f"--junit-xml={report}", *flags])
+        status, said = call([sys.executable, "-m", "pytest", path, "-q", "--tb=short", f"--junit-xml={report}",
+                             *(["-m", ""] if flags.slow else [])])
         cases = list(ElementTree.parse(report).iter("testcase")) if report.is_file() else []
-    good = bad = 0
+    results = []
     for case in cases:
         name = f"{case.get('classname', '').replace('.', '/')}::{case.get('name')}"
-        kinds = {child.tag for child in case}
-        if kinds & {"failure", "error"}:
-            bad += 1
-            texts = [child.text or child.get("message") or "" for child in case if child.tag in ("failure", "error")]
-            count.add(name, "\n".join(texts) or "failed")
-        elif "skipped" in kinds:
-            print(f"skipped  {name}: {next(c for c in case if c.tag == 'skipped').get('message')}")
+        texts = [child.text or child.get("message") or "failed" for child in case if child.tag in ("failure", "error")]
+        if any(child.tag == "skipped" for child in case):
+            print(f"skipped  {name}: {next(c for c in case if c.tag == 'skipped').get('message')}", flush=True)
         else:
-            good += 1
-            count.add(name, seconds=float(case.get("time", 0)))
-    if not bad and (status or not good):
-        count.add("pytest", f"pytest ended with status {status} after {good} tests\n{said}")
+            results.append((name, "\n".join(texts), float(case.get("time", 0))))
+    if not any(trouble for _, trouble, _ in results) and (status or not results):
+        results.append((f"tests/{path.name}", f"pytest ended with status {status} after {len(results)} tests\n{said}", None))
+    return results
+
+
+def run_all(count, flags):
+    "Every notebook and every file of tests, several at a time, the longest first."
+    notebooks = sorted(NBS.glob("*.ipynb"), key=lambda p: (-p.stat().st_size, p.name))
+    files = sorted(ROOT.glob("tests/test_*.py"), key=lambda p: (-p.stat().st_size, p.name))
+    for what, found in (("notebooks", notebooks), ("tests", files)):
+        if not found:
+            count.add(what, f"there are no {what}")
+    tasks = [(pytest, path) for path in files] + [(notebook, path) for path in notebooks]
+    with ThreadPoolExecutor(flags.workers) as pool:
+        for results in pool.map(lambda task: task[0](task[1], flags), tasks):
+            for result in results:
+                count.add(*result)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--workers", type=int, default=2, help="notebooks at a time")
+    parser.add_argument("--workers", type=int, default=2, help="notebooks and files of tests at a time")
     parser.add_argument("--slow", action="store_true", help="the statistical checks too")
     parser.add_argument("--ci", action="store_true", help="demand a clean git tree at the end")
     parser.add_argument("--docs", choices=["passed", "failed"], help="count the build of the site, done before, as a test")
@@ -177,8 +179,7 @@ def main():
     count.add("ruff", said or "failed" if status else "")
     status, said = call([sys.executable, "-m", "mypy", LIB])
     count.add("mypy", said or "failed" if status else "")
-    notebooks(count, args.workers, ["--flags", "slow"] if args.slow else [])
-    pytest(count, ["-m", ""] if args.slow else [])
+    run_all(count, args)
     if args.ci:
         status, said = call(["git", "status", "--porcelain"])
         count.add("git tree is clean", said or "git failed" if status or said.strip() else "")
