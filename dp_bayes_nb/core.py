@@ -22,7 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 from jax.tree_util import Partial, register_dataclass
-from jaxtyping import Array, Float, Key
+from jaxtyping import Array, Bool, Float, Key
 
 # %% ../nbs/00_core.ipynb #c1dfd96e
 # § Double precision
@@ -214,29 +214,27 @@ def bind(fn: Callable,  # fn(*data, ...)
     return Partial(fn, *data)
 
 # %% ../nbs/00_core.ipynb #cb4e5208
-def advance(kernel: Kernel, keys: Key[Array, "steps"], state: Any, *, adapting: bool):
-    "Step `kernel` once per key: the last state, and all `(states, infos)`."
-    def one(state, key):
-        if adapting:
+def advance(kernel: Kernel, keys: Key[Array, "steps"], state: Any, *, adapting: Bool[Array, "steps"]):
+    "Step `kernel` once per key, and adapt it where asked: the last state, and all `(states, infos)`."
+    def one(state, at):
+        key, adapting = at
+        if kernel.adapt is None:
+            state, info = kernel.step(key, state)
+        else:
             key, key_adapt = jax.random.split(key)
             state, info = kernel.step(key, state)
-            state = kernel.adapt(key_adapt, state, info)
-        else:
-            state, info = kernel.step(key, state)
+            adapted = kernel.adapt(key_adapt, state, info)
+            state = jax.tree.map(lambda new, old: jnp.where(adapting, new, old), adapted, state)
         return state, (state, info)
-    return lax.scan(one, state, keys)
+    return lax.scan(one, state, (keys, adapting))
 
 
 def run_chain(key: Key[Array, ""], kernel: Kernel, *, draws: int, warmup: int):
     "One chain as one traceable program: `(states, infos)`, each with a leading axis of `draws`."
     key_init, key_warmup, key_draws = jax.random.split(key, 3)
-    state = kernel.init(key_init)
-    keys_warmup, keys_draws = jax.random.split(key_warmup, warmup), jax.random.split(key_draws, draws)
-    if kernel.adapt is None:  # one loop: the step is compiled once
-        out = advance(kernel, jnp.concatenate([keys_warmup, keys_draws]), state, adapting=False)[1]
-        return jax.tree.map(lambda a: a[warmup:], out)
-    state, _ = advance(kernel, keys_warmup, state, adapting=True)
-    return advance(kernel, keys_draws, state, adapting=False)[1]
+    keys = jnp.concatenate([jax.random.split(key_warmup, warmup), jax.random.split(key_draws, draws)])
+    out = advance(kernel, keys, kernel.init(key_init), adapting=jnp.arange(len(keys)) < warmup)[1]
+    return jax.tree.map(lambda a: a[warmup:], out)
 
 # %% ../nbs/00_core.ipynb #f1f836cb
 def _show_progress(wanted):
@@ -251,8 +249,7 @@ def _compiled(kernel):
 
 _init_chains = jax.jit(lambda kernel, keys: jax.vmap(kernel.init)(keys))
 _advance_chains = jax.jit(
-    lambda kernel, keys, states, adapting: jax.vmap(lambda k, s: advance(kernel, k, s, adapting=adapting))(keys, states),
-    static_argnames="adapting")
+    lambda kernel, keys, states, adapting: jax.vmap(lambda k, s: advance(kernel, k, s, adapting=adapting))(keys, states))
 
 # %% ../nbs/00_core.ipynb #972a67c4
 def run_chains(key: Key[Array, ""],
@@ -265,20 +262,19 @@ def run_chains(key: Key[Array, ""],
                ):
     "Run `chains` chains: `(states, infos)`, each with leading axes (chains, draws)."
     kernel, show = _compiled(kernel), _show_progress(progress)
-    common = math.gcd(warmup, draws)  # pieces of one length are compiled once
-    chunk = chunk or (common if common >= 50 else max(1, (warmup + draws) // 20) if show else max(warmup, draws))
+    common, steps = math.gcd(warmup, draws), warmup + draws  # pieces of one length are compiled once
+    chunk = chunk or (common if common >= 50 else max(1, steps // 20) if show else steps)
     keys = jax.vmap(lambda k: jax.random.split(k, 3))(jax.random.split(key, chains))  # as in run_chain
-    states, kept = _init_chains(kernel, keys[:, 0]), []
+    rows = [jax.vmap(partial(jax.random.split, num=count))(keys[:, row]) for row, count in ((1, warmup), (2, draws))]
+    step_keys, states, kept = jnp.concatenate(rows, axis=1), _init_chains(kernel, keys[:, 0]), []
     from tqdm.auto import tqdm
-    with tqdm(total=warmup + draws, disable=not show, unit="step") as bar:
-        for row, steps in ((1, warmup), (2, draws)):
-            row_keys = jax.vmap(partial(jax.random.split, num=steps))(keys[:, row])
-            for start in range(0, steps, chunk):
-                adapting = row == 1 and kernel.adapt is not None
-                states, out = _advance_chains(kernel, row_keys[:, start:start + chunk], states, adapting)
-                kept += [out] if row == 2 else []
-                bar.update(min(chunk, steps - start))
-    return jax.tree.map(lambda *parts: jnp.concatenate(parts, axis=1), *kept)
+    with tqdm(total=steps, disable=not show, unit="step") as bar:
+        for start in range(0, steps, chunk):
+            at = np.arange(start, min(start + chunk, steps))
+            states, out = _advance_chains(kernel, step_keys[:, at[0]:at[-1] + 1], states, at < warmup)
+            kept += [out] if at[-1] >= warmup else []
+            bar.update(len(at))
+    return jax.tree.map(lambda *parts: jnp.concatenate(parts, axis=1)[:, warmup % chunk:], *kept)
 
 # %% ../nbs/00_core.ipynb #761f22b2
 # § Files that are either old or new
