@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['EXACT', 'SCHEMA', 'KEYS', 'REMEDY', 'MOST_CANDIDATES', 'amount', 'add', 'Entry', 'State', 'write_state', 'read_state',
            'locked', 'create_state', 'spend_state', 'Ledger', 'CountsUpTo', 'select_max', 'private_quantile',
-           'simulate_private_quantile']
+           'simulate_private_quantile', 'in_sequence', 'in_parallel', 'subsampled']
 
 # %% ../nbs/04c_ledger.ipynb #77de68da
 import math
@@ -15,7 +15,7 @@ import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from decimal import Context, Decimal, Inexact, InvalidOperation
+from decimal import ROUND_CEILING, Context, Decimal, Inexact, InvalidOperation
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,7 +24,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from .core import as_key, atomic_write, check_count, check_fraction, check_positive, refuse
+from .core import as_key, atomic_write, check_choice, check_count, check_fraction, check_positive, refuse
 from .files import open_sealed, read_text, seal
 from .noise import laplace_scale
 from .release import describe
@@ -368,3 +368,39 @@ def simulate_private_quantile(key: Key[Array, ""],    # JAX key, or an integer
     log_weight = jnp.log(gaps) - 0.5 * epsilon * jnp.abs(jnp.arange(n + 1) - math.ceil(q * n))
     i = jax.random.categorical(key_gap, log_weight)  # eq. (5)
     return y[i] + jax.random.uniform(key_point) * gaps[i]
+
+# %% ../nbs/04c_ledger.ipynb #c66c6517
+# § Other ways to add up: equations (1) and (6)
+def in_sequence(prices  # each epsilon, or a pair (epsilon, delta)
+                ) -> tuple[Decimal, Decimal]:
+    "(epsilon, delta) of mechanisms that may read the same records: equation (1)."
+    pairs = [price if isinstance(price, (tuple, list)) else (price, 0) for price in prices]
+    if not pairs or any(len(pair) != 2 for pair in pairs):
+        refuse("prices", "one or more of epsilon or (epsilon, delta)", prices)
+    return add(amount("epsilon", e) for e, _ in pairs), add(amount("delta", d) for _, d in pairs)
+
+
+def in_parallel(prices,       # epsilon of each group
+                groups: str   # "fixed", or "by_value": can a changed record move to another group?
+                ) -> Decimal:
+    "Epsilon of mechanisms that read separate groups of records."
+    moved = {"fixed": 1, "by_value": 2}[check_choice("groups", groups, ("fixed", "by_value"))]
+    costs = sorted(amount("epsilon", price) for price in prices)
+    if not costs:
+        refuse("prices", "one or more epsilons", prices)
+    return add(costs[-moved:])
+
+
+def subsampled(epsilon: Any,  # of the mechanism on the sample
+               sampled: int, records: int  # m of n, drawn without replacement
+               ) -> Decimal:
+    "Epsilon of a mechanism on a random sample that its output does not reveal: equation (6), rounded up."
+    price, n = amount("epsilon", epsilon), check_count("records", records)
+    if check_count("sampled", sampled) > n:
+        refuse("sampled", f"at most the {n} records", sampled)
+    if price == 0 or sampled == n or price > 10_000:
+        return price
+    up = Context(prec=60, rounding=ROUND_CEILING)  # exp and ln are rounded to nearest: one step up bounds them
+    growth = up.subtract(up.next_plus(up.exp(price)), Decimal(1))
+    share = up.divide(up.multiply(growth, Decimal(sampled)), Decimal(n))
+    return min(price, up.next_plus(up.ln(up.add(share, Decimal(1)))))
