@@ -49,6 +49,7 @@ _public = {
     "predictive_check": "fit",
     "plot_posterior": "fit",
     "plot_regression": "regression_plots",
+    "plot_coefficients": "regression_plots",
     "prediction_intervals": "regression_plots",
     "calibrate": "evaluation",
     "Calibration": "ranks",
