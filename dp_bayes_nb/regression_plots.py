@@ -131,5 +131,5 @@ def plot_coefficients(idata,       # result of fit
         else:
             ax.errorbar(middle, y, xerr=[middle - low, high - middle], fmt="o", ms=4, color=_colors(idata)[i % 4], label=label)
     ax.set(yticks=np.arange(len(names)), yticklabels=names, xlabel=f"distance, in standard deviations of “{_title(idata)}”", ylim=(len(names) - 0.5, -0.5))
-    ax.legend(frameon=False, fontsize=9)
+    ax.legend(frameon=False, fontsize=9, loc="lower left", bbox_to_anchor=(0, 1), ncols=len(found))
     return ax
