@@ -14,7 +14,7 @@ from dp_bayes_nb.priors import Beta
 from dp_bayes_nb.release import simulate_release
 from dp_bayes_nb.rates import Exponential, Geometric, Poisson
 
-TRIALS, DRAWS, ROUNDS, LOOP = 1000, 1000, 3, 20
+TRIALS, DRAWS, ROUNDS, LOOP = 1000, 1000, 2, 5
 DESIGN = dict(n=1000, epsilon=0.1)
 MODELS = {
     "Bernoulli": (Bernoulli(), Beta(10.0, 10.0)),

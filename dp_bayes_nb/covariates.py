@@ -138,7 +138,7 @@ def level_factor(log_p: Float[Array, "d+1"]) -> Float[Array, "d d"]:
     below = -p[:, None] * jnp.exp(0.5 * (log_p[:-1] - here - after))[None, :]
     return jnp.diag(diagonal) + jnp.tril(below, -1)
 
-# %% ../nbs/08b_covariates.ipynb #f1abd670
+# %% ../nbs/08b_covariates.ipynb #0716d970
 # § Draws
 def draw_free(key: Key[Array, ""], blocks: tuple) -> Float[Array, "w"]:
     "Coordinates drawn from the free prior."
@@ -174,7 +174,7 @@ def _rows_to_coordinates(W, K):
     length = jnp.sqrt(jnp.maximum(jnp.sum(W * W), 1e-300))
     return W / length * jnp.arcsinh(length / K[0, 0])
 
-# %% ../nbs/08b_covariates.ipynb #b3f0c7f6
+# %% ../nbs/08b_covariates.ipynb #472b07b9
 # § Normal covariates: equation (3)
 @pytree()
 class NormalInverseWishart:
@@ -204,7 +204,7 @@ def _inverse_wishart(key, scale, df, shape=()):
     half = jax.scipy.linalg.solve_triangular(A, jnp.broadcast_to(jnp.linalg.cholesky(scale).T, A.shape), lower=True)
     return jnp.swapaxes(half, -1, -2) @ half
 
-# %% ../nbs/08b_covariates.ipynb #91032ad7
+# %% ../nbs/08b_covariates.ipynb #12c6fc06
 def normal_moments(blocks: tuple, prior: NormalInverseWishart, n, w: Float[Array, "w"]) -> Moments:
     "Moments and log density of normal covariates at coordinates w: equation (3)."
     k = size(blocks)
@@ -230,7 +230,7 @@ def draw_normal(key: Key[Array, ""], blocks: tuple, prior: NormalInverseWishart,
     L = half @ jnp.linalg.cholesky(jnp.linalg.inv(precision)) / jnp.sqrt(n)
     return coordinates(blocks, False, mean, L @ L.T)
 
-# %% ../nbs/08b_covariates.ipynb #12c6fc06
+# %% ../nbs/08b_covariates.ipynb #4d134bc0
 # § From moments to coordinates
 def coordinates(blocks: tuple, free: bool,  # of the free prior, or of normal covariates
                 mean: Float[Array, "k"], S: Float[Array, "k k"]  # S_xx / n, positive definite
@@ -257,7 +257,7 @@ def coordinates(blocks: tuple, free: bool,  # of the free prior, or of normal co
     second = jnp.log(share / (1 - share)) if free else 0.5 * jnp.log(variance)
     return jnp.concatenate([first, second, M[rows, cols]])
 
-# %% ../nbs/08b_covariates.ipynb #63266754
+# %% ../nbs/08b_covariates.ipynb #972a67c4
 # § A prior in the user's units
 def mapped_prior(prior: NormalInverseWishart | None, centres, halves) -> NormalInverseWishart:
     "The prior for covariates mapped to [−1, 1]; a ValueError for numbers of the wrong shape or sign."

@@ -74,8 +74,8 @@ def choose_method(family, prior, kind: str, n: int, name: str, options: dict | N
         refuse("method", f"'auto' or one of {', '.join(map(repr, methods))}", name)
     reason = methods[name].unavailable(family, kind, n, prior)
     if reason:
-        raise ValueError(f"method {name!r} is not available here: {reason}; use method='auto' or another of "
-                         f"{', '.join(repr(other) for other in methods if other != name)}")
+        others = [other for other in methods if methods[other].unavailable(family, kind, n, prior) is None]
+        raise ValueError(f"method {name!r} is not available here: {reason}; available: {', '.join(map(repr, others))}")
     unknown = sorted(set(options or {}) - set(methods[name].options))
     if unknown:
         taken = ", ".join(methods[name].options) or "none"

@@ -276,12 +276,17 @@ class LinearRegressionLaw(Summed):
         "Sums over n simulated records, n > k + 1: covariates' moments from the free prior; with fourth moments, covariates spread evenly."
         if self.fourth_moments:
             return self.sum_blocks(key, n, lambda key: jnp.stack(self.records(self.simulate_records(key, theta, BLOCK))))
-        key_x, key_h, key_rss = jax.random.split(key, 3)
-        coefficients, variance = self.box_parameters(theta)
-        point, k = free_moments(self.blocks, draw_free(key_x, self.blocks)), size(self.blocks)
-        g = mean_factor(point).T @ coefficients + jnp.sqrt(variance / n) * jax.random.normal(key_h, (k + 1,))
-        rss = 2 * variance * jax.random.gamma(key_rss, 0.5 * (n - k - 1))
-        return sums_at(self.blocks, n, point, g, rss)
+        k = size(self.blocks)
+        if not isinstance(n, jax.core.Tracer) and n <= k + 1:
+            refuse("n", f"more than {k + 1} records, the columns with the response", int(n), "fewer have a scatter of lower rank: make records by simulate_records")
+        key_x, *keys = jax.random.split(key, 3)
+        return self.sums_given(keys, theta, free_moments(self.blocks, draw_free(key_x, self.blocks)), n)
+
+    def sums_given(self, keys, theta: dict, point, n) -> Float[Array, "m"]:
+        "Sums over n records whose covariates have the moments `point`: the law of h and of the residual sum of squares."
+        (coefficients, variance), k = self.box_parameters(theta), size(self.blocks)
+        g = mean_factor(point).T @ coefficients + jnp.sqrt(variance / n) * jax.random.normal(keys[0], (k + 1,))
+        return sums_at(self.blocks, n, point, g, 2 * variance * jax.random.gamma(keys[1], 0.5 * (n - k - 1)))
 
     def sum_blocks(self, key, n, block  # function (key,) -> mapped columns of BLOCK records, (p, BLOCK)
                    ) -> Float[Array, "m"]:
@@ -347,7 +352,8 @@ class LinearRegression(LinearRegressionLaw):
     covariates: {name: (low, high)} for a number, {name: [levels]} for a category, against its first level.
     response: {name: (low, high)}. Values outside a range are clipped to it, so ranges should be wide.
     Parameters: coefficients (names "age", "region[south]", "intercept" last) and noise_variance, in the units of the columns.
-    Prior: NormalInverseGamma(mean, precision, shape, scale), in the same units.
+    Prior: NormalInverseGamma(mean, precision, shape, scale), in the same units: coefficients given the noise variance have the
+    covariance noise_variance * inverse(precision). (Bernstein and Sheldon's Λ₀ can be read as this precision, or as a covariance.)
     Example: LinearRegression({"age": (18, 90), "region": ["north", "south"]}, {"wage": (0, 2000)}).
     """
     covariates: Any  # public ranges and levels, by column
@@ -375,6 +381,9 @@ class LinearRegression(LinearRegressionLaw):
         object.__setattr__(self, "fourth_moments", bool(self.fourth_moments))
         if self.fourth_moments and (any(self.blocks) or len(self.blocks) > MOST_MOMENTS):
             refuse("fourth_moments", f"False with a category, or with more than {MOST_MOMENTS} covariates", True, "only method 'gibbs_noisy' uses them")
+        coefficients = self.parameters["coefficients"].levels
+        if len(set(coefficients)) < len(coefficients):
+            refuse("covariates", "columns whose coefficients have different names", ", ".join(coefficients), "rename a column of the table")
 
     def to_dict(self) -> dict:
         "The family's name and declarations, as JSON values."
@@ -405,7 +414,7 @@ def check_regression_prior(family, prior):
     if precision.shape not in ((), (d,), (d, d)):
         refuse("prior.precision", f"one number, {d} numbers or a ({d}, {d}) matrix", f"shape {precision.shape}")
     matrix = precision if precision.ndim == 2 else precision * np.eye(d)
-    if not np.all(np.isfinite(mean)) or not np.all(np.isfinite(matrix)) or not np.allclose(matrix, matrix.T) or np.linalg.eigvalsh(matrix).min() <= 0:
+    if not np.all(np.isfinite(mean)) or not np.all(np.isfinite(matrix)) or not np.allclose(matrix, matrix.T, rtol=1e-8, atol=1e-12 * np.abs(matrix).max()) or np.linalg.eigvalsh(matrix).min() <= 0:
         refuse("prior.precision", "symmetric and positive definite, and the mean finite", prior, "it is a precision, the inverse of a covariance")
     return NormalInverseGamma(jnp.asarray(np.broadcast_to(mean, (d,))), jnp.asarray(matrix), jnp.asarray(check_positive("prior.shape", prior.shape)),
                               jnp.asarray(check_positive("prior.scale", prior.scale)), "coefficients", "noise_variance")

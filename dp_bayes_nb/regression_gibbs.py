@@ -131,7 +131,7 @@ def released_positions(blocks: tuple) -> np.ndarray:
     I, J, _, _ = pairs(blocks)
     return np.array([position[i, k] for i in range(k)] + [xy + k] + [place(i, j) for i, j in zip(I.tolist(), J.tolist())])
 
-# %% ../nbs/09c_regression_gibbs.ipynb #b3f0c7f6
+# %% ../nbs/09c_regression_gibbs.ipynb #472b07b9
 # § The methods
 def _regression_gibbs(updating, family, released: Released, prior, covariate_prior=None) -> Kernel:
     u = units(family)

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import dp_bayes_nb as db
+from dp_bayes_nb.cli import main
 from dp_bayes_nb.evaluation import _names
 from dp_bayes_nb.files import seal
 from dp_bayes_nb.naive_bayes import Dirichlets
@@ -128,11 +129,61 @@ def test_methods_agree_with_the_conjugate_posterior_without_noise(method):
 
 
 @pytest.mark.slow
-def test_the_sampler_agrees_with_the_conjugate_posterior_without_noise():
+def test_the_sampler_has_the_right_limits():
     assert agreement("collapsed", 1e4, warmup=100) < 0.35
+    assert agreement("collapsed", 0.05, warmup=100) > 1.0
+    _, drowned = db.simulate_release(5, SEEN, {name: np.full(p.shape, 1 / p.shape[-1]) for name, p in SEEN.parameters.items()}, 2000, 1e-6)
+    found = db.fit(drowned, draws=1000, warmup=100, chains=4, progress=False).posterior["health"].values[..., 0].ravel()
+    assert abs(found.mean() - 1 / 3) < 0.03 and abs(found.std() - np.sqrt(1 / 18)) < 0.03  # Beta(1, 2), the prior
 
 
 def test_a_calibration_names_every_cell_of_every_table():
     names = _names(SEEN)
     assert names[:3] == ("class_probabilities[no]", "class_probabilities[yes]", "health[no, poor]")
     assert len(set(names)) == len(names) == sum(int(np.prod(p.shape)) for p in SEEN.parameters.values()) == 12
+
+
+FAMILY = """family = "NaiveBayes"
+label = ["insured", ["no", "yes"]]
+[features]
+health = ["poor", "fair", "good"]
+self_employed = 2
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    PEOPLE.to_csv("people.csv", index=False)
+    (tmp_path / "FAMILY.toml").write_text(FAMILY)
+    return tmp_path
+
+
+def command(text):
+    return main(text.split("|") if "|" in text else text.split())
+
+
+def test_the_command_releases_and_fits(folder, capsys):
+    assert command("release people.csv --family FAMILY.toml --epsilon 2 -o release.json") == 0
+    assert db.Release.load("release.json").family == SEEN
+    fit = "fit|release.json|--method|naive|--draws|50|--chains|2|-o|draws.nc|--force|--prior|"
+    assert command(fit + "{'class_probabilities': Dirichlet([500, 1]), 'health': Dirichlet(2)}") == 0
+    assert "self_employed[yes, 1]" in capsys.readouterr().out
+    assert command(fit + "{'helth': Dirichlet(2)}") == 2
+    assert "prior must be for 'class_probabilities', 'health', 'self_employed'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("old, new, said", [("health = ", "insured = ", "none of them the label 'insured'"), ("label = ", "labels = ", "arguments among"),
+                                            ('"fair", ', "", "50 outside the declared support"), ("[features]", "", "arguments among")])
+def test_the_command_refuses_wrong_declarations_and_levels(folder, capsys, old, new, said):
+    (folder / "FAMILY.toml").write_text(FAMILY.replace(old, new))
+    assert command("release people.csv --family FAMILY.toml --epsilon 2 -o release.json") == 2
+    assert said in capsys.readouterr().err and not (folder / "release.json").exists()
+
+
+@pytest.mark.slow
+def test_the_command_repeats_the_figure(folder, capsys):
+    assert command("experiment karwa_fig1 --trials 64 --n 50 -o figure.json") == 0
+    assert "squared error" in capsys.readouterr().out
+    made = json.loads((folder / "figure.json").read_text())
+    assert len(made["cells"]) == 5 and set(next(iter(made["cells"].values()))) == {"non_private", "naive", "variational", "ours"}
