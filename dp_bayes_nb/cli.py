@@ -249,7 +249,7 @@ def run_ledger(args) -> int:
 
 # %% ../nbs/18_cli.ipynb #bc33ea4e
 # § dp-bayes experiment
-EXPERIMENT_MODULES = ("naive_bayes_experiments",)  # beside those of chapter 16, and imported where they are asked for
+EXPERIMENT_MODULES = ("naive_bayes_experiments", "regression_experiments")  # beside those of chapter 16, and imported where they are asked for
 MEASURES = {"squared error": "squared error", "ks": "KS", "mmd2": "MMD²", "mean": "W1", "effective draws of 5000": "effective draws of 5000:"}
 
 

@@ -6,8 +6,10 @@
 __all__ = ['MOST_RECORDS', 'DEPTH', 'Records', 'individual_kernel', 'individual_unavailable']
 
 # %% ../nbs/09d_regression_individual.ipynb #77de68da
+from functools import lru_cache, partial
 from typing import Any
 
+import blackjax
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -17,7 +19,7 @@ from .covariates import NormalInverseWishart, mapped_prior
 from .fit import Method, register_method
 from .priors import LogDensity
 from .regression import LinearRegression, box_prior, box_update, sums_only, units, user_prior
-from .regression_exact import nuts_kernel
+from .regression_exact import Place, hamiltonian_kernel
 from .regression_gibbs import update_covariates
 from .regression_sums import released_sums
 
@@ -69,11 +71,25 @@ class Records:
 # %% ../nbs/09d_regression_individual.ipynb #b1d57811
 # § The method
 DEPTH = 10
+_nuts = blackjax.nuts.build_kernel()
+
+
+@lru_cache(maxsize=16)
+def _no_u_turn(depth):
+    "NUTS as a move of the kernel of chapter 9b, one function for each depth."
+    return partial(_tree, depth)
+
+
+def _tree(depth, setting, key, state, limit):
+    new, info = _nuts(key, blackjax.mcmc.hmc.HMCState(*state.place), setting.log_density, state.step_size, state.inverse_mass, depth)
+    moved = jnp.any(new.position != state.place.position)
+    return Place(*new), {"leapfrogs": info.num_integration_steps, "diverging": info.is_divergent, "acceptance": info.acceptance_rate, "moved": moved}
 
 
 def individual_kernel(family, released: Released, prior, covariate_prior=None,  # NormalInverseWishart in the user's units
                       records: int | None = None,  # how many; needed inside compiled programs only
-                      depth: int = DEPTH) -> Kernel:
+                      depth: int = DEPTH  # doublings of a trajectory at most
+                      ) -> Kernel:
     "NUTS over every record: equation (1)."
     n = int(released.n) if records is None else check_count("records", records)
     u, box = units(family), box_prior(family, prior)
@@ -85,7 +101,8 @@ def individual_kernel(family, released: Released, prior, covariate_prior=None,  
     variance = box.scale / box.shape * (1 + jnp.sum(jnp.diagonal(u.design @ half) * second))
     centre = jnp.append(covariates.mean, beta @ jnp.append(covariates.mean, 1.0))
     spread = jnp.sqrt(jnp.append(jnp.diagonal(middle), variance))
-    return nuts_kernel(Records(family, n, sums_only(family, released), box, covariates, centre, spread), depth)
+    setting = Records(family, n, sums_only(family, released), box, covariates, centre, spread)
+    return hamiltonian_kernel(setting, None, _no_u_turn(check_count("depth", depth)))
 
 
 def individual_unavailable(family, kind: str, n: int, prior) -> str | None:
