@@ -35,7 +35,7 @@ def test_undeclared_levels_and_missing_values_are_refused(change, said):
         db.release(SEEN, PEOPLE.assign(**change), epsilon=1.0)
 
 
-@pytest.mark.parametrize("method, noise", [("naive", {}), ("variational", {"mechanism": "gaussian", "delta": 1e-6})])
+@pytest.mark.parametrize("method, noise", [("naive", {}), pytest.param("variational", {"mechanism": "gaussian", "delta": 1e-6}, marks=pytest.mark.slow)])
 def test_a_release_survives_a_file_and_an_empty_class(tmp_path, method, noise):
     made = db.release(SEEN, PEOPLE.assign(insured="yes"), epsilon=0.05, **noise)
     made.save(tmp_path / "release.json")
@@ -122,7 +122,7 @@ def agreement(method, epsilon, **more):
     return max(float(np.max(a)) for a in far)
 
 
-@pytest.mark.parametrize("method", ["naive", "variational"])
+@pytest.mark.parametrize("method", ["naive", pytest.param("variational", marks=pytest.mark.slow)])
 def test_methods_agree_with_the_conjugate_posterior_without_noise(method):
     assert agreement(method, 1e4) < 0.35  # 600 draws: the largest of eleven errors of 0.04
     assert agreement(method, 0.05) > 1.0  # with noise they must not
