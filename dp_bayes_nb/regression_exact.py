@@ -281,18 +281,19 @@ def _init(setting, key):
     zeros, step = jnp.zeros_like(u), jnp.asarray(0.5 * len(u) ** -0.25)
     tuning = Tuning(_start_step(step), step, jnp.asarray(0), zeros, zeros, jnp.asarray(0), jnp.asarray(WINDOW))
     theta = jax.tree.map(lambda a: jnp.zeros(a.shape, a.dtype), jax.eval_shape(setting.parameters, key, u))
-    # nothing is evaluated, which would have to be compiled: with no density here the first trajectory is accepted
+    # nothing is evaluated, which would have to be compiled: the first trajectory has no length and is accepted
     state = ChainState(theta, Place(u, jnp.asarray(-1e10), zeros), jnp.asarray(0.0), step, zeros + 1, tuning)
     return jax.tree.map(lambda a: jnp.asarray(a, jnp.asarray(a).dtype), state)  # no weak types, or a chain is compiled twice
 
 
 def _leapfrogs(setting, key, state, most):
     "A trajectory and its acceptance: equation (6)."
-    start, e, weight = state.place, state.step_size, state.inverse_mass
+    start, weight, begun = state.place, state.inverse_mass, state.trajectories > 0
+    e = jnp.where(begun, state.step_size, 0.0)
     key_p, key_accept = jax.random.split(key)
     value_and_gradient = jax.value_and_grad(setting.log_density)
     time = TIME * (1 - SPREAD + 2 * SPREAD * (state.trajectories * GOLDEN % 1.0))
-    steps = jnp.clip(jnp.ceil(time / e), 1, most)
+    steps = jnp.where(begun, jnp.clip(jnp.ceil(time / state.step_size), 1, most), 1.0)
     def leap(at):
         i, place, p = at
         p = p + 0.5 * e * place.gradient
