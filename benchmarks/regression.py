@@ -21,7 +21,7 @@ from dp_bayes_nb.regression import LinearRegression
 from dp_bayes_nb.regression_exact import exact_kernel
 from dp_bayes_nb.regression_gibbs import gibbs_update_kernel
 
-CHAINS, DRAWS, WARMUP, SWEEPS, ROUNDS = 64, 400, 300, 4000, 3
+CHAINS, DRAWS, WARMUP, SWEEPS, ROUNDS = 64, 400, 200, 4000, 3
 
 
 def family_of(d):
