@@ -40,7 +40,10 @@ def _columns(data, names):
     for name in names:
         if name not in data:
             refuse("new_data", f"one with the feature {name!r}", sorted(map(str, data)))
-    return {name: np.atleast_1d(np.asarray(data[name], dtype=object)) for name in names}
+    columns = {name: np.atleast_1d(np.asarray(data[name], dtype=object)) for name in names}
+    if len({len(column) for column in columns.values()}) > 1:
+        refuse("new_data", "columns of one length", {name: len(column) for name, column in columns.items()})
+    return columns
 
 
 def _coded(argument, name, values, levels):
@@ -58,7 +61,7 @@ def feature_codes(family: NaiveBayes, new_data) -> dict[str, np.ndarray]:
 
 
 def classify(idata,     # result of fit
-             new_data,  # a frame, dict or array with the features, in their public levels
+             new_data,  # a frame or dict with the features, in their public levels
              ):
     "Predictive class probabilities of new rows, parameter uncertainty averaged over: DataArray (row, class). Equation (1)."
     import xarray as xr

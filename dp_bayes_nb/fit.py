@@ -170,6 +170,8 @@ def _diagnose(idata, independent):
         if worst > 1.01 and not independent:  # of independent draws it is only noise
             problems.append(f"rhat of {name} is {worst:.3f} > 1.01: the chains disagree; use more draws"
                             " and a longer warmup, or another prior")
+    if "converged" in idata.sample_stats and not bool(idata.sample_stats["converged"].all()):
+        problems.append("the ascent to this posterior did not converge; use another seed, or another method")
     if "moved" in idata.sample_stats and (idata.sample_stats["moved"].mean("draw") < LEAST_MOVED).any():
         problems.append("a chain hardly moved; use another seed, a longer warmup, or another prior")
     if bool(idata.sample_stats["nonfinite"].any()):
@@ -210,6 +212,8 @@ def predict(idata,               # result of fit
     "New records from the posterior predictive distribution: DataArray (chain, draw, row)."
     import xarray as xr
     family = fitted(idata)[0].family
+    if reason := getattr(family, "not_predicted", None):
+        raise ValueError(f"predict does not apply to {type(family).__name__}: {reason}")
     if hasattr(family, "predictor"):
         simulate = family.predictor(new_data)
     else:

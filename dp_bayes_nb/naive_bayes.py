@@ -59,6 +59,7 @@ class NaiveBayesTables(ExponentialFamily):
     label: Any
     features: Any
     magnitude, methods_modules = 1.0, ("dp_bayes_nb.naive_bayes", "dp_bayes_nb.variational")
+    not_predicted = "a record has several columns; classify(idata, rows) gives the class probabilities of new rows"
 
     columns = property(lambda self: (self.label[0], *(name for name, _ in self.features)), doc="The columns it reads.")
     column_levels = property(lambda self: dict([self.label, *self.features]), doc="Public levels of each column.")

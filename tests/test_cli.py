@@ -171,13 +171,14 @@ def test_help_shows_defaults_and_an_example_that_runs(folder, command):
         options = [line for line in re.split(r"\n  (?=-)", out.split("options:")[1].split("Example:")[0]) if "--help" not in line][1:]
         assert all("default" in option or "--output" in option or "--family" in option for option in options), options
     if command in ([], ["release"]):
-        toml = [line.strip() for line in out.splitlines() if re.match(r"  (family|column|success|bounds) += ", line)]
-        second = [i for i, text in enumerate(toml) if text.startswith("family")][1]
-        (folder / "survey.csv").write_text("smokes,days\n" + "yes,3\nno,120.5\n" * 100)
+        families = re.findall(r"^  family = .*\n(?:  .*\n?)+", out, re.M)
+        assert len(families) == 3
+        (folder / "survey.csv").write_text("smokes,days,insured,health,self_employed\n" + "yes,3,no,poor,0\nno,120.5,yes,good,1\n" * 100)
         line = next(line for line in out.splitlines() if line.startswith("  dp-bayes release")).split()[1:]
-        for family in (toml[:second], toml[second:]):
-            (folder / "FAMILY.toml").write_text("\n".join(family))
-            assert dp_bayes(*line, "--force", cwd=folder)[0] == 0
+        Ledger(folder / "wide.json", epsilon=2)
+        for family in families:
+            (folder / "FAMILY.toml").write_text("\n".join(text.strip() for text in family.splitlines()))
+            assert dp_bayes(*[word.replace("budget", "wide") for word in line], "--force", cwd=folder)[0] == 0
 
 
 @needs_fit
