@@ -243,7 +243,7 @@ def predictive_check(idata, *, seed: int = 0, draws: int | None = None):
                        "p_value": ("statistic", np.minimum(1.0, 2 * np.minimum(below, above)))},
                       coords={"statistic": list(release.names)})
 
-# %% ../nbs/07_fit.ipynb #63266754
+# %% ../nbs/07_fit.ipynb #b6692ea5
 # § One picture
 COLORS = {"ours": "#0072B2", "naive": "#D55E00", "gibbs": "#009E73", "prior": "#999999", "truth": "#000000"}
 
@@ -263,7 +263,7 @@ def _draw_intervals(ax, values, color, label, shift):
     ax.hlines(rows, q[1], q[3], color=color, lw=4)
     ax.plot(q[2], rows, "o", color=color, ms=5, label=label)
 
-# %% ../nbs/07_fit.ipynb #cb4e5208
+# %% ../nbs/07_fit.ipynb #f1f836cb
 def plot_posterior(idata,        # result of fit
                    *, naive=None,  # another result of fit, drawn beside it
                    truth=None,     # true value(s), where known
