@@ -1,6 +1,7 @@
 """Private naive Bayes through the public names: bad input, files, agreement of methods, classification."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -135,6 +136,14 @@ def test_the_sampler_has_the_right_limits():
     _, drowned = db.simulate_release(5, SEEN, {name: np.full(p.shape, 1 / p.shape[-1]) for name, p in SEEN.parameters.items()}, 2000, 1e-6)
     found = db.fit(drowned, draws=1000, warmup=100, chains=4, progress=False).posterior["health"].values[..., 0].ravel()
     assert abs(found.mean() - 1 / 3) < 0.03 and abs(found.std() - np.sqrt(1 / 18)) < 0.03  # Beta(1, 2), the prior
+
+
+@pytest.mark.slow
+def test_no_chain_stays_at_a_boundary_on_a_real_release():
+    "One of four chains did, when they started from equal class shares."
+    made = db.Release.load(Path(__file__).parent.parent / "nbs" / "releases" / "insured_0.3.json")
+    found = db.fit(made, method="collapsed", progress=False).posterior
+    assert max(np.max(table.attrs["rhat"]) for table in found.data_vars.values()) < 1.1
 
 
 def test_a_calibration_names_every_cell_of_every_table():
