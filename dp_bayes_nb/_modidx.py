@@ -1276,6 +1276,7 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                      'dp_bayes_nb.release.release': ('release.html#release', 'dp_bayes_nb/release.py'),
                                      'dp_bayes_nb.release.simulate_release': ('release.html#simulate_release', 'dp_bayes_nb/release.py'),
                                      'dp_bayes_nb.release.to_json': ('release.html#to_json', 'dp_bayes_nb/release.py')},
+            'dp_bayes_nb.style': {},
             'dp_bayes_nb.sums': { 'dp_bayes_nb.sums.ExactSums': ('sums.html#exactsums', 'dp_bayes_nb/sums.py'),
                                   'dp_bayes_nb.sums.UnitMean': ('sums.html#unitmean', 'dp_bayes_nb/sums.py'),
                                   'dp_bayes_nb.sums.UnitMean.sensitivity': ('sums.html#unitmean.sensitivity', 'dp_bayes_nb/sums.py'),

@@ -9,8 +9,9 @@ __all__ = ['POINTS', 'prediction_intervals', 'plot_regression', 'plot_coefficien
 import numpy as np
 
 from .core import check_fraction, refuse
-from .fit import COLORS, fitted, predict
+from .fit import fitted, predict
 from .regression import LinearRegression, read_rows
+from .style import COLORS, WORDS
 
 # %% ../nbs/09e_regression_plots.ipynb #c1dfd96e
 # § Intervals for new rows: equation (1)
@@ -92,7 +93,7 @@ def plot_regression(idata,           # result of fit
 
 def _title(idata):
     "What a method does about the noise, in words."
-    return "ignores the noise" if idata.posterior.attrs["method"] == "naive" else "accounts for the noise"
+    return WORDS["naive" if idata.posterior.attrs["method"] == "naive" else "ours"]
 
 
 def _colors(idata):
