@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['LAWS', 'PAPER_COVARIATES', 'KNOWN', 'FREE', 'PRIOR', 'SIMPLE', 'NORMAL', 'PUBLISHED', 'RECORDS_TOO', 'MOMENTS',
-           'REGRESSIONS', 'SCALES', 'RECORDS', 'NAMED', 'LINES', 'SMALL_NOISE', 'READINGS', 'WITH_MOMENTS',
-           'ALL_RECORDS', 'FEW', 'REGRESSION_EXPERIMENTS', 'FIGURE_4', 'PopulationPrior', 'Population', 'prior_only',
-           'half_the_noise', 'small_noise', 'all_records', 'population', 'paper_prior', 'regression_row',
+           'REGRESSIONS', 'SCALES', 'RECORDS', 'NAMED', 'LINES', 'SMALL_NOISE', 'MUCH_NOISE', 'READINGS',
+           'WITH_MOMENTS', 'ALL_RECORDS', 'TEN', 'REGRESSION_EXPERIMENTS', 'FIGURE_4', 'PopulationPrior', 'Population',
+           'prior_only', 'half_the_noise', 'small_noise', 'all_records', 'population', 'paper_prior', 'regression_row',
            'regression_utility_row', 'design', 'figure_3', 'line_grid', 'scaled_prior', 'predictive_coverage',
            'figure_4']
 
@@ -78,7 +78,8 @@ class Population(LinearRegression):
         "Mapped columns of a block of records: clipped, unless the law says otherwise."
         key_x, key_e = jax.random.split(key)
         z = draw(key_x, BLOCK).astype(float)
-        x = {name: z[:, j] if s[0] != "levels" else (z[:, j] > 0.5).astype(int) for j, (name, s) in enumerate(self.covariates)}
+        edge = jnp.where(theta["law"] == LAWS.index("unclipped"), jnp.inf, 1.0)
+        x = {name: (z[:, j] > 0.5).astype(int) if s[0] == "levels" else jnp.clip(z[:, j], -edge, edge) for j, (name, s) in enumerate(self.covariates)}
         noise = jnp.sqrt(theta["noise_variance"]) * jax.random.normal(key_e, (BLOCK,), jnp.float32)
         y = self.design_matrix(x) @ theta["coefficients"] + noise
         clipped = jnp.stack(self.records({**x, self.response[0][0]: y}))
@@ -194,11 +195,12 @@ RECORDS = (10, 100, 1000, 10_000, 1_000_000)
 NAMED = ((10, 0.5), (10, 240.0), (1000, 5.0), (1000, 24.0), (10_000, 240.0), (1_000_000, 24.0))
 LINES = ("line, free", "line, normal")
 SMALL_NOISE = ((100, 5.0), (1000, 0.5), (1000, 50.0), (100_000, 24.0))  # b / n ≤ 0.05
+MUCH_NOISE = (100, 24.0)
 READINGS = ("line, as a covariance", "line, as a precision")
 WITH_MOMENTS = tuple(model.replace("line", "fourth moments") for model in READINGS)
 ALL_RECORDS = tuple(model.replace("line", "all records") for model in READINGS)
-FEW = ((10, 0.01), (10, 0.1), (10, 1.0), (10, 10.0))
-def figure_3(models): return tuple((m, n, e) for m in models for n, e in ((10, 1e-6), *FEW[1:3], (100, 0.1), (1000, 0.1)))
+TEN = ((10, 1e-6), (10, 0.1), (10, 1.0), (10, 10.0))
+def figure_3(models, designs=(*TEN, (100, 0.1), (1000, 0.1))): return tuple((m, *d) for m in models for d in designs)
 def line_grid(model): return tuple(design(model, n, b) for n in RECORDS for b in SCALES)
 REGRESSION_EXPERIMENTS = {e.name: e for e in (
     Experiment("sbc_line", "exact sampler, free model, one covariate, against n and noise scale", line_grid("line, free"), ("prior", "naive", "ours"),
@@ -207,17 +209,18 @@ REGRESSION_EXPERIMENTS = {e.name: e for e in (
     Experiment("sbc_line_named", "six of these cells with more trials", tuple(design(m, n, b) for m in LINES for n, b in NAMED),
                ("ours",), regression_row, trials=1000, seed=2019),
     Experiment("sbc_line_half", "the same cells by a sampler that is wrong: it is told half the noise", tuple(design(m, n, b) for m in LINES for n, b in NAMED),
-               ("half the noise",), regression_row, trials=300, seed=2019),
+               ("half the noise",), regression_row, trials=128, seed=2019),
     *(Experiment(f"covariates_{k}", f"other laws of {k} covariates, free model", tuple(design(m, n, b) for m in REGRESSIONS if m.endswith(f"k = {k}")
-               for n, b in (*SMALL_NOISE, (100, 24.0))), ("prior", "ours"), regression_row, trials=300, seed=2019) for k in (1, 2, 4)),
+               for n, b in cells), ("prior", "ours"), regression_row, trials=trials, seed=2019)
+      for k, cells, trials in ((1, (*SMALL_NOISE, MUCH_NOISE), 300), (2, (*SMALL_NOISE, MUCH_NOISE), 128), (4, (*SMALL_NOISE[1:], MUCH_NOISE), 128))),
     Experiment("covariates_again", "one cell of covariates_1 with more trials, and a posterior that needs no chain", (design("uniform, k = 1", 100_000, 24.0),),
                ("ours", "small noise", "non_private"), regression_row, trials=2000, seed=2019),
     Experiment("clipping", "bias of the slope against the clipped share of the response",
                tuple(design(m, 1000, 0.5) for m in REGRESSIONS if "times" in m), ("prior", "ours", "non_private"), regression_row, trials=300, seed=2019),
-    Experiment("fig3", "Figure 3 of the regression paper", figure_3(READINGS[1:]), tuple(PUBLISHED), regression_utility_row, trials=128, seed=2019,
+    Experiment("fig3", "Figure 3 of the regression paper", figure_3(READINGS[::-1]), tuple(PUBLISHED), regression_utility_row, trials=300, seed=2019,
                needs=("non_private",)),
-    Experiment("fig3_noisy", "Figure 3, Gibbs-SS-Noisy", figure_3(WITH_MOMENTS[1:]), ("gibbs_noisy",), regression_utility_row, trials=128, seed=2019, needs=("non_private",)),
-    Experiment("fig3_individual", "Figure 3, MCMC-Ind, at ten records", tuple((m, n, e) for m in ALL_RECORDS[1:] for n, e in FEW), ("individual",),
+    Experiment("fig3_noisy", "Figure 3, Gibbs-SS-Noisy", figure_3(WITH_MOMENTS[::-1]), ("gibbs_noisy",), regression_utility_row, trials=128, seed=2019, needs=("non_private",)),
+    Experiment("fig3_individual", "Figure 3, MCMC-Ind, at ten records", figure_3(ALL_RECORDS[::-1], TEN), ("individual",),
                regression_utility_row, trials=128, seed=2019, needs=("non_private",)))}
 EXPERIMENTS.update(REGRESSION_EXPERIMENTS)
 
