@@ -270,8 +270,8 @@ def mapped_prior(prior: NormalInverseWishart | None, centres, halves) -> NormalI
     if mean.shape not in ((), (k,)) or scale.shape not in ((), (k,), (k, k)):
         refuse("covariate_prior", f"for {k} covariates: mean of shape ({k},), scale of shape ({k}, {k})", (mean.shape, scale.shape))
     scale = scale if scale.ndim == 2 else np.eye(k) * scale
-    if not np.all(np.isfinite(mean)) or not np.allclose(scale, scale.T) or not np.all(np.linalg.eigvalsh(scale) > 0):
-        refuse("covariate_prior", "one with a finite mean and a positive definite scale", prior)
+    if not np.all(np.isfinite(mean)) or not np.allclose(scale, scale.T, rtol=1e-8, atol=1e-12 * np.abs(scale).max()) or not np.all(np.linalg.eigvalsh(scale) > 0):
+        refuse("covariate_prior", "one with a finite mean and a symmetric, positive definite scale", prior)
     precision, df = check_positive("covariate_prior.precision", prior.precision), check_positive("covariate_prior.df", prior.df)
     if df <= k - 1:
         refuse("covariate_prior.df", f"above {k - 1}, the number of covariates less one", df)

@@ -5,12 +5,13 @@
 # %% auto #0
 __all__ = ['LAWS', 'PAPER_COVARIATES', 'KNOWN', 'FREE', 'PRIOR', 'SIMPLE', 'NORMAL', 'PUBLISHED', 'RECORDS_TOO', 'MOMENTS',
            'REGRESSIONS', 'SCALES', 'RECORDS', 'NAMED', 'LINES', 'SMALL_NOISE', 'MUCH_NOISE', 'READINGS',
-           'WITH_MOMENTS', 'ALL_RECORDS', 'TEN', 'REGRESSION_EXPERIMENTS', 'FIGURE_4', 'PopulationPrior', 'Population',
-           'prior_only', 'half_the_noise', 'small_noise', 'all_records', 'population', 'paper_prior', 'regression_row',
-           'regression_utility_row', 'design', 'figure_3', 'line_grid', 'scaled_prior', 'predictive_coverage',
-           'figure_4']
+           'WITH_MOMENTS', 'ALL_RECORDS', 'TEN', 'REGRESSION_EXPERIMENTS', 'METHODS_3F', 'FIGURE_4', 'PopulationPrior',
+           'Population', 'prior_only', 'half_the_noise', 'small_noise', 'all_records', 'population', 'paper_prior',
+           'regression_row', 'regression_utility_row', 'design', 'figure_3', 'line_grid', 'run_time', 'run_times',
+           'scaled_prior', 'predictive_coverage', 'figure_4']
 
 # %% ../nbs/16b_regression_experiments.ipynb #77de68da
+import time
 from dataclasses import fields, replace
 from functools import partial
 from typing import Any
@@ -170,6 +171,7 @@ def regression_row(results: dict, method: str) -> dict:
     c = results[method]
     row = {"parameters": list(c.parameters), "ks": _short(c.ks), "p": _short(list(c.p_values.values()), 3), "coverage": _short(c.coverage(0.95)), "width": _short(c.width(0.95)),
            "width 50%": _short(c.width(0.5)), "nonfinite": c.nonfinite, "bias": _short((np.median(c.quantiles, axis=-1) - c.truth).mean(axis=0)),
+           "shrinkage": _short([np.polyfit(t, np.median(q, axis=-1), 1)[0] for t, q in zip(c.truth.T, np.moveaxis(c.quantiles, 1, 0))]),
            "ranks": histogram(c)}
     if c.effective is not None:
         least = c.effective.min(axis=1)
@@ -225,6 +227,42 @@ REGRESSION_EXPERIMENTS = {e.name: e for e in (
 EXPERIMENTS.update(REGRESSION_EXPERIMENTS)
 
 # %% ../nbs/16b_regression_experiments.ipynb #12c6fc06
+# § Run times
+METHODS_3F = {"ours": 1_000_000, "gibbs_prior": 1_000_000, "gibbs_update": 1_000_000, "gibbs_noisy": 1_000_000, "individual": 1000}  # records at most
+
+
+def _kernel_of(method, model, n):
+    "A function of a release's values, with its prior and its kernel inside."
+    family, prior, run = model.family, check_prior(model.family, model.prior), model.runs[method]
+    options = {**({"records": n} if method == "individual" else {}), **(run.options or {})}
+    if method == "individual":
+        return lambda released: individual_kernel(family, released, prior, PAPER_COVARIATES, **options)
+    return lambda released: choose_method(family, prior, "laplace", n, run.method)[1].kernel(family, released, prior, **options)
+
+
+def run_time(method: str, n: int, epsilon: float = 0.1, seed: int = 2019, repeats: int = 3) -> dict:
+    "Seconds of one chain at one release, and the effective draws of its slope: medians of a few."
+    import arviz as az
+    model = REGRESSIONS[{"gibbs_noisy": WITH_MOMENTS, "individual": ALL_RECORDS}.get(method, READINGS)[0]]
+    family, run, keys = model.family, model.runs[method], jax.random.split(jax.random.key(cell_key(seed, "run time", n, epsilon)), 2 + repeats)
+    noise = jax.tree.map(jnp.asarray, noise_design(family, epsilon=epsilon)[0])
+    s = jax.jit(family.simulate)(keys[0], check_prior(family, model.prior).sample(keys[1]), float(n))
+    kernel = _kernel_of(method, model, n)
+    chain = jax.jit(lambda key, released: _chain(key, kernel(released), run.draws, run.warmup)["coefficients"][:, 0])
+    released = [Released(simulate_values(key, s, noise), noise, jnp.asarray(float(n))) for key in keys[1:]]
+    draws, seconds = [np.asarray(chain(keys[0], released[0]))], []
+    for key, each in zip(keys[2:], released[1:]):
+        start = time.perf_counter()
+        draws.append(np.asarray(chain(key, each)))
+        seconds.append(time.perf_counter() - start)
+    return {"seconds": _short(np.median(seconds), 3), "draws": run.draws, "effective": _short(np.median([az.ess(d) for d in draws[1:]]), 3)}
+
+
+def run_times(sizes=(10, 100, 1000, 10_000, 1_000_000), methods=tuple(METHODS_3F)) -> dict:
+    "Rows of Figure 3 f by method and number of records."
+    return {method: {str(n): run_time(method, n) for n in sizes if n <= METHODS_3F[method]} for method in methods}
+
+# %% ../nbs/16b_regression_experiments.ipynb #f6e1126c
 # § Predictions on real tables
 def scaled_prior(family, mean, precision, shape, scale) -> NormalInverseGamma:
     "NIG(mean, precision, shape, scale) for columns and response scaled to [0, 1], the intercept last, in the units of the columns."
@@ -280,11 +318,12 @@ FIGURE_4 = {  # family, rows that are released
 
 
 def figure_4(name: str, table, epsilons=(1.0, 10.0), seed: int = 2019) -> dict:
-    "Figure 4 on one table: rows by ε and method, under the paper's prior NIG((1, 0), diag(.25, .25), 20, .5) for columns in [0, 1]."
+    "Figure 4 on one table: rows by ε and method, under the paper's prior NIG((1, 0), diag(.25, .25), 20, .5) for columns in [0, 1], and under NIG((1, 0), diag(.25, .25), 1, .005)."
     family, train = FIGURE_4[name]
-    prior, rows = scaled_prior(family, [1.0, 0.0], 0.25, 20.0, 0.5), {}
+    prior, vague, rows = scaled_prior(family, [1.0, 0.0], 0.25, 20.0, 0.5), scaled_prior(family, [1.0, 0.0], 0.25, 1.0, 0.005), {}
     for epsilon in epsilons:
         study = partial(predictive_coverage, table=table, prior=prior, epsilon=epsilon, train=train, seed=seed)
         rows[f"epsilon = {epsilon:g}"] = {**study(family, methods=("prior", "non_private", "naive", "exact")),
-                                          **study(replace(family, fourth_moments=True), methods=("gibbs_noisy",), draws=2000, warmup=500)}
+                                          **study(replace(family, fourth_moments=True), methods=("gibbs_noisy",), draws=2000, warmup=500),
+                                          **{f"{m}, vague": row for m, row in study(family, prior=vague, methods=("non_private", "naive", "exact")).items()}}
     return rows
