@@ -35,11 +35,17 @@ def _columns(data, names):
     "Columns of a frame of any engine, or of a dictionary, as arrays."
     import narwhals as nw
     if not isinstance(data, dict):
-        frame = quietly(lambda: nw.from_native(data).lazy().select(*names).collect(), "read as a frame with the features")
-        return {name: frame[name].to_numpy() for name in names}
+        try:
+            frame = nw.from_native(data).lazy()
+        except TypeError:
+            refuse("new_data", f"a data frame or a dictionary with the features {', '.join(map(repr, names))}", data, "read a file into a frame first")
+    present = list(data) if isinstance(data, dict) else frame.collect_schema().names()
     for name in names:
-        if name not in data:
-            refuse("new_data", f"one with the feature {name!r}", sorted(map(str, data)))
+        if name not in present:
+            refuse("new_data", f"one with the feature {name!r}", sorted(map(str, present)))
+    if not isinstance(data, dict):
+        frame = quietly(lambda: frame.select(*names).collect(), "read")
+        return {name: frame[name].to_numpy() for name in names}
     columns = {name: np.atleast_1d(np.asarray(data[name], dtype=object)) for name in names}
     if len({len(column) for column in columns.values()}) > 1:
         refuse("new_data", "columns of one length", {name: len(column) for name, column in columns.items()})
@@ -131,6 +137,7 @@ def classification_scores(probability,  # (rows, classes), as from classify; an 
 
 def plot_reliability(found: Reliability, name: str = "", color: str = COLORS["ours"], ax=None):
     "Share of statements that were true against the probability they were given. Returns the axis."
+    import matplotlib.pyplot as plt
     ax = plt.subplots(figsize=(3.6, 3.6), layout="constrained")[1] if ax is None else ax
     if not ax.lines:
         ax.plot([0, 1], [0, 1], color="0.7", lw=0.8)

@@ -214,8 +214,9 @@ def check_levels(k: Any,            # a number of codes, or the levels
         check_count(name, k, 2, "a categorical variable has at least two levels")
         _check_number(k, name)
         return tuple(range(k))
-    if isinstance(k, (str, bytes)) or not hasattr(k, "__iter__"):
-        refuse(name, "a number of codes or a sequence of public levels", k, 'for example ["low", "high"]')
+    if not isinstance(k, (list, tuple, range)):  # a column, an array, a set: whose order or values the data would decide
+        given = f"{type(k).__name__} of length {len(k)}" if hasattr(k, "__len__") and not isinstance(k, (str, bytes)) else k
+        refuse(name, "a number of codes or a list of public levels", given, 'write the levels down, for example ["low", "high"]; do not take them from the data')
     levels = tuple(_check_level(name, level) for level in k)
     _check_number(len(levels), name)
     if len(levels) < 2 or len(set(levels)) < len(levels) or len({type(level) for level in levels}) > 1:
@@ -239,7 +240,7 @@ def is_level(x, levels: tuple):
 @family_class
 class Categorical(CategoricalLaw):
     "Records in one of k categories; all k counts are released."
-    k: Any  # a number of codes 0 … k − 1, or the sequence of public levels
+    k: Any  # a number of codes 0 … k − 1, or the list of public levels
     column: str | None = None  # column to read; None: the only one
 
     prior_type, magnitude = Dirichlet, 1.0

@@ -35,6 +35,7 @@ class Method(NamedTuple):
     independent: Callable = lambda family: False  # are its draws independent (no warm-up)?
     unavailable: Callable = lambda family, kind, n, prior: None  # why it cannot be used here, or None
     options: tuple = ()  # names of the options it takes
+    groups: Callable | None = None  # groups(family, kernel) -> what else it found, as groups of the result: {name: xarray.Dataset}
 
 
 def _needs_conjugate(family, kind, n, prior):
@@ -104,6 +105,7 @@ def fit(release: Release,           # what the data holder published
 
     posterior: one variable (chain, draw, ...) a parameter, with rhat, ess_bulk and ess_tail as attributes.
     sample_stats: (chain, draw) arrays, always `nonfinite`. observed_data: `released`. attrs: release, prior, method, seed.
+    dirichlet: the parameters of the Dirichlet laws, where the method is "variational".
     A prior is needed for every family but Bernoulli and Categorical: see the family's help. Options go to the method.
     Raises ValueError for a wrong argument, before any work; warns of chains that disagree or did not move.
     """
@@ -116,7 +118,10 @@ def fit(release: Release,           # what the data holder published
     states, infos = run_chains(jax.random.key(seed), kernel, draws=draws, chains=chains, progress=progress,
                                warmup=0 if chosen.independent(family) else warmup)
     attrs = {"release_json": release.to_json(), "prior_json": prior_to_json(prior), "method": name, "seed": seed}
-    return _inference_data(release, states.theta, infos, attrs, chosen.independent(family))
+    idata = _inference_data(release, states.theta, infos, attrs, chosen.independent(family))
+    if chosen.groups:
+        idata.add_groups(chosen.groups(family, kernel))
+    return idata
 
 # %% ../nbs/07_fit.ipynb #7b52009b
 def prior_to_json(prior) -> str:
@@ -288,6 +293,8 @@ def plot_posterior(idata,        # result of fit
         levels = release.family.parameters[name].levels
         ax.set(xlabel=name.replace("_", " "), yticks=np.arange(len(levels))[::-1], yticklabels=list(map(str, levels)))
         if truth is not None:
+            if np.shape(truth) != (len(levels),):
+                refuse("truth", f"{len(levels)} numbers, for {name}", truth)
             ax.plot(np.asarray(truth), np.arange(len(levels))[::-1], "|", color=COLORS["truth"], ms=16, mew=2, label="truth")
     ax.legend(frameon=False, loc="upper left" if scalar else "best", fontsize=9)
     if scalar:  # room for the legend above the curves

@@ -5,13 +5,14 @@
 # %% auto #0
 __all__ = ['RESERVED', 'STEPS', 'PROPOSALS', 'REACH', 'SHORTEST', 'HALF', 'TRIES', 'Dirichlets', 'NaiveBayesTables',
            'NaiveBayesLaw', 'NaiveBayes', 'row_log_density', 'row_solve', 'row_draw', 'class_counts',
-           'class_log_density', 'class_start', 'class_step', 'near_mode', 'resample', 'log_gammas', 'NaiveBayesState',
-           'Group', 'row_probabilities', 'row_coordinates', 'row_log_posterior', 'row_step', 'naive_bayes_kernel']
+           'class_log_density', 'class_start', 'class_step', 'near_mode', 'resample', 'laplace_variance_from',
+           'log_gammas', 'NaiveBayesState', 'Group', 'row_probabilities', 'row_coordinates', 'row_log_posterior',
+           'row_step', 'naive_bayes_kernel']
 
 # %% ../nbs/10_naive_bayes.ipynb #77de68da
 import math
 from functools import cache, partial, reduce
-from operator import and_
+from operator import and_, mul
 from typing import Any, NamedTuple
 
 import jax
@@ -25,7 +26,7 @@ from .collapsed import DEGREES_OF_FREEDOM, LONGEST_STEP, _student_log_density
 from .core import Kernel, Noise, Released, bind, cholesky, pytree, refuse, solve, solve_upper
 from .families import Categorical, ExponentialFamily, check_hyperparameter, check_levels, family_class, is_level, project_simplex
 from .fit import Method, register_method
-from .laplace import noise_variance_draw, noise_variance_start
+from .laplace import noise_variance_start
 from .priors import Dirichlet, Parameter
 
 # %% ../nbs/10_naive_bayes.ipynb #c1dfd96e
@@ -320,7 +321,7 @@ def near_mode(step, start: Float[Array, "d"]):
 def resample(normal: Float[Array, "PROPOSALS+1 d"], uniform: Float[Array, "PROPOSALS 4"], target, x: Float[Array, "d"], mode, H):
     "One of the present point and a few proposals from the t law, drawn by importance weight, then a random walk: the new x, and whether it is another."
     L = cholesky(H)
-    widen = jnp.sqrt(HALF / -jnp.log(uniform[:, :HALF]).sum(axis=-1))  # half a χ² of 6: three exponentials
+    widen = jnp.sqrt(HALF / -jnp.log(reduce(mul, uniform[:, :HALF].T)))  # half a χ² of 6: three exponentials
     steps = solve_upper(L, normal.T).T
     points = jnp.concatenate([x[None], mode + widen[:, None] * steps[:-1]])
     values = jax.vmap(target)(points)
@@ -334,6 +335,28 @@ def resample(normal: Float[Array, "PROPOSALS+1 d"], uniform: Float[Array, "PROPO
     return jnp.where(taken, walked, points[chosen]), 1.0 * ((chosen > 0) | taken)
 
 # %% ../nbs/10_naive_bayes.ipynb #0a57cb53
+# § Random numbers
+def _pieces(flat, shapes):
+    "A vector as arrays of given shapes."
+    parts = jnp.split(flat, np.cumsum([math.prod(shape) for shape in shapes])[:-1])
+    return [part.reshape(shape) for part, shape in zip(parts, shapes)]
+
+
+def _numbers(key, normal_shapes, uniform_shapes):
+    "Random numbers of one iteration, normal and uniform, from one call."
+    normal, uniform = (sum(math.prod(shape) for shape in shapes) for shapes in (normal_shapes, uniform_shapes))
+    u = jax.random.uniform(key, (normal + uniform,), minval=2.0**-54)  # never 0, nor so small that 2u − 1 is −1
+    normals = math.sqrt(2) * lax.erf_inv(2 * u[:normal] - 1)
+    return _pieces(normals, normal_shapes), _pieces(u[normal:], uniform_shapes)
+
+
+def laplace_variance_from(normal, uniform, residual, scale):
+    "σ² of Laplace noise given the residual, from given numbers: equation (3) of chapter 1, as in `laplace_variance`."
+    b, c, y = scale, scale * jnp.abs(residual), normal**2
+    A = c + 0.5 * b**2 * y + b * jnp.sqrt(c * y + 0.25 * (b * y) ** 2)
+    return jnp.where(uniform * (A + c) <= A, A, c * (c / A))
+
+# %% ../nbs/10_naive_bayes.ipynb #cb4e5208
 TRIES = 8
 
 
@@ -346,7 +369,7 @@ def log_gammas(normal: Float[Array, "TRIES I"], uniform: Float[Array, "TRIES+1 I
     first = jnp.take_along_axis(log_v, jnp.argmax(taken, axis=0)[None], axis=0)[0]
     return jnp.log(d) + first + jnp.log(uniform[0]) / a
 
-# %% ../nbs/10_naive_bayes.ipynb #22d200f8
+# %% ../nbs/10_naive_bayes.ipynb #f1f836cb
 # § One iteration
 class NaiveBayesState(NamedTuple):
     "State of one chain; tables are in groups of one padded width."
@@ -375,7 +398,7 @@ def _group(tables, group, fill):
     widest = max(tables[k].shape[1] for k in group)
     return jnp.stack([jnp.pad(tables[k], ((0, 0), (0, widest - tables[k].shape[1])), constant_values=fill) for k in group])
 
-# %% ../nbs/10_naive_bayes.ipynb #cb4e5208
+# %% ../nbs/10_naive_bayes.ipynb #fc074d50
 def row_probabilities(mask: Bool[Array, "*k J"], x: Float[Array, "*k J-1"]):
     "Probabilities at coordinates log p_j − log p_0, and their logarithms; 0 where padded."
     logits = jnp.where(mask, jnp.concatenate([jnp.zeros_like(x[..., :1]), x], axis=-1), -1e30)
@@ -416,22 +439,7 @@ def _each_row(function, numbers, n_i, tables):
     one = lambda numbers, n_i, rows: function(*numbers, n_i, *rows)
     return jax.vmap(jax.vmap(one), in_axes=(0, None, 0))(numbers, n_i, tables)
 
-# %% ../nbs/10_naive_bayes.ipynb #f1f836cb
-def _pieces(flat, shapes):
-    "A vector as arrays of given shapes."
-    parts = jnp.split(flat, np.cumsum([math.prod(shape) for shape in shapes])[:-1])
-    return [part.reshape(shape) for part, shape in zip(parts, shapes)]
-
-
-def _numbers(key, normal_shapes, uniform_shapes):
-    "Random numbers of one iteration, normal and uniform."
-    key_normal, key_uniform = jax.random.split(key)
-    size = lambda shapes: (sum(math.prod(shape) for shape in shapes),)
-    normals = jax.random.normal(key_normal, size(normal_shapes))
-    uniforms = jax.random.uniform(key_uniform, size(uniform_shapes), minval=1e-300)
-    return _pieces(normals, normal_shapes), _pieces(uniforms, uniform_shapes)
-
-
+# %% ../nbs/10_naive_bayes.ipynb #5b384ce3
 def _theta(family, classes, tables):
     "Parameters by name."
     found = {family.table_names[k]: p[i, :, :family.sizes[k]] for group, p in zip(_groups(family), tables) for i, k in enumerate(group)}
@@ -446,7 +454,7 @@ def _init(family, kind, n, class_alpha, data, key):
     x = class_start(n, tables)
     return NaiveBayesState(_theta(family, _shares(x)[0], [p for p, _, _ in tables]), x, rows, variance)
 
-# %% ../nbs/10_naive_bayes.ipynb #972a67c4
+# %% ../nbs/10_naive_bayes.ipynb #ca3512f4
 def _move_rows(n, data, state, normals, uniforms):
     "All rows at new coordinates, given the class counts; the tables (p, z, σ²), and the shares of moves."
     counts, rows, accepted = class_counts(n, state.x), [], []
@@ -457,26 +465,25 @@ def _move_rows(n, data, state, normals, uniforms):
     return rows, [(row_probabilities(group.mask, x)[0], group.z, v) for x, group, v in zip(rows, data, state.noise_variance)], accepted
 
 
-def _draw_noise(kind, key, counts, data, tables, normals):
-    "Noise variances given fresh counts of all rows."
+def _draw_noise(kind, counts, data, tables, normals, noise_normals, uniforms):
+    "Noise variances given fresh counts of all rows; those of Gaussian noise are known."
+    if kind == "gaussian":
+        return tuple(Noise(kind, group.scale, 1.0).variance for group in data)
     residuals = [z - _each_row(row_draw, (normal,), counts, (p, z, v)) for normal, (p, z, v) in zip(normals, tables)]
-    flat = lambda arrays: jnp.concatenate([jnp.ravel(a) for a in arrays])
-    scale = flat([group.scale for group in data])
-    drawn = noise_variance_draw(key, flat(residuals), Noise(kind, scale, jnp.ones_like(scale)))
-    return tuple(_pieces(drawn, [group.z.shape for group in data]))
+    return tuple(laplace_variance_from(*numbers, residual, group.scale)
+                 for *numbers, residual, group in zip(noise_normals, uniforms, residuals, data))
 
 
 def _step(family, kind, n, class_alpha, data, key, state):
-    key_numbers, key_noise = jax.random.split(key)
     shapes, I, G = [group.z.shape for group in data], len(class_alpha), len(data)
-    normals, uniforms = _numbers(
-        key_numbers, [(*s[:2], PROPOSALS + 1, s[2] - 1) for s in shapes] + [(*s[:2], 2, s[2]) for s in shapes] + [(PROPOSALS + 1, I - 1), (TRIES, I)],
-        [(*s[:2], PROPOSALS, HALF + 1) for s in shapes] + [(PROPOSALS, HALF + 1), (TRIES + 1, I)])
+    rows = [(*s[:2], PROPOSALS + 1, s[2] - 1) for s in shapes]
+    normals, uniforms = _numbers(key, rows + [(*s[:2], 2, s[2]) for s in shapes] + shapes + [(PROPOSALS + 1, I - 1), (TRIES, I)],
+                                 [(*s[:2], PROPOSALS, HALF + 1) for s in shapes] + shapes + [(PROPOSALS, HALF + 1), (TRIES + 1, I)])
     rows, tables, accepted = _move_rows(n, data, state, normals[:G], uniforms[:G])
     mode, H = near_mode(partial(class_step, class_alpha, n, tables), class_start(n, tables))
     x, a = resample(normals[-2], uniforms[-2], partial(class_log_density, class_alpha, n, tables), state.x, mode, H)
     counts = class_counts(n, x)
-    variance = _draw_noise(kind, key_noise, counts, data, tables, normals[G:2 * G])
+    variance = _draw_noise(kind, counts, data, tables, normals[G:2 * G], normals[2 * G:3 * G], uniforms[G:2 * G])
     classes = jax.nn.softmax(log_gammas(normals[-1], uniforms[-1], class_alpha + counts))
     state = NaiveBayesState(_theta(family, classes, [p for p, _, _ in tables]), x, tuple(rows), variance)
     return state, {"accepted": jnp.stack([*accepted, a]).mean()}

@@ -7,7 +7,8 @@ __all__ = ['HAIR', 'ROOT_STEPS', 'DUAL_STEPS', 'NEAR', 'INNER_STEPS', 'SHORTENIN
            'ROUNDS', 'STARTS', 'expected_square', 'noise_weight', 'noise_bound', 'Problem', 'Shares',
            'dirichlet_parameters', 'lower_bound', 'log_share', 'exact_step', 'interior_point_step', 'update_rows',
            'update_classes', 'update', 'jump', 'Ascent', 'ascend', 'starting_shares', 'best_ascent',
-           'VariationalPosterior', 'problem_of', 'variational_posterior', 'variational_kernel']
+           'VariationalPosterior', 'problem_of', 'laws_of', 'variational_posterior', 'variational_kernel',
+           'dirichlet_group']
 
 # %% ../nbs/10b_variational.ipynb #77de68da
 from functools import partial
@@ -15,6 +16,7 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 from jax.scipy.special import digamma, gammaln
 from jaxtyping import Array, Bool, Float
@@ -159,7 +161,7 @@ def interior_point_step(A, B, C, mask, theta) -> Float[Array, "J"]:
 
 STEPS = {"exact": exact_step, "interior_point": interior_point_step}
 
-# %% ../nbs/10b_variational.ipynb #472b07b9
+# %% ../nbs/10b_variational.ipynb #4d134bc0
 # § The updates
 def _laws(problem, shares, gaussian):
     "Weights and mean logarithms at the current shares."
@@ -193,7 +195,7 @@ def update(step, gaussian, problem: Problem, shares: Shares) -> Shares:
     "One round of all updates."
     return update_classes(step, gaussian, problem, update_rows(step, gaussian, problem, shares))
 
-# %% ../nbs/10b_variational.ipynb #d435a6cd
+# %% ../nbs/10b_variational.ipynb #887309d0
 # § Jumps: equation (5)
 def jump(mask: Bool[Array, "K J"], x0: Shares, x1: Shares, x2: Shares) -> Shares:
     "Where three points of an ascent lead: equation (5)."
@@ -206,7 +208,7 @@ def jump(mask: Bool[Array, "K J"], x0: Shares, x1: Shares, x2: Shares) -> Shares
     rows = jax.nn.softmax(jnp.where(mask[:, None], far.rows, -jnp.inf), axis=-1)
     return Shares(jax.nn.softmax(far.classes), rows)
 
-# %% ../nbs/10b_variational.ipynb #4d134bc0
+# %% ../nbs/10b_variational.ipynb #bc33ea4e
 # § Until it stops rising, from several starts
 class Ascent(NamedTuple):
     "Where an ascent ended."
@@ -239,7 +241,7 @@ def ascend(problem: Problem, shares: Shares, gaussian: bool, step: str, toleranc
 
 
 def starting_shares(key, problem: Problem, starts: int) -> Shares:
-    "The projected release, and shares drawn from the prior."
+    "The truncated and rescaled release (Karwa et al., section 4.1), and shares drawn from the prior."
     n, m, mask = problem.n, problem.m, problem.mask
     counts = jnp.where(mask[:, None], jnp.clip(m, 0.0, n), 0.0) + 1e-3 * mask[:, None]  # the paper's truncation
     rows = counts / counts.sum(axis=-1, keepdims=True)
@@ -253,12 +255,12 @@ def starting_shares(key, problem: Problem, starts: int) -> Shares:
 
 @partial(jax.jit, static_argnames=("gaussian", "starts", "step", "rounds"))
 def best_ascent(problem: Problem, gaussian: bool, starts: int, step: str, tolerance: float, rounds: int) -> Ascent:
-    "The highest of several ascents; the first starts at the projected release."
+    "The highest of several ascents; the first starts at the truncated release."
     shares = starting_shares(jax.random.key(0), problem, starts)
     ends = jax.vmap(lambda s: ascend(problem, s, gaussian, step, tolerance, rounds))(shares)
     return jax.tree.map(lambda a: a[jnp.argmax(ends.bound)], ends)
 
-# %% ../nbs/10b_variational.ipynb #f6e1126c
+# %% ../nbs/10b_variational.ipynb #0a57cb53
 # § A method of `fit`
 class VariationalPosterior(NamedTuple):
     "The variational posterior and how it was found."
@@ -268,7 +270,7 @@ class VariationalPosterior(NamedTuple):
     converged: Bool[Array, ""]
 
 
-TOLERANCE, ROUNDS, STARTS = 1e-10, 2_000, 4
+TOLERANCE, ROUNDS, STARTS = 1e-10, 2_000, 16
 
 
 def problem_of(family: NaiveBayes, released: Released, prior: Dirichlets) -> Problem:
@@ -279,8 +281,14 @@ def problem_of(family: NaiveBayes, released: Released, prior: Dirichlets) -> Pro
                    prior.alpha["class_probabilities"], rows, mask)
 
 
+def laws_of(family: NaiveBayes, class_alpha: Float[Array, "I"], row_alpha: Float[Array, "K I J"]) -> Dirichlets:
+    "Dirichlet laws by the names of the parameters, padding cut off."
+    tables = {name: row_alpha[k, :, :size] for k, (name, size) in enumerate(zip(family.table_names, family.sizes))}
+    return Dirichlets({"class_probabilities": class_alpha, **tables})
+
+
 def variational_posterior(family: NaiveBayes, released: Released, prior: Dirichlets,
-                          starts: int = STARTS,         # ascents; the first starts at the projected release
+                          starts: int = STARTS,         # ascents; the first starts at the truncated release
                           step: str = "exact",          # or "interior_point", the paper's
                           tolerance: float = TOLERANCE  # relative rise of the bound that counts as none
                           ) -> VariationalPosterior:
@@ -289,9 +297,7 @@ def variational_posterior(family: NaiveBayes, released: Released, prior: Dirichl
     starts, tolerance = check_count("starts", starts), check_positive("tolerance", tolerance)
     problem = problem_of(family, released, prior)
     best = best_ascent(problem, released.noise.kind == "gaussian", starts, step, tolerance, ROUNDS)
-    class_alpha, row_alpha = dirichlet_parameters(problem, best.shares)
-    tables = {name: row_alpha[k, :, :size] for k, (name, size) in enumerate(zip(family.table_names, family.sizes))}
-    return VariationalPosterior(Dirichlets({"class_probabilities": class_alpha, **tables}), best.bound, best.rounds, best.converged)
+    return VariationalPosterior(laws_of(family, *dirichlet_parameters(problem, best.shares)), best.bound, best.rounds, best.converged)
 
 
 def _variational_init(posterior, key):
@@ -308,4 +314,15 @@ def variational_kernel(family: NaiveBayes, released: Released, prior: Dirichlets
     return Kernel(bind(_variational_init, posterior), bind(_variational_step, posterior))
 
 
-register_method(NaiveBayes, "variational", Method(variational_kernel, lambda family: True, options=("starts", "step", "tolerance")))
+def dirichlet_group(family: NaiveBayes, kernel: Kernel) -> dict:
+    "Parameters of the Dirichlet laws, as a group of the result of `fit`; its attributes say how they were found."
+    import xarray as xr
+    posterior = kernel.init.args[0]  # type: ignore[attr-defined]  # what `bind` bound
+    coords = {p.dims[-1]: list(p.levels) for p in family.parameters.values()}
+    alpha = {name: (family.parameters[name].dims, np.asarray(a)) for name, a in posterior.law.alpha.items()}
+    about = {"bound": float(posterior.bound), "rounds": int(posterior.rounds), "converged": int(posterior.converged)}
+    return {"dirichlet": xr.Dataset(alpha, coords, about)}
+
+
+register_method(NaiveBayes, "variational", Method(variational_kernel, lambda family: True, options=("starts", "step", "tolerance"),
+                                                  groups=dirichlet_group))

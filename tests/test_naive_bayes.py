@@ -29,6 +29,14 @@ def test_wrong_declarations_are_refused(arguments, said):
         db.NaiveBayes(*arguments)
 
 
+@pytest.mark.parametrize("taken", [PEOPLE["health"], PEOPLE["health"].unique(), PEOPLE["health"].to_numpy(), set(PEOPLE["health"]), PEOPLE["health"].value_counts()])
+@pytest.mark.parametrize("declare", [lambda k: db.Categorical(k), lambda k: db.NaiveBayes(("insured", k), {"a": 2}), lambda k: db.NaiveBayes(("insured", 2), {"health": k})])
+def test_levels_taken_from_the_data_are_refused_and_not_shown(declare, taken):
+    with pytest.raises(ValueError, match=f"a list of public levels, got '{type(taken).__name__} of length {len(taken)}'") as refused:
+        declare(taken)
+    assert not any(level in str(refused.value) for level in PEOPLE["health"])
+
+
 @pytest.mark.parametrize("change, said", [({"health": "best"}, "200 outside the declared support"), ({"health": None}, "200 missing"),
                                           ({"insured": "perhaps"}, "200 outside the declared support")])
 def test_undeclared_levels_and_missing_values_are_refused(change, said):
@@ -101,8 +109,32 @@ def test_wrong_methods_options_and_rows_are_refused():
     draws = db.fit(made, method="naive", **QUICK)
     with pytest.raises(ValueError, match="rows with the declared levels of 'health', got '1 others'"):
         db.classify(draws, {"health": ["best"], "self_employed": [1]})
-    with pytest.raises(ValueError, match="the feature 'self_employed'"):
-        db.classify(draws, {"health": ["poor"]})
+    for rows in ({"health": ["poor"]}, PEOPLE[["health"]]):
+        with pytest.raises(ValueError, match="the feature 'self_employed'"):
+            db.classify(draws, rows)
+    with pytest.raises(ValueError, match="a data frame or a dictionary"):
+        db.classify(draws, "people.csv")
+
+
+def test_predictions_are_scored_and_drawn_through_the_public_names():
+    import matplotlib
+    matplotlib.use("Agg")
+    draws = db.fit(db.release(SEEN, PEOPLE, epsilon=1.0), method="naive", **QUICK)
+    probability = db.classify(draws, PEOPLE)
+    assert 0.5 < db.classification_scores(probability, PEOPLE["insured"]).accuracy <= 1
+    assert db.plot_reliability(db.reliability(probability, PEOPLE["insured"])).get_xlabel() == "probability given"
+
+
+@pytest.mark.slow
+def test_dirichlet_parameters_are_in_the_result_and_in_its_file(tmp_path):
+    import arviz as az
+    found = db.fit(db.release(SEEN, PEOPLE, epsilon=1.0), method="variational", **QUICK)
+    assert found.dirichlet["health"].dims == found.posterior["health"].dims[2:] and found.dirichlet.attrs["converged"] == 1
+    found.to_netcdf(str(tmp_path / "posterior.nc"))
+    saved = az.from_netcdf(str(tmp_path / "posterior.nc")).load()
+    assert saved.dirichlet.equals(found.dirichlet) and saved.dirichlet.attrs == found.dirichlet.attrs
+    mean = saved.dirichlet / saved.dirichlet["health"].sum("health_level")
+    np.testing.assert_allclose(mean["health"], found.posterior["health"].mean(("chain", "draw")), atol=0.05)
 
 
 def _conjugate(made, s):
