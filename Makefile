@@ -8,6 +8,7 @@ PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 JOBS ?= 2
+PORT ?= 8866
 FLAGS ?=
 
 # Caches live in the working tree; compiled JAX programs survive between runs.
@@ -20,10 +21,11 @@ export MPLCONFIGDIR ?= $(CACHE)/matplotlib
 PIP := $(PY) -m pip --disable-pip-version-check --quiet
 SETUP := settings.ini setup.py
 
-.PHONY: help setup demo test slow docs readme notebooks bench clean
+.PHONY: help setup demo app test slow docs readme notebooks bench clean
 
 help:
 	@echo "make demo       a real table to a release, a posterior, a summary and a figure"
+	@echo "make app        five tools in a browser: explorer, calibration, budget, regression, your own data"
 	@echo "make test       set-up, then every test; closes 'N passed, N failed'"
 	@echo "make slow       the statistical checks of the notebooks too"
 	@echo "make docs       the site, into _docs/"
@@ -41,17 +43,27 @@ $(VENV)/bin/pip:
 $(VENV)/.dev: $(SETUP) | $(VENV)/bin/pip
 	@echo "Installing dp_bayes_nb with its tools"
 	@$(PIP) install -e '.[dev]'
-	@touch $(VENV)/.demo $@
+	@touch $(VENV)/.demo $(VENV)/.app $@
 
 $(VENV)/.demo: $(SETUP) | $(VENV)/bin/pip
 	@echo "Installing dp_bayes_nb with the demo's data"
 	@$(PIP) install -e '.[demo]'
 	@touch $@
 
+$(VENV)/.app: $(SETUP) | $(VENV)/bin/pip
+	@echo "Installing dp_bayes_nb with its app"
+	@$(PIP) install -e '.[app]'
+	@touch $@
+
 setup: $(VENV)/.dev
 
 demo: $(VENV)/.demo
 	@$(PY) tools/demo.py
+
+# Only this machine can open the page; JUPYTER_PATH leads to its template, which loads nothing from outside.
+app: $(VENV)/.app
+	@echo "The tools are at http://127.0.0.1:$(PORT)/ in a moment; stop them with Ctrl-C"
+	@JUPYTER_PATH=$(CURDIR)/app $(PY) -m voila --no-browser --port=$(PORT) --Voila.ip=127.0.0.1 --template=dp_bayes_nb app/app.ipynb
 
 test: $(VENV)/.dev
 	@$(PY) tools/test.py --workers $(JOBS) $(FLAGS)

@@ -11,6 +11,7 @@ parser.read(HERE / "settings.ini", encoding="utf-8")
 cfg = parser["DEFAULT"]
 lib = cfg["lib_name"]
 demo = cfg["demo_requirements"].split()
+app = cfg["app_requirements"].split() + demo
 readme = HERE / "README.md"
 
 setup(
@@ -26,7 +27,7 @@ setup(
     package_data={lib: ["py.typed"]},
     python_requires=f">={cfg['min_python']}",
     install_requires=cfg["requirements"].split(),
-    extras_require={"demo": demo, "dev": cfg["dev_requirements"].split() + demo},
+    extras_require={"demo": demo, "app": app, "dev": cfg["dev_requirements"].split() + app},
     entry_points={
         "console_scripts": cfg["console_scripts"].split(),
         "nbdev": [f"{lib}={lib}._modidx:d"],

@@ -1,0 +1,167 @@
+"""The app of `make app` in a real browser: Voilà serves it, Playwright presses its keys in Chromium.
+
+One page for all tests, as one person meets it: explorer, calibration, own data. Skipped where there is no Chromium.
+"""
+
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from urllib.error import URLError
+from urllib.request import urlopen
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tools"))
+from browse import FLAGS, chromium  # noqa: E402
+
+pytest.importorskip("voila", reason="Voilà is not installed: pip install -e '.[app]'")
+playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed: pip install -e '.[dev]'")
+if chromium() is None:
+    pytest.skip("Chromium is not installed, so the app was not opened in a browser (Debian: apt-get install chromium)", allow_module_level=True)
+
+WATCH = """() => {
+    window.latencies = []; window.pressed = null;
+    window.addEventListener('keydown', () => { window.pressed = performance.now(); }, true);
+    new MutationObserver(changes => {
+        if (window.pressed !== null && changes.some(c => c.target.closest && c.target.closest('.db-picture'))) {
+            window.latencies.push(performance.now() - window.pressed); window.pressed = null;
+        }
+    }).observe(document.body, {subtree: true, childList: true});
+}"""
+
+
+@pytest.fixture(scope="module")
+def server():
+    "Voilà on a free loopback port; its address."
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "voila", "--no-browser", f"--port={port}", "--Voila.ip=127.0.0.1", "--template=dp_bayes_nb", "app/app.ipynb"]
+    env = {**os.environ, "JUPYTER_PATH": str(ROOT / "app"), "JAX_PLATFORMS": "cpu", "PYTHONPATH": str(ROOT)}
+    process = subprocess.Popen(command, cwd=ROOT, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    address = f"http://127.0.0.1:{port}/"
+    try:
+        for _ in range(300):
+            try:
+                urlopen(address + "voila/static/voila.js", timeout=1).close()
+                break
+            except (URLError, OSError):
+                assert process.poll() is None, process.stdout.read().decode()
+                time.sleep(0.2)
+        yield address
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+@pytest.fixture(scope="module")
+def page(server):
+    "The page, when its first picture is drawn; at the end nothing was asked of anybody else and no script failed."
+    said = []
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=chromium(), args=FLAGS)
+        tab = browser.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True).new_page()
+        tab.set_default_timeout(60_000)
+        tab.on("request", lambda r: said.append(f"request to {r.url}") if not re.match(r"(https?|wss?)://127\.0\.0\.1[:/]|data:|blob:", r.url) else None)
+        tab.on("pageerror", lambda e: said.append(f"script error: {e}"))
+        tab.on("console", lambda m: said.append(f"console error: {m.text}") if m.type == "error" else None)
+        tab.goto(server)
+        tab.wait_for_selector(".db-picture svg path[stroke='#0072B2']")
+        tab.evaluate(WATCH)
+        yield tab
+        browser.close()
+    assert not said, said
+
+
+def control(page, words):
+    "The visible control with these words above it."
+    return page.locator(".widget-inline-hbox:visible, .widget-dropdown:visible, .widget-text:visible").filter(has_text=words).first
+
+
+def test_slider_moves_the_picture(page, record_property):
+    "Arrow keys move the budget; the interval that accounts for the noise changes, that which ignores it hardly."
+    handle, text = control(page, "Budget epsilon").locator(".noUi-handle"), page.locator(".db-text:visible")
+    before, epsilon = text.inner_text(), control(page, "Budget epsilon").locator(".widget-readout").inner_text()
+    handle.focus()
+    for k in range(8):
+        page.keyboard.press("ArrowRight")
+        page.wait_for_function(f"window.latencies.length > {k}")
+    after, latencies = text.inner_text(), sorted(page.evaluate("window.latencies"))
+    record_property("milliseconds from key to picture", latencies)
+    print("milliseconds from key to picture:", [round(v) for v in latencies])
+    assert float(control(page, "Budget epsilon").locator(".widget-readout").inner_text()) > float(epsilon)
+    assert width(after, "accounts for the noise") < 0.8 * width(before, "accounts for the noise")
+    assert latencies[0] < 2000  # a busy machine; on an idle one a tenth of this
+
+
+def width(text, words):
+    "Width of the interval in a row of the table."
+    low, high = re.search(rf"{words}\s+([-\d.e]+) to ([-\d.e]+)", text).groups()
+    return float(high) - float(low)
+
+
+def test_calibration_is_cancelled(page):
+    "A run shows its batches and ends when it is told to."
+    page.get_by_role("button", name="Calibration", exact=True).click()
+    page.get_by_role("checkbox", name="accounts for the noise").locator("visible=true").uncheck()
+    slider = control(page, "Simulated releases").locator(".noUi-handle")
+    slider.focus()
+    page.keyboard.press("End")
+    page.get_by_role("button", name="Run", exact=True).click()
+    page.locator(".db-text:visible td", has_text="ignores the noise").wait_for()
+    page.get_by_role("button", name="Cancel", exact=True).locator("visible=true").click()
+    status = page.locator(".db-status:visible")
+    status.filter(has_text="Cancelled after").wait_for()
+    done, total = map(int, re.search(r"after (\d+) of (\d+)", status.inner_text()).groups())
+    assert 0 < done < total == 1024 and done % 64 == 0
+
+
+def test_own_table_is_released_once_the_budget_allows(page, tmp_path):
+    "Upload, preview, a refusal, a release, its download, and a fit of the file."
+    page.get_by_role("button", name="Your data", exact=True).click()
+    table = tmp_path / "interviews.csv"
+    table.write_text("limit,age\n" + "yes,70\nno,41\nno,36\nno,28\n" * 500)
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name="upload a CSV file").click()
+    chooser.value.set_files(table)
+    status, text = page.locator(".db-status:visible"), page.locator(".db-text:visible")
+    status.filter(has_text="2000 records").wait_for()
+    field = control(page, "value that is counted").locator("input")
+    field.fill("yes")
+    field.press("Enter")
+    text.filter(has_text="2000 (public)").wait_for()
+    budget = control(page, "Budget epsilon of this release").locator("input")
+
+    budget.fill("1.5")
+    budget.press("Tab")
+    text.filter(has_text="it will be refused").wait_for()
+    page.get_by_role("button", name="3. Release").click()
+    refused = page.locator(".db-status:visible [role=alert]")
+    refused.wait_for()
+    assert "1.5" in refused.inner_text() and "Traceback" not in refused.inner_text()
+    assert "Left: 1" in page.locator(".db-ledger:visible").inner_text()
+
+    budget.fill("0.4")
+    budget.press("Tab")
+    text.filter(has_text="epsilon 0.4 of").wait_for()
+    page.get_by_role("button", name="3. Release").click()
+    with page.expect_download() as download:
+        page.locator("a.db-download").click()
+    path = tmp_path / "release.json"
+    download.value.save_as(path)
+    text.filter(has_text="accounts for the noise").wait_for()
+    assert "Left: 0.6" in page.locator(".db-ledger:visible").inner_text()
+
+    from dp_bayes_nb import Release, fit
+
+    received = Release.load(path)
+    assert received.n == 2000 and received.epsilon == 0.4 and not received.simulated
+    posterior = fit(received, draws=500, progress=False).posterior["probability"].values
+    assert abs(posterior.mean() - received.values[0] / 2000) < 0.01  # the noise is some records, of 2000
+    shown = re.search(r"accounts for the noise\s+probability\s+([\d.]+)", text.inner_text()).group(1)
+    assert abs(float(shown) - posterior.mean()) < 0.005
