@@ -190,7 +190,7 @@ def posterior(setting: Setting, method: str, drawn: Drawn, released: Released) -
     seen = density > 1e-5 * density.max()  # the grid reaches far into the tails
     return Curve(x[seen], density[seen], interval)
 
-# %% ../nbs/16d_labs.ipynb #472b07b9
+# %% ../nbs/16d_labs.ipynb #12c6fc06
 # § The explorer
 def _limits(curves, truth, bounded):
     "Limits of the axis: all intervals and the truth, rounded outward to tenths of a round number."
@@ -217,7 +217,7 @@ def explorer_picture(setting: Setting, curves: dict) -> str:
     return chart(marks, x=_limits(curves.values(), setting.truth, model.parameter == "probability"), y=(0, top), xlabel=model.words,
                  ylabel="posterior density", yticks=False, alt=f"Posterior densities of the {model.words}: " + ", ".join(WORDS[m] for m in curves))
 
-# %% ../nbs/16d_labs.ipynb #12c6fc06
+# %% ../nbs/16d_labs.ipynb #d435a6cd
 def table(head: tuple, rows: list) -> str:
     "An HTML table; a row's first entry may be (colour, text)."
     def cell(entry, tag):
@@ -237,7 +237,7 @@ def explorer_text(setting: Setting, curves: dict, drawn: Drawn) -> str:
             f"the noise moved it by {noise:.3g}. The dotted line is the truth, {setting.truth:g}.")
     return f"<p>{escape(said)}</p>" + table(("posterior", "95% interval", "holds the truth"), rows)
 
-# %% ../nbs/16d_labs.ipynb #63266754
+# %% ../nbs/16d_labs.ipynb #cb4e5208
 # § The calibration lab
 RANK_DRAWS = 100  # posterior draws of each trial
 
@@ -271,7 +271,7 @@ def calibration_text(results: dict) -> str:
             for m, r in results.items()]
     return table(("posterior", "trials", "KS distance", "p value", "95% intervals that hold the truth"), rows)
 
-# %% ../nbs/16d_labs.ipynb #cb7a1d77
+# %% ../nbs/16d_labs.ipynb #5b384ce3
 # § The budget planner
 SIZES, BUDGETS = (100, 300, 1000, 3000, 10_000), tuple(float(f"{e:.3g}") for e in np.geomspace(0.003, 10, 8))
 STUDIES = 32  # simulated studies of each size and budget
@@ -305,7 +305,7 @@ def needed(widths: Widths, target: float) -> list:
                    else 0.0 if widths.prior <= target else epsilons[0] if k == 0 else np.inf)
     return out
 
-# %% ../nbs/16d_labs.ipynb #5b384ce3
+# %% ../nbs/16d_labs.ipynb #ca3512f4
 def planner_picture(widths: Widths, target: float, name: str = "parameter") -> str:
     "Width against budget, a line a size, and the target."
     marks = [rule(y=target, color=COLORS["truth"], dash="2 3"), rule(y=widths.prior, color=COLORS["prior"], dash="6 4")]
@@ -328,7 +328,7 @@ def planner_text(widths: Widths, target: float) -> str:
     rows = [(f"{n} records", said(e, floor)) for n, e, floor in zip(widths.n, needed(widths, target), widths.no_noise)]
     return table(("with", f"an expected 95% width of {target:.3g} needs"), rows)
 
-# %% ../nbs/16d_labs.ipynb #0286dd55
+# %% ../nbs/16d_labs.ipynb #98fbc42f
 def compare_limits(setting: Setting) -> list:
     "Expected 95% width with each upper limit of the model: rows (limit, width), the narrowest first."
     limits = MODELS[setting.model].limits
@@ -339,7 +339,7 @@ def compare_limits(setting: Setting) -> list:
                         trials=STUDIES, key=setting.data)
     return sorted(((row["upper"], row["width_95"]) for row in found.table), key=lambda row: row[1])
 
-# %% ../nbs/16d_labs.ipynb #fe2ef495
+# %% ../nbs/16d_labs.ipynb #827bfc45
 # § The regression lab
 LINE = LinearRegression(covariates={"x": (0, 10)}, response={"y": (0, 20)})
 LINE_PRIOR = NormalInverseGamma(np.array([0.0, 10.0]), np.diag([1.0, 0.01]), 2.0, 8.0)
@@ -389,7 +389,7 @@ def _line_exact(released, keys):
     draws = draws.reshape(-1, 2)
     return _band(draws), jnp.quantile(draws[:, 0], jnp.array(LEVELS))
 
-# %% ../nbs/16d_labs.ipynb #827bfc45
+# %% ../nbs/16d_labs.ipynb #64e095fe
 def line_lab(setting: LineSetting) -> tuple[dict, np.ndarray]:
     "Line, band and slope of each method, {method: (band (3, grid), slope (3,))}, and the records (n, 2)."
     if check_count("n", setting.n, 10) > LINE_RECORDS:
