@@ -165,7 +165,7 @@ def nearest(options, value):
 
 
 class Tool:
-    "A tool: controls, a picture, a text, a status line. `update` is called with the latest position."
+    "A tool: controls, a picture, a text, a status line. Its method update gets the latest position."
     intro, empty = "", ("", "")
 
     def __init__(self):
