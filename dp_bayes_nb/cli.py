@@ -145,6 +145,8 @@ def run_release(args) -> int:
     if args.ledger and not os.path.exists(args.ledger):
         refuse("--ledger", "an existing ledger", args.ledger, f"dp-bayes ledger {args.ledger} --create --epsilon TOTAL makes one")
     ledger = Ledger(args.ledger) if args.ledger else None
+    if getattr(family, "records", ...) is None:  # a hidden Markov model: records of each cell are public
+        family = family.counted(str(args.data))
     with warnings_as_lines():
         made = release(family, str(args.data), epsilon=args.epsilon, mechanism=args.mechanism, delta=args.delta, missing=args.missing,
                        ledger=ledger, name=args.name)
@@ -249,7 +251,7 @@ def run_ledger(args) -> int:
 
 # %% ../nbs/18_cli.ipynb #bc33ea4e
 # § dp-bayes experiment
-EXPERIMENT_MODULES = ("naive_bayes_experiments", "regression_experiments")  # beside those of chapter 16, and imported where they are asked for
+EXPERIMENT_MODULES = ("naive_bayes_experiments", "regression_experiments", "hmm_experiments")  # beside those of chapter 16, and imported where they are asked for
 MEASURES = {"squared error": "squared error", "ks": "KS", "mmd2": "MMD²", "mean": "W1", "effective draws of 5000": "effective draws of 5000:"}
 
 

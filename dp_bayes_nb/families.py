@@ -324,6 +324,7 @@ FAMILY_MODULES = {
     **dict.fromkeys(("Normal", "LogNormal", "GammaData"), "normal_gamma"),
     "LinearRegression": "regression",
     "NaiveBayes": "naive_bayes",
+    "HiddenMarkov": "hmm",
 }
 _registered: dict[str, type] = {}
 NEEDED = ("names", "integer", "magnitude", "statistic", "valid", "sensitivity", "to_dict")  # what a release needs
