@@ -1,7 +1,8 @@
 """The exact regression sampler: effective draws per second against Gibbs-SS-Update, against n, and against the number of columns.
 
 Effective draws are ArviZ's bulk size of the slowest parameter. Seconds of the exact sampler have its mode search and its warm-up in them;
-Gibbs-SS-Update gets its warm-up for nothing. `python benchmarks/regression.py 5 10` runs the last part for five and ten coefficients.
+Gibbs-SS-Update gets its warm-up for nothing. `python benchmarks/regression.py 5 10` runs the last part for five and ten coefficients: covariates'
+moments from the free prior, some of them nearly collinear, and covariates with correlations near .3, made record by record.
 """
 
 import resource
@@ -12,7 +13,7 @@ import arviz as az
 import jax
 import jax.numpy as jnp
 import numpy as np
-from table import clock, interleave, record
+from table import clock, interleave, record, recorded
 
 from dp_bayes_nb.conjugate_priors import NormalInverseGamma
 from dp_bayes_nb.core import Noise, Released, run_chains
@@ -20,6 +21,7 @@ from dp_bayes_nb.families import check_prior
 from dp_bayes_nb.regression import LinearRegression
 from dp_bayes_nb.regression_exact import exact_kernel
 from dp_bayes_nb.regression_gibbs import gibbs_update_kernel
+from dp_bayes_nb.regression_sums import released_sums
 
 CHAINS, DRAWS, WARMUP, SWEEPS, ROUNDS = 64, 400, 200, 4000, 3
 
@@ -86,16 +88,32 @@ def against_n():
     return {f"b = 24, n = {n:.0e}": {"ESS/draw": sizes[n] / CHAINS / DRAWS, "ESS/s": 1 / cost[n], "cost, times n = 10": cost[n] / cost[10]} for n in made}
 
 
-def against_columns(d, n=100_000, epsilon=1.0):
-    "d coefficients, ε = 1: four chains, and whether the intervals of the truth cover it."
+def correlated(family, n, b):
+    "A release of n records with one common factor among the covariates, noise scale b, and the truth."
+    k, rng = len(family.covariates), np.random.default_rng(11)
+    theta = {"coefficients": np.append(0.15 / np.sqrt(k) * rng.normal(size=k), 0.1), "noise_variance": 0.03}
+    first, second = np.zeros(k + 1), np.zeros((k + 1, k + 1))
+    for _ in range(0, n, 10_000):
+        x = np.tanh(np.sqrt(0.3) * rng.normal(size=(10_000, 1)) + np.sqrt(0.7) * rng.normal(size=(10_000, k)))
+        y = x @ theta["coefficients"][:-1] + theta["coefficients"][-1] + np.sqrt(theta["noise_variance"]) * rng.normal(size=10_000)
+        v = np.column_stack([x, np.clip(y, -1, 1)])
+        first, second = first + v.sum(axis=0), second + v.T @ v
+    s = released_sums(family.blocks, jnp.asarray(first), jnp.asarray(second))
+    noise = Noise("laplace", jnp.full(s.shape, float(b)), jnp.full(s.shape, 2.0**-20))
+    return theta, Released(s + b * jax.random.laplace(jax.random.key(11), s.shape), noise, jnp.asarray(float(n)))
+
+
+def against_columns(d, design, n, epsilon=1.0, chains=4):
+    "d coefficients, ε = 1: several chains, and whether the intervals of the truth cover it."
     family = family_of(d)
     prior = check_prior(family, NormalInverseGamma(0.0, 1.0, 20.0, 0.5))
-    theta, released = simulated(family, prior, n, family.sensitivity() / epsilon)
+    b = family.sensitivity() / epsilon
+    theta, released = simulated(family, prior, n, b) if design == "free" else correlated(family, n, b)
     start = time.perf_counter()
-    states, infos = exact(family, released, prior, chains=4)
+    states, infos = exact(family, released, prior, chains=chains)
     x = jax.block_until_ready(draws_of(states.theta))
     seconds = time.perf_counter() - start
-    sizes = np.array([[float(az.ess(x[c][None, :, j], method="bulk")) for j in range(d + 1)] for c in range(4)])
+    sizes = np.array([[float(az.ess(x[c][None, :, j], method="bulk")) for j in range(d + 1)] for c in range(chains)])
     truth = np.append(np.asarray(theta["coefficients"]), float(theta["noise_variance"]))
     low, high = np.quantile(x.reshape(-1, d + 1), [0.025, 0.975], axis=0)
     sd, prior_sd = x.std((0, 1))[0], float(np.sqrt(prior.scale / (prior.shape - 1)))
@@ -105,11 +123,17 @@ def against_columns(d, n=100_000, epsilon=1.0):
 
 
 def main(columns):
-    rows = {} if columns else {**against_gibbs(), **against_n()}
-    for d in columns or (5, 10, 20):
-        rows[f"d = {d}, n = 1e+05, epsilon = 1"] = against_columns(d)
-        print(d, rows[f"d = {d}, n = 1e+05, epsilon = 1"], flush=True)
-    record("regression", rows, "exact sampler of a regression; targets: 15 times gibbs_update at n = 1000, b = 24; cost within 10 times from n = 10 to 1e6")
+    if not columns:
+        record("regression", {**against_gibbs(), **against_n()},
+               "exact sampler of a regression; targets: 15 times gibbs_update at n = 1000, b = 24; cost within 10 times from n = 10 to 1e6")
+    rows = recorded("regression_columns")
+    for d in columns or (5, 10, 20, 50):
+        for design in ("free", "correlated") if d <= 20 else ("correlated",):
+            n, chains = (100_000, 4) if d <= 20 else (1_000_000, 2)
+            name = f"d = {d}, {design} covariates, n = {n:.0e}, epsilon = 1"
+            rows[name] = against_columns(d, design, n, chains=chains)
+            print(name, rows[name], flush=True)
+    record("regression_columns", rows, "exact sampler of a regression against the number of coefficients, Laplace noise; target: an ESS of 100 in 400 draws at d = 20")
 
 
 if __name__ == "__main__":

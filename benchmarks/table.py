@@ -52,6 +52,11 @@ def record(name: str, rows: dict, about: str):
     show(name, results[name])
 
 
+def recorded(name: str) -> dict:
+    "Rows of one benchmark as recorded, empty where there are none."
+    return json.loads(RESULTS.read_text()).get(name, {}).get("rows", {}) if RESULTS.exists() else {}
+
+
 def show(name, result):
     print(f"\n{name}: {result['about']}")
     for row, values in result["rows"].items():

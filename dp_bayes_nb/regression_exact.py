@@ -4,12 +4,13 @@
 
 # %% auto #0
 __all__ = ['FLATTEST', 'STEPS', 'LONGEST', 'CLOSE', 'TARGET_ACCEPTANCE', 'TIME', 'SPREAD', 'GOLDEN', 'LEAPFROGS', 'WINDOW',
-           'SETTLED', 'Problem', 'log_law', 'plane_factor', 'sums_of', 'pose', 'noise_floor', 'pivoted_order',
+           'SETTLED', 'Problem', 'log_law', 'plane_factor', 'sums_of', 'pose', 'released_moments', 'noise_floor',
            'log_target', 'curvature', 'released_start', 'prior_start', 'Place', 'Mode', 'find_mode', 'Tuning',
            'ChainState', 'Setting', 'draw_parameters', 'log_gamma', 'hamiltonian_kernel', 'exact_kernel',
            'exact_unavailable']
 
 # %% ../nbs/09b_regression_exact.ipynb #77de68da
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any, Callable, NamedTuple
 
@@ -21,9 +22,9 @@ from jax import lax
 from jaxtyping import Array, Float, Key
 
 from .core import Kernel, Released, bind, check_choice, check_count, cholesky, pytree, refuse, solve, solve_lower, solve_upper
-from .covariates import (NormalInverseWishart, columns, coordinate_count, coordinates, free_moments, mapped_prior, normal_moments,
-                                    size)
+from .covariates import NormalInverseWishart, coordinate_count, mapped_prior, size
 from .fit import METHODS, Method, register_method
+from .frame import Frame, fit_frame, frame_coordinates, framed_free_moments, framed_normal_moments, kept_order
 from .priors import LogDensity
 from .regression import BoxPrior, LinearRegression, box_prior, sums_only, units
 from .regression_sums import matrices, mean_factor, project_moments, released_sums
@@ -41,7 +42,12 @@ class Problem:
     shape: Float[Array, ""]  # a
     scale: Float[Array, ""]  # b
     covariate_prior: Any  # NormalInverseWishart, ordered, or None
-    order: Float[Array, "k"]  # columns as declared, in the order in which they are kept
+    frame: Any  # Frame of the covariates' coordinates
+
+    @property
+    def order(self) -> np.ndarray:
+        "Columns as declared, with the response, in the order in which they are kept."
+        return np.append(kept_order(self.blocks), size(self.blocks))
 
     @property
     def ordered_blocks(self) -> tuple:
@@ -50,8 +56,10 @@ class Problem:
 
     def moments(self, w: Float[Array, "w"]):
         "Moments of the covariates, with their log density, at all coordinates w."
-        x, n = w[:-(size(self.blocks) + 2)], self.released.n
-        return free_moments(self.ordered_blocks, x) if self.model == "free" else normal_moments(self.ordered_blocks, self.covariate_prior, n, x)
+        x, n, blocks = w[:-(size(self.blocks) + 2)], self.released.n, self.ordered_blocks
+        if self.model == "free":
+            return framed_free_moments(blocks, self.frame, x)
+        return framed_normal_moments(blocks, self.frame, self.covariate_prior, n, x)
 
     def response(self, w):
         "q and log RSS."
@@ -66,19 +74,21 @@ def log_law(problem: Problem, w: Float[Array, "w"]) -> Float[Array, ""]:
 
 
 def plane_factor(problem: Problem, moments) -> tuple:
-    "T_x and F."
+    "T_x and F, lower triangular once the constant comes first."
     T = mean_factor(moments)
-    return T, cholesky(jnp.eye(len(T)) / problem.released.n + T.T @ problem.spread @ T)
+    order = np.roll(np.arange(len(T)), 1)
+    M = jnp.eye(len(T)) / problem.released.n + T.T @ problem.spread @ T
+    return T, cholesky(M[order][:, order])[np.argsort(order)]
 
 
 def sums_of(problem: Problem, w: Float[Array, "w"]) -> Float[Array, "m"]:
     "The sums at coordinates w: equation (2)."
-    n, k, moments, (q, log_rss) = problem.released.n, size(problem.blocks), problem.moments(w), problem.response(w)
+    n, moments, (q, log_rss) = problem.released.n, problem.moments(w), problem.response(w)
     T, F = plane_factor(problem, moments)
     g = T.T @ problem.mean + F @ q
     h, r = n * T @ g, jnp.exp(log_rss) + n * g @ g  # eq. (2)
     V = jnp.block([[n * (moments.L @ moments.L.T + jnp.outer(moments.mean, moments.mean)), h[:-1, None]], [h[None, :-1], r[None, None]]])
-    back = jnp.argsort(jnp.append(problem.order, k))
+    back = np.argsort(problem.order)
     return released_sums(problem.blocks, jnp.append(n * moments.mean, h[-1])[back], V[back][:, back])
 
 # %% ../nbs/09b_regression_exact.ipynb #902ba3cd
@@ -87,35 +97,28 @@ def pose(family, released: Released, prior, model: str = "free", covariate_prior
     u, box, k, released = units(family), box_prior(family, prior), size(family.blocks), sums_only(family, released)
     half = solve_lower(cholesky(box.precision), jnp.asarray(u.design).T)
     mean, spread = jnp.asarray(u.design @ box.mean).at[-1].add(-u.offset), half.T @ half
-    order = pivoted_order(family.blocks, project_moments(family.blocks, released.z, released.n, noise_floor(released))[1][:-1, :-1])
-    full = jnp.append(order, k)
+    order = kept_order(family.blocks)
+    full = np.append(order, k)
     if model == "normal":
         P = covariate_prior
         covariate_prior = NormalInverseWishart(P.mean[order], P.precision, P.scale[order][:, order], P.df)
-    return Problem(family.blocks, model, released, mean[full], spread[full][:, full], box.shape, box.scale, covariate_prior, order), box
+    problem = Problem(family.blocks, model, released, mean[full], spread[full][:, full], box.shape, box.scale, covariate_prior, frame=None)
+    x_mean, S = released_moments(problem)
+    frame = fit_frame(problem.ordered_blocks, model == "free", x_mean[:-1], S[:-1, :-1], jnp.sqrt(released.noise.variance[0]) / released.n)
+    return replace(problem, frame=frame), box
+
+
+def released_moments(problem: Problem) -> tuple:
+    "Means and centred second moments of the columns in their order, projected into what data in the box could have."
+    mean, S = project_moments(problem.blocks, problem.released.z, problem.released.n, noise_floor(problem.released))
+    return mean[problem.order], S[problem.order][:, problem.order]
 
 
 def noise_floor(released: Released):
     "A variance below which noise hides everything, per record."
     return jnp.minimum(0.05, jnp.sqrt(released.noise.variance[0]) / released.n + 1e-6)
 
-# %% ../nbs/09b_regression_exact.ipynb #0ade7c2c
-def pivoted_order(blocks: tuple, S: Float[Array, "k k"]) -> Float[Array, "k"]:
-    "Columns of categories, then numbers in the order of what is left of their variance."
-    owner = np.repeat(np.array(blocks), columns(blocks))
-    categories, numbers = np.nonzero(owner > 0)[0], np.nonzero(owner == 0)[0]
-    remove = lambda R, j: R - jnp.outer(R[:, j], R[j]) / jnp.maximum(R[j, j], 1e-12)
-    R = S / jnp.sqrt(jnp.outer(jnp.diagonal(S), jnp.diagonal(S)))
-    for j in categories:
-        R = remove(R, int(j))
-    def pick(state, _):
-        R, left = state
-        j = jnp.argmax(jnp.where(left, jnp.diagonal(R), -1.0))
-        return (remove(R, j), left.at[j].set(False)), j
-    picked = lax.scan(pick, (R, jnp.asarray(owner == 0)), None, length=len(numbers))[1]
-    return jnp.concatenate([jnp.asarray(categories), picked])
-
-# %% ../nbs/09b_regression_exact.ipynb #f1abd670
+# %% ../nbs/09b_regression_exact.ipynb #7b52009b
 # § The target: equation (4)
 def log_target(problem: Problem, w: Float[Array, "w"], smooth: bool = False) -> Float[Array, ""]:
     "Log posterior density of the coordinates: equation (4); `smooth` takes normal noise of the same variance."
@@ -131,7 +134,7 @@ def curvature(problem: Problem, w: Float[Array, "w"]) -> Float[Array, "w w"]:
     J = jax.jacfwd(partial(sums_of, problem))(w)
     return J.T @ (J / problem.released.noise.variance[:, None]) - jax.hessian(partial(log_law, problem))(w)
 
-# %% ../nbs/09b_regression_exact.ipynb #0716d970
+# %% ../nbs/09b_regression_exact.ipynb #fa35e192
 # § Start, mode and whitening: equation (5)
 FLATTEST = 0.1  # smallest curvature that is believed
 STEPS = 60  # of the mode search, the three starts among them
@@ -141,10 +144,8 @@ CLOSE = 1e-3  # Newton decrement at which it ends
 
 def released_start(problem: Problem) -> Float[Array, "w"]:
     "Coordinates with the covariates as released, and the response as release and prior want it together."
-    n, blocks, order = problem.released.n, problem.ordered_blocks, jnp.append(problem.order, size(problem.blocks))
-    mean, S = project_moments(problem.blocks, problem.released.z, n, noise_floor(problem.released))
-    mean, S = mean[order], S[order][:, order]
-    x = coordinates(blocks, problem.model == "free", mean[:-1], S[:-1, :-1])
+    n, (mean, S) = problem.released.n, released_moments(problem)
+    x = frame_coordinates(problem.ordered_blocks, problem.model == "free", problem.frame, mean[:-1], S[:-1, :-1])
     expected = problem.scale / problem.shape
     T, F = plane_factor(problem, problem.moments(jnp.append(x, jnp.zeros(len(mean) + 1))))
     h = jnp.append(S[:-1, -1] + mean[:-1] * mean[-1], mean[-1])
@@ -157,8 +158,10 @@ def released_start(problem: Problem) -> Float[Array, "w"]:
 
 def prior_start(problem: Problem) -> Float[Array, "w"]:
     "Coordinates in the middle of the prior."
-    n, k, P = problem.released.n, size(problem.blocks), problem.covariate_prior
-    x = jnp.zeros(coordinate_count(problem.blocks)) if P is None else coordinates(problem.ordered_blocks, False, P.mean, P.scale / P.df)
+    n, k, P, blocks = problem.released.n, size(problem.blocks), problem.covariate_prior, problem.ordered_blocks
+    mean, S = (jnp.zeros(k), 0.5 * jnp.eye(k)) if P is None else (P.mean, P.scale / P.df)
+    x = frame_coordinates(blocks, P is None, problem.frame, mean, S)
+    x = x.at[:coordinate_count(blocks[:len(blocks) - blocks.count(0)])].set(0.0)  # equal shares, no correlation
     return jnp.concatenate([x, jnp.zeros(k + 1), jnp.log(n * problem.scale / problem.shape)[None]])
 
 
@@ -199,7 +202,7 @@ def find_mode(problem: Problem) -> Mode:
     at, e, Q, _, decrement, _ = lax.while_loop(lambda s: (s[-2] > CLOSE) & (s[-1] < STEPS), step, start)
     return Mode(at.position, Q / jnp.sqrt(e), decrement)
 
-# %% ../nbs/09b_regression_exact.ipynb #12c6fc06
+# %% ../nbs/09b_regression_exact.ipynb #b3f0c7f6
 # § The kernel: equation (6)
 TARGET_ACCEPTANCE = 0.8
 TIME, SPREAD = 2.0, 0.5  # of a trajectory: its mean, and how far from it as a share
@@ -275,7 +278,7 @@ def log_gamma(key: Key[Array, ""], shape: Float[Array, ""]) -> Float[Array, ""]:
     accepted = (v > 0) & (jnp.log(u) < 0.5 * x**2 + d * (1 - v + log_v))  # each with probability .95 or more: none in 1e21 draws
     return jnp.log(d) + log_v[jnp.argmax(accepted)]
 
-# %% ../nbs/09b_regression_exact.ipynb #f6e1126c
+# %% ../nbs/09b_regression_exact.ipynb #12c6fc06
 def _init(setting, key):
     u = setting.start(key)
     zeros, step = jnp.zeros_like(u), jnp.asarray(0.5 * len(u) ** -0.25)
@@ -331,7 +334,7 @@ def _adapt(setting, key, state, info):
     tuning = Tuning(averaging, kept, t.steps + 1, empty(mean), empty(squares), empty(count), jnp.where(full, 2 * t.window, t.window))
     return state._replace(step_size=jnp.exp(averaging.log_step_size), inverse_mass=jnp.where(full, variance, state.inverse_mass), tuning=tuning)
 
-# %% ../nbs/09b_regression_exact.ipynb #bc33ea4e
+# %% ../nbs/09b_regression_exact.ipynb #4d134bc0
 @lru_cache(maxsize=64)
 def _stepping(move):
     "One function for each move, so that it is compiled once."
@@ -345,7 +348,7 @@ def hamiltonian_kernel(setting,  # start(key), log_density(u), parameters(key, u
     "Hamiltonian Monte Carlo with adapted step size and diagonal mass matrix, and a draw of the parameters after each step."
     return Kernel(bind(_init, setting), bind(_stepping(move), setting, limit), bind(_adapt, setting))
 
-# %% ../nbs/09b_regression_exact.ipynb #0a57cb53
+# %% ../nbs/09b_regression_exact.ipynb #f6e1126c
 @partial(jax.jit, static_argnames="model")
 def _prepare(family, released, prior, model, covariate_prior):
     problem, box = pose(family, released, prior, model, covariate_prior)
@@ -368,7 +371,7 @@ def exact_kernel(family, released: Released, prior,
     limit = jnp.asarray(float(check_count("leapfrogs", leapfrogs)))
     return hamiltonian_kernel(_prepare(family, released, prior, covariate_model, moments_prior), limit)
 
-# %% ../nbs/09b_regression_exact.ipynb #22d200f8
+# %% ../nbs/09b_regression_exact.ipynb #bc33ea4e
 # § Registration
 def exact_unavailable(family, kind: str, n: int, prior) -> str | None:
     "Why the exact sampler cannot be used, or None where it can."
