@@ -46,11 +46,11 @@ def _is_number(value):
 def _covariate(name, spec):
     "One covariate in normal form: (low, high), or (\"levels\", level, level, …)."
     if isinstance(spec, dict) and set(spec) == {"levels"}:
-        return ("levels", *check_levels(list(spec["levels"]), name))
+        return ("levels", *check_levels(spec["levels"], name))
     if isinstance(spec, (tuple, list, np.ndarray)) and len(spec) == 2 and all(map(_is_number, spec)):
         return _range(name, spec)
-    if isinstance(spec, (tuple, list)):
-        return ("levels", *check_levels(list(spec), name))
+    if hasattr(spec, "__len__") and not isinstance(spec, (dict, str, bytes)):
+        return ("levels", *check_levels(spec, name))  # which refuses a column of the data, and does not show it
     refuse(name, "a range (low, high) or a list of public levels", spec, 'for example {"age": (18, 90), "region": ["north", "south"]}')
 
 
