@@ -117,7 +117,7 @@ def against_columns(d, design, n, epsilon=1.0, chains=4):
     truth = np.append(np.asarray(theta["coefficients"]), float(theta["noise_variance"]))
     low, high = np.quantile(x.reshape(-1, d + 1), [0.025, 0.975], axis=0)
     sd, prior_sd = x.std((0, 1))[0], float(np.sqrt(prior.scale / (prior.shape - 1)))
-    return {"least ESS of 400": sizes.min(), "rhat": float(max(az.rhat(x[..., j]) for j in range(d + 1))), "leapfrogs": float(infos["leapfrogs"].mean()),
+    return {"least ESS of 400": float(sizes.min()), "rhat": float(max(az.rhat(x[..., j]) for j in range(d + 1))), "leapfrogs": float(infos["leapfrogs"].mean()),
             "diverging": float(infos["diverging"].mean()), "least moved": float(infos["moved"].mean(-1).min()), "truth covered": float(((low <= truth) & (truth <= high)).mean()),
             "sd / prior sd of a slope": float(sd / prior_sd), "seconds, with compilation": seconds, "peak memory, GB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6}
 

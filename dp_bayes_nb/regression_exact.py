@@ -24,7 +24,7 @@ from jaxtyping import Array, Float, Key
 from .core import Kernel, Released, bind, check_choice, check_count, cholesky, pytree, refuse, solve, solve_lower, solve_upper
 from .covariates import NormalInverseWishart, coordinate_count, mapped_prior, size
 from .fit import METHODS, Method, register_method
-from .frame import Frame, fit_frame, frame_coordinates, framed_free_moments, framed_normal_moments, kept_order
+from .frame import fit_frame, frame_coordinates, framed_free_moments, framed_normal_moments, kept_order
 from .priors import LogDensity
 from .regression import BoxPrior, LinearRegression, box_prior, sums_only, units
 from .regression_sums import matrices, mean_factor, project_moments, released_sums
