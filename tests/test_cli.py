@@ -216,6 +216,7 @@ needs_plan = pytest.mark.skipif(importlib.util.find_spec("dp_bayes_nb.planning")
 
 
 @needs_plan
+@pytest.mark.slow
 def test_plan_prints_a_table_and_a_budget_and_opens_no_data(folder):
     (folder / "survey.csv").unlink()
     before = (folder / "budget.json").read_bytes()

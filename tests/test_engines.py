@@ -247,7 +247,7 @@ def test_a_collation_does_not_make_levels_overlap(engine, how):
         exact_sums(Categorical(("a", "ä", "Ä"), "x"), connection.table("t"), missing="drop")
 
 
-@pytest.mark.parametrize("levels", [400, [f"level {i}" for i in range(400)]], ids=["codes", "texts"])
+@pytest.mark.parametrize("levels", [pytest.param(400, marks=pytest.mark.slow), [f"level {i}" for i in range(400)]], ids=["codes", "texts"])
 def test_four_hundred_levels_are_counted(levels, tmp_path):
     family = Categorical(levels, "x")
     codes = np.random.default_rng(0).integers(0, 400, 2000)

@@ -43,6 +43,7 @@ def whole(tmp_path_factory):
     return save
 
 
+@pytest.mark.slow
 def test_two_devices_give_the_same_ranks(whole, tmp_path):
     assert start(2, "", tmp_path / "two.npz").wait() == 0
     assert same(whole, tmp_path / "two.npz")

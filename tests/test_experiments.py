@@ -36,6 +36,7 @@ def numbers(path):
     return {d: {m: {k: v for k, v in row.items() if k != "seconds"} for m, row in rows.items()} for d, rows in result["cells"].items()}
 
 
+@pytest.mark.slow
 def test_a_killed_experiment_goes_on_and_gives_the_same_numbers(tmp_path):
     assert start(tmp_path, "-o", "whole.json", "--cache", "other").wait() == 0
     process, cache = start(tmp_path), tmp_path / "experiments.cache"

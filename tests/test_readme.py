@@ -22,14 +22,18 @@ def test_readme_example(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rows = ["limit,age"] + ["yes,40" if i % 7 == 0 else "no,30" for i in range(700)]
     (tmp_path / "interviews.csv").write_text("\n".join(rows) + "\n")
-    code, researcher = blocks()
+    code, _ = blocks()
     names: dict = {}
     exec(compile(code, "README.md", "exec"), names)
     assert names["received"].n == 700
     assert (tmp_path / "ledger.json").is_file()
     assert [str(amount) for amount in names["ledger"].spent] == ["0.01", "0"]
     assert names["posterior"].posterior["probability"].shape == (4, 1000)
-    printed = io.StringIO()
+
+
+@pytest.mark.slow
+def test_readme_planning_and_calibration():
+    printed, researcher = io.StringIO(), blocks()[1]
     with contextlib.redirect_stdout(printed):
         exec(compile(researcher, "README.md", "exec"), {})
     text = printed.getvalue()
