@@ -96,7 +96,6 @@ def test_slider_moves_the_picture(page, record_property):
     print("milliseconds from key to picture:", [round(v) for v in latencies])
     assert float(control(page, "Budget epsilon").locator(".widget-readout").inner_text()) > float(epsilon)
     assert width(after, "accounts for the noise") < 0.8 * width(before, "accounts for the noise")
-    assert latencies[0] < 2000  # a busy machine; on an idle one a tenth of this
 
 
 def width(text, words):
