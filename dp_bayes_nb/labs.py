@@ -4,14 +4,17 @@
 
 # %% auto #0
 __all__ = ['MODELS', 'KEEP', 'RECORDS', 'CHAINS', 'WARMUP', 'DRAWS', 'LEVELS', 'METHODS', 'RANK_DRAWS', 'SIZES', 'BUDGETS',
-           'STUDIES', 'LINE', 'LINE_PRIOR', 'LINE_RECORDS', 'GRID', 'LINE_CHAINS', 'LINE_WARMUP', 'LINE_DRAWS', 'Model',
-           'Setting', 'Drawn', 'draw', 'Curve', 'posterior', 'explore', 'explorer_picture', 'table', 'explorer_text',
-           'calibration_steps', 'calibration_picture', 'calibration_text', 'Widths', 'planning_steps', 'needed',
-           'planner_picture', 'planner_text', 'compare_limits', 'LineSetting', 'line_lab', 'line_picture', 'line_text']
+           'STUDIES', 'LINE', 'LINE_PRIOR', 'LINE_RECORDS', 'GRID', 'HEIGHTS', 'POINTS', 'TAILS', 'WIDER', 'RESAMPLED',
+           'ENOUGH', 'LINE_CHAINS', 'LINE_WARMUP', 'LINE_DRAWS', 'Model', 'Setting', 'Drawn', 'draw', 'Curve',
+           'posterior', 'explore', 'explorer_picture', 'table', 'explorer_text', 'calibration_steps',
+           'calibration_picture', 'calibration_text', 'Widths', 'planning_steps', 'needed', 'planner_picture',
+           'planner_text', 'compare_limits', 'Line', 'LineSetting', 'line_posterior', 'line_release', 'line_lab',
+           'line_picture', 'line_text']
 
 # %% ../nbs/16d_labs.ipynb #77de68da
 import tempfile
 from dataclasses import dataclass
+from functools import lru_cache
 from html import escape
 from typing import Callable, Iterator, NamedTuple
 
@@ -26,7 +29,7 @@ from .bounds import Clip, Redact
 from .bounds_planning import plan_bounds
 from .collapsed import exact_unavailable, grid_posterior, quantile
 from .conjugate_priors import Gamma, NormalInverseGamma
-from .core import Released, check_choice, check_count, check_positive, refuse, run_chain
+from .core import Released, check_choice, check_count, check_positive, refuse, run_chain, solve
 from .evaluation import BATCH, calibrate
 from .families import Bernoulli
 from .gibbs import gibbs_kernel
@@ -36,7 +39,8 @@ from .priors import Beta, constrain
 from .ranks import Calibration, ecdf_band
 from .rates import Exponential, Poisson
 from .regression import LinearRegression
-from .regression_exact import exact_kernel
+from .regression_exact import Setting as Sums
+from .regression_exact import exact_kernel, find_mode, pose
 from .style import COLORS, WORDS
 from .svg import band, chart, dots, line, rule, words
 
@@ -344,7 +348,16 @@ def compare_limits(setting: Setting) -> list:
 LINE = LinearRegression(covariates={"x": (0, 10)}, response={"y": (0, 20)})
 LINE_PRIOR = NormalInverseGamma(np.array([0.0, 10.0]), np.diag([1.0, 0.01]), 2.0, 8.0)
 LINE_RECORDS, GRID = 2000, np.linspace(0, 10, 41)
-LINE_CHAINS, LINE_WARMUP, LINE_DRAWS = 4, 200, 150
+HEIGHTS = np.vstack([np.column_stack([GRID, np.ones(len(GRID))]), [1.0, 0.0]])  # the line on the grid, then its slope
+POINTS, TAILS, WIDER, RESAMPLED, ENOUGH = 8192, 4.0, 1.2, 2048, 1000  # weighted points: equation (4)
+LINE_CHAINS, LINE_WARMUP, LINE_DRAWS = 8, 100, 75  # where the points are worth too little
+
+
+class Line(NamedTuple):
+    "What is known of a line: quantiles of its height on the grid and of its slope."
+    band: np.ndarray  # (3, grid)
+    slope: np.ndarray  # (3,)
+    said: str = "exact"  # how it was computed
 
 
 @dataclass(frozen=True)
@@ -359,54 +372,91 @@ class LineSetting:
     noise: int = 0
 
 
+@lru_cache(maxsize=4)
+def _line_draws(seed):
+    "Covariates, and errors in units of their spread."
+    keys = jax.random.split(jax.random.key(2 * seed))
+    return 10 * jax.random.beta(keys[0], 2.0, 2.0, (LINE_RECORDS,)), jax.random.normal(keys[1], (LINE_RECORDS,))
+
+
 @jax.jit
-def _line_data(setting, key_data, key_noise, noise):
+def _line_data(setting, x, errors, key_noise, noise):
     slope, intercept, spread, n = setting
-    keys = jax.random.split(key_data)
-    x = 10 * jax.random.beta(keys[0], 2.0, 2.0, (LINE_RECORDS,))
-    y = intercept + slope * x + spread * jax.random.normal(keys[1], (LINE_RECORDS,))
+    y = intercept + slope * x + spread * errors
     statistics = jnp.stack(LINE.statistic({"x": x, "y": y}), axis=1)
     s = jnp.sum(jnp.where((jnp.arange(LINE_RECORDS) < n)[:, None], statistics, 0.0), axis=0)
     return x, y, s, simulate_values(key_noise, s, noise)
 
 
-def _band(coefficients):
-    "Quantiles of the line on the grid, (3, grid)."
-    return jnp.quantile(coefficients @ jnp.stack([GRID, jnp.ones(len(GRID))]), jnp.array(LEVELS), axis=0)
-
-
 @jax.jit
-def _line_conjugate(s, z, n, key):
+def _line_conjugate(s, z, n):
+    "Location, scale and degrees of freedom of the heights: equation (3)."
     posteriors = [LINE.update(LINE_PRIOR, v, n) for v in (s, LINE.project(z, n))]
-    draws = [p.sample(key, (400,))["coefficients"] for p in posteriors]
-    return tuple((_band(d), jnp.quantile(d[:, 0], jnp.array(LEVELS))) for d in draws)
-
-
-@jax.jit
-def _line_exact(released, keys):
-    kernel = exact_kernel(LINE, released, LINE_PRIOR)
-    draws = jax.vmap(lambda key: run_chain(key, kernel, draws=LINE_DRAWS, warmup=LINE_WARMUP)[0].theta["coefficients"])(keys)
-    draws = draws.reshape(-1, 2)
-    return _band(draws), jnp.quantile(draws[:, 0], jnp.array(LEVELS))
+    return tuple((HEIGHTS @ p.mean, jnp.sqrt(p.scale / p.shape * jnp.sum(HEIGHTS.T * solve(p.precision, HEIGHTS.T), axis=0)), 2 * p.shape)
+                 for p in posteriors)
 
 # %% ../nbs/16d_labs.ipynb #64e095fe
-def line_lab(setting: LineSetting) -> tuple[dict, np.ndarray]:
-    "Line, band and slope of each method, {method: (band (3, grid), slope (3,))}, and the records (n, 2)."
+@lru_cache(maxsize=1)
+def _line_points():
+    "Points from the t law, (points, 5), and minus their log density."
+    rng = np.random.default_rng(0)
+    d = len(LINE.names)
+    u = WIDER * rng.standard_normal((POINTS, d)) / np.sqrt(rng.chisquare(TAILS, (POINTS, 1)) / TAILS)
+    return u, 0.5 * (TAILS + d) * np.log1p((u**2).sum(axis=1) / (WIDER**2 * TAILS))
+
+
+@jax.jit
+def _line_weighted(released, u, minus_log_t, key):
+    "Heights of draws, and the number of independent ones that the points are worth: equation (4)."
+    problem, box = pose(LINE, released, LINE_PRIOR)
+    sums = Sums(LINE, problem, box, find_mode(problem))
+    log_w = jax.vmap(sums.log_density)(u) + minus_log_t
+    w = jax.nn.softmax(jnp.where(jnp.isfinite(log_w), log_w, -jnp.inf))
+    drawn = u[jnp.searchsorted(jnp.cumsum(w), (jnp.arange(RESAMPLED) + 0.5) / RESAMPLED).clip(0, POINTS - 1)]
+    return jax.vmap(sums.parameters)(jax.random.split(key, RESAMPLED), drawn)["coefficients"] @ HEIGHTS.T, 1 / jnp.sum(w**2)
+
+
+@jax.jit
+def _line_chains(released, keys):
+    "Heights of draws by chains of the exact sampler."
+    kernel = exact_kernel(LINE, released, LINE_PRIOR)
+    return jax.vmap(lambda key: run_chain(key, kernel, draws=LINE_DRAWS, warmup=LINE_WARMUP)[0].theta["coefficients"])(keys).reshape(-1, 2) @ HEIGHTS.T
+
+
+def line_posterior(released: Released, chains: bool = False) -> tuple[np.ndarray, str]:
+    "Draws of the heights, (draws, grid + 1), and how they were made: by weighted points, or by chains where those are worth too little or on demand."
+    heights, worth = _line_weighted(released, *_line_points(), jax.random.key(4)) if not chains else (None, 0)
+    if worth >= ENOUGH:
+        return np.asarray(heights), f"{POINTS} weighted points worth {float(f'{worth:.2g}'):.0f} draws"
+    return np.asarray(_line_chains(released, jax.random.split(jax.random.key(4), LINE_CHAINS))), f"{LINE_CHAINS} chains of {LINE_DRAWS} draws"
+
+# %% ../nbs/16d_labs.ipynb #2e01e174
+def line_release(setting: LineSetting) -> tuple:
+    "Records (n, 2), their sums, and the simulated release."
     if check_count("n", setting.n, 10) > LINE_RECORDS:
         refuse("n", f"at most {LINE_RECORDS}", setting.n)
     noise, _ = noise_design(LINE, epsilon=setting.epsilon)
     numbers = tuple(float(v) for v in (setting.slope, setting.intercept, check_positive("spread", setting.spread), setting.n))
-    x, y, s, z = _line_data(numbers, jax.random.key(2 * setting.data), jax.random.key(2 * setting.noise + 1), noise)
-    plain, naive = _line_conjugate(s, z, float(setting.n), jax.random.key(3))
-    ours = _line_exact(Released(z, noise, jnp.asarray(float(setting.n))), jax.random.split(jax.random.key(4), LINE_CHAINS))
-    found = {"non_private": plain, "naive": naive, "ours": ours}
-    return {m: tuple(map(np.asarray, found[m])) for m in METHODS if m in found}, np.stack([x, y], axis=1)[:setting.n]
+    x, y, s, z = _line_data(numbers, *_line_draws(setting.data), jax.random.key(2 * setting.noise + 1), noise)
+    return np.stack([x, y], axis=1)[:setting.n], s, Released(z, noise, jnp.asarray(float(setting.n)))
+
+
+def line_lab(setting: LineSetting) -> tuple[dict[str, Line], np.ndarray]:
+    "Line and slope of each method, and the records (n, 2)."
+    records, s, released = line_release(setting)
+    found = {}
+    for method, (middle, scale, df) in zip(("non_private", "naive"), _line_conjugate(s, released.z, released.n)):
+        heights = np.asarray(middle) + np.asarray(scale) * st.t.ppf(np.array(LEVELS), float(df))[:, None]
+        found[method] = Line(heights[:, :-1], heights[:, -1])
+    draws, said = line_posterior(released)
+    heights = np.quantile(draws, LEVELS, axis=0)
+    return {**found, "ours": Line(heights[:, :-1], heights[:, -1], said)}, records
 
 
 def line_picture(setting: LineSetting, found: dict, records) -> str:
     "Points, lines and bands, as SVG."
     marks = [dots(records[:250, 0], records[:250, 1], COLORS["prior"], radius=1.8, opacity=0.55)]
-    for method, ((low, middle, high), _) in found.items():
+    for method, ((low, middle, high), *_) in found.items():
         marks += [band(GRID, low, high, COLORS[method], opacity=0.18), line(GRID, middle, COLORS[method])]
     marks.append(line([0, 10], [setting.intercept, setting.intercept + 10 * setting.slope], COLORS["truth"], dash="2 3", width=1.5))
     return chart(marks, x=(0, 10), y=(0, 20), xlabel="x", ylabel="y", alt="Points, the true line dotted, and fitted lines with 95% bands: " + ", ".join(WORDS[m] for m in found))
@@ -414,8 +464,8 @@ def line_picture(setting: LineSetting, found: dict, records) -> str:
 
 def line_text(setting: LineSetting, found: dict) -> str:
     "Slopes in words, as HTML."
-    rows = [((COLORS[m], WORDS[m]), f"{slope[0]:.2f} to {slope[2]:.2f}", "yes" if slope[0] <= setting.slope <= slope[2] else "no")
-            for m, (_, slope) in found.items()]
+    rows = [((COLORS[m], WORDS[m]), f"{line.slope[0]:.2f} to {line.slope[2]:.2f}", "yes" if line.slope[0] <= setting.slope <= line.slope[2] else "no")
+            for m, line in found.items()]
     shown = f"the first 250 of {setting.n} records are" if setting.n > 250 else f"all {setting.n} records are"
-    said = f"Simulated: {shown} drawn. The true line is dotted, its slope {setting.slope:g}."
+    said = f"Simulated: {shown} drawn. The true line is dotted, its slope {setting.slope:g}. The line that accounts for the noise is computed from {found['ours'].said}."
     return f"<p>{escape(said)}</p>" + table(("line", "95% interval of the slope", "holds the truth"), rows)

@@ -23,9 +23,10 @@ from .collapsed import grid_posterior, one_parameter, quantile
 from .core import Noise, Released, as_key, check_count, check_positive, refuse, run_chain
 from .evaluation import _names
 from .families import check_prior
-from .fit import COLORS, METHODS, choose_method
+from .fit import METHODS, choose_method
 from .noise import noise_design, simulate_values
 from .priors import constrain
+from .style import COLORS, shades
 
 # %% ../nbs/15_planning.ipynb #c1dfd96e
 # § The spread of one posterior: equation (1)
@@ -327,8 +328,7 @@ def plot_plan(plan: Plan, ax=None):
     "Expected 95% width against epsilon, a line a size, with two standard errors; prior, no noise, target and answer. Returns the axis."
     import matplotlib.pyplot as plt
     ax = plt.subplots(figsize=(5.5, 3.4), layout="constrained")[1] if ax is None else ax
-    shades = plt.get_cmap("viridis")(np.linspace(0.1, 0.8, len(plan.no_noise)))
-    for color, (n, least) in zip(shades, plan.no_noise.items()):
+    for color, (n, least) in zip(shades(len(plan.no_noise)), plan.no_noise.items()):
         e, w, s = np.array([[r[c] for c in ("epsilon", "width_95", "width_95_error")] for r in plan.table if r["n"] == n]).T
         ax.plot(e, w, "o-", ms=3, color=color, label=f"n = {n}")
         ax.fill_between(e, w - 2 * s, w + 2 * s, color=color, alpha=0.2, lw=0)

@@ -16,7 +16,8 @@ from jaxtyping import Float, Int
 
 from .checks import ks_p_value, ks_uniform
 from .core import check_fraction, refuse
-from .fit import COLORS, LEAST_MOVED
+from .fit import LEAST_MOVED
+from .style import COLORS, GREY
 
 # %% ../nbs/13a_ranks.ipynb #c1dfd96e
 # § The result
@@ -129,8 +130,8 @@ def plot_calibration(result: Calibration, ax=None):
     ax = plt.subplots(figsize=(5.5, 3), layout="constrained")[1] if ax is None else ax
     trials = len(result.ranks)
     points, lower, upper = (np.pad(a, 1, constant_values=(0, 1)) for a in ecdf_band(trials, result.draws))
-    ax.fill_between(points, lower - points, upper - points, color="0.9", lw=0, label="95% band")
-    ax.axhline(0, color="0.6", lw=0.8)
+    ax.fill_between(points, lower - points, upper - points, color=GREY["band"], lw=0, label="95% band")
+    ax.axhline(0, color=GREY["line"], lw=0.8)
     columns = [*zip(result.parameters, result.u.T), *([] if result.joint_ranks is None else [("joint", result.joint_u)])]
     grid = np.arange(result.draws + 2) / (result.draws + 1)  # between the values that ranks can take
     for j, (name, u) in enumerate(columns):

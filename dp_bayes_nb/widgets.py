@@ -17,8 +17,8 @@ import numpy as np
 
 from .counter import EXAMPLES, KINDS, Session, account, declare, download, example, preview, prior_of, see, spend
 from .labs import (BATCH, METHODS, MODELS, LineSetting, Setting, calibration_picture, calibration_steps, calibration_text,
-                              compare_limits, explore, explorer_picture, explorer_text, line_lab, line_picture, line_text, planner_picture,
-                              planner_text, planning_steps)
+                              compare_limits, explore, explorer_picture, explorer_text, line_lab, line_picture, line_posterior, line_release,
+                              line_text, planner_picture, planner_text, planning_steps)
 from .style import WORDS
 from .svg import chart
 
@@ -428,7 +428,7 @@ class RegressionLab(Tool):
     "Points, lines and bands."
     intro = ("Five sums of simulated points are published with noise, and three analysts draw a line with its 95% band. As the budget falls, "
              "one of them is sure of the wrong line.")
-    empty = ("x", "y")
+    empty, compiled = ("x", "y"), False
 
     def build(self) -> list:
         "Controls."
@@ -455,6 +455,9 @@ class RegressionLab(Tool):
         found, records = line_lab(setting)
         self.picture.value, self.text.value = line_picture(setting, found, records), line_text(setting, found)
         self.say()
+        if not self.compiled:  # the chains too, beside it, before a slider comes to where they are needed
+            self.compiled = True
+            threading.Thread(target=line_posterior, args=(line_release(setting)[2], True), daemon=True).start()
 
 # %% ../nbs/17_widgets.ipynb #0a57cb53
 # § Your own data
