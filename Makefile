@@ -21,7 +21,7 @@ export MPLCONFIGDIR ?= $(CACHE)/matplotlib
 PIP := $(PY) -m pip --disable-pip-version-check --quiet
 SETUP := settings.ini setup.py
 
-.PHONY: help setup demo app test slow docs readme notebooks bench clean
+.PHONY: help setup demo app test slow docs readme notebooks bench case clean
 
 help:
 	@echo "make demo       a real table to a release, a posterior, a summary and a figure"
@@ -32,6 +32,7 @@ help:
 	@echo "make notebooks  run every notebook and save its outputs (NB='name …' for some)"
 	@echo "make readme     README.md from nbs/index.ipynb"
 	@echo "make bench      the benchmarks, into results/"
+	@echo "make case       the case study with hidden Markov models, into results/ (FLAGS=--fresh: anew)"
 	@echo "make clean      remove what was built (not $(VENV))"
 
 # A virtual environment, then the package with an extra; repeated when settings.ini or setup.py changes.
@@ -83,6 +84,10 @@ notebooks: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	@set -e; for script in benchmarks/*.py; do echo "$$script"; $(PY) $$script; done
+
+# Two tables, every route, and the posteriors of their releases; goes on where it was interrupted.
+case: $(VENV)/.dev
+	@$(PY) experiments/hmm_case.py --processes $(JOBS) $(FLAGS)
 
 clean:
 	rm -rf _docs _proc build dist *.egg-info .cache .pytest_cache .mypy_cache .ruff_cache

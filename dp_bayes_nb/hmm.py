@@ -207,6 +207,14 @@ class HiddenMarkovRecords(HiddenMarkovLaw):
         cells = exact_sums(CellCounts(self.chain, self.step, self.features), data).integers
         return replace(self, records=np.reshape(cells, self.cells))  # type: ignore[type-var]
 
+    def check_sums(self, sums):
+        "Refuse sums of a table whose cells have other numbers of records than declared; both are public."
+        first = np.reshape(sums[:math.prod(self.cells) * self.sizes[0]], (*self.cells, self.sizes[0]))
+        others = int(np.sum(first.sum(axis=-1) != np.array(self.records)))
+        if others:
+            raise ValueError(f"data must be the table that the family was counted on, got other numbers of records in {others} of "
+                             f"{math.prod(self.cells)} cells; count this table: family.counted(data)")
+
     def check_prior(self, prior):
         "The prior as `StatePrior`: one Dirichlet is for all parameters, a dictionary names some of them, None is Dirichlet(1)."
         alpha = _check_dirichlets(self, Dirichlets(prior.alpha) if isinstance(prior, StatePrior) else prior).alpha

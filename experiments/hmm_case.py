@@ -1,64 +1,99 @@
-"""The case study with hidden Markov models: two real tables, ten splits, five budgets, every route, into results/hmm_case.json.
+"""The case study with hidden Markov models, all of it: two real tables, ten splits, five budgets, every route, hidden Markov model
+and naive Bayes, into results/hmm_case.json; and the posteriors of the two releases in nbs/releases, into results/hmm_fits.json.
 
-    python experiments/hmm_case.py [--processes 2] [--fresh]
+    make case        or        python experiments/hmm_case.py [--processes 2] [--fresh]
 
-A cell (table, states, budget) is kept under .cache/hmm_case as soon as it is done, and a run that was interrupted goes
-on from there.
+A piece (table, states, budget; or table, method) is kept under .cache/hmm_case as soon as it is done, and a run that was
+interrupted goes on from there. With --fresh everything is computed anew.
 """
 
 import argparse
 import json
 import multiprocessing
 import shutil
-import sys
 import time
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import ProcessPoolExecutor, wait
 from pathlib import Path
 
 from tqdm import tqdm
 
 ROOT = Path(__file__).parent.parent
-CACHE, RESULTS = ROOT / ".cache" / "hmm_case", ROOT / "results" / "hmm_case.json"
+CACHE = ROOT / ".cache" / "hmm_case"
+FITS = {"collapsed": {"draws": 1500, "warmup": 500, "chains": 2, "seed": 1}, "naive": {"draws": 400, "warmup": 200, "chains": 2, "seed": 1}}
 
 
 def label(case, states, epsilon):
     return f"{case}, {states} state{'s' * (states > 1)}, epsilon = {epsilon:g}"
 
 
-def run(designs):
-    "Cells of one table and number of states: each is compiled once."
-    from dp_bayes_nb.core import atomic_write
+def cell(case, states, epsilon):
+    "Every route on ten splits of a table."
     from dp_bayes_nb.hmm_experiments import case_cell
-    for design in designs:
-        kept, start = CACHE / f"{label(*design)}.json", time.process_time()
+    return case_cell(case, states, epsilon, announce=lambda text: None)
+
+
+def posterior(case, method):
+    "The posterior of a release as small numbers: probabilities of states, quantiles of emission probabilities, diagnostics."
+    import numpy as np
+
+    from dp_bayes_nb import Release, fit, state_probabilities
+    idata = fit(Release.load(ROOT / "nbs" / "releases" / f"{case}_5.json"), method=method, progress=False, **FITS[method])
+    draws = idata.posterior.data_vars
+    quantiles = {name: np.quantile(value.values, [0.025, 0.5, 0.975], axis=(0, 1)).round(4).tolist() for name, value in draws.items()}
+    return {"states": state_probabilities(idata).values.round(3).tolist(), "quantiles": quantiles,
+            "rhat": max(float(np.nanmax(value.attrs["rhat"])) for value in draws.values()),
+            "effective": min(float(np.nanmin(value.attrs["ess_bulk"])) for value in draws.values()), **FITS[method]}
+
+
+def run(function, pieces):
+    "Pieces that share what is compiled; what is kept is not computed again."
+    from dp_bayes_nb.core import atomic_write
+    for name, arguments in pieces:
+        kept, start = CACHE / f"{name}.json", time.process_time()
         if not kept.exists():
-            rows = case_cell(*design, announce=lambda text: print(text, file=sys.stderr, flush=True))
-            rows["ours"]["processor seconds of the cell"] = round(time.process_time() - start, 1)
-            atomic_write(kept, json.dumps(rows))
-    return len(designs)
+            found = function(*arguments)
+            atomic_write(kept, json.dumps({"found": found, "seconds": round(time.process_time() - start, 1)}))
+
+
+def work():
+    "Groups of pieces, the longest first."
+    from dp_bayes_nb.hmm_experiments import CASES, case_designs
+    groups = {}
+    for design in case_designs():
+        groups.setdefault(design[:2], []).append((label(*design), design))
+    longest = sorted(groups, key=lambda group: -group[1])
+    return [(cell, groups[group]) for group in longest] + [(posterior, [(f"{case}, {method}", (case, method)) for method in FITS]) for case in CASES]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--processes", type=int, default=2, help="tables computed side by side (default: 2)")
-    parser.add_argument("--fresh", action="store_true", help="forget kept cells")
+    parser.add_argument("--processes", type=int, default=2, help="computed side by side (default: 2)")
+    parser.add_argument("--fresh", action="store_true", help="forget what is kept")
     args = parser.parse_args()
+    from dp_bayes_nb.core import atomic_write
     from dp_bayes_nb.experiments import save_result
-    from dp_bayes_nb.hmm_experiments import CASE_SPLITS, LEAST, PUBLISHED, case_designs
+    from dp_bayes_nb.hmm_experiments import CASE_DRAWS, CASE_SPLITS, LEAST, PUBLISHED
     if args.fresh:
         shutil.rmtree(CACHE, ignore_errors=True)
     CACHE.mkdir(parents=True, exist_ok=True)
-    groups = {}
-    for design in case_designs():
-        groups.setdefault(design[:2], []).append(design)
+    groups = work()
+    names = [name for _, pieces in groups for name, _ in pieces]
+    done = lambda: sum((CACHE / f"{name}.json").exists() for name in names)
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(args.processes, mp_context=context) as pool, tqdm(total=len(case_designs()), unit="cell") as bar:
-        for done in as_completed([pool.submit(run, group) for group in groups.values()]):
-            bar.update(done.result())
-    cells = {label(*design): json.loads((CACHE / f"{label(*design)}.json").read_text()) for design in case_designs()}
-    save_result({"about": "log probability of a record in a cell that was held back, mean over splits", "splits": CASE_SPLITS, "least": LEAST,
-                 "published sweeps": PUBLISHED, "processor seconds": round(sum(c["ours"]["processor seconds of the cell"] for c in cells.values())),
-                 "cells": cells}, RESULTS)
+    with ProcessPoolExecutor(args.processes, mp_context=context) as pool, tqdm(total=len(names), initial=done(), unit="piece") as bar:
+        running = [pool.submit(run, *group) for group in groups]
+        while wait(running, timeout=2).not_done:
+            bar.update(done() - bar.n)
+        for piece in running:
+            piece.result()
+        bar.update(done() - bar.n)
+    kept = {name: json.loads((CACHE / f"{name}.json").read_text()) for name in names}
+    seconds = {"processor seconds": round(sum(found["seconds"] for found in kept.values()))}
+    cells = {name: kept[name]["found"] for function, pieces in groups if function is cell for name, _ in pieces}
+    save_result({"about": "log probability of a record in a cell that was held back, mean over splits", "splits": CASE_SPLITS, "draws": CASE_DRAWS,
+                 "least": LEAST, "published sweeps": PUBLISHED, **seconds, "cells": cells}, ROOT / "results" / "hmm_case.json")
+    fits = [f" {json.dumps(name)}: {json.dumps(kept[name]['found'])}" for function, pieces in groups if function is posterior for name, _ in pieces]
+    atomic_write(ROOT / "results" / "hmm_fits.json", "{\n" + ",\n".join(fits) + "\n}\n")
 
 
 if __name__ == "__main__":

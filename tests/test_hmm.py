@@ -7,7 +7,7 @@ import pytest
 import dp_bayes_nb as db
 from dp_bayes_nb.cli import main
 from dp_bayes_nb.files import seal
-from dp_bayes_nb.hmm_routes import published_cost, published_temperature
+from dp_bayes_nb.hmm_routes import published_cost, published_states, published_temperature
 
 MONTHS = ["2020-01", "2020-02", "2020-03", "2020-04"]
 PLAIN = db.HiddenMarkov(("region", ["north", "south"]), ("month", MONTHS), {"kind": ["theft", "fire", "other"], "night": 2}, states=2)
@@ -38,6 +38,10 @@ def test_nothing_is_spent_for_a_family_that_was_not_counted(tmp_path):
         db.release(PLAIN, EVENTS, epsilon=1.0, ledger=ledger)
     with pytest.raises(ValueError, match="outside the declared support"):
         db.release(PLAIN.counted(EVENTS), EVENTS.assign(kind="flood"), epsilon=1.0, ledger=ledger)
+    moved = EVENTS.assign(month=EVENTS["month"].where(EVENTS.index > 0, "2020-02"))
+    for other, cells in ((moved, 2), (EVENTS.iloc[1:], 1)):
+        with pytest.raises(ValueError, match=f"the family was counted on, got other numbers of records in {cells} of 8 cells"):
+            db.release(PLAIN.counted(EVENTS), other, epsilon=1.0, ledger=ledger)
     assert float(ledger.spent[0]) == 0
 
 
@@ -66,6 +70,16 @@ def test_the_price_of_a_published_chain_is_what_its_temperature_buys():
         temperature = published_temperature(family, 0.05, 0.5, iterations)
         assert published_cost(family, 0.05, temperature, iterations) == pytest.approx(0.5, rel=1e-9)
     assert published_temperature(family, 0.05, 1e9, 1) == 1.0
+
+
+@pytest.mark.parametrize("call, said", [
+    (lambda family: published_cost(family, 0.05, 0.5, 10), "temperature must be at least 1"), (lambda family: published_cost(family, 0.05, float("nan"), 10), "temperature must be a finite"),
+    (lambda family: published_temperature(family, 0.0, 1.0, 10), "least must be a number strictly between 0 and 1"),
+    (lambda family: published_temperature(family, 0.4, 1.0, 10), "below 1/3"), (lambda family: published_temperature(family, 0.05, 1.0, 0), "iterations must be a whole number >= 1"),
+    (lambda family: published_states(0, family, None, np.zeros((2, 2, 4, 3)), epsilon=1.0, least=1.0), "least must be")])
+def test_temperatures_and_least_probabilities_out_of_range_are_refused(call, said):
+    with pytest.raises(ValueError, match=said):
+        call(PLAIN.counted(EVENTS))
 
 
 @pytest.mark.slow
