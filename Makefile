@@ -21,7 +21,7 @@ export MPLCONFIGDIR ?= $(CACHE)/matplotlib
 PIP := $(PY) -m pip --disable-pip-version-check --quiet
 SETUP := settings.ini setup.py
 
-.PHONY: help setup demo app test slow docs readme notebooks bench case clean
+.PHONY: help setup demo app test slow docs readme notebooks outputs bench case clean
 
 help:
 	@echo "make demo       a real table to a release, a posterior, a summary and a figure"
@@ -30,6 +30,7 @@ help:
 	@echo "make slow       the statistical checks of the notebooks too"
 	@echo "make docs       the site, into _docs/"
 	@echo "make notebooks  run every notebook and save its outputs (NB='name …' for some)"
+	@echo "make outputs    run every notebook but its slow cells and compare with the saved outputs (NB='name …')"
 	@echo "make readme     README.md from nbs/index.ipynb"
 	@echo "make bench      the benchmarks, into results/"
 	@echo "make case       the case study with hidden Markov models, into results/ (FLAGS=--fresh: anew)"
@@ -81,6 +82,9 @@ readme: $(VENV)/.dev
 notebooks: $(VENV)/.dev
 	@$(PY) tools/execute.py $(NB)
 	@$(PY) tools/readme.py
+
+outputs: $(VENV)/.dev
+	@$(PY) tools/execute.py --check --quick $(NB)
 
 bench: $(VENV)/.dev
 	@set -e; for script in benchmarks/*.py; do echo "$$script"; $(PY) $$script; done

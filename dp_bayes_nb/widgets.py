@@ -99,7 +99,7 @@ STYLE = """<style>
 .db-app .db-status { min-height: 26px; color: #55606e; }
 .db-app .db-error { color: #a32100; border-left: 3px solid #a32100; padding: 2px 8px; margin: 4px 0; }
 .db-app .db-table { border-collapse: collapse; margin: .4em 0; font-size: 14px; max-width: 680px; }
-.db-app .db-table th { text-align: left; font-weight: 600; }
+.db-app .db-table th { text-align: left; font-weight: 600; overflow-wrap: normal !important; }
 .db-app .db-table th, .db-app .db-table td { padding: 3px 12px 3px 0; border-bottom: 1px solid #e3e6ea; vertical-align: top; overflow-wrap: anywhere; }
 .db-app .db-download { display: inline-block; padding: 6px 12px; border: 1px solid #0072B2; border-radius: 3px; color: #0072B2; text-decoration: none; }
 .db-app .widget-button, .db-app .widget-upload { width: auto; min-width: 110px; height: 34px; line-height: 32px; font-size: 14px; }
@@ -109,7 +109,7 @@ STYLE = """<style>
 .db-app .widget-checkbox { width: auto; }
 .db-app .widget-checkbox .widget-label { width: auto; }
 .db-app .widget-checkbox > .widget-label:first-child { display: none; }
-.db-app :focus-visible { outline: 2px solid #0072B2; outline-offset: 2px; }
+.db-app :focus-visible, .db-app .jupyter-widgets.widget-text input[type]:focus-visible { outline: 2px solid #0072B2 !important; outline-offset: 2px; }
 @media (min-width: 761px) { .db-app .db-chart text { font-size: 9.5px; } }
 @media (max-width: 760px) {
   .db-app .db-split { display: flex; flex-direction: column; align-items: stretch; }

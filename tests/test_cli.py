@@ -172,7 +172,7 @@ def test_help_shows_defaults_and_an_example_that_runs(folder, command):
         assert all("default" in option or "--output" in option or "--family" in option for option in options), options
     if command in ([], ["release"]):
         families = re.findall(r"^  family = .*\n(?:  .*\n?)+", out, re.M)
-        assert len(families) == 3
+        assert len(families) == 4
         (folder / "survey.csv").write_text("smokes,days,insured,health,self_employed\n" + "yes,3,no,poor,0\nno,120.5,yes,good,1\n" * 100)
         line = next(line for line in out.splitlines() if line.startswith("  dp-bayes release")).split()[1:]
         Ledger(folder / "wide.json", epsilon=2)

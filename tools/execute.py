@@ -1,12 +1,16 @@
 """Run notebooks from top to bottom and save what a reader will see.
 
 `python tools/execute.py [NAME …]` runs the named notebooks (`04b` or `04b_release`; all by default) in the Python that
-runs this script, and saves their outputs: the same bytes when nothing changed. `--check` saves nothing and compares
-the text of the outputs with the saved ones. `--quick` leaves cells with the flag `slow` and their saved outputs as they are. Warnings on stderr are refused, unless the cell has the tag `stderr`.
+runs this script, and saves their outputs: the same bytes when nothing changed. `--quick` leaves cells with the flag
+`slow` and their saved outputs as they are. `--check` saves nothing and compares what the cells show with what is saved,
+texts by characters and pictures by pixels, except in cells marked `# differs at each run`. Warnings on stderr are
+refused, unless the cell has the tag `stderr`.
 """
 
 import argparse
 import base64
+import difflib
+import io
 import os
 import re
 import struct
@@ -123,13 +127,48 @@ def run(path, quick=False):
     return nb, "it writes on stderr:\n" + "\n".join(heard) if heard else ""
 
 
-def texts(nb):
-    "For each code cell, the text of its outputs."
-    return [
-        "\n".join("".join(out.get("text", "")) or "".join(out.get("data", {}).get("text/plain", "")) for out in cell.outputs)
-        for cell in nb.cells
-        if cell.cell_type == "code"
-    ]
+VARIES = "# differs at each run"  # the mark of a cell whose output may: noise that protects people has no seed
+
+
+def shown(cell):
+    "Texts and pictures that a cell shows, without addresses in memory; PNGs as their pixels."
+    import numpy as np
+    from PIL import Image
+
+    found = []
+    for out in cell.outputs:
+        data = out.get("data", {})
+        for text in (out.get("text"), *(data.get(kind) for kind in ("text/plain", "text/html", "text/markdown", "image/svg+xml"))):
+            if text:
+                found.append(re.sub(r" at 0x[0-9a-f]+", "", "".join(text)).rstrip())
+        if "image/png" in data:
+            found.append(np.asarray(Image.open(io.BytesIO(base64.b64decode(data["image/png"]))).convert("RGB"), int))
+    return found
+
+
+def differences(saved, new, quick=False):
+    "What a reader would see changed, cell by cell; cells with the mark `VARIES` must only show as many things."
+    said = []
+    cells = ((old, cell) for old, cell in zip(saved.cells, new.cells) if cell.cell_type == "code")
+    for number, (old, cell) in enumerate(cells, 1):
+        if quick and re.search(r"^#\|\s*slow", cell.source, re.M):
+            continue
+        before, after = shown(old), shown(cell)
+        if len(before) != len(after):
+            said.append(f"code cell {number} shows {len(after)} things, {len(before)} are saved")
+            continue
+        for one, two in zip(before, after):
+            if VARIES in cell.source:
+                continue
+            if isinstance(one, str) or isinstance(two, str):
+                if type(one) is not type(two) or one != two:
+                    lines = list(difflib.unified_diff(str(one).splitlines(), str(two).splitlines(), "saved", "new", lineterm="", n=0))
+                    said.append("\n".join([f"code cell {number}: another text", *(line[:160] for line in lines[2:14])]))
+            elif one.shape != two.shape:
+                said.append(f"code cell {number}: a picture of {two.shape[1]} by {two.shape[0]}, {one.shape[1]} by {one.shape[0]} is saved")
+            elif (gap := abs(one - two)).any():
+                said.append(f"code cell {number}: another picture, {100 * (gap > 16).any(axis=2).mean():.2f}% of its pixels")
+    return "\n".join(said)
 
 
 def clean(path):
@@ -140,7 +179,7 @@ def clean(path):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", help="notebooks, such as 04b or 04b_release (default: all)")
-    parser.add_argument("--check", action="store_true", help="save nothing; compare the text of the outputs with the saved ones")
+    parser.add_argument("--check", action="store_true", help="save nothing; compare what the cells show with what is saved")
     parser.add_argument("--quick", action="store_true", help="leave slow cells and their saved outputs as they are")
     args = parser.parse_args()
     environment()
@@ -151,11 +190,7 @@ def main():
         start, before = time.perf_counter(), path.read_bytes()
         nb, trouble = run(path, args.quick)
         if not trouble and args.check:
-            saved = texts(nbformat.read(path, as_version=4))
-            for number, (old, new) in enumerate(zip(saved, texts(nb)), 1):
-                mend = re.compile(r" at 0x[0-9a-f]+")
-                if mend.sub("", old).rstrip() != mend.sub("", new).rstrip():
-                    trouble += f"code cell {number} gives\n{new}\nbut has saved\n{old}\n"
+            trouble = differences(nbformat.read(path, as_version=4), nb, args.quick)
         elif not trouble:
             nbformat.write(nb, path)
             clean(path)
