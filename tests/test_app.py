@@ -164,3 +164,18 @@ def test_own_table_is_released_once_the_budget_allows(page, tmp_path):
     assert abs(posterior.mean() - received.values[0] / 2000) < 0.01  # the noise is some records, of 2000
     shown = re.search(r"accounts for the noise\s+probability\s+([\d.]+)", text.inner_text()).group(1)
     assert abs(float(shown) - posterior.mean()) < 0.005
+
+
+def test_keys_alone_reach_every_tool_on_a_phone(page):
+    "Enter opens each tool, Tab goes on to its controls, focus is seen, and nothing is wider than a telephone."
+    page.set_viewport_size({"width": 390, "height": 844})
+    seen = "() => getComputedStyle(document.activeElement).outline"
+    wider = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    for name in ("Explorer", "Calibration", "Budget planner", "Regression", "Your data"):
+        page.get_by_role("button", name=name, exact=True).first.focus()
+        page.keyboard.press("Enter")
+        page.locator(".db-status:visible").wait_for()
+        for _ in range(3):
+            page.keyboard.press("Tab")
+            assert "solid 2px" in page.evaluate(seen), (name, page.evaluate("document.activeElement.outerHTML")[:200])
+        assert page.evaluate(wider) <= 0, name

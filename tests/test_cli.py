@@ -173,7 +173,8 @@ def test_help_shows_defaults_and_an_example_that_runs(folder, command):
     if command in ([], ["release"]):
         families = re.findall(r"^  family = .*\n(?:  .*\n?)+", out, re.M)
         assert len(families) == 4
-        (folder / "survey.csv").write_text("smokes,days,insured,health,self_employed\n" + "yes,3,no,poor,0\nno,120.5,yes,good,1\n" * 100)
+        (folder / "survey.csv").write_text(
+            "smokes,days,insured,health,self_employed,age,region,wage\n" + "yes,3,no,poor,0,30,north,900\nno,120.5,yes,good,1,61,south,1200\n" * 100)
         line = next(line for line in out.splitlines() if line.startswith("  dp-bayes release")).split()[1:]
         Ledger(folder / "wide.json", epsilon=2)
         for family in families:
