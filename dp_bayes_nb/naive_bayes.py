@@ -5,9 +5,8 @@
 # %% auto #0
 __all__ = ['RESERVED', 'STEPS', 'PROPOSALS', 'REACH', 'SHORTEST', 'HALF', 'TRIES', 'Dirichlets', 'NaiveBayesTables',
            'NaiveBayesLaw', 'NaiveBayes', 'row_log_density', 'row_solve', 'row_draw', 'class_counts',
-           'class_log_density', 'class_start', 'class_step', 'near_mode', 'resample', 'laplace_variance_from',
-           'log_gammas', 'NaiveBayesState', 'Group', 'row_probabilities', 'row_coordinates', 'row_log_posterior',
-           'row_step', 'naive_bayes_kernel']
+           'class_log_density', 'class_start', 'class_step', 'near_mode', 'resample', 'log_gammas', 'NaiveBayesState',
+           'Group', 'row_probabilities', 'row_coordinates', 'row_log_posterior', 'row_step', 'naive_bayes_kernel']
 
 # %% ../nbs/10_naive_bayes.ipynb #77de68da
 import math
@@ -26,7 +25,7 @@ from .collapsed import DEGREES_OF_FREEDOM, LONGEST_STEP, _student_log_density
 from .core import Kernel, Noise, Released, bind, cholesky, pytree, refuse, solve, solve_upper
 from .families import Categorical, ExponentialFamily, check_hyperparameter, check_levels, family_class, is_level, project_simplex
 from .fit import Method, register_method
-from .laplace import noise_variance_start
+from .laplace import laplace_variance_from, noise_variance_start
 from .priors import Dirichlet, Parameter
 
 # %% ../nbs/10_naive_bayes.ipynb #c1dfd96e
@@ -302,7 +301,7 @@ def class_step(alpha, n, groups, x: Float[Array, "I-1"]):
 
 # %% ../nbs/10_naive_bayes.ipynb #887309d0
 # § One move: equation (4)
-STEPS, PROPOSALS = 4, 4  # towards a mode; of one move
+STEPS, PROPOSALS = 3, 3  # towards a mode; of one move
 REACH, SHORTEST = 2.4, 0.03  # of the random walk: its longest step, and the shortest beside it
 HALF = int(DEGREES_OF_FREEDOM) // 2
 
@@ -318,7 +317,7 @@ def near_mode(step, start: Float[Array, "d"]):
     return lax.fori_loop(0, STEPS, one, (start, jnp.eye(len(start))))
 
 
-def resample(normal: Float[Array, "PROPOSALS+1 d"], uniform: Float[Array, "PROPOSALS 4"], target, x: Float[Array, "d"], mode, H):
+def resample(normal: Float[Array, "PROPOSALS+1 d"], uniform: Float[Array, "PROPOSALS HALF+1"], target, x: Float[Array, "d"], mode, H):
     "One of the present point and a few proposals from the t law, drawn by importance weight, then a random walk: the new x, and whether it is another."
     L = cholesky(H)
     widen = jnp.sqrt(HALF / -jnp.log(reduce(mul, uniform[:, :HALF].T)))  # half a χ² of 6: three exponentials
@@ -348,13 +347,6 @@ def _numbers(key, normal_shapes, uniform_shapes):
     u = jax.random.uniform(key, (normal + uniform,), minval=2.0**-54)  # never 0, nor so small that 2u − 1 is −1
     normals = math.sqrt(2) * lax.erf_inv(2 * u[:normal] - 1)
     return _pieces(normals, normal_shapes), _pieces(u[normal:], uniform_shapes)
-
-
-def laplace_variance_from(normal, uniform, residual, scale):
-    "σ² of Laplace noise given the residual, from given numbers: equation (3) of chapter 1, as in `laplace_variance`."
-    b, c, y = scale, scale * jnp.abs(residual), normal**2
-    A = c + 0.5 * b**2 * y + b * jnp.sqrt(c * y + 0.25 * (b * y) ** 2)
-    return jnp.where(uniform * (A + c) <= A, A, c * (c / A))
 
 # %% ../nbs/10_naive_bayes.ipynb #cb4e5208
 TRIES = 8

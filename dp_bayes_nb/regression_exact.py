@@ -392,7 +392,8 @@ def exact_unavailable(family, kind: str, n: int, prior) -> str | None:
     if isinstance(prior, LogDensity):
         return "it needs a NormalInverseGamma prior"
     if n <= p:
-        return f"{n} records are too few for {p} columns (it needs more than {p}); the method 'individual' samples every record"
+        rescue = "the method 'individual' samples every record" + (", but takes no category" if any(family.blocks) else "")
+        return f"{n} records are too few for {p} columns (it needs more than {p}); {rescue}"
     return None
 
 

@@ -111,7 +111,7 @@ def individual_unavailable(family, kind: str, n: int, prior) -> str | None:
     if isinstance(prior, LogDensity):
         return "it needs a NormalInverseGamma prior"
     if any(family.blocks):
-        return "its covariates are normal, and a category is not"
+        return "its covariates are normal, and a category is not ('exact' takes categories, and more records than columns)"
     if n > MOST_RECORDS:
         return f"{n} records are too many for one chain (at most {MOST_RECORDS})"
     return None
