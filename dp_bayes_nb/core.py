@@ -165,6 +165,8 @@ def cholesky(S: Float[Array, "m m"]  # symmetric, positive semi-definite
              ) -> Float[Array, "m m"]:
     "Lower triangular L with L Lᵀ = S; columns of zero pivots are zero. Equation (1)."
     m, threshold = len(S), RANK_TOLERANCE * jnp.diagonal(S)
+    if m == 0:
+        return S
     def column(rest, j):
         pivot = rest[j, j]
         positive = pivot > threshold[j]
@@ -181,7 +183,7 @@ def solve_lower(L: Float[Array, "m m"],   # lower triangular, non-singular
     def row(rest, j):
         x = rest[j] / L[j, j]
         return rest - jnp.multiply.outer(L[:, j], x), x
-    return _loop(row, b, range(len(L)))
+    return _loop(row, b, range(len(L))) if len(L) else b
 
 
 def solve_upper(L: Float[Array, "m m"],   # lower triangular, non-singular
