@@ -222,7 +222,7 @@ def utility_row(results: dict[str, Calibration], method: str) -> dict:
     values = _utility(results, method)
     mean, error = _mean_and_error(values)
     row = {"mmd2": mean, "standard error": error}
-    if method not in ("naive", "non_private"):
+    if method not in ("naive", "non_private") and "naive" in results:
         row["above naive"], row["error of that"] = _mean_and_error(values - _utility(results, "naive"))
     return row
 

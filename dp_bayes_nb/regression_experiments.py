@@ -24,7 +24,7 @@ from jaxtyping import Array, Float, Key
 from .conjugate_priors import NormalInverseGamma
 from .core import Noise, Released, pytree, run_chain
 from .covariates import NormalInverseWishart
-from .experiments import EXPERIMENTS, MODELS, Experiment, Model, Run, _short, histogram, utility_row
+from .experiments import EXPERIMENTS, MODELS, Experiment, Model, Run, _short, cell_key, histogram, utility_row
 from .families import check_prior, family_class
 from .fit import choose_method
 from .noise import noise_design, simulate_values
