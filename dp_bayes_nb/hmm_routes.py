@@ -42,7 +42,7 @@ def published_temperature(family: HiddenMarkov, least: float, epsilon: float, it
     updates = 1 if iterations is None else 2 * check_count("iterations", iterations)
     return max(1.0, 2 * updates * hmm_record_sensitivity(family, least) / check_positive("epsilon", epsilon))
 
-# %% ../nbs/12b_hmm_routes.ipynb #17ba0791
+# %% ../nbs/12b_hmm_routes.ipynb #bd307a3e
 # § Chains on confidential counts
 def limited_rows(sizes: tuple, least: float, key: Key[Array, ""], alpha: Float[Array, "F K J"]) -> Float[Array, "F K J"]:
     "Dirichlet rows with no probability below `least`; features of one number of levels at once."
@@ -79,7 +79,7 @@ def cells_of(family: HiddenMarkov, prior=None):
     m = len(family.names)
     return prepare(family, Released(jnp.zeros(m), Noise("laplace", jnp.ones(m), jnp.ones(m)), 0.0), family.check_prior(prior))
 
-# %% ../nbs/12b_hmm_routes.ipynb #7b52009b
+# %% ../nbs/12b_hmm_routes.ipynb #fa35e192
 def published_states(key: Any,                         # JAX key or integer
                      family: HiddenMarkov, prior, counts: Float[Array, "F R T J"],  # confidential
                      *, epsilon: float,                # of everything that comes back
@@ -97,7 +97,7 @@ def published_states(key: Any,                         # JAX key or integer
     states, info = run_chain(as_key(key), kernel, draws=iterations or 1, warmup=0 if iterations else check_count("warmup", warmup))
     return states.theta, info["path"]
 
-# %% ../nbs/12b_hmm_routes.ipynb #fa35e192
+# %% ../nbs/12b_hmm_routes.ipynb #1574bddb
 # § Questions to a posterior: equation (3)
 def neighbour_log_weights(theta: dict, path: Int[Array, "R T"]) -> Float[Array, "R T K"]:
     "Log probability of each state of a cell given the states beside it."
@@ -119,7 +119,7 @@ def held_out_score(shape: Shape, theta: dict, path: Int[Array, "s R T"], counts:
     log_p = jax.vmap(lambda theta, path: held_out_log_probability(shape, theta, path, counts))(theta, path)
     return (jax.nn.logsumexp(log_p, axis=0) - jnp.log(len(path))).sum() / counts[0].sum()
 
-# %% ../nbs/12b_hmm_routes.ipynb #f1abd670
+# %% ../nbs/12b_hmm_routes.ipynb #0716d970
 def state_probabilities(idata):
     "Posterior probability of each state in each cell: DataArray (chain column, step column, state)."
     import xarray as xr

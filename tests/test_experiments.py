@@ -53,7 +53,7 @@ def test_a_killed_experiment_goes_on_and_gives_the_same_numbers(tmp_path):
     assert kept == {path: path.stat().st_mtime_ns for path in kept}  # read, not computed again
 
 
-@pytest.mark.parametrize("more, said", [(["fig9"], "NAME must be one of fig1a"), (["fig2", "--trials", "0"], "trials must be"),
+@pytest.mark.parametrize("more, said", [(["fig9"], "NAME must be an experiment, got 'fig9'; they are fig1a"), (["fig2", "--trials", "0"], "trials must be"),
                                         (["fig2", "-o", "none/a.json"], "-o must be"), ([], "required"), (["fig2", "-o", "here.json"], "--force"),
                                         (["fig2", "--cache", "here.json"], "--cache must be")])
 def test_a_refused_experiment_says_why_and_writes_nothing(tmp_path, monkeypatch, capsys, more, said):
