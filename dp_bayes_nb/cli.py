@@ -149,7 +149,8 @@ def run_release(args) -> int:
         refuse("--ledger", "an existing ledger", args.ledger, f"dp-bayes ledger {args.ledger} --create --epsilon TOTAL makes one")
     ledger = Ledger(args.ledger) if args.ledger else None
     if getattr(family, "records", ...) is None:  # a hidden Markov model: records of each cell are public
-        family = family.counted(str(args.data))
+        family = family.counted(str(args.data), missing=args.missing)
+        print(f"the exact number of records of each of {sum(map(len, family.records))} cells is public, and stands in the release", file=sys.stderr)
     with warnings_as_lines():
         made = release(family, str(args.data), epsilon=args.epsilon, mechanism=args.mechanism, delta=args.delta, missing=args.missing,
                        ledger=ledger, name=args.name)

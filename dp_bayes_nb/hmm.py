@@ -202,9 +202,9 @@ class HiddenMarkovRecords(HiddenMarkovLaw):
         "Has every column one of its levels?"
         return reduce(and_, [is_level(x[name], levels) for name, levels in self.column_levels.items()])
 
-    def counted(self, data: Any):
-        "The family with the number of records of each cell, which it makes public; data are checked as `release` checks them."
-        cells = exact_sums(CellCounts(self.chain, self.step, self.features), data).integers
+    def counted(self, data: Any, missing: str = "error"):
+        "The family with the number of records of each cell, which it makes public; data are checked as `release` checks them, with the same `missing`."
+        cells = exact_sums(CellCounts(self.chain, self.step, self.features), data, missing=missing).integers
         return replace(self, records=np.reshape(cells, self.cells))  # type: ignore[type-var]
 
     def check_sums(self, sums):
@@ -546,6 +546,8 @@ def _unavailable(family, kind, n, prior):
     "Why a release cannot be read by these samplers, or None."
     if isinstance(prior, LogDensity):
         return "it needs Dirichlet priors"
+    if family.records is None:
+        return "it needs the public number of records of each cell: family.counted(data) adds it"
     total = sum(map(sum, family.records))
     return None if n == total else f"the family declares {total} records and the release has {n}; it was counted on another table"
 
