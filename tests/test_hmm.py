@@ -110,3 +110,13 @@ def test_the_command_counts_the_cells_and_releases(tmp_path):
     said = main(["release", str(tmp_path / "events.csv"), "--family", str(tmp_path / "family.toml"), "--epsilon", "1", "-o", str(tmp_path / "release.json")])
     assert said == 0
     assert db.Release.load(tmp_path / "release.json").family == PLAIN.counted(EVENTS)
+
+
+def test_missing_records_can_be_dropped_and_a_plan_wants_counts():
+    hole = EVENTS.astype(object)
+    hole.loc[hole.index[0], "kind"] = None
+    with pytest.raises(ValueError, match="1 missing"):
+        PLAIN.counted(hole)
+    assert np.sum(PLAIN.counted(hole, missing="drop").records) == len(EVENTS) - 1
+    with pytest.raises(ValueError, match="public number of records of each cell"):
+        db.plan(PLAIN, None, n=100, target=0.1)
