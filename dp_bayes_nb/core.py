@@ -161,12 +161,15 @@ def _loop(body, start, indices):
     return jnp.stack(outs)
 
 
-def cholesky(S: Float[Array, "m m"]  # symmetric, positive semi-definite
+def cholesky(S: Float[Array, "m m"],  # symmetric, positive semi-definite
+             definite: bool = False   # known to be positive definite
              ) -> Float[Array, "m m"]:
     "Lower triangular L with L Lᵀ = S; columns of zero pivots are zero. Equation (1)."
     m, threshold = len(S), RANK_TOLERANCE * jnp.diagonal(S)
     if m == 0:
         return S
+    if definite and m > UNROLL:
+        return lax.linalg.cholesky(S, symmetrize_input=False)
     def column(rest, j):
         pivot = rest[j, j]
         positive = pivot > threshold[j]
@@ -180,16 +183,25 @@ def solve_lower(L: Float[Array, "m m"],   # lower triangular, non-singular
                 b: Float[Array, "m ..."]  # right-hand side(s)
                 ) -> Float[Array, "m ..."]:
     "Solve L x = b by forward substitution."
+    if len(L) > UNROLL:
+        return _solve_many(L, b)
     def row(rest, j):
         x = rest[j] / L[j, j]
         return rest - jnp.multiply.outer(L[:, j], x), x
     return _loop(row, b, range(len(L))) if len(L) else b
 
 
+def _solve_many(L, b, transposed=False):
+    "LAPACK's solution for a larger L."
+    return jax.scipy.linalg.solve_triangular(L, b.reshape(len(L), -1), lower=True, trans=int(transposed)).reshape(b.shape)
+
+
 def solve_upper(L: Float[Array, "m m"],   # lower triangular, non-singular
                 b: Float[Array, "m ..."]  # right-hand side(s)
                 ) -> Float[Array, "m ..."]:
     "Solve Lᵀ x = b by backward substitution."
+    if len(L) > UNROLL:
+        return _solve_many(L, b, transposed=True)
     return solve_lower(L.T[::-1, ::-1], b[::-1])[::-1]  # Lᵀ read backwards is lower triangular
 
 

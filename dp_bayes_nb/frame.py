@@ -16,7 +16,7 @@ from jaxtyping import Array, Float
 
 from .core import cholesky
 from .covariates import (Moments, NormalInverseWishart, columns, coordinate_count, coordinates, correlation_pivots,
-                                    free_moments, normal_log_density, size)
+                                    free_moments, log_cosh, normal_log_density, size, tanhc)
 
 # %% ../nbs/08d_frame.ipynb #c1dfd96e
 # § Coordinates: equation (1)
@@ -46,11 +46,11 @@ def _split(blocks, x):
 
 
 def _stretch(blocks, free, mean, S):
-    "Ratio of the square root of the odds to the standard deviation, of numbers."
+    "Ratio of ρ to the standard deviation, of numbers."
     k_c = size(_categories(blocks))
     variance = jnp.diagonal(S)[k_c:]
     share = jnp.clip(variance / (1 - mean[k_c:] ** 2), 1e-6, HIGHEST)
-    return jnp.sqrt(share / (1 - share) / variance) if free else jnp.ones_like(variance)
+    return jnp.arctanh(jnp.sqrt(share)) / jnp.sqrt(variance) if free else jnp.ones_like(variance)
 
 
 HIGHEST = 0.98  # share of variance that a start may have
@@ -91,10 +91,11 @@ def framed_free_moments(blocks: tuple, frame: Frame, x: Float[Array, "x"]) -> Mo
     of_categories, first, Gamma, a, A = _split(blocks, x)
     k_n, k_c = Gamma.shape
     rows = frame.B @ jnp.concatenate([Gamma, A], axis=1)
-    odds = jnp.sum(rows**2, axis=1)
+    square = jnp.sum(rows**2, axis=1)
     log_room = 2 * (jnp.log(2.0) - first - jax.nn.softplus(-2 * first))  # log(1 − x̄²), without cancellation
-    mean, L = jnp.tanh(first), jnp.exp(0.5 * (log_room - jnp.log1p(odds)))[:, None] * rows
-    value = jnp.sum(log_room - 2 * jnp.log1p(odds) - 0.5 * (k_n + k_c - 1) * jnp.log(odds) + _powers(k_n) * a)
+    slope = tanhc(square)
+    mean, L = jnp.tanh(first), (jnp.exp(0.5 * log_room) * slope)[:, None] * rows
+    value = jnp.sum(log_room + jnp.log(slope) - 2 * log_cosh(square) - 0.5 * (k_n + k_c - 1) * jnp.log(square) + _powers(k_n) * a)
     if k_c:
         first_columns = free_moments(_categories(blocks), of_categories)
         mean, value = jnp.append(first_columns.mean, mean), value + first_columns.log_density - k_n * correlation_pivots(_categories(blocks), of_categories).sum()
