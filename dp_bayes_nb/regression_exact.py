@@ -156,7 +156,7 @@ def curvature(problem: Problem, w: Float[Array, "w"]) -> Float[Array, "w w"]:
     J = jax.jacfwd(lambda w: point(problem, w).sums)(w)
     return J.T @ (J / problem.released.noise.variance[:, None]) - jax.hessian(log_density)(w)
 
-# %% ../nbs/09b_regression_exact.ipynb #1574bddb
+# %% ../nbs/09b_regression_exact.ipynb #9e6a55b6
 # § Start, mode and whitening: equation (6)
 FLATTEST = 0.1  # smallest curvature that is believed
 STEPS = 60  # of the mode search, the three starts among them
@@ -219,7 +219,7 @@ def find_mode(problem: Problem) -> Mode:
     at, e, Q, _, decrement, _ = lax.while_loop(lambda s: (s[-2] > CLOSE) & (s[-1] < STEPS), step, start)
     return Mode(at.position, Q / jnp.sqrt(e), decrement)
 
-# %% ../nbs/09b_regression_exact.ipynb #472b07b9
+# %% ../nbs/09b_regression_exact.ipynb #d435a6cd
 # § The kernel: equation (7)
 TIME, SPREAD = 2.0, 0.5  # of a trajectory: its mean, and how far from it as a share
 GOLDEN = (5**0.5 - 1) / 2
@@ -309,7 +309,7 @@ def log_gamma(key: Key[Array, ""], shape: Float[Array, ""]) -> Float[Array, ""]:
     accepted = (v > 0) & (jnp.log(u) < 0.5 * x**2 + d * (1 - v + log_v))  # each with probability .95 or more: none in 1e21 draws
     return jnp.log(d) + log_v[jnp.argmax(accepted)]
 
-# %% ../nbs/09b_regression_exact.ipynb #4d134bc0
+# %% ../nbs/09b_regression_exact.ipynb #887309d0
 def _init(setting, key):
     u = setting.start(key)
     zeros, step = jnp.zeros_like(u), jnp.asarray(0.5 * len(u) ** -0.25)
@@ -366,7 +366,7 @@ def _adapt(setting, key, state, info):
     tuning = Tuning(averaging, kept, t.steps + 1, empty(mean), empty(squares), empty(count), jnp.where(full, 2 * t.window, t.window))
     return state._replace(step_size=jnp.exp(averaging.log_step_size), inverse_mass=jnp.where(full, variance, state.inverse_mass), tuning=tuning)
 
-# %% ../nbs/09b_regression_exact.ipynb #887309d0
+# %% ../nbs/09b_regression_exact.ipynb #0a57cb53
 @lru_cache(maxsize=64)
 def _stepping(move):
     "One function for each move, so that it is compiled once."
@@ -380,7 +380,7 @@ def hamiltonian_kernel(setting,  # start(key), log_density(u), parameters(key, u
     "Hamiltonian Monte Carlo with adapted step size and diagonal mass matrix, and a draw of the parameters after each step."
     return Kernel(bind(_init, setting), bind(_stepping(move), setting, limit), bind(_adapt, setting))
 
-# %% ../nbs/09b_regression_exact.ipynb #bc33ea4e
+# %% ../nbs/09b_regression_exact.ipynb #7719a1c7
 @partial(jax.jit, static_argnames="model")
 def _prepare(family, released, prior, model, covariate_prior):
     problem, box = pose(family, released, prior, model, covariate_prior)
@@ -403,7 +403,7 @@ def exact_kernel(family, released: Released, prior,
     limit = jnp.asarray(float(check_count("leapfrogs", leapfrogs)))
     return hamiltonian_kernel(_prepare(family, released, prior, covariate_model, moments_prior), limit)
 
-# %% ../nbs/09b_regression_exact.ipynb #7719a1c7
+# %% ../nbs/09b_regression_exact.ipynb #63266754
 # § Registration
 def exact_unavailable(family, kind: str, n: int, prior) -> str | None:
     "Why the exact sampler cannot be used, or None where it can."
