@@ -207,6 +207,7 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                   'dp_bayes_nb.core.Noise.variance': ('core.html#noise.variance', 'dp_bayes_nb/core.py'),
                                   'dp_bayes_nb.core.Released': ('core.html#released', 'dp_bayes_nb/core.py'),
                                   'dp_bayes_nb.core._as_float': ('core.html#_as_float', 'dp_bayes_nb/core.py'),
+                                  'dp_bayes_nb.core._blas': ('core.html#_blas', 'dp_bayes_nb/core.py'),
                                   'dp_bayes_nb.core._compiled': ('core.html#_compiled', 'dp_bayes_nb/core.py'),
                                   'dp_bayes_nb.core._loop': ('core.html#_loop', 'dp_bayes_nb/core.py'),
                                   'dp_bayes_nb.core._show_progress': ('core.html#_show_progress', 'dp_bayes_nb/core.py'),

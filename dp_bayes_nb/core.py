@@ -13,7 +13,7 @@ import os
 import sys
 import tempfile
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Callable, NamedTuple, NoReturn, dataclass_transform
 
@@ -23,6 +23,7 @@ import numpy as np
 from jax import lax
 from jax.tree_util import Partial, register_dataclass
 from jaxtyping import Array, Bool, Float, Key
+from threadpoolctl import ThreadpoolController
 
 # %% ../nbs/00_core.ipynb #c1dfd96e
 # § Double precision
@@ -266,6 +267,12 @@ _advance_chains = jax.jit(
     lambda kernel, keys, states, adapting: jax.vmap(lambda k, s: advance(kernel, k, s, adapting=adapting))(keys, states))
 
 # %% ../nbs/00_core.ipynb #972a67c4
+@lru_cache
+def _blas():
+    "The linear algebra libraries that are loaded."
+    return ThreadpoolController()
+
+
 def run_chains(key: Key[Array, ""],
                kernel: Kernel,
                *, draws: int,           # kept, per chain
@@ -282,10 +289,10 @@ def run_chains(key: Key[Array, ""],
     rows = [jax.vmap(partial(jax.random.split, num=count))(keys[:, row]) for row, count in ((1, warmup), (2, draws))]
     step_keys, states, kept = jnp.concatenate(rows, axis=1), _init_chains(kernel, keys[:, 0]), []
     from tqdm.auto import tqdm
-    with tqdm(total=steps, disable=not show, unit="step") as bar:
+    with _blas().limit(limits=1, user_api="blas"), tqdm(total=steps, disable=not show, unit="step") as bar:
         for start in range(0, steps, chunk):
             at = np.arange(start, min(start + chunk, steps))
-            states, out = _advance_chains(kernel, step_keys[:, at[0]:at[-1] + 1], states, at < warmup)
+            states, out = jax.block_until_ready(_advance_chains(kernel, step_keys[:, at[0]:at[-1] + 1], states, at < warmup))
             kept += [out] if at[-1] >= warmup else []
             bar.update(len(at))
     return jax.tree.map(lambda *parts: jnp.concatenate(parts, axis=1)[:, warmup % chunk:], *kept)
