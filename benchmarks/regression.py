@@ -51,8 +51,8 @@ def effective(theta):
     return float(min(az.ess(x[..., j], method="bulk") for j in range(x.shape[-1])))
 
 
-def exact(family, released, prior, chains=CHAINS, key=1):
-    return run_chains(jax.random.key(key), exact_kernel(family, released, prior), draws=DRAWS, warmup=WARMUP, chains=chains)
+def exact(family, released, prior, chains=CHAINS, warmup=WARMUP):
+    return run_chains(jax.random.key(1), exact_kernel(family, released, prior), draws=DRAWS, warmup=warmup, chains=chains)
 
 
 def against_gibbs():
@@ -104,7 +104,7 @@ def correlated(family, n, b, seed=11):
     return theta, Released(s + b * jax.random.laplace(jax.random.key(seed), s.shape), noise, jnp.asarray(float(n)))
 
 
-def against_columns(d, design, n, epsilon=1.0, chains=4, releases=1):
+def against_columns(d, design, n, epsilon=1.0, chains=4, warmup=WARMUP, releases=1):
     "d coefficients, ε = 1: several chains, and whether the intervals of the truth cover it, in one release or more; the rest is of the first."
     family = family_of(d)
     prior = check_prior(family, NormalInverseGamma(0.0, 1.0, 20.0, 0.5))
@@ -112,7 +112,7 @@ def against_columns(d, design, n, epsilon=1.0, chains=4, releases=1):
     for seed in range(11, 11 + releases):
         theta, released = simulated(family, prior, n, b, seed) if design == "free" else correlated(family, n, b, seed)
         start = time.perf_counter()
-        states, infos = exact(family, released, prior, chains=chains)
+        states, infos = exact(family, released, prior, chains, warmup)
         x = jax.block_until_ready(draws_of(states.theta))
         seconds = time.perf_counter() - start
         truth = np.append(np.asarray(theta["coefficients"]), float(theta["noise_variance"]))
@@ -120,7 +120,7 @@ def against_columns(d, design, n, epsilon=1.0, chains=4, releases=1):
         covered.append(float(((low <= truth) & (truth <= high)).mean()))
         row = row or {**diagnosed(x, infos), "sd / prior sd of a slope": float(x.std((0, 1))[0]) / float(np.sqrt(prior.scale / (prior.shape - 1))), "seconds, with compilation": seconds,
                       "peak memory, GB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6}
-    return {**row, "releases": releases, "truth covered": float(np.mean(covered)), "least covered in a release": min(covered)}
+    return {**row, "warm-up": warmup, "releases": releases, "truth covered": float(np.mean(covered)), "least covered in a release": min(covered)}
 
 
 def diagnosed(x, infos):
@@ -137,9 +137,9 @@ def main(columns):
     rows = recorded("regression_columns")
     for d in columns or (5, 10, 20, 50):
         for design in ("free", "correlated") if d <= 20 else ("correlated",):
-            n, chains, releases = (100_000, 4, 5) if d <= 20 else (1_000_000, 2, 1)
+            n, *sizes = (100_000, 4, WARMUP, 5) if d <= 20 else (1_000_000, 2, 2 * WARMUP, 1)
             name = f"d = {d}, {design} covariates, n = {n:.0e}, epsilon = 1"
-            rows[name] = against_columns(d, design, n, chains=chains, releases=releases)
+            rows[name] = against_columns(d, design, n, 1.0, *sizes)
             print(name, rows[name], flush=True)
     record("regression_columns", rows, "exact sampler of a regression against the number of coefficients, Laplace noise; target: an ESS of 100 in 400 draws at d = 20")
 
