@@ -34,13 +34,14 @@ def published_cost(family: HiddenMarkov, least: float, temperature: float, itera
     "Epsilon of all states of a Gibbs sampler: equation (2), by the composition rules of the ledger."
     each = chain_cost(hmm_record_sensitivity(family, least), temperature, 1)
     paths = in_parallel([each] * family.cells[0], "fixed")  # a region reads its own records
-    return float(in_sequence([in_sequence([paths, each])[0]] * check_count("iterations", iterations))[0])
+    sweep = in_sequence([each] if family.states == 1 else [paths, each])  # one state has one path
+    return float(in_sequence([sweep[0]] * check_count("iterations", iterations))[0])
 
 
 def published_temperature(family: HiddenMarkov, least: float, epsilon: float, iterations: int | None) -> float:
     "The temperature that a budget buys, 1 or more; iterations None: one exact draw (OPS)."
-    updates = 1 if iterations is None else 2 * check_count("iterations", iterations)
-    return max(1.0, 2 * updates * hmm_record_sensitivity(family, least) / check_positive("epsilon", epsilon))
+    draws = 1 if iterations is None else (1 if family.states == 1 else 2) * check_count("iterations", iterations)  # q I
+    return max(1.0, 2 * draws * hmm_record_sensitivity(family, least) / check_positive("epsilon", epsilon))
 
 # %% ../nbs/12b_hmm_routes.ipynb #bd307a3e
 # § Chains on confidential counts

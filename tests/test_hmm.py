@@ -1,5 +1,7 @@
 """Hidden Markov models through the public names: declarations, files, numbering of states, every method on a small release."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -66,10 +68,12 @@ def test_damaged_declarations_in_files_are_refused(part, value):
 
 def test_the_price_of_a_published_chain_is_what_its_temperature_buys():
     family = PLAIN.counted(EVENTS)
-    for iterations in (1, 7):
-        temperature = published_temperature(family, 0.05, 0.5, iterations)
-        assert published_cost(family, 0.05, temperature, iterations) == pytest.approx(0.5, rel=1e-9)
-    assert published_temperature(family, 0.05, 1e9, 1) == 1.0
+    for family, draws in ((family, 2), (replace(family, states=1), 1)):  # one state: no path is drawn
+        for iterations in (1, 7):
+            temperature = published_temperature(family, 0.05, 0.5, iterations)
+            assert temperature == pytest.approx(iterations * draws * published_temperature(family, 0.05, 0.5, None), rel=1e-9)
+            assert published_cost(family, 0.05, temperature, iterations) == pytest.approx(0.5, rel=1e-9)
+        assert published_temperature(family, 0.05, 1e9, 1) == 1.0
 
 
 @pytest.mark.parametrize("call, said", [
