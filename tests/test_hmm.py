@@ -67,8 +67,8 @@ def test_damaged_declarations_in_files_are_refused(part, value):
 
 
 def test_the_price_of_a_published_chain_is_what_its_temperature_buys():
-    family = PLAIN.counted(EVENTS)
-    for family, draws in ((family, 2), (replace(family, states=1), 1)):  # one state: no path is drawn
+    two = PLAIN.counted(EVENTS)
+    for family, draws in ((two, 2), (replace(two, states=1), 1)):  # one state: no path is drawn
         for iterations in (1, 7):
             temperature = published_temperature(family, 0.05, 0.5, iterations)
             assert temperature == pytest.approx(iterations * draws * published_temperature(family, 0.05, 0.5, None), rel=1e-9)
