@@ -5,9 +5,9 @@
 # %% auto #0
 __all__ = ['CELLS', 'SBC', 'LEAST', 'PUBLISHED', 'ROUTES', 'BOUGHT', 'TAKEN', 'STUDY', 'STUDY_PRIOR', 'STUDY_SIZES',
            'STUDY_EPSILON', 'STUDY_TRIALS', 'STUDY_ROUTES', 'NOT', 'PARTS', 'CASES', 'CASE_EPSILONS', 'CASE_SPLITS',
-           'CASE_DRAWS', 'half_noise', 'Trial', 'route_counts', 'run_route', 'run_tempered', 'compare_routes',
-           'held_back', 'simulated_trials', 'simulated_study', 'months', 'police', 'birds', 'table_counts',
-           'case_trials', 'case_cell', 'case_designs']
+           'CASE_DRAWS', 'ONE_STATE', 'half_noise', 'Trial', 'route_counts', 'run_route', 'run_tempered',
+           'compare_routes', 'held_back', 'simulated_trials', 'simulated_study', 'months', 'police', 'birds',
+           'table_counts', 'case_trials', 'case_cell', 'case_designs']
 
 # %% ../nbs/16f_hmm_experiments.ipynb #77de68da
 import math
@@ -262,6 +262,7 @@ def table_counts(family: HiddenMarkov, table) -> Float[np.ndarray, "F R T J"]:
 CASES = {"police": police, "birds": birds}
 CASE_EPSILONS, CASE_SPLITS = (0.1, 0.5, 1.0, 5.0, 10.0), 10
 CASE_DRAWS = {"draws": 100, "warmup": 60}
+ONE_STATE = {"warmup": 400}  # cheap, and slow to leave the start where a level is rare: chapter 24
 
 
 def case_trials(counts: Float[np.ndarray, "F R T J"], splits: int, seed: int) -> Trial:
@@ -281,7 +282,8 @@ def case_cell(case: str, states: int, epsilon: float, splits: int = CASE_SPLITS,
     counts = table_counts(family, table)
     family = replace(family, states=states, records=counts[0].sum(axis=-1).astype(int))
     return compare_routes(family, case_trials(counts, splits, seed), epsilon, seed,
-                          name=f"{case}, {states} state{'s' * (states > 1)}, epsilon = {epsilon:g}, ", **CASE_DRAWS | settings)
+                          name=f"{case}, {states} state{'s' * (states > 1)}, epsilon = {epsilon:g}, ",
+                          **CASE_DRAWS | (ONE_STATE if states == 1 else {}) | settings)
 
 
 def case_designs() -> list[tuple[str, int, float]]:

@@ -84,7 +84,7 @@ def main():
     args = parser.parse_args()
     from dp_bayes_nb.core import atomic_write
     from dp_bayes_nb.experiments import save_result
-    from dp_bayes_nb.hmm_experiments import CASE_DRAWS, CASE_SPLITS, LEAST, PUBLISHED
+    from dp_bayes_nb.hmm_experiments import CASE_DRAWS, CASE_SPLITS, LEAST, ONE_STATE, PUBLISHED
     if args.fresh:
         shutil.rmtree(CACHE, ignore_errors=True)
     CACHE.mkdir(parents=True, exist_ok=True)
@@ -103,7 +103,7 @@ def main():
     kept = {name: json.loads((CACHE / f"{name}.json").read_text()) for name in names}
     seconds = {"processor seconds": round(sum(found["seconds"] for found in kept.values()))}
     cells = {name: kept[name]["found"] for function, pieces in groups if function is cell for name, _ in pieces}
-    save_result({"about": "log probability of a record in a cell that was held back, mean over splits", "splits": CASE_SPLITS, "draws": CASE_DRAWS,
+    save_result({"about": "log probability of a record in a cell that was held back, mean over splits", "splits": CASE_SPLITS, "draws": CASE_DRAWS, "with one state": ONE_STATE,
                  "least": LEAST, "published sweeps": PUBLISHED, **seconds, "cells": cells}, ROOT / "results" / "hmm_case.json")
     fits = [f" {json.dumps(name)}: {json.dumps(kept[name]['found'])}" for function, pieces in groups if function is posterior for name, _ in pieces]
     atomic_write(ROOT / "results" / "hmm_fits.json", "{\n" + ",\n".join(fits) + "\n}\n")
