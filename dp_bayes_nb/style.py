@@ -8,10 +8,12 @@ __all__ = ['COLORS', 'WORDS', 'GREY', 'SEQUENCE', 'shades']
 # %% ../nbs/00a_style.ipynb #77de68da
 # § One colour and one name for each method
 COLORS = {"ours": "#0072B2", "naive": "#D55E00", "gibbs": "#009E73", "non_private": "#000000", "prior": "#999999", "truth": "#000000",
-          "ops": "#CC79A7", "variational": "#CC79A7", "cheating": "#E69F00", "normal_sum": "#56B4E9"}
+          "ops": "#CC79A7", "variational": "#CC79A7", "cheating": "#E69F00", "normal_sum": "#56B4E9",
+          "naive_total": "#E69F00", "published": "#009E73", "ops_ten": "#56B4E9"}
 WORDS = {"ours": "accounts for the noise", "naive": "ignores the noise", "gibbs": "Gibbs sampler, as published",
          "non_private": "without privacy", "prior": "prior", "truth": "truth", "ops": "one posterior sampling",
-         "variational": "variational", "cheating": "ignores the noise, on unbounded records", "normal_sum": "sum taken as normal"}
+         "variational": "variational", "cheating": "ignores the noise, on unbounded records", "normal_sum": "sum taken as normal",
+         "naive_total": "ignores the noise, totals kept", "published": "private Gibbs, ten sweeps", "ops_ten": "ten posterior samples"}
 
 # %% ../nbs/00a_style.ipynb #902ba3cd
 # § Colours that stand for no method
