@@ -335,6 +335,16 @@ or, for a class and features that are independent given it (one noisy table each
   [features]
   health = ["poor", "fair", "good"]
   self_employed = 2         # codes 0 and 1
+
+or, for events of several regions over time, each month in a hidden state; how many events a region has in a month is public,
+
+  family = "HiddenMarkov"
+  chain = ["region", ["north", "south"]]
+  step = ["month", ["2024-01", "2024-02", "2024-03"]]    # in order of time
+  states = 2
+  [features]
+  health = ["poor", "fair", "good"]
+  smokes = ["no", "yes"]
 """
 PRIOR_HELP = ("prior: \"Beta(2, 5)\" for Bernoulli and Geometric, \"Dirichlet([1, 1, 2])\" for Categorical (default for both: "
               "uniform), \"Gamma(2, 1)\" (shape, rate) for Poisson, Exponential, Pareto, Weibull and GammaData, \"NormalMean(0, 1)\" "
