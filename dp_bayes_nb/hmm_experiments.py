@@ -261,7 +261,7 @@ def table_counts(family: HiddenMarkov, table) -> Float[np.ndarray, "F R T J"]:
 # %% ../nbs/16f_hmm_experiments.ipynb #f1abd670
 CASES = {"police": police, "birds": birds}
 CASE_EPSILONS, CASE_SPLITS = (0.1, 0.5, 1.0, 5.0, 10.0), 10
-CASE_DRAWS = {"draws": 100, "warmup": 60}
+CASE_DRAWS = {"draws": 300, "warmup": 100}
 ONE_STATE = {"warmup": 400}  # cheap, and slow to leave the start where a level is rare: chapter 24
 
 
