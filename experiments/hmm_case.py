@@ -20,7 +20,7 @@ from tqdm import tqdm
 ROOT = Path(__file__).parent.parent
 CACHE = ROOT / ".cache" / "hmm_case"
 NUMBERED = {"birds": ("sky", "not recorded")}  # states that differ little in the first level of the first feature
-FITS = {"collapsed": {"draws": 1500, "warmup": 500, "chains": 2, "seed": 1}, "naive": {"draws": 400, "warmup": 200, "chains": 2, "seed": 1}}
+FITS = {"collapsed": {"draws": 4000, "warmup": 1000, "chains": 2, "seed": 1}, "naive": {"draws": 400, "warmup": 200, "chains": 2, "seed": 1}}
 
 
 def label(case, states, epsilon):
