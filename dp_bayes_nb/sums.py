@@ -14,6 +14,7 @@ from operator import and_, or_
 from typing import Any
 
 from .core import check_choice, check_count, refuse
+from .families import is_level
 from .tables import as_record, check_objects, check_type, choose_columns, declared_columns, open_table, quietly, typed
 
 # %% ../nbs/04a_sums.ipynb #b1d57811
@@ -69,16 +70,29 @@ class UnitMean:
 # %% ../nbs/04a_sums.ipynb #0716d970
 # § One query: equation (1)
 def states(family, frame, names: list[str]):
-    "The table of (x_0, x_1, …, missing, infinite, good), one row a record, and the record as the family compares it."
+    "The table of (x_0, x_1, …, missing, infinite, good, and each fault by column), one row a record, and the record as the family compares it."
     import narwhals as nw
     table, kinds, casts = typed(family, frame, names)
     raw = [nw.col(f"x_{j}") for j in range(len(names))]
     x = [column if cast is None else column.cast(cast) for column, cast in zip(raw, casts)]
     presence = [_presence(column, value, cast == nw.Float64) for column, value, cast in zip(raw, x, casts)]
     missing, finite = reduce(or_, [absent for absent, _ in presence]), reduce(and_, [there for _, there in presence])
-    good = finite & family.valid(as_record(family, [kind(value) for kind, value in zip(kinds, x)]))
-    table = table.select(*[value.alias(f"x_{j}") for j, value in enumerate(x)], missing=missing, infinite=~missing & ~finite, good=good)
+    record = [kind(value) for kind, value in zip(kinds, x)]
+    valid = family.valid(as_record(family, record))
+    table = table.select(*[value.alias(f"x_{j}") for j, value in enumerate(x)], missing=missing, infinite=~missing & ~finite, good=finite & valid,
+                         **_faults(family, record, presence, finite & ~valid))
     return table, as_record(family, [kind(column) for kind, column in zip(kinds, raw)])
+
+
+def _faults(family, record, presence, outside):
+    "What is wrong in each of several columns: missing_j, infinite_j, outside_j where the column has levels, and outside_numbers in the others."
+    found = {}
+    for j, (name, value, (absent, there)) in enumerate(zip(getattr(family, "columns", ()), record, presence)):
+        found |= {f"missing_{j}": absent, f"infinite_{j}": ~absent & ~there}
+        if family.column_levels[name]:
+            found[f"outside_{j}"] = there & ~is_level(value, family.column_levels[name])
+            outside = outside & ~found[f"outside_{j}"]
+    return found | ({"outside_numbers": outside} if found else {})
 
 
 def _presence(raw, value, number):
@@ -92,10 +106,11 @@ def _presence(raw, value, number):
 
 # %% ../nbs/04a_sums.ipynb #9e6a55b6
 def query(family, frame, names: list[str], grid_exponent: int):
-    "One aggregate row: the count of each kind of record, and the integer sums of equation (1)."
+    "One aggregate row: the count of each kind of record and of each fault by column, and the integer sums of equation (1)."
     import narwhals as nw
     table, x = states(family, frame, names)
-    out = [nw.len().alias("rows")] + [_total(nw.col(kind), nw.lit(1.0)).alias(kind) for kind in ("missing", "infinite", "good")]
+    counted = [kind for kind in table.collect_schema().names() if not kind.startswith("x_")]
+    out = [nw.len().alias("rows")] + [_total(nw.col(kind), nw.lit(1.0)).alias(kind) for kind in counted]
     for j, t in enumerate(family.statistic(x)):
         steps = t.cast(nw.Float64)
         if not family.integer:
@@ -111,7 +126,7 @@ def _total(condition, steps):
 
 # %% ../nbs/04a_sums.ipynb #b3f0c7f6
 def run_query(family, data: Any, grid_exponent: int) -> dict[str, int]:
-    "Run the query where the data are: counts of rows, missing, infinite and good records, and sum_0 … sum_(m−1)."
+    "Run the query where the data are: counts of rows, missing, infinite and good records, of faults by column, and sum_0 … sum_(m−1)."
     import duckdb
     import narwhals as nw
     connection = duckdb.connect()
@@ -185,8 +200,17 @@ def _refuse_records(family, row, missing):
     if any(bad.values()):
         found = ", ".join(f"{count} {kind}" for kind, count in bad.items() if count)
         fix = "clean them, or pass missing='drop'" if not (row["infinite"] or outside) else "clean the data or declare a wider support"
-        raise ValueError(f"data must be finite and inside the support of {family!r}, got {found} of {row['rows']} records; "
-                         f"{fix}. This count is not private")
+        raise ValueError(f"data must be finite and inside the support of {family!r}, got {found} of {row['rows']} records"
+                         f"{_by_column(family, row, [kind.split()[0] for kind, count in bad.items() if count])}; {fix}. This count is not private")
     if row["good"] == 0:
         raise ValueError(f"data must have at least one complete record, got {row['rows']} rows of which {row['missing']} are "
                          "missing; nothing can be released")
+
+
+def _by_column(family, row, kinds):
+    "Where faults of these kinds are, column by column; a record may count in several. Nothing for a family of one column."
+    columns = getattr(family, "columns", ())
+    where = [f"{row[key]} {kind} in {name!r}" for kind in kinds for j, name in enumerate(columns) if row.get(key := f"{kind}_{j}")]
+    if "outside" in kinds and row.get("outside_numbers"):
+        where.append(f"{row['outside_numbers']} outside in {' or '.join(repr(name) for name in columns if not family.column_levels[name])}")
+    return f" ({', '.join(where)})" if where else ""
