@@ -7,9 +7,12 @@ __all__ = ['DIALECT', 'FILES', 'OBJECTS', 'declared_columns', 'as_record', 'quie
            'check_type', 'check_objects', 'Utf8', 'encoded', 'typed']
 
 # %% ../nbs/04_tables.ipynb #77de68da
+import csv
 import difflib
+import gzip
 import math
 import os
+import zlib
 from typing import Any
 
 import jax
@@ -98,8 +101,15 @@ def _open_file(path, connection, declared):
     if os.path.getsize(path) == 0:
         refuse("data", "a file with a header line", path, "it is empty (0 bytes); write it again")
     if reader == "read_parquet":
-        return quietly(lambda: connection.read_parquet(path), "read as a table")
-    return quietly(lambda: _read_csv(path, connection, declared), "read as a table")
+        return quietly(lambda: connection.read_parquet(path), "read as a table (is it a Parquet file, and whole?)")
+    try:
+        table = _read_csv(path, connection, declared)
+    except Exception:
+        table = None
+    if table is None:  # outside the handler, as in quietly
+        refuse("data", "a CSV file in UTF-8 with a header line, commas and double quotes", path, _csv_fault(path))
+    _check_header(path, table, declared)
+    return table
 
 # %% ../nbs/04_tables.ipynb #1574bddb
 def _read_csv(path, connection, declared):
@@ -128,6 +138,68 @@ def _is_number(text):
         return math.isfinite(float(text))
     except ValueError:
         return False
+
+# %% ../nbs/04_tables.ipynb #00bcfaf7
+def _csv_text(path):
+    "A CSV file as text, line ends as they are."
+    return (gzip.open if path.lower().endswith(".gz") else open)(path, "rt", encoding="utf-8-sig", newline="")
+
+
+def _csv_fault(path):
+    "What is wrong with the form of a CSV file: counts, never its words."
+    ragged = lines = 0
+    try:
+        with _csv_text(path) as file:
+            rows = (row for row in csv.reader(file, strict=True) if row)
+            header = next(rows, [])
+            for row in rows:
+                lines, ragged = lines + 1, ragged + (len(row) != len(header))
+    except UnicodeDecodeError:
+        return "it is not UTF-8 text; save it as UTF-8 (a spreadsheet calls it CSV UTF-8)"
+    except csv.Error:
+        return "a double quote is not closed, or text follows a closing one; write a quote inside a text twice"
+    except (OSError, EOFError, zlib.error):
+        return "it cannot be read or unpacked; it is damaged, cut short or no .gz file"
+    if ragged and (other := _other_separator(header)):
+        return other
+    if ragged:
+        return (f"{ragged} of {lines} lines below the header have another number of fields than its {len(header)}; "
+                "put texts that contain commas into double quotes, and fill short lines up")
+    return "no fault of its form was found; save it again, or pass a data frame or a Parquet file"
+
+
+def _other_separator(header):
+    "What to say of a header whose fields something else than commas separates."
+    found = next((words for sign, words in ((";", "semicolons"), ("\t", "tabs"), ("|", "bars")) if len(header) == 1 and sign in header[0]), None)
+    return found and f"its header line has {found} and no comma; save it with commas between the fields and points in decimal numbers"
+
+
+# %% ../nbs/04_tables.ipynb #be73a230
+def _check_header(path, table, declared):
+    "Refuse a CSV file whose first line does not name its columns, or names one that is declared twice."
+    with _csv_text(path) as file:
+        header = next((row for row in csv.reader(file) if row), [])
+    if not any(name.strip() for name in header):
+        refuse("data", "a CSV file with a header line", path, "its first line that is not empty has no names")
+    twice = [name for name in declared if header.count(name) > 1]
+    if twice:
+        refuse("data", "a CSV file with different names in its header line", path, f"{twice[0]!r} stands there {header.count(twice[0])} times; rename one")
+    if None not in declared and set(declared) <= set(header) or (None in declared and len(header) > 1):
+        return
+    if other := _other_separator(header):
+        refuse("data", "a CSV file with commas", path, other)
+    levels = {level for texts in declared.values() for level in texts}
+    if any(_is_number(name) or name in levels for name in header) or _comes_again(table):
+        refuse("data", "a CSV file with a header line", path, "its first line reads like a record: it holds numbers, declared levels or "
+               "texts that come again below; put a line with the names of the columns above it")
+
+
+def _comes_again(table):
+    "Does a column hold its own name?"
+    texts = [name for name, kind in zip(table.columns, table.types) if str(kind) == "VARCHAR"]
+    asked = ", ".join("coalesce(bool_or({} = '{}'), false)".format(_quoted(name), name.replace("'", "''")) for name in texts)
+    return bool(texts) and any(table.aggregate(asked).fetchall()[0])
+
 
 # %% ../nbs/04_tables.ipynb #0716d970
 def open_table(family,
