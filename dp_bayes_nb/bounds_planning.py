@@ -67,13 +67,13 @@ def plan_bounds(family, prior,          # the family with any bounds of the want
                 *, n: int, epsilon: float,
                 candidates=None,        # pairs, Clip or Redact; None: `candidate_bounds`
                 parameter: str | None = None, mechanism: str = "laplace", delta: float | None = None,
-                trials: int = 200, draws: int = 200, warmup: int = 50, key: Any = 0) -> BoundsPlan:
+                trials: int = 200, draws: int = 200, warmup: int = 50, key: Any = 0, progress: bool = True) -> BoundsPlan:
     "The public bounds with the smallest expected 95% width under the prior: equation (1). Spends nothing."
     n, epsilon = check_count("n", n), check_positive("epsilon", epsilon)
     at, name = _component(family, parameter)
-    options = dict(method="auto", mechanism=mechanism, delta=delta, trials=trials, draws=draws, warmup=warmup, key=key)
+    options = dict(method="auto", mechanism=mechanism, delta=delta, trials=trials, draws=draws, warmup=warmup, key=key, progress=progress)
     studies = [_Study(f, prior, [n], **options) for f in _candidates(family, prior, candidates, key)]
-    found = [(s, s.spreads([[epsilon]])) for s in studies]
+    found = [(s, s.spreads([[epsilon]], f"bounds {k} of {len(studies)}")) for k, s in enumerate(studies, 1)]
     widths = np.stack([spreads[:, 0, 0, 2, at] for _, spreads in found], axis=1)
     best = int(widths.mean(axis=0).argmin())
     excess = widths - widths[:, [best]]  # same trials: paired

@@ -38,11 +38,13 @@ def _columns(data, names):
         try:
             frame = nw.from_native(data).lazy()
         except TypeError:
-            refuse("new_data", f"a data frame or a dictionary with the features {', '.join(map(repr, names))}", data, "read a file into a frame first")
+            refuse("new_data", f"a data frame or a dictionary with the features {', '.join(map(repr, names))}", data,
+                   "they are the rows whose class is asked for" if data is None else "an array has no names of columns" if hasattr(data, "shape")
+                   else "read a file into a frame first")
     present = list(data) if isinstance(data, dict) else frame.collect_schema().names()
     for name in names:
         if name not in present:
-            refuse("new_data", f"one with the feature {name!r}", sorted(map(str, present)))
+            refuse("new_data", f"rows with the feature {name!r}", f"the columns {', '.join(sorted(map(str, present)))}")
     if not isinstance(data, dict):
         frame = quietly(lambda: frame.select(*names).collect(), "read")
         return {name: frame[name].to_numpy() for name in names}
@@ -56,7 +58,9 @@ def _coded(argument, name, values, levels):
     "Values of a column as codes of its levels; a level that was not declared is counted, not shown."
     matches = np.asarray(values)[:, None] == np.array(list(levels), dtype=object)
     if not matches.any(axis=1).all():
-        refuse(argument, f"rows with the declared levels of {name!r}", f"{int((~matches.any(axis=1)).sum())} others")
+        shown = ", ".join(map(str, levels[:8])) + (", …" if len(levels) > 8 else "")
+        refuse(argument, f"of the declared levels of {name!r} ({shown}) in every row",
+               f"another value in {int((~matches.any(axis=1)).sum())} of {len(matches)} rows", "fill them in, or leave these rows out")
     return matches.argmax(axis=1)
 
 # %% ../nbs/10c_classification.ipynb #902ba3cd
@@ -66,8 +70,8 @@ def feature_codes(family: NaiveBayes, new_data) -> dict[str, np.ndarray]:
             for name, values in _columns(new_data, family.table_names).items()}
 
 
-def classify(idata,     # result of fit
-             new_data,  # a frame or dict with the features, in their public levels
+def classify(idata,          # result of fit
+             new_data=None,  # a frame or dict with the features, in their public levels; needed
              ):
     "Predictive class probabilities of new rows, parameter uncertainty averaged over: DataArray (row, class). Equation (1)."
     import xarray as xr

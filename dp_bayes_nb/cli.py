@@ -5,9 +5,9 @@
 # %% auto #0
 __all__ = ['PRIORS', 'PRIOR_FIX', 'EXPERIMENT_MODULES', 'MEASURES', 'EXAMPLE_FAMILY', 'PRIOR_HELP', 'EXPERIMENT_NAMES',
            'EXAMPLES', 'FORCE', 'RELEASE_OPTIONS', 'FIT_OPTIONS', 'PLAN_OPTIONS', 'CALIBRATE_OPTIONS',
-           'EXPERIMENT_OPTIONS', 'LEDGER_OPTIONS', 'OPTIONS', 'COMMANDS', 'read_family', 'parse_prior', 'check_output',
-           'replacing', 'warnings_as_lines', 'run_release', 'run_fit', 'check_plot', 'save_plot', 'run_plan',
-           'run_calibrate', 'run_ledger', 'run_experiment', 'Parser', 'build_parser', 'main']
+           'EXPERIMENT_OPTIONS', 'LEDGER_OPTIONS', 'QUOTES', 'ARGUMENT', 'OPTIONS', 'COMMANDS', 'read_family',
+           'parse_prior', 'check_output', 'replacing', 'warnings_as_lines', 'run_release', 'run_fit', 'check_plot',
+           'save_plot', 'run_plan', 'run_calibrate', 'run_ledger', 'run_experiment', 'Parser', 'build_parser', 'main']
 
 # %% ../nbs/18_cli.ipynb #77de68da
 import argparse
@@ -46,7 +46,8 @@ def read_family(path,        # TOML file
             refuse("--column", "left out for a model of several columns", column, "their names stand in the file of --family")
         declared["column"] = column
     try:
-        return family_from_dict(tuples(declared))
+        with warnings_as_lines():
+            return family_from_dict(tuples(declared))
     except ValueError:
         raise
     except Exception as error:  # a constructor of somebody's own
@@ -136,7 +137,7 @@ def warnings_as_lines():
         yield
     for warning in caught:
         if issubclass(warning.category, UserWarning):
-            print(f"dp-bayes: warning: {' '.join(str(warning.message).split())}", file=sys.stderr)
+            print(f"dp-bayes: warning: {' '.join(_as_typed(str(warning.message)).split())}", file=sys.stderr)
 
 
 def run_release(args) -> int:
@@ -173,9 +174,9 @@ def run_fit(args) -> int:
         refuse("--plot", "another file than -o", args.plot)
     prior = None if args.prior is None else parse_prior(args.prior)
     from dp_bayes_nb.release import Release
-    release = Release.load(args.release)
     from dp_bayes_nb.fit import fit
     with warnings_as_lines():
+        release = Release.load(args.release)
         idata = fit(release, prior, method=args.method, draws=args.draws, warmup=args.warmup, chains=args.chains, seed=args.seed)
     _write_fit(idata, args.output, args.plot)
     return 0
@@ -446,6 +447,26 @@ def build_parser() -> argparse.ArgumentParser:
     _command(commands, "experiment", "a figure of the papers as numbers, by simulation; opens no data", f"{one['experiment']}\n\n{EXPERIMENT_NAMES}", *EXPERIMENT_OPTIONS)
     return parser
 
+# %% ../nbs/18_cli.ipynb #a7f03e51
+QUOTES = "'\""
+ARGUMENT = re.compile(r"""(?<!\w)'[^']*'|\b([A-Za-z_]\w*)=('[^']*'|"[^"]*"|\[[^\]]*\]|[\w.…]*)""")
+
+
+def _arguments_as_typed(message, options):
+    "Python arguments of a message as options, or as lines of FAMILY.toml; not inside parentheses, where declarations stand."
+    def one(match):
+        name, value = match[1], match[2]
+        if name is None:  # a quotation
+            return match[0]
+        if name in options:
+            return f"--{name} {value.strip(QUOTES)}".strip()
+        return f"{name} = {value.lower() if value in ('True', 'False') else value} in the file of --family" if value else name
+    depth, out = 0, []
+    for part in re.split(r"([()])", message):
+        out.append(part if depth else ARGUMENT.sub(one, part))
+        depth = max(0, depth + (part == "(") - (part == ")"))
+    return "".join(out)
+
 # %% ../nbs/18_cli.ipynb #972a67c4
 OPTIONS = {"plan": PLAN_OPTIONS, "release": RELEASE_OPTIONS, "fit": FIT_OPTIONS, "ledger": LEDGER_OPTIONS, "calibrate": CALIBRATE_OPTIONS,
            "experiment": EXPERIMENT_OPTIONS}
@@ -473,9 +494,12 @@ def _as_typed(message):
     "A refusal of the library in the words of the command line."
     message = re.sub(r"pass (\w+)\(\.\.\.\), or LogDensity\(fn, sample\)", r'write --prior "\1(…)" with numbers, see --help', message)
     message = message.replace("(...) or LogDensity(...)", "(…)")
+    options = {name.removeprefix("--") for group in OPTIONS.values() for names, *_ in group for name in names.split() if name.startswith("--")}
+    message = _arguments_as_typed(message, options)
+    if message.startswith("column '"):
+        return message
     if message.startswith("column must be"):
         return f"the column, in the file of --family or by --column, {message.removeprefix('column ')}"
-    options = {name.removeprefix("--") for group in OPTIONS.values() for names, *_ in group for name in names.split() if name.startswith("--")}
     return f"--{message}" if message.split(" ", 1)[0] in options else message
 
 

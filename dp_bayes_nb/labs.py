@@ -293,7 +293,7 @@ def planning_steps(setting: Setting) -> Iterator[Widths]:
     "Expected widths of one size after the other."
     found = Widths((), np.zeros((0, len(BUDGETS))), (), 0.0)
     for n in SIZES:
-        p = plan(setting.family, setting.prior, n=n, epsilon=list(BUDGETS), trials=STUDIES, method="collapsed", key=setting.data)
+        p = plan(setting.family, setting.prior, n=n, epsilon=list(BUDGETS), trials=STUDIES, method="collapsed", key=setting.data, progress=False)
         row = [r["width_95"] for r in p.table]
         found = Widths((*found.n, n), np.vstack([found.width, row]), (*found.no_noise, p.no_noise[n]), p.prior_width)
         yield found

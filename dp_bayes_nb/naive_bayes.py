@@ -10,6 +10,7 @@ __all__ = ['RESERVED', 'STEPS', 'PROPOSALS', 'REACH', 'SHORTEST', 'HALF', 'TRIES
 
 # %% ../nbs/10_naive_bayes.ipynb #77de68da
 import math
+import warnings
 from functools import cache, partial, reduce
 from operator import and_, mul
 from typing import Any, NamedTuple
@@ -157,12 +158,22 @@ def _check_variable(name, value):
     return value[0], check_levels(value[1], f"levels of {value[0]!r}")
 
 
+def _warn_of_range(name, levels):
+    "Two numbers apart are two levels here, and a range in a regression: say which."
+    if len(levels) == 2 and not isinstance(levels[0], str) and abs(levels[1] - levels[0]) > 1:
+        low, high = sorted(levels)
+        warnings.warn(f"{name!r} has two levels, {low} and {high}, and no number between them is one; if you mean a range, write down all its whole "
+                      f"numbers, list(range({low}, {high + 1})), or cut the column into intervals first and name those", UserWarning, stacklevel=4)
+
+
 @family_class
 class NaiveBayes(NaiveBayesLaw):
     """A class and features that are independent given it; the K two-way tables are released.
 
     label: ("class", levels), the column of the class. features: {"name": levels, ...}. Levels: a number of codes 0 … k − 1, or the texts or
-    whole numbers themselves. Parameters: class_probabilities (I,), and for each feature a table (I, J) of its name, rows adding up to 1.
+    whole numbers themselves, so that [0, 10] is two
+    levels and no range; that is list(range(0, 11)). Parameters: class_probabilities (I,), and for each feature a table (I, J) of its name, rows
+    adding up to 1.
     Prior: Dirichlet(alpha) for all, or {"class_probabilities": Dirichlet(...), "name": Dirichlet(...), ...}; None is Dirichlet(1).
     """
     label: Any  # ("class", levels)
@@ -180,6 +191,8 @@ class NaiveBayes(NaiveBayesLaw):
         taken = set(names) & {*RESERVED, *(f"{name}_level" for name in names[1:])}
         if taken:
             refuse("features", "columns with other names than the results use", sorted(taken), "rename the column")
+        for name, levels in (label, *features):
+            _warn_of_range(name, levels)
         object.__setattr__(self, "label", label)
         object.__setattr__(self, "features", features)
 

@@ -15,12 +15,11 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
 from jaxtyping import Array, Float
 from scipy.special import ndtr
 
 from .collapsed import grid_posterior, one_parameter, quantile
-from .core import Noise, Released, as_key, check_count, check_positive, refuse, run_chain
+from .core import Noise, Released, _show_progress, as_key, check_count, check_positive, refuse, run_chain
 from .evaluation import _names
 from .families import check_prior
 from .fit import METHODS, choose_method
@@ -82,34 +81,39 @@ def _trial(family, prior, method, noise, n, draws, warmup, key):
     return jax.vmap(size)(n, noise)
 
 
-@partial(jax.jit, static_argnames=("method", "draws", "warmup", "parallel"))
-def _trials(family, prior, method, noise, n, draws, warmup, parallel, keys):
-    "All trials, a few at a time."
-    return lax.map(partial(_trial, family, prior, method, noise, n, draws, warmup), keys, batch_size=parallel)
+@partial(jax.jit, static_argnames=("method", "draws", "warmup"))
+def _trials(family, prior, method, noise, n, draws, warmup, keys):
+    "A group of trials."
+    return jax.vmap(partial(_trial, family, prior, method, noise, n, draws, warmup))(keys)
 
 # %% ../nbs/15_planning.ipynb #bd307a3e
 class _Study:
     "A family, a prior, a mechanism and a key: what is common to all designs of one plan."
-    def __init__(self, family, prior, n, *, method, mechanism, delta, trials, draws, warmup, key):
+    def __init__(self, family, prior, n, *, method, mechanism, delta, trials, draws, warmup, key, progress):
         self.family, self.prior, self.key = family, check_prior(family, prior), as_key(key)
         self.trials, self.draws = check_count("trials", trials, 2), check_count("draws", draws, 20)
-        self.mechanism, self.delta, self.n = mechanism, delta, np.asarray(n, float)
+        self.mechanism, self.delta, self.n, self.progress = mechanism, delta, np.asarray(n, float), progress
         _, self.method = choose_method(family, self.prior, mechanism, max(n), method)
         self.warmup = 0 if self.method.independent(family) else check_count("warmup", warmup, 0)
-        self.prior.sample(self.key)  # a prior that cannot draw is refused here
+        jax.eval_shape(self.prior.sample, self.key)  # a prior that cannot draw is refused here; traced, not compiled
 
     def noise(self, epsilons) -> Noise:
         "Noise of all designs, leaves (sizes, budgets, m), from budgets (sizes, budgets)."
         one = lambda e: noise_design(self.family, epsilon=float(e), mechanism=self.mechanism, delta=self.delta)[0]
         return jax.tree.map(lambda *a: jnp.stack(a).reshape(*np.shape(epsilons), -1), *map(one, np.ravel(epsilons)))
 
-    def spreads(self, epsilons) -> np.ndarray:
-        "Spreads (trials, sizes, budgets, 3, parameters): equation (2) before averaging."
+    def spreads(self, epsilons, words: str = "simulated studies") -> np.ndarray:
+        "Spreads (trials, sizes, budgets, 3, parameters): equation (2) before averaging; the words stand before the bar."
+        from tqdm.auto import tqdm
         noise, parallel = self.noise(epsilons), max(1, PARALLEL // np.size(epsilons))
         count = -(-self.trials // parallel) * parallel  # whole groups; trials beyond are dropped
-        keys = jax.vmap(partial(jax.random.fold_in, self.key))(jnp.arange(count))
-        out = _trials(self.family, self.prior, self.method, noise, jnp.asarray(self.n), self.draws, self.warmup, parallel, keys)
-        return self._finite(np.asarray(out)[:self.trials])
+        groups = tqdm(range(0, count, parallel), desc=words, disable=not _show_progress(self.progress), unit="group")
+        return self._finite(np.concatenate([self._group(noise, k, parallel) for k in groups])[:self.trials])
+
+    def _group(self, noise, start, parallel):
+        "Spreads of some trials: one compiled program for all noise of this shape."
+        keys = jax.vmap(partial(jax.random.fold_in, self.key))(jnp.arange(start, start + parallel))
+        return np.asarray(_trials(self.family, self.prior, self.method, noise, jnp.asarray(self.n), self.draws, self.warmup, keys))
 
     def _finite(self, out):
         bad = int((~np.isfinite(out)).any(axis=(1, 2, 3, 4)).sum())
@@ -139,13 +143,12 @@ def _rows(study, epsilons, spreads, parameter):
 NOTHING_SEEN = 1e9  # times the noise of a release: what is left is the prior
 
 
-def _prior_spread(study):
-    "Spread of the prior, (3, parameters): of the tabulated posterior of a release that is all noise, or from 20 000 draws."
+def _prior_spread(study, epsilons):
+    "Spread of the prior, (3, parameters): of tabulated posteriors of releases that are all noise, by the program of the plan, or from 20 000 draws."
     if one_parameter(study.family) and study.method in (METHODS["exact"], METHODS["collapsed"]):
-        noise = jax.tree.map(lambda a: a[0, 0], study.noise([[1.0]]))
+        noise = study.noise(np.ones_like(epsilons))
         noise = dataclasses.replace(noise, scale=NOTHING_SEEN * noise.scale)
-        released = Released(jnp.zeros_like(noise.scale), noise, float(study.n[0]))
-        return np.asarray(_tabulated_spread(study.family, grid_posterior(study.family, released, study.prior, study.method == METHODS["exact"])))
+        return study._group(noise, 0, max(1, PARALLEL // np.size(epsilons))).mean(axis=(0, 1, 2))
     theta = study.prior.sample(jax.random.fold_in(study.key, 2**32 - 1), (20_000,))
     return np.asarray(_drawn_spread(jnp.concatenate([jnp.reshape(a, (20_000, -1)) for a in theta.values()], axis=1)))
 
@@ -210,13 +213,13 @@ def _decades(n):
 def _search(study, target, parameter):
     "Table and smallest budgets for a target: equation (3)."
     coarse = np.tile(_decades(study.n.max()), (len(study.n), 1))
-    first = study.spreads(coarse)
+    first = study.spreads(coarse, "studies, decades of epsilon")
     at = [_crossing(e, w, target) for e, w in zip(coarse, first.mean(axis=0)[:, :, 2, parameter])]
     lower = np.array([min(max(a - 1, 0), coarse.shape[1] - 2) for a in at])  # decade of the answer
     steps = np.linspace(0, 1, coarse.shape[1] + 2)[1:-1]
     fine = np.exp(np.log(coarse[np.arange(len(at)), lower])[:, None] + math.log(10) * steps)
     both = np.concatenate([coarse, fine], axis=1)
-    spreads = np.concatenate([first, study.spreads(fine)], axis=2)
+    spreads = np.concatenate([first, study.spreads(fine, "studies, in the decade found")], axis=2)
     order = np.argsort(both, axis=1)
     both = np.take_along_axis(both, order, axis=1)
     spreads = np.take_along_axis(spreads, order[None, :, :, None, None], axis=2)
@@ -289,14 +292,16 @@ def plan(family, prior=None,       # as for `fit`; the prior also draws the true
          method: str = "auto",     # a method of `fit`
          trials: int = 200,        # simulated studies
          draws: int = 200, warmup: int = 50,  # of each posterior, where it is not tabulated
-         key: Any = 0              # JAX key or an integer
+         key: Any = 0,             # JAX key or an integer
+         progress: bool = True     # a bar, on a terminal or in a notebook
          ) -> Plan:
     "Expected posterior spread over sizes and budgets, and the smallest budget for a target: equations (2) and (3). Spends nothing."
     sizes, one_size = _several("n", n, SIZES, check_count)
     budgets, _ = _several("epsilon", epsilon, BUDGETS, check_positive)
     target = None if target is None else check_positive("target", target, "it is a width, in the units of the parameter")
     at, name = _component(family, parameter)
-    study = _Study(family, prior, sizes, method=method, mechanism=mechanism, delta=delta, trials=trials, draws=draws, warmup=warmup, key=key)
+    study = _Study(family, prior, sizes, method=method, mechanism=mechanism, delta=delta, trials=trials, draws=draws, warmup=warmup, key=key,
+                   progress=progress)
     answers = None
     if target is not None and epsilon is None:
         designs, spreads, answers = _search(study, target, at)
@@ -309,7 +314,7 @@ def plan(family, prior=None,       # as for `fit`; the prior also draws the true
     found = [None if answers is None else [a[i] for a in answers] for i in (0, 1)]
     epsilon, error = (f if f is None else f[0] if one_size else np.array(f) for f in found)
     no_noise = dict(zip(sizes, spreads.mean(axis=0)[:, -1, 2, at].tolist()))
-    return Plan(rows, epsilon, error, target, name, mechanism, study.trials, float(_prior_spread(study)[2, at]), no_noise)
+    return Plan(rows, epsilon, error, target, name, mechanism, study.trials, float(_prior_spread(study, designs)[2, at]), no_noise)
 
 
 def _answer_among(epsilons, width, target):

@@ -87,6 +87,22 @@ def test_bad_tables_are_refused_without_quoting_them(folder, rows, said):
     assert not Ledger(folder / "budget.json").entries
 
 
+MALFORMED = {"blank": ("\n\n", "no names"), "no header": ("Mrs Smith,1\nMr Jones,0\n", "reads like a record"), "semicolons": ("smokes;id\n1;Smith\n", "semicolons"),
+             "ragged": ("smokes,id\n1,Smith\n0,Smith,Ann\n", "1 of 2 lines"), "quotes": ('smokes,id\n1,"Smith\n', "double quote"),
+             "encoding": ("smokes,id\n1,Smïth\n".encode("latin-1"), "not UTF-8"), "names": ("smokes,smokes\n1,0\n", "stands there 2 times"),
+             "no numbers": ("smokes,id\nSmith,1\n", "numbers or booleans"), "gaps": ("smokes,id\n1,7\n,7\n", "or pass --missing drop")}
+
+
+@pytest.mark.parametrize("case", MALFORMED)
+def test_a_malformed_csv_file_is_told_what_is_wrong_in_the_words_of_the_shell(folder, case):
+    content, said = MALFORMED[case]
+    (folder / "bad.csv").write_bytes(content if isinstance(content, bytes) else content.encode())
+    code, out, err = release(folder, data="bad.csv")
+    assert (code, out, len(err.splitlines())) == (2, "", 1) and said in err, err
+    assert not re.search(r"Sm.th|Jones", err) and not re.search(r"\b(missing|success|k|mechanism)=", re.sub(r"\(.*?\)", "", err)), err
+    assert not Ledger(folder / "budget.json").entries
+
+
 @pytest.mark.parametrize("case", ["over budget", "outside the support", "unknown option"])
 def test_a_process_says_one_line_and_exits_with_two(folder, case):
     options = dict(REFUSED[case])
@@ -227,6 +243,18 @@ def test_plan_prints_a_table_and_a_budget_and_opens_no_data(folder):
     assert (code, err) == (0, "")
     assert "width_95" in out and 0.03 < float(re.search(r"n = 1000: epsilon (\S+) ", out)[1]) < 0.2
     assert (folder / "plan.png").read_bytes()[:4] == b"\x89PNG" and (folder / "budget.json").read_bytes() == before
+
+
+@needs_plan
+def test_a_plan_shows_on_standard_error_how_far_it_is(folder, monkeypatch):
+    from dp_bayes_nb.planning import plan
+
+    arguments = ("plan", "--family", "family.toml", "--n", "100", "--epsilon", "1", "--trials", "40", "--method", "collapsed")
+    quiet = dp_bayes(*arguments, cwd=folder)
+    assert (quiet[0], quiet[2]) == (0, "")  # no terminal, no bar
+    monkeypatch.setitem(plan.__globals__, "_show_progress", bool)
+    code, out, err = dp_bayes(*arguments, cwd=folder)
+    assert (code, out) == quiet[:2] and "simulated studies: 100%" in err
 
 
 def test_calibrate_prints_ranks_and_opens_no_data(folder):

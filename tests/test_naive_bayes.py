@@ -1,5 +1,7 @@
 """Private naive Bayes through the public names: bad input, files, agreement of methods, classification."""
 
+import contextlib
+import io
 import json
 import re
 from pathlib import Path
@@ -36,6 +38,17 @@ def test_levels_taken_from_the_data_are_refused_and_not_shown(declare, taken):
     with pytest.raises(ValueError, match=f"a list of public levels, got '{type(taken).__name__} of length {len(taken)}'") as refused:
         declare(taken)
     assert not any(level in str(refused.value) for level in PEOPLE["health"])
+
+
+def test_two_numbers_apart_are_levels_and_said_to_be(tmp_path):
+    with pytest.warns(UserWarning, match=r"'age' has two levels, 18 and 90, .* list\(range\(18, 91\)\)"):
+        family = db.NaiveBayes(("y", 2), {"age": (18, 90)})
+    assert family.sizes == (2,)
+    (tmp_path / "f.toml").write_text('family = "NaiveBayes"\nlabel = ["y", 2]\n[features]\nage = [18, 90]\n')
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = main(["plan", "--family", str(tmp_path / "f.toml"), "--n", "0"])
+    assert code == 2 and [line.startswith("dp-bayes: ") for line in err.getvalue().splitlines()] == [True, True] and "warning: 'age' has" in err.getvalue()
 
 
 @pytest.mark.parametrize("change, said", [({"health": "best"}, "200 outside the declared support of 200 records (200 outside in 'health')"),
@@ -110,7 +123,7 @@ def test_wrong_methods_options_and_rows_are_refused():
         with pytest.raises(ValueError, match=said):
             db.fit(made, **arguments, **QUICK)
     draws = db.fit(made, method="naive", **QUICK)
-    with pytest.raises(ValueError, match="rows with the declared levels of 'health', got '1 others'"):
+    with pytest.raises(ValueError, match=r"of the declared levels of 'health' \(.*\) in every row, got 'another value in 1 of"):
         db.classify(draws, {"health": ["best"], "self_employed": [1]})
     for rows in ({"health": ["poor"]}, PEOPLE[["health"]]):
         with pytest.raises(ValueError, match="the feature 'self_employed'"):
