@@ -5,8 +5,8 @@
 # %% auto #0
 __all__ = ['PRIORS', 'PRIOR_FIX', 'EXPERIMENT_MODULES', 'MEASURES', 'EXAMPLE_FAMILY', 'PRIOR_HELP', 'EXPERIMENT_NAMES',
            'EXAMPLES', 'FORCE', 'RELEASE_OPTIONS', 'FIT_OPTIONS', 'PLAN_OPTIONS', 'CALIBRATE_OPTIONS',
-           'EXPERIMENT_OPTIONS', 'LEDGER_OPTIONS', 'QUOTES', 'ARGUMENT', 'OPTIONS', 'COMMANDS', 'read_family',
-           'parse_prior', 'check_output', 'replacing', 'warnings_as_lines', 'run_release', 'run_fit', 'check_plot',
+           'EXPERIMENT_OPTIONS', 'LEDGER_OPTIONS', 'QUOTES', 'ARGUMENT', 'OPTIONS', 'COMMANDS', 'warnings_as_lines',
+           'read_family', 'parse_prior', 'check_output', 'replacing', 'run_release', 'run_fit', 'check_plot',
            'save_plot', 'run_plan', 'run_calibrate', 'run_ledger', 'run_experiment', 'Parser', 'build_parser', 'main']
 
 # %% ../nbs/18_cli.ipynb #77de68da
@@ -31,6 +31,17 @@ from .files import tuples
 
 # %% ../nbs/18_cli.ipynb #c1dfd96e
 # § Families as TOML
+@contextmanager
+def warnings_as_lines():
+    "Print each UserWarning as one line on standard error."
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        yield
+    for warning in caught:
+        if issubclass(warning.category, UserWarning):
+            print(f"dp-bayes: warning: {' '.join(_as_typed(str(warning.message)).split())}", file=sys.stderr)
+
+
 def read_family(path,        # TOML file
                 column=None  # overrides the file's column
                 ):
@@ -129,17 +140,6 @@ def replacing(path):
 
 # %% ../nbs/18_cli.ipynb #472b07b9
 # § dp-bayes release
-@contextmanager
-def warnings_as_lines():
-    "Print each UserWarning as one line on standard error."
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("default")
-        yield
-    for warning in caught:
-        if issubclass(warning.category, UserWarning):
-            print(f"dp-bayes: warning: {' '.join(_as_typed(str(warning.message)).split())}", file=sys.stderr)
-
-
 def run_release(args) -> int:
     "Release a table."
     from dp_bayes_nb.ledger import Ledger

@@ -1,7 +1,5 @@
 "The lines that the README shows are run, as they stand there."
 
-import contextlib
-import io
 import re
 from pathlib import Path
 
@@ -22,21 +20,10 @@ def test_readme_example(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rows = ["limit,age"] + ["yes,40" if i % 7 == 0 else "no,30" for i in range(700)]
     (tmp_path / "interviews.csv").write_text("\n".join(rows) + "\n")
-    code, _ = blocks()
+    (code,) = blocks()
     names: dict = {}
     exec(compile(code, "README.md", "exec"), names)
     assert names["received"].n == 700
     assert (tmp_path / "ledger.json").is_file()
     assert [str(amount) for amount in names["ledger"].spent] == ["0.01", "0"]
     assert names["posterior"].posterior["probability"].shape == (4, 1000)
-
-
-@pytest.mark.slow
-def test_readme_planning_and_calibration():
-    printed, researcher = io.StringIO(), blocks()[1]
-    with contextlib.redirect_stdout(printed):
-        exec(compile(researcher, "README.md", "exec"), {})
-    text = printed.getvalue()
-    assert text.count("Plan for probability") == 1 and text.count("Calibration of") == 2
-    right, naive = (float(ks) for ks in re.findall(r"KS (0\.\d+)", text))
-    assert right < 0.1 < 0.15 < naive

@@ -77,6 +77,22 @@ def draw(ours, naive, truth):
     return fig
 
 
+def front(release):
+    "Two hundred simulated releases of its design, ignoring the noise and accounting for it, in type that a telephone can show. Returns the figure."
+    from dp_bayes_nb import calibrate
+    from dp_bayes_nb.ranks import plot_intervals
+
+    with plt.rc_context({"font.size": 15, "axes.labelsize": 15, "axes.titlesize": 16}):
+        fig, axes = plt.subplots(1, 2, figsize=(7.2, 3.5), layout="constrained", sharey=True)
+        for method, title, ax in (("naive", "ignoring the noise", axes[0]), ("auto", "accounting for it", axes[1])):
+            result = calibrate(1, release.family, n=release.n, epsilon=release.epsilon, trials=200, draws=1000, method=method)
+            plot_intervals(result, ax=ax)
+            ax.set(ylim=(-0.12, 0.12), xlabel="200 releases", yticks=(-0.1, 0, 0.1))
+            ax.set_title(f"{title}:\n{result.coverage(0.95)[0]:.0%} hold the truth")
+        axes[1].set_ylabel("")
+    return fig
+
+
 def main():
     "Run the demo."
     parser = argparse.ArgumentParser(description="A real table to a release, a posterior, a summary and a figure.")
