@@ -98,6 +98,19 @@ def test_slider_moves_the_picture(page, record_property):
     assert width(after, "accounts for the noise") < 0.8 * width(before, "accounts for the noise")
 
 
+def test_sliders_have_names_and_say_their_value(page):
+    "Every handle has the words above it as its name, and its value is the one that is shown."
+    unnamed = "() => [...document.querySelectorAll('.noUi-handle')].filter(h => !h.getAttribute('aria-label')).length"
+    assert page.locator(".noUi-handle:visible").count() >= 5 and page.evaluate(unnamed) == 0
+    shown = control(page, "Budget epsilon").locator(".widget-readout").inner_text()
+    handle = page.get_by_role("slider", name="Budget epsilon (less is more private)").locator("visible=true")
+    assert handle.get_attribute("aria-valuetext") == shown
+    handle.focus()
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_function("([h, before]) => h.getAttribute('aria-valuetext') !== before", arg=[handle.element_handle(), shown])
+    assert handle.get_attribute("aria-valuetext") == control(page, "Budget epsilon").locator(".widget-readout").inner_text()
+
+
 def width(text, words):
     "Width of the interval in a row of the table."
     low, high = re.search(rf"{words}\s+([-\d.e]+) to ([-\d.e]+)", text).groups()
