@@ -144,7 +144,7 @@ def temperature(bound: float, epsilon: float, draws: int) -> Float[Array, ""]:
     return jnp.maximum(1.0, 2 * check_count("draws", draws) * check_positive("bound", bound) / epsilon)
 
 
-def check_temperature(temperature):
+def check_temperature(temperature: float | Float[Array, ""]):
     "A temperature of 1 or more; traced ones were checked where they came from."
     if not isinstance(temperature, jax.Array) and check_positive("temperature", temperature) < 1:
         refuse("temperature", "at least 1", temperature, "below 1 a draw is a step towards the mode, not a posterior sample")
@@ -273,7 +273,7 @@ def box_draws(key: Key[Array, ""], edges, log_weight, draws: int) -> Float[Array
 def tempered_draws(key: Key[Array, ""], family, prior,
                    s: Float[Array, "m"],  # confidential
                    n: float,
-                   temperature: float,    # 1 or more
+                   temperature: float | Float[Array, ""],  # 1 or more
                    limits: dict,          # parameter name -> (lowest, highest); probabilities -> least; public
                    draws: int) -> dict:
     "Draws from the posterior at a temperature, inside the limits: equation (1)."
