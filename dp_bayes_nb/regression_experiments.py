@@ -158,8 +158,8 @@ REGRESSIONS: dict[str, Model] = {
     "all records, as a precision": Model(population(), paper_prior("unclipped", 0.5 / 19), RECORDS_TOO),
     "fourth moments, as a covariance": Model(population(fourth_moments=True), paper_prior("normal"), MOMENTS),
     "fourth moments, as a precision": Model(population(fourth_moments=True), paper_prior("unclipped", 0.5 / 19), MOMENTS),
-    **{f"{law}, k = {k}": Model(population(k), paper_prior(law, 1.0), SIMPLE) for law in ("uniform", "skewed", "heavy") for k in (1, 2, 4)},
-    **{f"binary, k = {k}": Model(population(k, True), paper_prior("uniform", 1.0), SIMPLE) for k in (1, 2, 4)},
+    **{f"{law}, k = {k}": Model(population(k), paper_prior(law, 4.0), SIMPLE) for law in ("uniform", "skewed", "heavy") for k in (1, 2, 4)},
+    **{f"binary, k = {k}": Model(population(k, True), paper_prior("uniform", 4.0), SIMPLE) for k in (1, 2, 4)},
     **{f"uniform, response times {size:g}": Model(population(), paper_prior("uniform", 0.5 / 19, size), SIMPLE) for size in (0.125, 0.25, 0.5, 1.0, 2.0)},
 }
 MODELS.update(REGRESSIONS)
@@ -213,7 +213,7 @@ REGRESSION_EXPERIMENTS = {e.name: e for e in (
     Experiment("sbc_line_half", "the same cells by a sampler that is wrong: it is told half the noise", tuple(design(m, n, b) for m in LINES for n, b in NAMED),
                ("half the noise",), regression_row, trials=128, seed=2019),
     *(Experiment(f"covariates_{k}", f"other laws of {k} covariates, free model", tuple(design(m, n, b) for m in REGRESSIONS if m.endswith(f"k = {k}")
-               for n, b in cells), ("prior", "ours"), regression_row, trials=trials, seed=2019)
+               for n, b in cells), ("prior", "non_private", "ours"), regression_row, trials=trials, seed=2019)
       for k, cells, trials in ((1, (*SMALL_NOISE, MUCH_NOISE), 300), (2, (*SMALL_NOISE, MUCH_NOISE), 128), (4, (*SMALL_NOISE[1:], MUCH_NOISE), 128))),
     Experiment("covariates_again", "one cell of covariates_1 with more trials, and a posterior that needs no chain", (design("uniform, k = 1", 100_000, 24.0),),
                ("ours", "small noise", "non_private"), regression_row, trials=2000, seed=2019),
