@@ -15,6 +15,11 @@ WORDS = {"ours": "accounts for the noise", "naive": "ignores the noise", "gibbs"
          "variational": "variational", "cheating": "ignores the noise, on unbounded records", "normal_sum": "sum taken as normal",
          "naive_total": "ignores the noise, totals kept", "published": "private Gibbs, ten sweeps", "ops_ten": "ten posterior samples"}
 
+# %% ../nbs/00a_style.ipynb #0232b528
+# § The methods of the regression paper
+COLORS |= {"gibbs_noisy": "#DDCC77", "gibbs_prior": "#882255", "individual": "#332288"}
+WORDS |= {"gibbs_noisy": "Gibbs-SS-Noisy", "gibbs_prior": "Gibbs-SS-Prior", "individual": "MCMC-Ind"}
+
 # %% ../nbs/00a_style.ipynb #902ba3cd
 # § Colours that stand for no method
 GREY = {"line": "#999999", "band": "#E6E6E6"}  # lines and bands to compare with
