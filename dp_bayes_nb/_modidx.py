@@ -254,6 +254,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
             'dp_bayes_nb.covariates': { 'dp_bayes_nb.covariates.Moments': ('covariates.html#moments', 'dp_bayes_nb/covariates.py'),
                                         'dp_bayes_nb.covariates.NormalInverseWishart': ( 'covariates.html#normalinversewishart',
                                                                                          'dp_bayes_nb/covariates.py'),
+                                        'dp_bayes_nb.covariates.NormalInverseWishart.log_density': ( 'covariates.html#normalinversewishart.log_density',
+                                                                                                     'dp_bayes_nb/covariates.py'),
                                         'dp_bayes_nb.covariates.NormalInverseWishart.sample': ( 'covariates.html#normalinversewishart.sample',
                                                                                                 'dp_bayes_nb/covariates.py'),
                                         'dp_bayes_nb.covariates._draw_rows': ('covariates.html#_draw_rows', 'dp_bayes_nb/covariates.py'),

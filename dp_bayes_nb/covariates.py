@@ -8,6 +8,7 @@ __all__ = ['columns', 'size', 'coordinate_count', 'tanhc', 'log_cosh', 'correlat
            'normal_log_density', 'normal_moments', 'draw_normal', 'coordinates', 'mapped_prior']
 
 # %% ../nbs/08b_covariates.ipynb #77de68da
+import math
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -180,7 +181,7 @@ def _rows_to_coordinates(W, K):
     return W / length * jnp.arcsinh(length / K[0, 0])
 
 # %% ../nbs/08b_covariates.ipynb #472b07b9
-# § Normal covariates: equation (3)
+# § Normal covariates: equations (3) and (4)
 @pytree()
 class NormalInverseWishart:
     """Prior of the mean and the covariance of normal covariates: covariance ~ InverseWishart(scale, df), mean ~ N(mean, covariance / precision).
@@ -199,6 +200,19 @@ class NormalInverseWishart:
         spread = jnp.einsum("...ij,...j->...i", jnp.linalg.cholesky(covariance), jax.random.normal(key_mean, (*shape, len(self.scale))))
         return {"mean": self.mean + spread / jnp.sqrt(self.precision), "covariance": covariance}
 
+    def log_density(self, theta: dict  # mean (…, k), covariance (…, k, k) positive definite
+                    ) -> Float[Array, "..."]:
+        "Log density of the mean and of the k (k + 1) / 2 free entries of the covariance: equation (4)."
+        mean, covariance, Psi = theta["mean"], theta["covariance"], jnp.asarray(self.scale)
+        k, nu, lam = mean.shape[-1], self.df, self.precision
+        L, Psi = jnp.linalg.cholesky(covariance), Psi if Psi.ndim == 2 else Psi * jnp.eye(k)
+        half, away = (jax.scipy.linalg.solve_triangular(L, b, lower=True) for b in
+                      (jnp.broadcast_to(jnp.linalg.cholesky(Psi), L.shape), (mean - self.mean)[..., None]))
+        log_det = lambda factor: 2 * jnp.log(jnp.diagonal(factor, axis1=-2, axis2=-1)).sum(axis=-1)
+        constant = 0.5 * nu * log_det(jnp.linalg.cholesky(Psi)) + 0.5 * k * jnp.log(lam) - 0.5 * k * (nu * math.log(2) + math.log(2 * math.pi))
+        return (constant - jax.scipy.special.multigammaln(0.5 * nu, k) - 0.5 * (nu + k + 2) * log_det(L)
+                - 0.5 * jnp.sum(half**2, axis=(-2, -1)) - 0.5 * lam * jnp.sum(away**2, axis=(-2, -1)))  # eq. (4)
+
 
 def _inverse_wishart(key, scale, df, shape=()):
     "Draws from InverseWishart(scale, df), by Bartlett's decomposition."
@@ -210,8 +224,11 @@ def _inverse_wishart(key, scale, df, shape=()):
     return jnp.swapaxes(half, -1, -2) @ half
 
 # %% ../nbs/08b_covariates.ipynb #12c6fc06
-def normal_log_density(prior: NormalInverseWishart, n, mean, L, log_det) -> Float[Array, ""]:
-    "Log density of the mean and S_xx / n = L Lᵀ of n normal records, up to a constant: equation (3). `log_det` is that of S_xx / n."
+def normal_log_density(prior: NormalInverseWishart, n: Float[Any, ""], mean: Float[Array, "k"],
+                       L: Float[Array, "k k"],      # S_xx / n = L Lᵀ
+                       log_det: Float[Array, ""]    # of S_xx / n
+                       ) -> Float[Array, ""]:
+    "Log density of the mean and S_xx / n of n normal records, up to a constant: equation (3)."
     shift = mean - prior.mean
     Psi = prior.scale / n + L @ L.T + prior.precision / (prior.precision + n) * jnp.outer(shift, shift)  # Ψ_n / n
     log_psi = 2 * jnp.log(jnp.diagonal(cholesky(Psi))).sum()
@@ -268,7 +285,7 @@ def coordinates(blocks: tuple, free: bool,  # of the free prior, or of normal co
 
 # %% ../nbs/08b_covariates.ipynb #972a67c4
 # § A prior in the user's units
-def mapped_prior(prior: NormalInverseWishart | None, centres, halves) -> NormalInverseWishart:
+def mapped_prior(prior: NormalInverseWishart | None, centres: Float[np.ndarray, "k"], halves: Float[np.ndarray, "k"]) -> NormalInverseWishart:
     "The prior for covariates mapped to [−1, 1]; a ValueError for numbers of the wrong shape or sign."
     k = len(centres)
     if prior is None:

@@ -236,12 +236,12 @@ def user_prior(family, box: BoxPrior) -> NormalInverseGamma:
 
 # %% ../nbs/09_regression.ipynb #bd307a3e
 # § The conjugate update: equation (2)
-def shifted(sums: Sums, offset) -> Sums:
+def shifted(sums: Sums, offset: Float[Any, ""]) -> Sums:
     "The same sums for the response v_y + e."
     return Sums(sums.G, sums.h + offset * sums.G[:, -1], sums.r + 2 * offset * sums.h[-1] + offset**2 * sums.G[-1, -1])
 
 
-def box_update(family, prior: BoxPrior, s: Float[Array, "m"], n) -> BoxPrior:
+def box_update(family, prior: BoxPrior, s: Float[Array, "m"], n: Float[Any, ""]) -> BoxPrior:
     "Posterior in the box given exact sums: equation (2)."
     u = units(family)
     sums = shifted(matrices(family.blocks, s, n), u.offset)

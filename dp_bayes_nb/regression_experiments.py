@@ -202,8 +202,18 @@ READINGS = ("line, as a covariance", "line, as a precision")
 WITH_MOMENTS = tuple(model.replace("line", "fourth moments") for model in READINGS)
 ALL_RECORDS = tuple(model.replace("line", "all records") for model in READINGS)
 TEN = ((10, 1e-6), (10, 0.1), (10, 1.0), (10, 10.0))
-def figure_3(models, designs=(*TEN, (100, 0.1), (1000, 0.1))): return tuple((m, *d) for m in models for d in designs)
-def line_grid(model): return tuple(design(model, n, b) for n in RECORDS for b in SCALES)
+
+
+def figure_3(models: tuple, designs: tuple = (*TEN, (100, 0.1), (1000, 0.1))) -> tuple:
+    "Designs (model, n, ε) of Figure 3."
+    return tuple((m, *d) for m in models for d in designs)
+
+
+def line_grid(model: str) -> tuple:
+    "Designs (model, n, ε) of one model at all numbers of records and noise scales."
+    return tuple(design(model, n, b) for n in RECORDS for b in SCALES)
+
+
 REGRESSION_EXPERIMENTS = {e.name: e for e in (
     Experiment("sbc_line", "exact sampler, free model, one covariate, against n and noise scale", line_grid("line, free"), ("prior", "naive", "ours"),
                regression_row, trials=300, seed=2019),

@@ -76,7 +76,9 @@ class JointPosterior(NamedTuple):
         return {**theta, "covariate_mean": x["mean"], "covariate_covariance": x["covariance"]}
 
 
-def update_covariates(prior: NormalInverseWishart, mean, S, n) -> NormalInverseWishart:
+def update_covariates(prior: NormalInverseWishart, mean: Float[Array, "k"],
+                      S: Float[Array, "k k"],  # covariance of the records, S_xx / n
+                      n: Float[Any, ""]) -> NormalInverseWishart:
     "Conjugate update by n records with this mean and covariance: equation (3)."
     shift, precision = mean - prior.mean, prior.precision + n
     scale = prior.scale + n * S + prior.precision * n / precision * jnp.outer(shift, shift)

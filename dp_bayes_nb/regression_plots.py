@@ -6,12 +6,17 @@
 __all__ = ['POINTS', 'prediction_intervals', 'plot_regression', 'plot_coefficients']
 
 # %% ../nbs/09e_regression_plots.ipynb #77de68da
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from .core import check_fraction, refuse
 from .fit import fitted, predict
 from .regression import LinearRegression, read_rows
 from .style import COLORS, WORDS
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 # %% ../nbs/09e_regression_plots.ipynb #c1dfd96e
 # § Intervals for new rows: equation (1)
@@ -25,8 +30,8 @@ def _regression(idata):
 
 def prediction_intervals(idata,      # result of fit
                          new_data,   # data frame with the covariates' columns
-                         level: float = 0.95, *, seed: int = 0):
-    "Median and central interval of a new response for each row: Dataset with lower, median and upper (row)."
+                         level: float = 0.95, *, seed: int = 0) -> "xr.Dataset":
+    "Median and central interval of a new response for each row: lower, median and upper (row)."
     import xarray as xr
     _regression(idata)
     tail = 0.5 * (1 - check_fraction("level", level))
@@ -83,7 +88,7 @@ def plot_regression(idata,           # result of fit
         values = coefficients.reshape(-1, X.shape[1]) @ X.T
         color = colors[i % len(colors)] if len(values) > 1 else COLORS["truth"]
         if len(values) == 1 and grid.dtype != object:
-            ax.plot(grid, values[0], ls="--", color=color, label=label)
+            ax.plot(grid, values[0], ls=":" if label == WORDS["truth"] else "--", color=color, label=label)
         else:
             _draw_line(ax, grid, values, color, label, 0.12 * (i - 0.5 * (len(lines) - 1)), i == 0)
     ax.set(xlabel=covariate, ylabel=f"mean {family.columns[-1]}")

@@ -8,7 +8,7 @@ __all__ = ['FLOOR', 'pairs', 'Sums', 'second_moments', 'matrices', 'released_sum
 
 # %% ../nbs/08c_regression_sums.ipynb #77de68da
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -67,7 +67,9 @@ def mean_factor(point: Moments) -> Float[Array, "k+1 k+1"]:
     return jnp.block([[point.L, point.mean[:, None]], [jnp.zeros((1, k)), jnp.ones((1, 1))]])
 
 
-def sums_at(blocks: tuple, n, point: Moments, g: Float[Array, "k+1"], rss) -> Float[Array, "m"]:
+def sums_at(blocks: tuple, n: Float[Any, ""], point: Moments, g: Float[Array, "k+1"],
+            rss: Float[Any, ""]  # residual sum of squares
+            ) -> Float[Array, "m"]:
     "Released sums of data with covariate moments `point`, h = n T_x g and r = rss + n |g|²."
     h = n * mean_factor(point) @ g
     second = n * (point.L @ point.L.T + jnp.outer(point.mean, point.mean))
