@@ -1201,6 +1201,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                                    'dp_bayes_nb/regression.py'),
                                         'dp_bayes_nb.regression.LinearRegression.check_prior': ( 'regression.html#linearregression.check_prior',
                                                                                                  'dp_bayes_nb/regression.py'),
+                                        'dp_bayes_nb.regression.LinearRegression.check_records': ( 'regression.html#linearregression.check_records',
+                                                                                                   'dp_bayes_nb/regression.py'),
                                         'dp_bayes_nb.regression.LinearRegression.to_dict': ( 'regression.html#linearregression.to_dict',
                                                                                              'dp_bayes_nb/regression.py'),
                                         'dp_bayes_nb.regression.LinearRegressionLaw': ( 'regression.html#linearregressionlaw',

@@ -392,6 +392,13 @@ class LinearRegression(LinearRegressionLaw):
         return {"family": "LinearRegression", "covariates": declared, "response": {name: list(s) for name, s in self.response},
                 "intercept": self.intercept, "fourth_moments": self.fourth_moments}
 
+    def check_records(self, n: int):
+        "Refuse a number of records from which no method could infer: judged by n, which is public, and the declarations."
+        p = size(self.blocks) + 1
+        if n <= p and any(self.blocks):
+            refuse("data", f"more than {p} records, the columns with the response, where a category is declared", n,
+                   "with fewer, only numbers can be declared, for the method 'individual'; nothing was spent")
+
     def check_prior(self, prior):
         "A NormalInverseGamma with a mean (d,) and a positive definite precision (d, d), or a LogDensity."
         return check_regression_prior(self, prior)

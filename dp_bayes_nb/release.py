@@ -329,6 +329,8 @@ def release(family,                         # what to count: public declarations
     _rehearse(made, m)
     sums = exact_sums(family, data, grid_exponent=d.grid_exponent, missing=missing)
     _check_size(sums, family, scale, delta)
+    if hasattr(family, "check_records"):
+        family.check_records(sums.n)  # n is public: refused before anything is spent
     if hasattr(family, "check_sums"):
         family.check_sums(sums.integers)  # against what it declares as public
     if ledger is not None:
