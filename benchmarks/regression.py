@@ -19,7 +19,7 @@ from dp_bayes_nb.conjugate_priors import NormalInverseGamma
 from dp_bayes_nb.core import Noise, Released, run_chains
 from dp_bayes_nb.families import check_prior
 from dp_bayes_nb.regression import LinearRegression
-from dp_bayes_nb.regression_exact import exact_kernel
+from dp_bayes_nb.regression_exact import curvature, exact_kernel
 from dp_bayes_nb.regression_gibbs import gibbs_update_kernel
 from dp_bayes_nb.regression_sums import released_sums
 
@@ -51,8 +51,8 @@ def effective(theta):
     return float(min(az.ess(x[..., j], method="bulk") for j in range(x.shape[-1])))
 
 
-def exact(family, released, prior, chains=CHAINS, warmup=WARMUP):
-    return run_chains(jax.random.key(1), exact_kernel(family, released, prior), draws=DRAWS, warmup=warmup, chains=chains)
+def exact(family, released, prior):
+    return run_chains(jax.random.key(1), exact_kernel(family, released, prior), draws=DRAWS, warmup=WARMUP, chains=CHAINS)
 
 
 def against_gibbs():
@@ -112,13 +112,14 @@ def against_columns(d, design, n, epsilon=1.0, chains=4, warmup=WARMUP, releases
     for seed in range(11, 11 + releases):
         theta, released = simulated(family, prior, n, b, seed) if design == "free" else correlated(family, n, b, seed)
         start = time.perf_counter()
-        states, infos = exact(family, released, prior, chains, warmup)
+        kernel = exact_kernel(family, released, prior)
+        states, infos = run_chains(jax.random.key(1), kernel, draws=DRAWS, warmup=warmup, chains=chains)
         x = jax.block_until_ready(draws_of(states.theta))
         seconds = time.perf_counter() - start
         truth = np.append(np.asarray(theta["coefficients"]), float(theta["noise_variance"]))
         low, high = np.quantile(x.reshape(-1, d + 1), [0.025, 0.975], axis=0)
         covered.append(float(((low <= truth) & (truth <= high)).mean()))
-        row = row or {**diagnosed(x, infos), "sd / prior sd of a slope": float(x.std((0, 1))[0]) / float(np.sqrt(prior.scale / (prior.shape - 1))), "seconds, with compilation": seconds,
+        row = row or {**diagnosed(x, infos), **searched(*kernel.init.args), "sd / prior sd of a slope": float(x.std((0, 1))[0]) / float(np.sqrt(prior.scale / (prior.shape - 1))), "seconds, with compilation": seconds,
                       "peak memory, GB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6}
     return {**row, "warm-up": warmup, "releases": releases, "truth covered": float(np.mean(covered)), "least covered in a release": min(covered)}
 
@@ -128,6 +129,14 @@ def diagnosed(x, infos):
     sizes = [[float(az.ess(chain[None, :, j], method="bulk")) for j in range(x.shape[-1])] for chain in x]
     return {"least ESS of 400": float(np.min(sizes)), "rhat": float(max(az.rhat(x[..., j]) for j in range(x.shape[-1]))), "leapfrogs": float(infos["leapfrogs"].mean()),
             "diverging": float(infos["diverging"].mean()), "least moved": float(infos["moved"].mean(-1).min())}
+
+
+def searched(setting):
+    "How far from the mode the search ended, and the curvature there, scaled to a unit diagonal: its least and largest eigenvalue."
+    H = np.asarray(jax.jit(curvature)(setting.problem, setting.mode.w))
+    scale = np.sqrt(np.abs(np.diag(H)))
+    e = np.linalg.eigvalsh(H / scale / scale[:, None])
+    return {"decrement": float(setting.mode.decrement), "least scaled curvature": float(e[0]), "largest scaled curvature": float(e[-1])}
 
 
 def main(columns):
