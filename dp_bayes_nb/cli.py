@@ -313,6 +313,7 @@ EXAMPLE_FAMILY = """FAMILY.toml declares what is counted, for example
   family = "Bernoulli"      # or "Categorical", with k = ["no", "perhaps", "yes"]
   column = "smokes"         # a column of survey.csv
   success = "yes"           # the text that counts; leave it out for a column of 0 and 1
+  failure = "no"            # the other one, or a list; left out, any one other text
 
 or, for numbers with public limits,
 

@@ -123,6 +123,11 @@ def _number(name, value):
         refuse(name, "a number", value, "public ranges are typed, not read from the data")
 
 
+def _parts(text) -> list:
+    "Values with commas between."
+    return [typed(part) for part in str(text).split(",") if part.strip()]
+
+
 def _line(fields):
     covariate, response = fields["column"], fields.get("response")
     if covariate == response or not response:
@@ -140,9 +145,10 @@ def declare(kind: str, fields: dict) -> Any:
     if kind == "share of one value":
         if not str(fields.get("value", "")).strip():
             refuse("value", "the value whose share is released", "nothing", "for example: yes")
-        return Bernoulli(column, success=typed(fields["value"]))
+        others = _parts(fields.get("others", ""))
+        return Bernoulli(column, success=typed(fields["value"]), failure=others or None)
     if kind == "categories":
-        levels = [typed(part) for part in str(fields.get("levels", "")).split(",") if part.strip()]
+        levels = _parts(fields.get("levels", ""))
         return Categorical(levels if len(levels) > 1 else refuse("levels", "two or more, with commas between", fields.get("levels")), column)
     if kind == "straight line":
         return _line(fields)

@@ -130,7 +130,8 @@ class BernoulliLaw(ExponentialFamily):
 class Bernoulli(BernoulliLaw):
     "Records that are successes or not; the number of successes is released."
     column: str | None = None  # column to read; None: the only one
-    success: Any = 1  # counts as a success; any other value that is present counts as a failure, so mind the spelling
+    success: Any = 1  # counts as a success
+    failure: Any = None  # counts as a failure: a value or a list of them; None: any other value that is present, among texts one only
 
     names = ("successes",)
     parameters = {"probability": Parameter("unit")}
@@ -140,14 +141,38 @@ class Bernoulli(BernoulliLaw):
     def __post_init__(self):
         _check_column(self.column)
         object.__setattr__(self, "success", _check_level("success", self.success))
+        if self.failure is not None:
+            many = isinstance(self.failure, (list, tuple))
+            failures = tuple(_check_level("failure", value) for value in (self.failure if many else [self.failure]))
+            if self.success in failures or {type(value) for value in failures} != {type(self.success)}:
+                refuse("failure", f"a value or a list of values unlike success={self.success!r}, and texts or whole numbers as it is", self.failure)
+            check_levels((self.success, *failures), "failure")
+            object.__setattr__(self, "failure", failures if many else failures[0])
+
+    failures = property(lambda self: () if self.failure is None else self.failure if isinstance(self.failure, tuple) else (self.failure,),
+                        doc="The values that are declared as failures.")
+
+    def __repr__(self):
+        both = "" if self.failure is None else f", failure={self.failure!r}"
+        return f"Bernoulli(column={self.column!r}, success={self.success!r}{both})"
+
+    def to_dict(self):
+        "The declaration, as JSON values; without `failure` where none is declared."
+        return {key: value for key, value in super().to_dict().items() if key != "failure" or value is not None}
 
     def statistic(self, x):
         "t(x): is the record a success?"
         return (x == self.success,)
 
     def valid(self, x):
-        "Is the record 0 or 1 (or present, where `success` is neither)?"
+        "Is the record a declared value (0 or 1 where `success` is one of them; present where it is another)?"
+        if self.failures:
+            return is_level(x, (self.success, *self.failures))
         return (x == 0) | (x == 1) if self.success in (0, 1) else (x == x)
+
+    def unnamed(self, x):
+        "Is a text the failure that has no name here? A table may hold one such value. None: all values are named."
+        return ~(x == self.success) if isinstance(self.success, str) and not self.failures else None
 
     def project(self, z, n):
         "The nearest possible count."

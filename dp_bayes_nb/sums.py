@@ -116,6 +116,10 @@ def query(family, frame, names: list[str], grid_exponent: int):
         if not family.integer:
             steps = (steps * 2.0**grid_exponent + 0.5).floor()
         out.append(_total(nw.col("good"), steps).alias(f"sum_{j}"))
+    other = family.unnamed(x) if hasattr(family, "unnamed") else None
+    if other is not None:
+        other = nw.col("good") & other
+        out += [_total(other, nw.lit(1.0)).alias("unnamed"), nw.when(other).then(nw.col("x_0")).n_unique().alias("unnamed_values")]
     return table.select(*out)
 
 
@@ -202,6 +206,10 @@ def _refuse_records(family, row, missing):
         fix = "clean them, or pass missing='drop'" if not (row["infinite"] or outside) else "clean the data or declare a wider support"
         raise ValueError(f"data must be finite and inside the support of {family!r}, got {found} of {row['rows']} records"
                          f"{_by_column(family, row, [kind.split()[0] for kind, count in bad.items() if count])}; {fix}. This count is not private")
+    values = row.get("unnamed_values", 0) - (row.get("unnamed", 0) < row["rows"])  # all that is named counts as one more
+    if values > 1:
+        raise ValueError(f"data must hold one value besides success={family.success!r}, got {values} others; mind the spelling, blanks at the end and NA "
+                         'written for a missing value, or declare all that count as failures, such as failure=["no", "unknown"]. This count is not private')
     if row["good"] == 0:
         raise ValueError(f"data must have at least one complete record, got {row['rows']} rows of which {row['missing']} are "
                          "missing; nothing can be released")

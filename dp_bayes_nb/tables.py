@@ -27,7 +27,7 @@ def declared_columns(family) -> dict[str | None, tuple[str, ...]]:
     if hasattr(family, "columns"):
         levels = {name: family.column_levels[name] or () for name in family.columns}
     else:
-        levels = {getattr(family, "column", None): (*(getattr(family, "levels", None) or ()), getattr(family, "success", None))}
+        levels = {getattr(family, "column", None): (*(getattr(family, "levels", None) or ()), getattr(family, "success", None), *getattr(family, "failures", ()))}
     return {name: tuple(level for level in given if isinstance(level, str)) for name, given in levels.items()}
 
 

@@ -461,7 +461,7 @@ class RegressionLab(Tool):
 
 # %% ../nbs/17_widgets.ipynb #0a57cb53
 # § Your own data
-FIELDS = {"share of one value": ("value",), "categories": ("levels",), "counts": ("lower", "upper", "guess"),
+FIELDS = {"share of one value": ("value", "others"), "categories": ("levels",), "counts": ("lower", "upper", "guess"),
           "waiting times": ("lower", "upper", "guess"), "straight line": ("lower", "upper", "response", "low", "high")}
 
 
@@ -480,7 +480,7 @@ class OwnData(Tool):
         self.upload = w.FileUpload(accept=".csv,text/csv", description="… or upload a CSV file")
         self.kind = w.Dropdown(options=KINDS, description="2. Release")
         self.column = w.Dropdown(options=[], description="of the column")
-        words = {"value": "value that is counted", "levels": "public levels, with commas", "lower": "least public value", "upper": "greatest public value",
+        words = {"value": "value that is counted", "others": "all other values, with commas (needed if two or more)", "levels": "public levels, with commas", "lower": "least public value", "upper": "greatest public value",
                  "guess": "first guess of the mean (prior)", "low": "least value of the other column", "high": "greatest value of the other column"}
         self.fields: dict = {name: w.Text(description=text, continuous_update=False) for name, text in words.items()}
         self.fields["response"] = w.Dropdown(options=[], description="and the column on its line")
@@ -490,7 +490,7 @@ class OwnData(Tool):
         self.examples.observe(self.chosen, "value")
         self.upload.observe(self.uploaded, "value")
         self.kind.observe(self.kinds, "value")
-        order = ["value", "levels", "lower", "upper", "response", "low", "high", "guess"]
+        order = ["value", "others", "levels", "lower", "upper", "response", "low", "high", "guess"]
         self.watch(self.column, self.epsilon, *self.fields.values())
         self.kinds()
         return [self.examples, self.upload, self.kind, self.column, *(self.fields[name] for name in order), self.epsilon, self.run, self.link, self.ledger]

@@ -76,7 +76,8 @@ COLUMNS = {
     "booleans": ([True, False, False] * 30, pa.bool_(), Bernoulli("x")),
     "failures": ([True, False, False] * 30, pa.bool_(), Bernoulli("x", success=0)),
     "texts": (["low", "high", "it's", "low"] * 30, pa.string(), Categorical(("low", "high", "it's"), "x")),
-    "one text": (["yes", "no", "perhaps"] * 30, pa.string(), Bernoulli("x", success="yes")),
+    "one text": (["yes", "no", "no"] * 30, pa.string(), Bernoulli("x", success="yes")),
+    "two texts": (["yes", "no", "it's"] * 30, pa.string(), Bernoulli("x", success="yes", failure=["no", "it's"])),
 }
 
 
@@ -93,6 +94,17 @@ def test_sums_are_the_same_on_every_engine_and_in_any_order(column, tmp_path):
     first = next(iter(found.values()))
     assert first.n == len(values)
     assert {key: sums for key, sums in found.items() if sums != first} == {}
+
+
+@pytest.mark.parametrize("values, others", [(["yes", "no", "NA"] * 30, 2), (["no", "yes", "no ", None, "Yes"] * 30, 3), (["no", None] * 30, 1), (["yes", None], 0)])
+def test_a_third_text_is_refused_on_every_engine(values, others, tmp_path):
+    family = Bernoulli("x", success="yes")
+    for name, table in engines(values, pa.string(), tmp_path).items():
+        if others > 1:
+            with pytest.raises(ValueError, match=f"one value besides success='yes', got {others} others"):
+                exact_sums(family, table, missing="drop")
+        else:
+            assert exact_sums(family, table, missing="drop").integers == (values.count("yes"),), name
 
 
 BOUNDED = [Exponential(Redact(0.5, 6.0), "x"), Normal((0.5, 6.0), column="x"), Poisson((1, 5), "x"), Geometric(Redact(1, 5), "x")]
@@ -239,7 +251,7 @@ def test_a_collation_does_not_make_levels_overlap(engine, how):
     run("create table t (other int, x varchar" + (" collate nocase)" if how == "column" else ")"))
     run("insert into t values " + ", ".join(f"(1, '{v}')" if v else "(1, null)" for v in values))
     assert run("select sum((x = 'a')::int) from t")[0][0] == 3  # the collation is at work
-    families = [Categorical(("a", "A", "ä", "Ä"), "x"), Bernoulli("x", success="A")]
+    families = [Categorical(("a", "A", "ä", "Ä"), "x"), Bernoulli("x", success="A", failure=["a", "ä", "Ä"])]
     for family in families:
         expected = exact_sums(family, pl.DataFrame({"x": values}), missing="drop")
         assert exact_sums(family, connection.table("t"), missing="drop") == expected
