@@ -156,7 +156,7 @@ def run_release(args) -> int:
         made = release(family, str(args.data), epsilon=args.epsilon, mechanism=args.mechanism, delta=args.delta, missing=args.missing,
                        ledger=ledger, name=args.name)
     try:
-        made.save(args.output)
+        made.save(args.output, overwrite=args.force)
     except BaseException as error:  # even an interrupt: the budget is spent
         print(made.to_json(), flush=True)
         raise OSError(f"the release was made but {args.output!r} could not be written ({error or type(error).__name__}); "

@@ -12,6 +12,8 @@ import os
 import warnings
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import count
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -64,9 +66,13 @@ class Release:
         "The release as sealed JSON text, schema 1. ValueError for values that are off the grid 2⁻ᵍ."
         return to_json(self)
 
-    def save(self, path):
-        "Write `to_json()`, durably and all at once; a file of that name is replaced. OSError if it cannot be written."
-        atomic_write(path, self.to_json())
+    def save(self, path, *, overwrite: bool = False):
+        """Write `to_json()`, durably and all at once. OSError if it cannot be written.
+
+        A file of that name with anything else in it is kept, unless `overwrite`: then this release is written beside it, because it
+        is paid for, and a ValueError says where.
+        """
+        _save(Path(path), self.to_json(), overwrite)
 
     @classmethod
     def from_json(cls, text: str) -> "Release":
@@ -79,6 +85,16 @@ class Release:
         return from_json(read_text(path, "the release"))
 
 # %% ../nbs/04b_release.ipynb #fe5dbbce
+def _save(path, text, overwrite):
+    "Write the text of a release, and lose no other."
+    holds = lambda file: not file.is_file() or file.read_bytes() in (b"", text.encode())
+    if overwrite or holds(path):
+        return atomic_write(path, text)
+    beside = next(file for k in count(2) if holds(file := path.with_name(f"{path.stem}-{k}{path.suffix}")))
+    atomic_write(beside, text)
+    refuse("path", "a new file, because it holds something else", path, f"this release was written to {str(beside)!r} instead; overwrite=True replaces the other")
+
+
 def _vector(name, value, m, positive=False):
     "A frozen finite (m,) float array."
     array = np.array(value, dtype=float)

@@ -113,7 +113,7 @@ def test_a_save_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
     first.save(path)
     monkeypatch.setattr("os.replace", lambda *a: (_ for _ in ()).throw(OSError("disk full")))
     with pytest.raises(OSError):
-        Release.load(FIXTURES / "release_schema1_gaussian.json").save(path)
+        Release.load(FIXTURES / "release_schema1_gaussian.json").save(path, overwrite=True)
     assert Release.load(path) == first and list(tmp_path.iterdir()) == [path]
 
 

@@ -28,7 +28,7 @@ def data_holder(folder):
     ledger = Ledger(folder / "ledger.json", epsilon="0.05")
     families = {"limit": Bernoulli("limit", success="yes"), "education": Categorical(EDUCATION, "education")}
     for name, family in families.items():
-        release(family, table, epsilon=EPSILON, ledger=ledger, name="health insurance interviews").save(folder / f"{name}.json")
+        release(family, table, epsilon=EPSILON, ledger=ledger, name="health insurance interviews").save(folder / f"{name}.json", overwrite=True)
     print(f"\nDATA HOLDER  {len(interviews)} interviews; two releases at epsilon = {EPSILON} each")
     print(f"             spent {ledger.spent[0]} of {ledger.spent[0] + ledger.left[0]}; published: limit.json, education.json")
     truth = {"limit": [(interviews["limit"] == "yes").mean()],
@@ -102,10 +102,13 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     # Each demo starts its own ledger. A real ledger is never deleted: what was spent stays spent.
     (folder / "ledger.json").unlink(missing_ok=True)
+    print("DATA HOLDER  reads the table and makes two releases …", flush=True)
     paths, truth = data_holder(folder)
+    print("\nANALYST      fits both releases in two ways; the first fit is compiled, which takes most of a minute …", flush=True)
     fits = analyst(paths)
     summary(fits, truth)
     fits[0][0].to_netcdf(str(folder / "posterior.nc"))
+    print("\nSimulates four hundred releases of the same design for the figure …", flush=True)
     draw(*fits[0], truth["limit"][0]).savefig(folder / "figure.png", dpi=150)
     print(f"\nWrote {', '.join(sorted(p.name for p in folder.iterdir()))} to {folder}/\n")
 
