@@ -1256,6 +1256,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                         'dp_bayes_nb.regression._is_number': ('regression.html#_is_number', 'dp_bayes_nb/regression.py'),
                                         'dp_bayes_nb.regression._named': ('regression.html#_named', 'dp_bayes_nb/regression.py'),
                                         'dp_bayes_nb.regression._range': ('regression.html#_range', 'dp_bayes_nb/regression.py'),
+                                        'dp_bayes_nb.regression._row_columns': ( 'regression.html#_row_columns',
+                                                                                 'dp_bayes_nb/regression.py'),
                                         'dp_bayes_nb.regression.box_prior': ('regression.html#box_prior', 'dp_bayes_nb/regression.py'),
                                         'dp_bayes_nb.regression.box_update': ('regression.html#box_update', 'dp_bayes_nb/regression.py'),
                                         'dp_bayes_nb.regression.check_regression_prior': ( 'regression.html#check_regression_prior',

@@ -9,6 +9,7 @@ __all__ = ['BLOCK', 'MOST_MOMENTS', 'plus_minus', 'Declared', 'sums_only', 'Summ
 
 # %% ../nbs/09_regression.ipynb #77de68da
 import math
+import warnings
 from functools import lru_cache, partial
 from itertools import combinations_with_replacement
 from typing import Any, NamedTuple
@@ -320,26 +321,40 @@ class LinearRegressionLaw(Summed):
 # %% ../nbs/09_regression.ipynb #0716d970
 # § New rows
 def read_rows(family, new_data) -> dict:
-    "Covariates of new rows, categories as codes of their levels."
-    import narwhals as nw
-    if new_data is None or isinstance(new_data, (int, str)):
-        refuse("new_data", f"a data frame with the columns {', '.join(family.columns[:-1])}", new_data)
-    frame = quietly(lambda: nw.from_native(new_data, eager_only=True), "read as a data frame in memory")
-    out = {}
+    "Covariates of new rows, categories as codes of their levels; a number outside its declared range is warned of."
+    columns, out = _row_columns(family, new_data), {}
     for name, s in family.covariates:
-        if name not in frame.columns:
-            refuse("new_data", f"a data frame with the column {name!r}", frame.columns)
-        column = frame[name].to_list()
+        if name not in columns:
+            refuse("new_data", f"a data frame or a dictionary with the column {name!r}", list(columns))
+        column = columns[name]
         if s[0] == "levels":
-            if not all(value in s[1:] for value in column):
-                refuse(f"new_data[{name!r}]", f"among the levels {', '.join(map(str, s[1:7]))}", "another one")
+            for value in column:
+                if value not in s[1:]:  # the analyst's own rows: the value may be shown
+                    refuse(f"new_data[{name!r}]", f"among the levels {', '.join(map(str, s[1:7]))}", value)
             out[name] = jnp.array([s[1:].index(value) for value in column])
         else:
             values = quietly(partial(np.array, column, dtype=float), f"read as numbers in {name!r}")
             if not np.all(np.isfinite(values)):
                 refuse(f"new_data[{name!r}]", "finite numbers", "missing or infinite ones")
+            if beyond := int(np.sum((values < s[0]) | (values > s[1]))):
+                warnings.warn(f"{beyond} of {len(values)} rows of new_data have {name!r} outside its declared range {s[0]:g} to {s[1]:g}, where the "
+                              "release says nothing: there the prediction continues the line", UserWarning, stacklevel=4)
             out[name] = jnp.asarray(values)
     return out
+
+
+def _row_columns(family, new_data) -> dict:
+    "Columns of new rows as lists: of a data frame in memory, or of a dictionary with columns or single values."
+    import narwhals as nw
+    if new_data is None or isinstance(new_data, (int, str)):
+        refuse("new_data", f"a data frame or a dictionary with the columns {', '.join(family.columns[:-1])}", new_data)
+    if not isinstance(new_data, dict):
+        frame = quietly(lambda: nw.from_native(new_data, eager_only=True), "read as a data frame in memory")
+        return {name: frame[name].to_list() for name in frame.columns}
+    columns = {name: np.atleast_1d(np.asarray(column, dtype=object)).tolist() for name, column in new_data.items()}
+    if len({len(column) for column in columns.values()}) > 1:
+        refuse("new_data", "columns of one length", {name: len(column) for name, column in columns.items()})
+    return columns
 
 # %% ../nbs/09_regression.ipynb #9e6a55b6
 MOST_MOMENTS = 6  # covariates whose fourth moments can be released: 182 sums
