@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import json
 import re
 import subprocess
 import sys
@@ -97,3 +98,17 @@ def test_version_and_command_are_those_of_settings():
     command = next(iter(entry_points(group="console_scripts", name="dp-bayes")))
     module, function = command.value.split(":")
     assert callable(getattr(importlib.import_module(module), function))
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("nbs/[34][0-9]_*.ipynb")), ids=lambda path: path.stem)
+def test_a_tutorial_runs_as_it_is_shown(path):
+    "What visible cells call is imported where a reader of the page sees it."
+    shown, hidden, used = set(), set(), set()
+    for cell in json.loads(path.read_text())["cells"]:
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "code":
+            hide, tree = source.startswith("#| hide"), ast.parse(source)
+            imports = [node for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom))]
+            (hidden if hide else shown).update((name.asname or name.name).split(".")[0] for node in imports for name in node.names)
+            used |= set() if hide else {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    assert used & (hidden - shown) == set()
