@@ -170,11 +170,11 @@ def prior_of(family, fields: dict):
 
 # %% ../nbs/16e_counter.ipynb #0716d970
 # § The preview
-def preview(family, n: int, epsilon, ledger: Ledger) -> str:
+def preview(family, n: int, epsilon, ledger: Ledger, missing: str = "error") -> str:
     "What a release would publish and cost, as HTML."
     noise, sensitivity = noise_design(family, epsilon=epsilon)
     left = float(ledger.left[0])
-    rows = [("published sums", ", ".join(family.names[:8]) + (" …" if len(family.names) > 8 else "")), ("of records", f"{n} (public)"),
+    rows = [("published sums", ", ".join(family.names[:8]) + (" …" if len(family.names) > 8 else "")), ("of records", f"{n} (public)" if missing == "error" else f"those of {n} that are complete; how many is published exactly, and so is that some were left out"),
             ("published too", f"the declaration: {family!r:.200}"),
             ("one person can move the sums by", f"{sensitivity:.4g}"), ("noise", f"discrete Laplace, scale {noise.scale[0]:.4g}; nineteen times in twenty below {3 * noise.scale[0]:.3g}"),
             ("cost", f"epsilon {float(epsilon):g} of the {left:g} that are left" + ("" if float(epsilon) <= left else ": more than there is, it will be refused"))]
@@ -182,14 +182,14 @@ def preview(family, n: int, epsilon, ledger: Ledger) -> str:
 
 # %% ../nbs/16e_counter.ipynb #d435a6cd
 # § Spending
-def spend(session: Session, family, epsilon) -> Release:
-    "A release of the session's table, paid from its ledger."
+def spend(session: Session, family, epsilon, missing: str = "error") -> Release:
+    "A release of the session's table, paid from its ledger; missing=\"drop\" leaves out records without a value."
     if session.table is None:
         refuse("table", "uploaded or chosen first", None)
     try:
-        return release(family, session.table.path, epsilon=float(epsilon), ledger=session.ledger, name="table of the session")
+        return release(family, session.table.path, epsilon=float(epsilon), missing=missing, ledger=session.ledger, name="table of the session")
     except ValueError as error:  # a person at a screen has not seen the folder
-        reason = str(error)
+        reason = str(error).replace("pass missing='drop'", "tick the box that leaves out records with missing values")
     for path in (session.folder / "ledger.json", session.table.path):
         reason = reason.replace(f"{str(path)!r}", "of this session").replace(str(path), "of this session")
     raise ValueError(reason)

@@ -276,8 +276,8 @@ class Designed(Tool):
 
 class Explorer(Designed):
     "Live posteriors of four methods given one simulated release."
-    intro = ("One sum of a simulated table is published with noise. Four analysts draw their conclusions: one saw the table, one takes the "
-             "noisy sum for the truth, two know about the noise. Move the budget and see who stays honest.")
+    intro = ("One sum of a simulated table is published with noise. One analyst saw the table, one takes the "
+             "noisy sum for the truth, one accounts for the noise, and so does the published sampler (tick its box). Move the budget and see who stays honest.")
     empty = ("share of yes", "posterior density")
 
     def build(self) -> list:
@@ -391,6 +391,7 @@ class BudgetPlanner(Designed):
         "Start the studies in the background."
         self._cancelled.clear()
         self.run.disabled, self.stop.disabled = True, False
+        self.say("Running: studies of the smallest table. The first takes some seconds longer.")
         self.again("studies", self.setting())
 
     def limits(self):
@@ -485,15 +486,16 @@ class OwnData(Tool):
         self.fields: dict = {name: w.Text(description=text, continuous_update=False) for name, text in words.items()}
         self.fields["response"] = w.Dropdown(options=[], description="and the column on its line")
         self.epsilon = w.BoundedFloatText(0.1, min=0.001, max=100, step=0.05, description="Budget epsilon of this release")
+        self.drop = w.Checkbox(False, description="leave out records with missing values", indent=False)
         self.run = button("3. Release: spend epsilon", self.begin, "primary")
         self.ledger, self.link = part("ledger", account(self.session.ledger)), part("link")
         self.examples.observe(self.chosen, "value")
         self.upload.observe(self.uploaded, "value")
         self.kind.observe(self.kinds, "value")
         order = ["value", "others", "levels", "lower", "upper", "response", "low", "high", "guess"]
-        self.watch(self.column, self.epsilon, *self.fields.values())
+        self.watch(self.column, self.epsilon, self.drop, *self.fields.values())
         self.kinds()
-        return [self.examples, self.upload, self.kind, self.column, *(self.fields[name] for name in order), self.epsilon, self.run, self.link, self.ledger]
+        return [self.examples, self.upload, self.kind, self.column, *(self.fields[name] for name in order), self.drop, self.epsilon, self.run, self.link, self.ledger]
 
     def start(self):
         "Wait for a table."
@@ -546,7 +548,7 @@ class Counter(OwnData):
     def setting(self) -> tuple:
         "What is declared: kind, fields, budget."
         fields = {name: field.value for name, field in self.fields.items()}
-        return "preview", self.kind.value, {"column": self.column.value, **fields}, self.epsilon.value
+        return "preview", self.kind.value, {"column": self.column.value, **fields}, self.epsilon.value, "drop" if self.drop.value else "error"
 
     def begin(self):
         "Spend, in the background; the button waits."
@@ -558,20 +560,20 @@ class Counter(OwnData):
         with self._one:
             self.preview(*asked[1:]) if asked[0] == "preview" else self.release(*asked[1:])
 
-    def preview(self, kind, fields, epsilon):
+    def preview(self, kind, fields, epsilon, missing="error"):
         "Show what a release would publish."
         if self.session.table is None:
             return self.say("Choose an example or upload a table.")
         if not any(str(fields[name] or "").strip() for name in FIELDS[kind]):
             return self.say(f"{self.session.table.n} records. Now say what is released of which column.")
-        self.text.value = preview(declare(kind, fields), self.session.table.n, epsilon, self.session.ledger)
+        self.text.value = preview(declare(kind, fields), self.session.table.n, epsilon, self.session.ledger, missing)
         self.say("A preview: nothing is spent yet.")
 
-    def release(self, kind, fields, epsilon):
+    def release(self, kind, fields, epsilon, missing="error"):
         "Release, then fit."
         try:
             family = declare(kind, fields)
-            made, prior = spend(self.session, family, epsilon), prior_of(family, fields)
+            made, prior = spend(self.session, family, epsilon, missing), prior_of(family, fields)
             self.link.value = download(made)
             self.say("Released. Fitting …")
             self.picture.value = self.blank()
