@@ -162,6 +162,8 @@ def run_release(args) -> int:
         raise OSError(f"the release was made but {args.output!r} could not be written ({error or type(error).__name__}); "
                       "it was printed instead") from None
     print(made)
+    if ledger is None:
+        print("dp-bayes: warning: no --ledger: this release is paid from no budget, and nothing keeps count of what is published", file=sys.stderr)
     return 0
 
 # %% ../nbs/18_cli.ipynb #d435a6cd

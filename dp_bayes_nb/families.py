@@ -9,6 +9,7 @@ __all__ = ['MOST_LEVELS', 'STATIC_FIELDS', 'FAMILY_MODULES', 'NEEDED', 'diaconis
 
 # %% ../nbs/02_families.ipynb #77de68da
 import dataclasses
+import difflib
 import importlib
 import math
 from dataclasses import dataclass
@@ -373,11 +374,14 @@ def family_from_dict(declared: dict):
         refuse("family", "an object with the key 'family'", declared)
     name, arguments = declared["family"], {k: v for k, v in declared.items() if k != "family"}
     if name not in FAMILY_MODULES and name not in _registered:
-        refuse("family", f"one of {', '.join([*FAMILY_MODULES, *_registered])}", name, "register(YourFamily) first")
+        close = difflib.get_close_matches(name, [*FAMILY_MODULES, *_registered], 1)
+        fix = f"did you mean {close[0]!r}?" if close else "register(YourFamily) first"
+        refuse("family", f"one of {', '.join([*FAMILY_MODULES, *_registered])}", name, fix)
     cls = _registered.get(name) or getattr(importlib.import_module(f"dp_bayes_nb.{FAMILY_MODULES[name]}"), name)
     known = {f.name for f in dataclasses.fields(cls)}
-    if not set(arguments) <= known:
-        refuse("family", f"{name} with arguments among {sorted(known)}", sorted(arguments))
+    if unknown := sorted(set(arguments) - known):
+        close = difflib.get_close_matches(unknown[0], sorted(known), 1)
+        refuse("family", f"{name} with arguments among {sorted(known)}", sorted(arguments), f"did you mean {close[0]!r} by {unknown[0]!r}?" if close else "")
     required = {f.name for f in dataclasses.fields(cls) if f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING}
     if not required <= set(arguments):
         refuse("family", f"{name} with {', '.join(sorted(required))}", sorted(arguments))

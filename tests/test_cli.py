@@ -152,6 +152,12 @@ def test_a_careless_delta_is_one_line_on_standard_error(folder):
     assert code == 0 and len(err.splitlines()) == 1 and err.startswith("dp-bayes: warning: delta should be far below 1/n")
 
 
+def test_a_release_without_a_ledger_is_warned_of(folder):
+    code, _, err = dp_bayes("release", "survey.csv", "--family", "family.toml", "--epsilon", "0.5", "-o", "release.json", cwd=folder)
+    assert code == 0 and "no --ledger" in err and err.count("\n") == 1
+    assert "no --ledger" not in release(folder, output="other.json")[2]
+
+
 def test_parquet_gaussian_and_a_ledger_with_delta(folder):
     duckdb = pytest.importorskip("duckdb")
     duckdb.sql(f"copy (select * from read_csv('{folder}/survey.csv')) to '{folder}/survey.parquet' (format parquet)")
