@@ -20,7 +20,7 @@ from .families import Categorical
 from .fit import fitted
 from .hmm import CountsState, HiddenMarkov, Shape, _bound, counts_kernel, in_order, named, prepare, ranking
 from .ledger import in_parallel, in_sequence
-from .posterior_sampling import chain_cost, record_sensitivity, simplex_draw
+from .posterior_sampling import chain_cost, check_temperature, record_sensitivity, simplex_draw
 
 # %% ../nbs/12b_hmm_routes.ipynb #c1dfd96e
 # § What it costs: equations (1) and (2)
@@ -45,6 +45,30 @@ def published_temperature(family: HiddenMarkov, least: float, epsilon: float, it
 
 # %% ../nbs/12b_hmm_routes.ipynb #bd307a3e
 # § Chains on confidential counts
+def _check_least(least, sizes: tuple):
+    "A public limit below which no emission probability falls."
+    check_fraction("least", least, "the least emission probability, public")
+    if least * max(sizes) >= 1:
+        refuse("least", f"below 1/{max(sizes)}", least, "the probabilities must be able to add up to 1")
+
+
+def _check_counts(family: HiddenMarkov, counts):
+    "True counts that the family's public numbers of records allow."
+    if family.records is None:
+        refuse("family", "counted before it is used", family, "family.counted(data) adds the public number of records of each cell")
+    counts, shape = np.asarray(counts), (len(family.sizes), *family.cells, max(family.sizes))
+    if counts.shape != shape or counts.dtype.kind not in "iuf":
+        refuse("counts", f"numbers of shape {shape}: features, chains, steps, levels", f"{counts.dtype} of shape {counts.shape}")
+    if not (np.all(counts >= 0) and np.all(counts == np.floor(counts))):
+        refuse("counts", "whole numbers >= 0", "others")
+    if np.any(counts * ~family.mask[:, None, None]):
+        refuse("counts", "0 where a feature has no such level", "others")
+    wrong = int(np.any(counts.sum(axis=-1) != np.array(family.records), axis=0).sum())
+    if wrong:
+        refuse("counts", "such that every feature adds up to the records of the cell", f"other totals in {wrong} of {np.prod(family.cells)} cells",
+               "count this table: family.counted(data)")
+
+
 def limited_rows(sizes: tuple, least: float, key: Key[Array, ""], alpha: Float[Array, "F K J"]) -> Float[Array, "F K J"]:
     "Dirichlet rows with no probability below `least`; features of one number of levels at once."
     out, keys = jnp.zeros_like(alpha), jax.random.split(key, alpha.shape[:2])
@@ -68,9 +92,10 @@ def confidential_kernel(shape, cells, counts: Float[Array, "F R T J"],  # confid
                         from_prior: bool = False     # start at the prior, not near a mode
                         ) -> Kernel:
     "Gibbs sampling on true counts at a temperature; shape and cells by `prepare`. A simulation, never for real data."
-    counts = jnp.asarray(counts) / temperature
+    counts = jnp.asarray(counts) / check_temperature(temperature)
     if least is None:
         return counts_kernel(shape, cells, counts)
+    _check_least(least, shape.sizes)
     kernel = counts_kernel(shape, cells, counts, _bound(limited_rows, shape.sizes, float(least)))
     return kernel._replace(init=bind(_bound(prior_start, shape, shape.sizes, float(least)), cells, counts)) if from_prior else kernel
 
@@ -89,13 +114,13 @@ def published_states(key: Any,                         # JAX key or integer
                      warmup: int = 200                 # of OPS
                      ):
     "States of the private Gibbs sampler, or one of OPS: (parameters with a leading axis, paths). A simulation."
-    check_fraction("least", least, "the least emission probability, public")
-    if least * max(family.sizes) >= 1:
-        refuse("least", f"below 1/{max(family.sizes)}", least, "the probabilities must be able to add up to 1")
+    _check_least(least, family.sizes)
+    _check_counts(family, counts)
+    check_count("warmup", warmup)
     T = published_temperature(family, least, epsilon, iterations)
     shape, cells = cells_of(family, prior)
     kernel = confidential_kernel(shape, cells, counts, T, least, from_prior=iterations is not None)
-    states, info = run_chain(as_key(key), kernel, draws=iterations or 1, warmup=0 if iterations else check_count("warmup", warmup))
+    states, info = run_chain(as_key(key), kernel, draws=iterations or 1, warmup=0 if iterations else warmup)
     return states.theta, info["path"]
 
 # %% ../nbs/12b_hmm_routes.ipynb #1574bddb
