@@ -688,6 +688,7 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                   'dp_bayes_nb.labs.posterior': ('labs.html#posterior', 'dp_bayes_nb/labs.py'),
                                   'dp_bayes_nb.labs.table': ('labs.html#table', 'dp_bayes_nb/labs.py')},
             'dp_bayes_nb.laplace': { 'dp_bayes_nb.laplace._convolution_term': ('laplace.html#_convolution_term', 'dp_bayes_nb/laplace.py'),
+                                     'dp_bayes_nb.laplace.continuous_noise': ('laplace.html#continuous_noise', 'dp_bayes_nb/laplace.py'),
                                      'dp_bayes_nb.laplace.convolved_log_density': ( 'laplace.html#convolved_log_density',
                                                                                     'dp_bayes_nb/laplace.py'),
                                      'dp_bayes_nb.laplace.discrete_gaussian': ('laplace.html#discrete_gaussian', 'dp_bayes_nb/laplace.py'),

@@ -69,7 +69,8 @@ def route_counts(route: str, cells: Cells, trial: Trial, scale) -> tuple[Cells, 
     "What a route sees: the noisy cells, and counts that are taken as exact; nothing of what is held back."
     kept = (1 - trial.held)[..., None]
     n, mask = trial.n * (1 - trial.held), cells.mask[:, None, None] * kept
-    z = mask * (trial.counts + jnp.floor(scale * trial.noise[0]) - jnp.floor(scale * trial.noise[1]))
+    up, down = scale * trial.noise if route == "ours" else jnp.floor(scale * trial.noise)  # chapter 1, equation (8)
+    z = mask * (trial.counts + up - down)
     cells = cells._replace(n=n, z=z, scale=jnp.where(mask > 0, scale, 1.0))
     if route == "naive":
         return cells, jnp.maximum(z, 0.0)

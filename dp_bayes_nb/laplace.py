@@ -5,16 +5,18 @@
 # %% auto #0
 __all__ = ['laplace_variance', 'laplace_variance_from', 'noise_variance_start', 'noise_variance_draw', 'normal_product',
            'normal_laplace_log_density', 'convolved_log_density', 'normal_log_density', 'discrete_laplace',
-           'discrete_gaussian']
+           'discrete_gaussian', 'continuous_noise']
 
 # %% ../nbs/01_laplace.ipynb #77de68da
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 from jax import lax
 from jax.scipy.special import erfc, erfcx
 from jaxtyping import Array, Float, Key
 
-from .core import Noise, cholesky, solve, solve_lower
+from .core import Noise, Released, cholesky, solve, solve_lower
 
 # %% ../nbs/01_laplace.ipynb #b1d57811
 # § A Laplace variable is a normal with a random variance: equations (1)–(3)
@@ -132,3 +134,14 @@ def discrete_gaussian(key: Key[Array, ""],
         return key, jnp.where(now, candidate, value), accepted | now
     start = key, jnp.zeros(shape), jnp.zeros(shape, bool)
     return lax.while_loop(lambda state: ~jnp.all(state[2]), propose, start)[1]
+
+# %% ../nbs/01_laplace.ipynb #89b8c013
+# § From the grid to the line: equation (8)
+def continuous_noise(key: Key[Array, ""], released: Released) -> Released:
+    "The release with continuous Laplace noise in the place of noise on a grid: two cut-off exponentials added, equation (8). Gaussian as it is."
+    noise = released.noise
+    if noise.kind != "laplace":
+        return released
+    U = jax.random.uniform(key, (2, *jnp.shape(released.z)))
+    up, down = -noise.scale * jnp.log1p(U * jnp.expm1(-noise.grid / noise.scale))  # eq. (8)
+    return replace(released, z=released.z + up - down, noise=replace(noise, grid=jnp.zeros_like(up)))
