@@ -96,6 +96,12 @@ def tuples(value: Any) -> Any:
 
 # %% ../nbs/04_files.ipynb #472b07b9
 # § Opening a sealed document
+def _another(document, keys):
+    "The other kind of document that a JSON object is, by its keys; None: no other."
+    kinds = (("a release", {"family", "integers"}), ("a ledger", {"entries", "epsilon"}))
+    return next((kind for kind, marks in kinds if marks <= {*document} and not marks <= {*keys}), None)
+
+
 def open_sealed(text: str,    # what `seal` wrote
                 what: str,    # the kind of document, for messages
                 schema: int,  # the schema this version reads
@@ -104,6 +110,10 @@ def open_sealed(text: str,    # what `seal` wrote
                 ) -> dict:
     "The document inside a sealed text, with the right schema, the right keys and an unbroken seal."
     document = parse(text, what, remedy)
+    if other := _another(document, keys):
+        raise ValueError(f"{what} is none: the file holds {other}; pass the right file")
+    if not {*keys} & {*document}:
+        raise ValueError(f"{what} must be a file of this package, got another JSON object; this is another kind of file")
     if type(document.get("schema")) is not int or document["schema"] != schema:
         raise ValueError(f"{what} must have schema {schema}, got {document.get('schema')!r:.40}; "
                          "a newer version of dp_bayes_nb may read it")
