@@ -6,7 +6,7 @@
 __all__ = ['POINTS', 'prediction_intervals', 'plot_regression', 'plot_coefficients']
 
 # %% ../nbs/09e_regression_plots.ipynb #77de68da
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
@@ -14,9 +14,6 @@ from .core import check_fraction, refuse
 from .fit import fitted, predict
 from .regression import LinearRegression, read_rows
 from .style import COLORS, WORDS
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 # %% ../nbs/09e_regression_plots.ipynb #c1dfd96e
 # § Intervals for new rows: equation (1)
@@ -30,7 +27,7 @@ def _regression(idata):
 
 def prediction_intervals(idata,      # result of fit
                          new_data,   # data frame with the covariates' columns
-                         level: float = 0.95, *, seed: int = 0) -> "xr.Dataset":
+                         level: float = 0.95, *, seed: int = 0) -> Any:  # an xarray Dataset
     "Median and central interval of a new response for each row: lower, median and upper (row)."
     import xarray as xr
     _regression(idata)

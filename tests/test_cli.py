@@ -149,7 +149,7 @@ def test_a_careless_delta_is_one_line_on_standard_error(folder):
     Ledger(folder / "both.json", epsilon=1, delta=0.5)
     code, out, err = dp_bayes("release", "survey.csv", "--family", "family.toml", "--epsilon", "1", "--mechanism", "gaussian", "--delta", "0.1",
                               "--ledger", "both.json", "-o", "release.json", cwd=folder)
-    assert code == 0 and len(err.splitlines()) == 1 and err.startswith("dp-bayes: warning: delta should be far below 1/n")
+    assert code == 0 and len(err.splitlines()) == 1 and err.startswith("dp-bayes: warning: --delta should be far below 1/n")
 
 
 def test_a_release_without_a_ledger_is_warned_of(folder):
