@@ -184,9 +184,14 @@ def test_keys_alone_reach_every_tool_on_a_phone(page):
     page.set_viewport_size({"width": 390, "height": 844})
     seen = "() => getComputedStyle(document.activeElement).outline"
     wider = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    shown, another = "() => document.querySelector('.db-status')", "old => { const now = document.querySelector('.db-status'); return now && now !== old && now.offsetParent; }"
     for name in ("Explorer", "Calibration", "Budget planner", "Regression", "Your data"):
-        page.get_by_role("button", name=name, exact=True).first.focus()
+        button, old = page.get_by_role("button", name=name, exact=True).first, page.evaluate_handle(shown)
+        open_already = "mod-active" in button.get_attribute("class")
+        button.focus()
         page.keyboard.press("Enter")
+        if not open_already:
+            page.wait_for_function(another, arg=old)  # the tool before this one is seen until the kernel has answered
         page.locator(".db-status:visible").wait_for()
         for _ in range(3):
             page.keyboard.press("Tab")
