@@ -41,7 +41,7 @@ def half_noise(key: Key[Array, ""], release, prior, *, draws: int, confidential=
 CELLS = (3, 8)
 for size in (20, 100):
     declared = HiddenMarkov(("region", CELLS[0]), ("month", CELLS[1]), {"a": 3, "b": 2}, 2, np.full(CELLS, size))
-    MODELS[f"hidden Markov, {size} a cell"] = Model(declared, None, {"ours": Run("collapsed", 300, 150), "half_noise": Run(half_noise, 300, 150)})
+    MODELS[f"hidden Markov, {size} a cell"] = Model(declared, None, {"ours": Run("collapsed", 1200, 300), "half_noise": Run(half_noise, 300, 150)})
 SBC = tuple((f"hidden Markov, {size} a cell", size * math.prod(CELLS), epsilon) for size, epsilon in ((20, 1.0), (20, 4.0), (100, 0.25)))
 EXPERIMENTS["sbc_hmm"] = Experiment("sbc_hmm", "calibration of the noise-aware sampler of hidden Markov models; not in the paper", SBC, ("ours",),
                                     sbc_row, trials=256, seed=2017)
@@ -196,7 +196,7 @@ def simulated_trials(size: int, count: int, seed: int) -> tuple[Trial, dict]:
 def simulated_study(size: int, trials: int = STUDY_TRIALS, seed: int = 2018, **settings) -> dict:
     "Every route on simulated cells of one size."
     made, truth = simulated_trials(size, trials, seed)
-    chosen: dict[str, Any] = {"routes": STUDY_ROUTES, "draws": 400, "warmup": 200} | settings
+    chosen: dict[str, Any] = {"routes": STUDY_ROUTES, "draws": 1600, "warmup": 400} | settings
     return compare_routes(STUDY, made, STUDY_EPSILON, seed, truth=truth, prior=check_prior(STUDY, STUDY_PRIOR), name=f"{size} a cell, ", **chosen)
 
 # %% ../nbs/16f_hmm_experiments.ipynb #fa35e192

@@ -112,8 +112,8 @@ def published_states(key: Any,                         # JAX key or integer
                      least: float,                     # a₀, public
                      iterations: int | None = None,    # published; None: OPS, one state that counts as an exact draw
                      warmup: int = 200                 # of OPS
-                     ):
-    "States of the private Gibbs sampler, or one of OPS: (parameters with a leading axis, paths). A simulation."
+                     ) -> tuple[dict, Int[Array, "s R T"]]:
+    "States of the private Gibbs sampler, or one of OPS (s = 1): parameters with a leading axis s, and paths. A simulation."
     _check_least(least, family.sizes)
     _check_counts(family, counts)
     check_count("warmup", warmup)
@@ -146,8 +146,9 @@ def held_out_score(shape: Shape, theta: dict, path: Int[Array, "s R T"], counts:
     return (jax.nn.logsumexp(log_p, axis=0) - jnp.log(len(path))).sum() / counts[0].sum()
 
 # %% ../nbs/12b_hmm_routes.ipynb #0716d970
-def state_probabilities(idata):
-    "Posterior probability of each state in each cell: DataArray (chain column, step column, state)."
+def state_probabilities(idata  # of `fit` for a HiddenMarkov release
+                        ) -> Any:
+    "Posterior probability of each state in each cell, averaged over chains and draws: an xarray.DataArray (chain column, step column, state)."
     import xarray as xr
     release, _ = fitted(idata)
     family = _hidden_markov(release)
@@ -164,8 +165,11 @@ def _hidden_markov(release):
     return release.family
 
 
-def relabel(idata, feature: str, level: Any):
-    "The same posterior with states numbered by increasing probability of another level, exact draw by draw; a copy."
+def relabel(idata,         # of `fit` for a HiddenMarkov release
+            feature: str,  # a feature of the family
+            level: Any     # one of its levels
+            ) -> Any:
+    "The same posterior as ArviZ data, with states numbered by increasing probability of this level, exact draw by draw; a copy."
     release, theta = fitted(idata)
     family, out = _hidden_markov(release), idata.copy()
     if feature not in family.feature_names or level not in family.column_levels[feature]:

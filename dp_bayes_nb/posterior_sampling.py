@@ -158,7 +158,12 @@ def draws_within(bound: float,  # Δ, or R / 2
     return int(check_positive("epsilon", epsilon) * temperature / (2 * check_positive("bound", bound)) * (1 + 1e-12))
 
 
-def tempered_log_density(family, prior, s, n, temperature, theta) -> Float[Array, ""]:
+def tempered_log_density(family, prior,
+                         s: Float[Array, "m"],  # confidential
+                         n: float,              # records
+                         temperature: float | Float[Array, ""],
+                         theta: dict            # one value of the parameters
+                         ) -> Float[Array, ""]:
     "Logarithm of equation (1), up to its constant."
     eta = family.natural(theta)
     return (prior.log_density(theta) + eta @ s - n * family.log_partition(eta)) / temperature
@@ -337,7 +342,13 @@ def nonnegative(z, n):
     return jnp.maximum(z, 0.0)
 
 
-def laplace_posterior(key: Any, family, prior, s: Float[Array, "m"], n: float, epsilon: float, project: Callable | None = None):
+def laplace_posterior(key: Any,               # JAX key or integer
+                      family, prior,          # a conjugate pair
+                      s: Float[Array, "m"],   # confidential
+                      n: float,               # records, public
+                      epsilon: float,
+                      project: Callable | None = None  # (z, n) -> a possible statistic; default: the family's
+                      ):
     "The conjugate posterior of the noisy, projected statistics: Equation 11 of the paper with equation (6)."
     prior = replace(prior, **getattr(family, "prior_fields", {}))
     return family.update(prior, laplace_statistics(key, family, s, n, epsilon, project), n)
@@ -349,8 +360,7 @@ def chain_cost(bound: float,        # Δ, or R / 2
                updates: int         # that read the same record
                ) -> float:
     "Epsilon of the published states of a Gibbs sampler, or of Metropolis–Hastings with Barker's or lazy acceptance."
-    if check_positive("temperature", temperature) < 1:
-        refuse("temperature", "at least 1", temperature)
+    check_temperature(temperature)
     return check_count("updates", updates) * 2 * check_positive("bound", bound) / temperature
 
 

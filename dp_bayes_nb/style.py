@@ -11,7 +11,7 @@ COLORS = {"ours": "#0072B2", "naive": "#D55E00", "gibbs": "#009E73", "non_privat
           "ops": "#CC79A7", "variational": "#CC79A7", "cheating": "#E69F00", "normal_sum": "#56B4E9",
           "naive_total": "#E69F00", "published": "#009E73", "ops_ten": "#56B4E9"}
 WORDS = {"ours": "accounts for the noise", "naive": "ignores the noise", "gibbs": "Gibbs sampler, as published",
-         "non_private": "without privacy", "prior": "prior", "truth": "truth", "ops": "one posterior sampling",
+         "non_private": "without privacy", "prior": "prior", "truth": "truth", "ops": "one posterior sample",
          "variational": "variational", "cheating": "ignores the noise, on unbounded records", "normal_sum": "sum taken as normal",
          "naive_total": "ignores the noise, totals kept", "published": "private Gibbs, ten sweeps", "ops_ten": "ten posterior samples"}
 

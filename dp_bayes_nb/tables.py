@@ -109,6 +109,7 @@ def _open_file(path, connection, declared):
     if table is None:  # outside the handler, as in quietly
         refuse("data", "a CSV file in UTF-8 with a header line, commas and double quotes", path, _csv_fault(path))
     _check_header(path, table, declared)
+    _check_numbers(path, table, declared)
     return table
 
 # %% ../nbs/04_tables.ipynb #1574bddb
@@ -196,9 +197,25 @@ def _check_header(path, table, declared):
 
 def _comes_again(table):
     "Does a column hold its own name?"
-    texts = [name for name, kind in zip(table.columns, table.types) if str(kind) == "VARCHAR"]
+    texts = _text_columns(table)
     asked = ", ".join("coalesce(bool_or({} = '{}'), false)".format(_quoted(name), name.replace("'", "''")) for name in texts)
     return bool(texts) and any(table.aggregate(asked).fetchall()[0])
+
+
+def _text_columns(table):
+    "The columns that were read as texts."
+    return [name for name, kind in zip(table.columns, table.types) if str(kind) == "VARCHAR"]
+
+
+def _check_numbers(path, table, declared):
+    "Refuse a CSV file without a record, or with a column of numbers in which some fields are none."
+    if not table.limit(1).fetchall():
+        refuse("data", "a CSV file with a record", path, "there is nothing below its header line")
+    for name in set(_text_columns(table)) & {name for name, levels in declared.items() if not levels}:
+        fields, numbers = table.aggregate(f"count({_quoted(name)}), count(try_cast({_quoted(name)} as double))").fetchall()[0]
+        if numbers:
+            raise ValueError(f"column {name!r} must be of numbers, got {fields - numbers} of {fields} fields that are none; leave missing "
+                             "values empty (NA or a dash is a text), and write numbers with a point and no separator of thousands")
 
 
 # %% ../nbs/04_tables.ipynb #0716d970
