@@ -87,7 +87,7 @@ def rule(*, x: float | None = None, y: float | None = None, color: str, dash: st
 def words(x: float, y: float, text: str, color: str = "#22272e", anchor: str = "middle") -> Callable:
     "Text at a point."
     def draw(px, py):
-        return f'<text x="{px(x):.1f}" y="{py(y):.1f}" text-anchor="{anchor}" fill="{color}">{escape(text)}</text>'
+        return f'<text x="{px(x):.1f}" y="{py(y):.1f}" text-anchor="{anchor}" fill="{color}" stroke="#fff" stroke-width="4" paint-order="stroke">{escape(text)}</text>'
     return draw
 
 # %% ../nbs/00d_svg.ipynb #f1abd670

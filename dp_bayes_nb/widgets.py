@@ -84,7 +84,7 @@ STYLE = """<style>
 .db-app, .db-app * { box-sizing: border-box; }
 .db-app { max-width: 1100px; font-family: system-ui, sans-serif; color: #22272e; overflow: visible; }
 .db-app .widget-inline-hbox, .db-app .widget-dropdown, .db-app .widget-text { flex-wrap: wrap; height: auto; width: 100%; max-width: 100%; margin: 2px 0; overflow: visible; }
-.db-app .widget-inline-hbox > .widget-label { width: 100%; text-align: left; height: 22px; line-height: 22px; font-size: 14px; color: #22272e; overflow: visible; }
+.db-app .widget-inline-hbox > .widget-label { width: 100%; text-align: left; height: auto; min-height: 22px; line-height: 22px; white-space: normal; font-size: 14px; color: #22272e; overflow: visible; }
 .db-app .widget-dropdown > select, .db-app .widget-text > input { height: 32px; font-size: 14px; }
 .db-app .widget-inline-hbox .progress { flex: 1 1 100%; height: 12px; }
 .db-app .widget-readout { min-width: 64px; font-size: 14px; }
@@ -100,7 +100,8 @@ STYLE = """<style>
 .db-app .db-error { color: #a32100; border-left: 3px solid #a32100; padding: 2px 8px; margin: 4px 0; }
 .db-app .db-table { border-collapse: collapse; margin: .4em 0; font-size: 14px; max-width: 680px; }
 .db-app .db-table th { text-align: left; font-weight: 600; overflow-wrap: normal !important; }
-.db-app .db-table th, .db-app .db-table td { padding: 3px 12px 3px 0; border-bottom: 1px solid #e3e6ea; vertical-align: top; overflow-wrap: anywhere; }
+.db-app .db-table th, .db-app .db-table td { padding: 3px 12px 3px 0; border-bottom: 1px solid #e3e6ea; vertical-align: top; overflow-wrap: break-word; }
+.db-app .db-table td:last-child { overflow-wrap: anywhere; }
 .db-app .db-download { display: inline-block; padding: 6px 12px; border: 1px solid #0072B2; border-radius: 3px; color: #0072B2; text-decoration: none; }
 .db-app .widget-button, .db-app .widget-upload { width: auto; min-width: 110px; height: 34px; line-height: 32px; font-size: 14px; }
 .db-app .db-menu { border-bottom: 1px solid #e3e6ea; padding-bottom: 6px; }
@@ -116,6 +117,7 @@ STYLE = """<style>
   .db-app .db-split > .db-results { display: contents; }
   .db-app .db-split .db-picture { order: -2; position: sticky; top: 0; z-index: 5; }
   .db-app .db-split .db-controls { order: -1; width: 100%; }
+  .db-app .db-text { contain: inline-size; overflow-x: auto; }
   .db-app .db-table th, .db-app .db-table td { padding-right: 8px; font-size: 13px; }
 }
 </style>"""
@@ -284,6 +286,7 @@ class Explorer(Designed):
         "Controls."
         self.shown = {m: w.Checkbox(m != "gibbs", description=WORDS[m], indent=False) for m in METHODS}
         design = self.design()
+        self.shown["gibbs"].observe(lambda change: self.say(WAIT if change["new"] and self.started else ""), "value")  # its program is a longer one
         self.watch(*self.shown.values())
         return [row(button("Draw new noise", partial(self.reseed, "noise"), "primary"), button("Draw a new table", partial(self.reseed, "data"))),
                 *design, w.VBox(list(self.shown.values()))]
@@ -481,7 +484,7 @@ class OwnData(Tool):
         self.upload = w.FileUpload(accept=".csv,text/csv", description="… or upload a CSV file")
         self.kind = w.Dropdown(options=KINDS, description="2. Release")
         self.column = w.Dropdown(options=[], description="of the column")
-        words = {"value": "value that is counted", "others": "all other values, with commas (needed if two or more)", "levels": "public levels, with commas", "lower": "least public value", "upper": "greatest public value",
+        words = {"value": "value that is counted", "others": "all other values, with commas", "levels": "public levels, with commas", "lower": "least public value", "upper": "greatest public value",
                  "guess": "first guess of the mean (prior)", "low": "least value of the other column", "high": "greatest value of the other column"}
         self.fields: dict = {name: w.Text(description=text, continuous_update=False) for name, text in words.items()}
         self.fields["response"] = w.Dropdown(options=[], description="and the column on its line")
