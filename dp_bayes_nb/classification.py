@@ -140,11 +140,12 @@ def classification_scores(probability,  # (rows, classes), as from classify; an 
 
 
 def plot_reliability(found: Reliability, name: str = "", color: str = COLORS["ours"], ax=None):
-    "Share of statements that were true against the probability they were given. Returns the axis."
+    "Share of statements that were true against the probability they were given; a point is as large as its bin has statements. Returns the axis."
     import matplotlib.pyplot as plt
     ax = plt.subplots(figsize=(3.6, 3.6), layout="constrained")[1] if ax is None else ax
     if not ax.lines:
         ax.plot([0, 1], [0, 1], color="0.7", lw=0.8)
         ax.set(xlabel="probability given", ylabel="share that came", xlim=(0, 1), ylim=(0, 1), aspect="equal")
-    ax.plot(found.predicted, found.observed, "o-", ms=3, lw=1.2, color=color, label=name)
+    ax.plot(found.predicted, found.observed, "-", lw=0.8, alpha=0.6, color=color)
+    ax.scatter(found.predicted, found.observed, s=6 + 150 * found.statements / found.statements.sum(), color=color, label=name, lw=0)
     return ax

@@ -265,7 +265,7 @@ def is_level(x, levels: tuple):
 # %% ../nbs/02_families.ipynb #1574bddb
 @family_class
 class Categorical(CategoricalLaw):
-    "Records in one of k categories; all k counts are released."
+    "Records in one of `k` categories; all `k` counts are released."
     k: Any  # a number of codes 0 … k − 1, or the list of public levels
     column: str | None = None  # column to read; None: the only one
 

@@ -262,9 +262,9 @@ def _draw_intervals(ax, values, color, label, shift):
     "Medians with 50% and 95% intervals, one row a component."
     q = np.quantile(np.asarray(values).reshape(-1, values.shape[-1]), [0.025, 0.25, 0.5, 0.75, 0.975], axis=0)
     rows = np.arange(values.shape[-1])[::-1] + shift
-    ax.hlines(rows, q[0], q[4], color=color, lw=1.5)
-    ax.hlines(rows, q[1], q[3], color=color, lw=4)
-    ax.plot(q[2], rows, "o", color=color, ms=5, label=label)
+    ax.hlines(rows, q[0], q[4], color=color, lw=2, label=label)
+    ax.hlines(rows, q[1], q[3], color=color, lw=7)
+    ax.plot(q[2], rows, "|", color="white", ms=5.5, mew=1)
 
 # %% ../nbs/07_fit.ipynb #f1f836cb
 def plot_posterior(idata,        # result of fit
@@ -296,7 +296,9 @@ def plot_posterior(idata,        # result of fit
             if np.shape(truth) != (len(levels),):
                 refuse("truth", f"{len(levels)} numbers, for {name}", truth)
             ax.plot(np.asarray(truth), np.arange(len(levels))[::-1], "|", color=COLORS["truth"], ms=16, mew=2, label="truth")
-    ax.legend(frameon=False, loc="upper left" if scalar else "best", fontsize=9)
     if scalar:  # room for the legend above the curves
         ax.set_ylim(0, 1.35 * ax.get_ylim()[1])
+        ax.legend(loc="upper left", fontsize=9, framealpha=1, edgecolor="none")
+    else:
+        ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3, fontsize=9, frameon=False)
     return ax

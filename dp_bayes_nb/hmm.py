@@ -254,12 +254,16 @@ class CellCounts(HiddenMarkovRecords):
 class HiddenMarkov(HiddenMarkovRecords):
     """Cells of chains and steps in hidden states, and features that are independent given the state; counts of every cell are released.
 
-    chain: ("region", levels). step: ("month", levels in order of time). features: {"name": levels, ...}. Levels: a number of codes
-    0 … k − 1, or the texts or whole numbers themselves. states: how many. records: (chains, steps) public numbers of records, by
-    `counted(data)`. Records may change feature values, never their cell: how many a cell has is public and not protected.
-    Parameters: initial_probabilities (K,), transition_probabilities (K, K), and for each feature a table (K, J) of its name.
-    Prior: Dirichlet(alpha) for all, or {"name": Dirichlet(...), ...}; None is Dirichlet(1). States are numbered by increasing
-    probability of the first level of the first feature, where the prior treats them alike.
+    - `chain:` `("region", levels)`.
+    - `step:` `("month", levels)`, levels in order of time.
+    - `features:` `{"name": levels, ...}`.
+    - Levels: a number of codes 0 … k − 1, or the texts or whole numbers themselves.
+    - `states:` how many.
+    - `records:` (chains, steps) public numbers of records, by `counted(data)`. Records may change feature values, never their cell:
+      how many a cell has is public and not protected.
+    - Parameters: `initial_probabilities` (K,), `transition_probabilities` (K, K), and for each feature a table (K, J) of its name.
+    - Prior: `Dirichlet(alpha)` for all, or `{"name": Dirichlet(...), ...}`; `None` is `Dirichlet(1)`. States are numbered by increasing
+      probability of the first level of the first feature, where the prior treats them alike.
     """
     chain: Any  # ("region", levels)
     step: Any  # ("month", levels)

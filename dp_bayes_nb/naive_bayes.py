@@ -170,11 +170,12 @@ def _warn_of_range(name, levels):
 class NaiveBayes(NaiveBayesLaw):
     """A class and features that are independent given it; the K two-way tables are released.
 
-    label: ("class", levels), the column of the class. features: {"name": levels, ...}. Levels: a number of codes 0 … k − 1, or the texts or
-    whole numbers themselves, so that [0, 10] is two
-    levels and no range; that is list(range(0, 11)). Parameters: class_probabilities (I,), and for each feature a table (I, J) of its name, rows
-    adding up to 1.
-    Prior: Dirichlet(alpha) for all, or {"class_probabilities": Dirichlet(...), "name": Dirichlet(...), ...}; None is Dirichlet(1).
+    - `label:` `("class", levels)`, the column of the class.
+    - `features:` `{"name": levels, ...}`.
+    - Levels: a number of codes 0 … k − 1, or the texts or whole numbers themselves, so that `[0, 10]` is two levels and no range;
+      that is `list(range(0, 11))`.
+    - Parameters: `class_probabilities` (I,), and for each feature a table (I, J) of its name, rows adding up to 1.
+    - Prior: `Dirichlet(alpha)` for all, or `{"class_probabilities": Dirichlet(...), "name": Dirichlet(...), ...}`; `None` is `Dirichlet(1)`.
     """
     label: Any  # ("class", levels)
     features: Any  # {"name": levels, ...}

@@ -309,10 +309,10 @@ class NormalRecords(NormalFamily):
 class Normal(NormalRecords):
     """Real records with a normal law; their sum is released, or two sums of records mapped to [−1, 1] and their squares.
 
-    bounds: public limits of a record; a pair (lower, upper) clips, Redact(lower, upper) leaves records outside out.
-    variance: known, in squared units of the records; None: unknown, and a parameter.
-    Parameters: mean, and variance where unknown. Prior: NormalMean(mean, precision), or NormalInverseGamma(mean, precision, shape, scale).
-    Example: Normal((40, 160), column="weight").
+    - `bounds:` public limits of a record; a pair `(lower, upper)` clips, `Redact(lower, upper)` leaves records outside out.
+    - `variance:` known, in squared units of the records; `None`: unknown, and a parameter.
+    - Parameters: `mean`, and `variance` where unknown. Prior: `NormalMean(mean, precision)`, or `NormalInverseGamma(mean, precision, shape, scale)`.
+    - Example: `Normal((40, 160), column="weight")`.
     """
     bounds: Any  # public limits of a record
     variance: Any = None  # known variance; None: unknown
@@ -325,10 +325,10 @@ class Normal(NormalRecords):
 class LogNormal(NormalRecords):
     """Positive records whose logarithm has a normal law; the sums are those of `Normal`, of log x.
 
-    bounds: public limits of a record, above 0; a pair (lower, upper) clips, Redact(lower, upper) leaves records outside out.
-    log_variance: known variance of log x; None: unknown, and a parameter.
-    Parameters: log_mean, and log_variance where unknown. Prior: NormalMean or NormalInverseGamma, of log x.
-    Example: LogNormal((1, 500), column="income").
+    - `bounds:` public limits of a record, above 0; a pair `(lower, upper)` clips, `Redact(lower, upper)` leaves records outside out.
+    - `log_variance:` known variance of log x; `None`: unknown, and a parameter.
+    - Parameters: `log_mean`, and `log_variance` where unknown. Prior: `NormalMean` or `NormalInverseGamma`, of log x.
+    - Example: `LogNormal((1, 500), column="income")`.
     """
     bounds: Any  # public limits of a record, > 0
     log_variance: Any = None  # known variance of the logarithm; None: unknown
@@ -476,10 +476,10 @@ class GammaMoments(GammaLaw):
 class GammaData(GammaMoments):
     """Positive records with a Gamma law; their sum is released, or two sums, of log x and of x, each mapped to [−1, 1].
 
-    bounds: public limits of a record; a pair (lower, upper) clips, Redact(lower, upper) leaves records outside out.
-    shape: known; None: unknown, and a parameter.
-    Parameters: rate, and shape where unknown. Prior: Gamma(shape, rate) of the rate, or LogDensity(fn, sample) of both.
-    Example: GammaData((1, 365), column="days").
+    - `bounds:` public limits of a record; a pair `(lower, upper)` clips, `Redact(lower, upper)` leaves records outside out.
+    - `shape:` known; `None`: unknown, and a parameter.
+    - Parameters: `rate`, and `shape` where unknown. Prior: `Gamma(shape, rate)` of the rate, or `LogDensity(fn, sample)` of both.
+    - Example: `GammaData((1, 365), column="days")`.
     """
     bounds: Any  # public limits of a record, > 0 where the shape is unknown
     shape: Any = None  # known shape; None: unknown

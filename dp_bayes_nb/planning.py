@@ -344,5 +344,6 @@ def plot_plan(plan: Plan, ax=None):
         reached = [e for e in np.ravel(plan.epsilon) if 0 < e < math.inf]
         ax.plot(reached, [plan.target] * len(reached), "v", color=COLORS["truth"])
     ax.set(xscale="log", yscale="log", xlabel="epsilon", ylabel=f"expected 95% width of {plan.parameter}")
-    ax.legend(frameon=False, fontsize=8, loc="lower left")
+    ax.plot([], [], color="0.5", lw=0.8, ls=":", label="no noise")
+    ax.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))
     return ax

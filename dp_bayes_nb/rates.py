@@ -29,8 +29,9 @@ from .univariate import Univariate
 class Poisson(Univariate):
     """Counts at a constant rate; their sum is released.
 
-    bounds: public limits of a record; a pair (lower, upper) clips, Redact(lower, upper) leaves records outside out.
-    Parameter: rate, the mean count. Prior: Gamma(shape, rate). Example: Poisson((0, 20), "visits").
+    - `bounds:` public limits of a record; a pair `(lower, upper)` clips, `Redact(lower, upper)` leaves records outside out.
+    - Parameter: `rate`, the mean count. Prior: `Gamma(shape, rate)`.
+    - Example: `Poisson((0, 20), "visits")`.
     """
     bounds: Any  # public limits of a record, whole numbers
     column: str | None = None  # column to read; None: the only one
@@ -116,8 +117,9 @@ class ExponentialLaw(Univariate):
 class Exponential(ExponentialLaw):
     """Waiting times at a constant rate; their sum is released.
 
-    bounds: public limits of a record; a pair (lower, upper) clips, Redact(lower, upper) leaves records outside out.
-    Parameter: rate, one over the mean time. Prior: Gamma(shape, rate). Example: Exponential((0, 90), "days").
+    - `bounds:` public limits of a record; a pair `(lower, upper)` clips, `Redact(lower, upper)` leaves records outside out.
+    - Parameter: `rate`, one over the mean time. Prior: `Gamma(shape, rate)`.
+    - Example: `Exponential((0, 90), "days")`.
     """
     bounds: Any  # public limits of a record, ≥ 0
     column: str | None = None  # column to read; None: the only one
@@ -148,11 +150,12 @@ class Exponential(ExponentialLaw):
 # %% ../nbs/03c_rates.ipynb #7b52009b
 @family_class
 class Pareto(ExponentialLaw):
-    """Sizes above a known smallest one, with a power-law tail; the sum of log(x / lower) is released.
+    """Sizes above a known smallest one, with a power-law tail; the sum of `log(x / lower)` is released.
 
-    bounds: public limits of a record; a pair (lower, upper) clips, Redact(lower, upper) leaves records outside out.
-    lower: the smallest possible record.
-    Parameter: shape, the exponent of the tail. Prior: Gamma(shape, rate). Example: Pareto((1, 100), lower=1, column="size").
+    - `bounds:` public limits of a record; a pair `(lower, upper)` clips, `Redact(lower, upper)` leaves records outside out.
+    - `lower:` the smallest possible record.
+    - Parameter: `shape`, the exponent of the tail. Prior: `Gamma(shape, rate)`.
+    - Example: `Pareto((1, 100), lower=1, column="size")`.
     """
     bounds: Any  # public limits of a record, ≥ lower
     lower: Any  # smallest possible record, > 0, known
@@ -186,11 +189,12 @@ class Pareto(ExponentialLaw):
 # %% ../nbs/03c_rates.ipynb #bd307a3e
 @family_class
 class Weibull(ExponentialLaw):
-    """Lifetimes with a known exponent; the sum of x ** shape is released.
+    """Lifetimes with a known exponent; the sum of `x ** shape` is released.
 
-    bounds: public limits of a record; a pair (lower, upper) clips, Redact(lower, upper) leaves records outside out.
-    shape: the known exponent; 1 is the exponential law.
-    Parameter: scale, in units of the records. Prior: Gamma(shape, rate), of scale ** −shape. Example: Weibull((0, 10), shape=1.5, column="years").
+    - `bounds:` public limits of a record; a pair `(lower, upper)` clips, `Redact(lower, upper)` leaves records outside out.
+    - `shape:` the known exponent; 1 is the exponential law.
+    - Parameter: `scale`, in units of the records. Prior: `Gamma(shape, rate)`, of `scale ** −shape`.
+    - Example: `Weibull((0, 10), shape=1.5, column="years")`.
     """
     bounds: Any  # public limits of a record, ≥ 0
     shape: Any  # known exponent, > 0
@@ -230,8 +234,9 @@ class Weibull(ExponentialLaw):
 class Geometric(Univariate):
     """Failures before the first success: 0, 1, …; their sum is released.
 
-    bounds: public limits of a record; a pair (lower, upper) clips, Redact(lower, upper) leaves records outside out.
-    Parameter: probability of a success. Prior: Beta(alpha, beta). Example: Geometric((0, 20), "attempts").
+    - `bounds:` public limits of a record; a pair `(lower, upper)` clips, `Redact(lower, upper)` leaves records outside out.
+    - Parameter: `probability` of a success. Prior: `Beta(alpha, beta)`.
+    - Example: `Geometric((0, 20), "attempts")`.
     """
     bounds: Any  # public limits of a record, whole numbers
     column: str | None = None  # column to read; None: the only one

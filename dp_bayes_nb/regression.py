@@ -364,12 +364,12 @@ MOST_MOMENTS = 6  # covariates whose fourth moments can be released: 182 sums
 class LinearRegression(LinearRegressionLaw):
     """A linear regression with normal noise; sums of the mapped columns and of their products are released.
 
-    covariates: {name: (low, high)} for a number, {name: [levels]} for a category, against its first level.
-    response: {name: (low, high)}. Values outside a range are clipped to it, so ranges should be wide.
-    Parameters: coefficients (names "age", "region[south]", "intercept" last) and noise_variance, in the units of the columns.
-    Prior: NormalInverseGamma(mean, precision, shape, scale), in the same units: coefficients given the noise variance have the
-    covariance noise_variance * inverse(precision). (Bernstein and Sheldon's Λ₀ can be read as this precision, or as a covariance.)
-    Example: LinearRegression({"age": (18, 90), "region": ["north", "south"]}, {"wage": (0, 2000)}).
+    - `covariates:` `{name: (low, high)}` for a number, `{name: [levels]}` for a category, against its first level.
+    - `response:` `{name: (low, high)}`. Values outside a range are clipped to it, so ranges should be wide.
+    - Parameters: `coefficients` (names `"age"`, `"region[south]"`, `"intercept"` last) and `noise_variance`, in the units of the columns.
+    - Prior: `NormalInverseGamma(mean, precision, shape, scale)`, in the same units: coefficients given the noise variance have the
+      covariance `noise_variance * inverse(precision)`. (Bernstein and Sheldon's Λ₀ can be read as this precision, or as a covariance.)
+    - Example: `LinearRegression({"age": (18, 90), "region": ["north", "south"]}, {"wage": (0, 2000)})`.
     """
     covariates: Any  # public ranges and levels, by column
     response: Any  # public range, by column

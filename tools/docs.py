@@ -7,6 +7,7 @@ and fails on an unresolved link, equation or citation, on anything loaded from o
 """
 
 import ast
+import base64
 import html
 import json
 import re
@@ -309,6 +310,31 @@ def vendor_katex(site):
         page.write_text(text, encoding="utf-8")
 
 
+WIDE = 760  # pixels; a telephone shows a wider figure at a legible size, to be scrolled
+CURRENT = """<script>
+addEventListener("DOMContentLoaded", () => {
+  const here = document.querySelector("#quarto-sidebar a.active"), bar = document.getElementById("quarto-sidebar");
+  if (here && bar) bar.scrollTop = here.getBoundingClientRect().top - bar.getBoundingClientRect().top - bar.clientHeight / 3;
+});
+</script>"""
+
+
+def natural_width(tag):
+    "An <img> of a PNG with its width in pixels as a class and a custom property, if it is wide."
+    head = base64.b64decode(re.search(r"base64,([A-Za-z0-9+/]{40})", tag[0])[1])
+    width = int.from_bytes(head[16:20], "big")
+    return tag[0].replace('class="img-fluid"', f'class="img-fluid wide" style="--natural: {width}px"') if width > WIDE else tag[0]
+
+
+def finish(site):
+    "What a reader feels and smalldocs leaves undone: wide figures, punctuation that stays with its formula, the sidebar at the current page."
+    for page in site.rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        text = re.sub(r'<img (?=[^>]*base64,)[^>]*>', natural_width, text)
+        text = re.sub(r'([(\[])?(<span class="math inline">[^<]{1,40}</span>)([.,;:?!)\]’]+)?', lambda m: f'<span class="together">{m[0]}</span>' if m[1] or m[3] else m[0], text)
+        page.write_text(text.replace("</body>", f"{CURRENT}</body>"), encoding="utf-8")
+
+
 # ---------------------------------------------------------------- checks
 
 LOADS = {("script", "src"), ("img", "src"), ("iframe", "src"), ("source", "src"), ("video", "src"), ("audio", "src"),
@@ -451,6 +477,7 @@ def main():
     source_pages()
     site, said = render()
     vendor_katex(site)
+    finish(site)
     bad += said + check(site)
     shutil.rmtree(DOCS, ignore_errors=True)
     shutil.move(str(site), str(DOCS))
