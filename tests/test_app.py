@@ -184,6 +184,7 @@ def test_keys_alone_reach_every_tool_on_a_phone(page):
     page.set_viewport_size({"width": 390, "height": 844})
     seen = "() => getComputedStyle(document.activeElement).outline"
     wider = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    cut = "() => [...document.querySelectorAll('.db-intro p, .db-picture, .db-controls')].filter(e => e.offsetParent && e.getBoundingClientRect().right > innerWidth + 1).length"
     shown, another = "() => document.querySelector('.db-status')", "old => { const now = document.querySelector('.db-status'); return now && now !== old && now.offsetParent; }"
     for name in ("Explorer", "Calibration", "Budget planner", "Regression", "Your data"):
         button, old = page.get_by_role("button", name=name, exact=True).first, page.evaluate_handle(shown)
@@ -196,4 +197,4 @@ def test_keys_alone_reach_every_tool_on_a_phone(page):
         for _ in range(3):
             page.keyboard.press("Tab")
             assert "solid 2px" in page.evaluate(seen), (name, page.evaluate("document.activeElement.outerHTML")[:200])
-        assert page.evaluate(wider) <= 0, name
+        assert page.evaluate(wider) <= 0 and page.evaluate(cut) == 0, name
