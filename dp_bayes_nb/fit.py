@@ -296,9 +296,5 @@ def plot_posterior(idata,        # result of fit
             if np.shape(truth) != (len(levels),):
                 refuse("truth", f"{len(levels)} numbers, for {name}", truth)
             ax.plot(np.asarray(truth), np.arange(len(levels))[::-1], "|", color=COLORS["truth"], ms=16, mew=2, label="truth")
-    if scalar:  # room for the legend above the curves
-        ax.set_ylim(0, 1.35 * ax.get_ylim()[1])
-        ax.legend(loc="upper left", fontsize=9, framealpha=1, edgecolor="none")
-    else:
-        ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3, fontsize=9, frameon=False)
+    ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, fontsize=9, frameon=False, columnspacing=1.2)  # above what it names
     return ax
