@@ -146,6 +146,6 @@ def plot_reliability(found: Reliability, name: str = "", color: str = COLORS["ou
     if not ax.lines:
         ax.plot([0, 1], [0, 1], color="0.7", lw=0.8)
         ax.set(xlabel="probability given", ylabel="share that came", xlim=(0, 1), ylim=(0, 1), aspect="equal")
-    ax.plot(found.predicted, found.observed, "-", lw=0.8, alpha=0.6, color=color)
+    ax.plot(found.predicted, found.observed, "-", lw=0.8, alpha=0.25, color=color)
     ax.scatter(found.predicted, found.observed, s=6 + 150 * found.statements / found.statements.sum(), color=color, label=name, lw=0)
     return ax
