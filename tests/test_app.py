@@ -197,4 +197,5 @@ def test_keys_alone_reach_every_tool_on_a_phone(page):
         for _ in range(3):
             page.keyboard.press("Tab")
             assert "solid 2px" in page.evaluate(seen), (name, page.evaluate("document.activeElement.outerHTML")[:200])
-        assert page.evaluate(wider) <= 0 and page.evaluate(cut) == 0, name
+        page.locator(".db-text:visible").first.evaluate("e => { e.querySelector('.widget-html-content').innerHTML = '<p style=\"white-space: nowrap\">' + 'wide '.repeat(60) + '</p>'; }")
+        assert page.evaluate(wider) <= 0 and page.evaluate(cut) == 0, name  # results that are too wide are scrolled by themselves
