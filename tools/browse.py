@@ -1,7 +1,7 @@
 """Open every page of _docs/ in headless Chromium, over a loopback server, and fail on what a reader would see broken.
 
-A console error, a request to anywhere else, an equation that KaTeX could not set, an image that did not load, or a page
-wider than a phone is a fault. `--shots FOLDER` also saves a picture of each page. Without Chromium the check is skipped.
+A console error, a request to anywhere else, an equation that KaTeX could not set, an image that did not load, a figure
+shrunk to less than half of its size, or a page wider than a phone is a fault. `--shots FOLDER` also saves a picture of each page. Without Chromium the check is skipped.
 """
 
 import argparse
@@ -25,6 +25,7 @@ FAULTS = """() => ({
         const x = t.getBoundingClientRect(), y = b.getBoundingClientRect();
         return !t.contains(b) && y.right > x.left + 1 && y.left < x.right && y.bottom > x.top && y.top < x.bottom;
     })).map(t => t.textContent),
+    small: [...document.querySelectorAll('main img')].filter(e => e.naturalWidth > 760 && e.clientWidth < 0.5 * e.naturalWidth).map(e => `${e.naturalWidth} pixels on ${e.clientWidth}`),
     wide: document.documentElement.scrollWidth - document.documentElement.clientWidth,
 })"""
 
@@ -67,6 +68,7 @@ def look(browser, server, names, shots):
             lines += [f"equation not set: {text}" for text in found["unset"]]
             lines += [f"the number {text} lies on its equation" for text in found["tags"]]
             lines += [f"image not shown: {text}" for text in found["images"]]
+            lines += [f"a figure is too small to read: {text}" for text in found["small"]]
             if found["wide"] > 1:
                 lines.append(f"the page is {found['wide']} pixels wider than the screen")
             bad += [f"{name} ({size}): {line}" for line in lines]

@@ -330,7 +330,7 @@ def finish(site):
     "What a reader feels and smalldocs leaves undone: wide figures, punctuation that stays with its formula, the sidebar at the current page."
     for page in site.rglob("*.html"):
         text = page.read_text(encoding="utf-8")
-        text = re.sub(r'<img (?=[^>]*base64,)[^>]*>', natural_width, text)
+        text = re.sub(r'<img (?=[^>]*image/png;base64,)[^>]*>', natural_width, text)
         text = re.sub(r'([(\[])?(<span class="math inline">[^<]{1,40}</span>)([.,;:?!)\]’]+)?', lambda m: f'<span class="together">{m[0]}</span>' if m[1] or m[3] else m[0], text)
         page.write_text(text.replace("</body>", f"{CURRENT}</body>"), encoding="utf-8")
 
