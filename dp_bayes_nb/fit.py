@@ -285,10 +285,11 @@ def plot_posterior(idata,        # result of fit
             _draw_intervals(ax, v, COLORS[role], label, shift=(0.15 - 0.3 * i) * (len(runs) > 1))
     if scalar:
         ax.set(xlabel=name.replace("_", " "), ylabel="density", ylim=(0, None))
+        top = ax.get_ylim()[1]
         if truth is not None:
             if np.ndim(truth):
                 refuse("truth", f"one number, for {name}", truth)
-            ax.axvline(float(truth), color=COLORS["truth"], ls=":", label="truth")
+            ax.vlines(float(truth), 0, top, color=COLORS["truth"], ls=":", label="truth")
     else:
         levels = release.family.parameters[name].levels
         ax.set(xlabel=name.replace("_", " "), yticks=np.arange(len(levels))[::-1], yticklabels=list(map(str, levels)))
@@ -296,5 +297,7 @@ def plot_posterior(idata,        # result of fit
             if np.shape(truth) != (len(levels),):
                 refuse("truth", f"{len(levels)} numbers, for {name}", truth)
             ax.plot(np.asarray(truth), np.arange(len(levels))[::-1], "|", color=COLORS["truth"], ms=16, mew=2, label="truth")
-    ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, fontsize=9, frameon=False, columnspacing=1.2)  # above what it names
+    low, high = (0, top) if scalar else (-0.6, len(levels) - 0.4)
+    ax.set_ylim(low, high + 0.35 * (high - low))  # room for the legend above what it names, and below a title
+    ax.legend(loc="upper left", ncols=2, fontsize=9, frameon=False, columnspacing=1.2)
     return ax
