@@ -120,6 +120,7 @@ def width(text, words):
 def test_calibration_is_cancelled(page):
     "A run shows its batches and ends when it is told to."
     page.get_by_role("button", name="Calibration", exact=True).click()
+    page.get_by_role("button", name="Run", exact=True).wait_for()  # the explorer, seen until then, has a box of the same name
     page.get_by_role("checkbox", name="accounts for the noise").locator("visible=true").uncheck()
     slider = control(page, "Simulated releases").locator(".noUi-handle")
     slider.focus()
