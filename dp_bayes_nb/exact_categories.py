@@ -96,6 +96,7 @@ class TableCounts(NamedTuple):
     rest: int  # n − Σ low: what the offsets must add up to
     before: list  # k arrays: probabilities of the offsets of the first 0, 1, … k − 1 counts together
     tied: float  # probability that the untied counts add up to n
+    by_terms: bool  # convolved without transforms?
 
 
 def convolve(a, b, most: int, by_terms: bool = False):
@@ -103,7 +104,7 @@ def convolve(a, b, most: int, by_terms: bool = False):
     if by_terms or min(len(a), len(b)) < 64:
         return np.convolve(a, b)[:most + 1]
     full = len(a) + len(b) - 1
-    length = next_fast_len(min(full, 2 * most + 2), real=True) if most + 1 < full // 2 else next_fast_len(full, real=True)
+    length = next_fast_len(full, real=True)
     return np.maximum(irfft(rfft(a, length) * rfft(b, length), length)[:min(full, most + 1)], 0.0)
 
 
@@ -132,7 +133,7 @@ def _one_table(n, alpha, low, weights) -> TableCounts:
             break
     if not tied > (1e-200 if by_terms else LEAST_TIED):
         refuse("release", "one whose counts can add up to n within its noise", f"n = {n:g} at probability {tied:.0e}", "use method='collapsed'")
-    return TableCounts(float(n), alpha, low, weights, rest, before, tied)
+    return TableCounts(float(n), alpha, low, weights, rest, before, tied, by_terms)
 
 
 def table_counts(n, z, scale, alpha, kind: str = "laplace",  # n (cells,), z (cells, k); scale and alpha of any matching shape
@@ -158,10 +159,10 @@ def table_counts(n, z, scale, alpha, kind: str = "laplace",  # n (cells,), z (ce
 # § Every count on its own
 def count_marginals(table: TableCounts) -> list:
     "Posterior probabilities of each count, k arrays that start at `low`."
-    after = sums(table.weights[:0:-1], table.rest)[::-1]
+    after = sums(table.weights[:0:-1], table.rest, table.by_terms)[::-1]
     out = []
     for w, before, behind in zip(table.weights, table.before, after):
-        p = overlap(w, convolve(before, behind, table.rest), table.rest)
+        p = overlap(w, convolve(before, behind, table.rest, table.by_terms), table.rest)
         out.append(np.where(p > 1e-15 * p.max(), p, 0.0) / p.sum())
     return out
 
