@@ -347,7 +347,7 @@ def _leapfrogs(setting, key, state, most):
     gain = jnp.where(jnp.isnan(gain), -jnp.inf, gain)
     accepted = jnp.log(jax.random.uniform(key_accept)) < gain
     place = jax.tree.map(lambda new, old: jnp.where(accepted, new, old), end, start)
-    return place, {"leapfrogs": steps, "diverging": gain < -1000, "acceptance": jnp.exp(jnp.minimum(gain, 0.0)), "moved": accepted}
+    return place, {"leapfrogs": steps, "diverging": gain < -1000, "acceptance": jnp.exp(jnp.minimum(gain, 0.0)), "moved": accepted, "lp": place.value}
 
 
 def _step(move, setting, limit, key, state):

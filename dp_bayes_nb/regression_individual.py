@@ -84,7 +84,8 @@ def _tree(depth, setting, key, state, limit):
     step_size = jnp.where(state.trajectories > 0, state.step_size, 1e-9)  # the first trajectory evaluates the start
     new, info = _nuts(key, blackjax.mcmc.hmc.HMCState(*state.place), setting.log_density, step_size, state.inverse_mass, depth)
     moved = jnp.any(new.position != state.place.position)
-    return Place(*new), {"leapfrogs": info.num_integration_steps, "diverging": info.is_divergent, "acceptance": info.acceptance_rate, "moved": moved}
+    return Place(*new), {"leapfrogs": info.num_integration_steps, "diverging": info.is_divergent, "acceptance": info.acceptance_rate, "moved": moved,
+                         "lp": new.logdensity}
 
 
 def individual_kernel(family, released: Released, prior, covariate_prior=None,  # NormalInverseWishart in the user's units
