@@ -58,7 +58,7 @@ def read_family(path,        # TOML file
         declared["column"] = column
     try:
         with warnings_as_lines():
-            return family_from_dict(tuples(declared))
+            return family_from_dict(tuples(declared), new=True)
     except ValueError:
         raise
     except Exception as error:  # a constructor of somebody's own

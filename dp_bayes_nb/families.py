@@ -368,7 +368,9 @@ def register(family_class: type) -> type:
     return family_class
 
 
-def family_from_dict(declared: dict):
+def family_from_dict(declared: dict,
+                     new: bool = False  # a declaration of today: what it leaves out has today's default
+                     ):
     "The family that `to_dict` described; a ValueError for anything else."
     if not isinstance(declared, dict) or not isinstance(declared.get("family"), str):
         refuse("family", "an object with the key 'family'", declared)
@@ -385,4 +387,6 @@ def family_from_dict(declared: dict):
     required = {f.name for f in dataclasses.fields(cls) if f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING}
     if not required <= set(arguments):
         refuse("family", f"{name} with {', '.join(sorted(required))}", sorted(arguments))
+    absent = {} if new else {f.name: f.metadata["absent"] for f in dataclasses.fields(cls) if "absent" in f.metadata}
+    arguments = {**absent, **arguments}  # a file from before there was such a field means what the family did then
     return cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in arguments.items()})

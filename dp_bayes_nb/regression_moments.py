@@ -7,7 +7,9 @@ __all__ = ['unique_pairs', 'regression_moments', 'normal_fourth_moments', 'mgf_f
            'l2_sensitivity', 'box_l1_sensitivity', 'published_l1_sensitivity']
 
 # %% ../nbs/08_regression_moments.ipynb #77de68da
+import itertools
 import math
+from fractions import Fraction
 
 import jax
 import jax.numpy as jnp
@@ -71,12 +73,9 @@ def _least_unreleased(groups):
     return least
 
 
-def l1_sensitivity(continuous: int,     # numbers, the response among them
-                   groups: tuple = ()   # columns of each categorical variable: its levels less one
-                   ) -> float:
-    "How far one record can move all released sums together, in L1: equation (4)."
-    c, q = _check_variables(continuous, groups)
-    best = 0.0
+def _l1_plus_minus(c, groups):
+    "L1 sensitivity of c numbers and categories of `groups` columns of ±1: equation (4)."
+    best, q = 0.0, sum(groups)
     for m, P in _least_unreleased(groups).items():
         square, linear, constant = -2.0 * c - 2.0 * c * c, 4.0 * c + 2.0 * c * (q - m) - 2.0 * m * c + 2.0 * c * c, 2.0 * m + 2.0 * (m * (q - m) - P) + 2.0 * m * c
         beta = min(max(linear / (-2 * square), 0.0), 1.0)
@@ -84,29 +83,64 @@ def l1_sensitivity(continuous: int,     # numbers, the response among them
     return best
 
 
+def l1_sensitivity(continuous: int,     # numbers, the response among them
+                   groups: tuple = ()   # of each category: d ≥ 2 for d columns of 0 and 1, −d for d columns of ±1
+                   ) -> float:
+    "How far one record can move all released sums together, in L1: equation (4), with columns of 0 and 1 equation (6)."
+    c, q, G = _check_variables(continuous, groups)
+    return _l1_reference(c, q, G) if G else _l1_plus_minus(c, [-d for d in groups])
+
+
 def _check_variables(continuous, groups):
-    "How many numbers, and how many columns of categories."
+    "How many numbers, columns of ±1, and categories with columns of 0 and 1."
     continuous = check_count("continuous", continuous, 1, "the response is a number")
     for d in groups:
-        check_count("groups", d, 1, "a categorical variable has two levels or more")
-    return continuous, sum(groups)
+        check_count("groups", abs(d), 1, "a categorical variable has two levels or more")
+    G = sum(d > 0 for d in groups)
+    if 1 in groups or G and min(groups) < -1:
+        refuse("groups", "numbers of columns: 2 or more of 0 and 1, or -1 for two levels", tuple(groups), "-d for d columns of ±1 stands for all categories or none")
+    return continuous, -sum(d for d in groups if d < 0), G
 
 # %% ../nbs/08_regression_moments.ipynb #f6e1126c
 # § Sensitivity in L2: equation (5)
 def l2_sensitivity(continuous: int,    # numbers, the response among them
-                   groups: tuple = ()  # columns of each categorical variable
+                   groups: tuple = ()  # as in `l1_sensitivity`
                    ) -> float:
-    "How far one record can move all released sums together, in L2: equation (5)."
-    c, q = _check_variables(continuous, groups)
+    "How far one record can move all released sums together, in L2: equation (5), with columns of 0 and 1 equation (7)."
+    c, q, G = _check_variables(continuous, groups)
     p = c + q
-    square = 4 * max(M + M * (p - M) - P for M, P in _least_unreleased((*groups, *[1] * c)).items())
+    if G:
+        square = _square_l2_reference(p, G)
+    else:
+        square = 4 * max(M + M * (p - M) - P for M, P in _least_unreleased((*(-d for d in groups), *[1] * c)).items())
     root = math.sqrt(square)
     return root if root * root >= square else math.nextafter(root, math.inf)
 
+# %% ../nbs/08_regression_moments.ipynb #8c41d0a8
+# § Columns of 0 and 1: equations (6) and (7)
+def _l1_reference(c, q, G):
+    "Equation (6) in exact fractions, rounded up: c numbers, q columns of ±1, G categories."
+    P, best, half = c + q, Fraction(0), Fraction(1, 2)
+    def value(k, f, low, high):  # f columns of ±1 flip, k numbers are at `high`, the others at `low`
+        B = f + k * high + (c - k) * low
+        return G * (G + 1) + 2 * B + 2 * B * (P - B) + 2 * G * (q + k * high + (c - k) * (1 - low)) + 2 * (k * high * (1 - high) + (c - k) * low * (1 - low))
+    for k, f in itertools.product(range(c + 1), range(q + 1)):
+        high = Fraction(2 + G + P - 2 * f, 2 * (1 + k))  # where the derivative vanishes, the others at 0
+        low = Fraction(2 - G + P - 2 * f - 2 * k, 2 * (1 + c - k))  # the others at 1
+        best = max(best, value(k, f, 0, min(max(high, half), 1)), value(k, f, min(max(low, 0), half), 1))
+    nearest = float(best)
+    return nearest if nearest >= best else math.nextafter(nearest, math.inf)
+
+
+def _square_l2_reference(P, G):
+    "Equation (7): P numbers and columns of ±1, G categories."
+    return max(2 * (G - b) + G * (G - 1) - b * (b - 1) + 2 * P * (G - b) + 4 * k * (1 + b) + 4 * k * (P - k)
+               for b in range(G + 1) for k in range(P + 1))
+
 # %% ../nbs/08_regression_moments.ipynb #0a57cb53
-# § Other boxes: equation (6)
+# § Other boxes: equation (8)
 def box_l1_sensitivity(p: int, lower: float, upper: float) -> float:
-    "L1 sensitivity of the sums of v and of all v_i v_j for p numbers in [lower, upper]: equation (6)."
+    "L1 sensitivity of the sums of v and of all v_i v_j for p numbers in [lower, upper]: equation (8)."
     check_count("p", p)
     if not (math.isfinite(lower) and math.isfinite(upper) and lower < upper):
         refuse("lower", "finite and below upper", f"[{lower}, {upper}]")

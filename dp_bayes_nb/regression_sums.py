@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from .core import cholesky, solve_lower
-from .covariates import Moments, columns, size
+from .covariates import Moments, coding, columns, size
 
 # %% ../nbs/08c_regression_sums.ipynb #c1dfd96e
 # § Which sums
@@ -41,8 +41,11 @@ def second_moments(blocks: tuple, s: Float[Array, "m"], n) -> tuple[Float[Array,
     "Sums of v, and of v vᵀ with its known entries."
     p, (I, J, known_i, known_j) = size(blocks) + 1, pairs(blocks)
     first = s[:p]
-    known = jnp.where(known_i == known_j, n, -first[known_i] - first[known_j] - n) if len(known_i) else jnp.zeros(0)
-    upper = jnp.zeros((p, p)).at[I, J].set(s[p:p + len(I)]).at[known_i, known_j].set(known)  # fourth moments, if any, come after
+    upper = jnp.zeros((p, p)).at[I, J].set(s[p:p + len(I)])  # fourth moments, if any, come after
+    if len(known_i):
+        a, b, same = first[known_i], first[known_j], known_i == known_j
+        plus_minus = np.repeat([d < 0 for d in blocks], columns(blocks))[known_i]
+        upper = upper.at[known_i, known_j].set(jnp.where(plus_minus, jnp.where(same, n, -a - b - n), jnp.where(same, a, 0.0)))
     return first, upper + jnp.triu(upper, 1).T
 
 
@@ -97,8 +100,8 @@ def project_moments(blocks: tuple, z: Float[Array, "m"], n, floor) -> tuple[Floa
     e, Q = jnp.linalg.eigh(second - jnp.outer(z[:p] / n, z[:p] / n))
     S = (Q * jnp.maximum(e, floor)) @ Q.T
     C = jnp.diag(jnp.minimum(1.0, jnp.sqrt((1 - mean**2) / jnp.diagonal(S))))
-    for start, d in _categories(blocks):
-        own = slice(start, start + d)
+    for own, _ in _categories(blocks):
+        d = own.stop - own.start
         C = C.at[own, own].set(cholesky(known[own, own]) @ solve_lower(cholesky(S[own, own]), jnp.eye(d)))
     return mean, C @ S @ C.T
 
@@ -110,14 +113,14 @@ def project_sums(blocks: tuple, z: Float[Array, "m"], n, floor=FLOOR) -> Float[A
 
 
 def _categories(blocks):
-    "First column and number of columns of each category."
-    starts = np.cumsum((0, *columns(blocks)))
-    return [(int(start), d) for start, d in zip(starts, blocks) if d]
+    "Columns of each category, and their coding."
+    ends = np.cumsum((0, *columns(blocks)))
+    return [(slice(int(start), int(end)), coding(d)) for start, end, d in zip(ends, ends[1:], blocks) if d]
 
 
 def _levels_inside(blocks, mean):
     "Means of columns with the shares of each category inside the simplex."
-    for start, d in _categories(blocks):
-        p = jnp.maximum((mean[start:start + d] + 1) / 2, 1e-4)
-        mean = mean.at[start:start + d].set(2 * p / jnp.maximum(1.0, p.sum() / (1 - 1e-4)) - 1)
+    for own, (low, span) in _categories(blocks):
+        p = jnp.maximum((mean[own] - low) / span, 1e-4)
+        mean = mean.at[own].set(low + span * p / jnp.maximum(1.0, p.sum() / (1 - 1e-4)))
     return mean
