@@ -6,7 +6,7 @@
 __all__ = ['PRIORS', 'PRIOR_FIX', 'EXPERIMENT_MODULES', 'MEASURES', 'EXAMPLE_FAMILY', 'PRIOR_HELP', 'EXPERIMENT_NAMES',
            'EXAMPLES', 'FORCE', 'RELEASE_OPTIONS', 'FIT_OPTIONS', 'PLAN_OPTIONS', 'CALIBRATE_OPTIONS',
            'EXPERIMENT_OPTIONS', 'LEDGER_OPTIONS', 'QUOTES', 'ARGUMENT', 'OPTIONS', 'COMMANDS', 'warnings_as_lines',
-           'read_family', 'parse_prior', 'check_output', 'replacing', 'run_release', 'run_fit', 'check_plot',
+           'read_family', 'parse_prior', 'check_output', 'lines', 'replacing', 'run_release', 'run_fit', 'check_plot',
            'save_plot', 'run_plan', 'run_calibrate', 'run_ledger', 'run_experiment', 'Parser', 'build_parser', 'main']
 
 # %% ../nbs/18_cli.ipynb #77de68da
@@ -25,9 +25,9 @@ from pathlib import Path
 from typing import Any
 
 from .conjugate_priors import Gamma, NormalInverseGamma, NormalMean
-from .core import refuse
+from .core import printable, refuse
 from .families import STATIC_FIELDS, Beta, Dirichlet, family_from_dict
-from .files import tuples
+from .files import check_results, tuples
 
 # %% ../nbs/18_cli.ipynb #c1dfd96e
 # § Families as TOML
@@ -39,7 +39,7 @@ def warnings_as_lines():
         yield
     for warning in caught:
         if issubclass(warning.category, UserWarning):
-            print(f"dp-bayes: warning: {' '.join(_as_typed(str(warning.message)).split())}", file=sys.stderr)
+            print(f"dp-bayes: warning: {printable(' '.join(_as_typed(str(warning.message)).split()))}", file=sys.stderr)
 
 
 def read_family(path,        # TOML file
@@ -122,12 +122,19 @@ def check_output(option: str, path, force: bool, inputs=()):
     path = Path(path)
     if path.is_dir() or not path.parent.is_dir():
         refuse(option, "a file in an existing folder", str(path), "make the folder first")
+    if os.path.lexists(path) and (path.is_symlink() or not path.is_file()):  # a rename would replace the link or the device
+        refuse(option, "a regular file, or a new one", str(path), "name a file, and for a link the file that it leads to")
     if not os.access(path.parent, os.W_OK):
         refuse(option, "in a folder that can be written", str(path))
     if path.exists() and any(Path(other).exists() and path.samefile(other) for other in inputs):
         refuse(option, "another file than the inputs", str(path))
     if path.exists() and not force:
         refuse(option, "a new file", str(path), "choose another name, or add --force to replace it")
+
+
+def lines(text) -> str:
+    "A text of several lines for a terminal, with nothing in a line that is not printable."
+    return "\n".join(printable(line) for line in str(text).split("\n"))
 
 
 @contextmanager
@@ -161,7 +168,7 @@ def run_release(args) -> int:
         print(made.to_json(), flush=True)
         raise OSError(f"the release was made but {args.output!r} could not be written ({error or type(error).__name__}); "
                       "it was printed instead") from None
-    print(made)
+    print(lines(made))
     if ledger is None:
         print("dp-bayes: warning: no --ledger: this release is paid from no budget, and nothing keeps count of what is published", file=sys.stderr)
     return 0
@@ -179,6 +186,7 @@ def run_fit(args) -> int:
     from dp_bayes_nb.fit import fit
     with warnings_as_lines():
         release = Release.load(args.release)
+        check_results(release.family)
         idata = fit(release, prior, method=args.method, draws=args.draws, warmup=args.warmup, chains=args.chains, seed=args.seed)
     _write_fit(idata, args.output, args.plot)
     return 0
@@ -189,7 +197,7 @@ def _write_fit(idata, output, plot):
     import arviz
     with replacing(output) as path:
         idata.to_netcdf(str(path))
-    print(arviz.summary(idata, hdi_prob=0.95).to_string())
+    print(lines(arviz.summary(idata, hdi_prob=0.95).to_string()))
     from dp_bayes_nb.fit import plot_posterior
     save_plot(lambda: plot_posterior(idata), plot)
 
@@ -220,7 +228,7 @@ def run_plan(args) -> int:
     with warnings_as_lines():
         made = plan(family, prior, n=args.n, epsilon=args.epsilon, target=args.target, parameter=args.parameter,
                     mechanism=args.mechanism, delta=args.delta, method=args.method, trials=args.trials, key=args.seed)
-    print(made)
+    print(lines(made))
     save_plot(made.plot, args.plot)
     return 0
 
@@ -233,7 +241,7 @@ def run_calibrate(args) -> int:
     with warnings_as_lines():
         found = calibrate(args.seed, family, prior, n=args.n, epsilon=args.epsilon, trials=args.trials, draws=args.draws, method=args.method,
                           mechanism=args.mechanism, delta=args.delta, warmup=args.warmup, path=args.path, progress=True)
-    print(found)
+    print(lines(found))
     save_plot(found.plot, args.plot)
     return 0
 
@@ -251,7 +259,7 @@ def run_ledger(args) -> int:
     ledger = Ledger(args.path, args.epsilon, args.delta or 0) if args.create else Ledger(args.path)
     entries = ledger.entries
     for e in entries:
-        print(f"{e.time}  epsilon {e.epsilon}  delta {e.delta}  {e.mechanism}  {e.data}  {e.release}")
+        print(printable(f"{e.time}  epsilon {e.epsilon}  delta {e.delta}  {e.mechanism}  {e.data}  {e.release}"))
     (epsilon, delta), (epsilon_left, delta_left) = ledger.spent, ledger.left
     print(f"{len(entries)} entries; epsilon: {epsilon} spent, {epsilon_left} left; delta: {delta} spent, {delta_left} left")
     return 0
@@ -508,5 +516,5 @@ def _as_typed(message):
 
 def _complain(message, code):
     "One line on standard error."
-    print(f"dp-bayes: {' '.join(message.split())}", file=sys.stderr)
+    print(f"dp-bayes: {printable(' '.join(message.split()))}", file=sys.stderr)
     return code
