@@ -26,6 +26,7 @@ from jaxtyping import Array, Bool, Float, Int, Key
 
 from .core import Kernel, Noise, Released, bind, check_count, pytree, refuse
 from .families import Categorical, ExponentialFamily, family_class, is_level, project_simplex
+from .files import check_result_name
 from .fit import Method, register_method
 from .laplace import continuous_noise, noise_variance_draw, noise_variance_start
 from .naive_bayes import (HALF, PROPOSALS, TRIES, Dirichlets, _check_dirichlets, _check_variable, _listed, _numbers, log_gammas, near_mode,
@@ -205,6 +206,8 @@ class HiddenMarkovRecords(HiddenMarkovLaw):
 
     def counted(self, data: Any, missing: str = "error"):
         "The family with the number of records of each cell, which it makes public; data are checked as `release` checks them, with the same `missing`."
+        for axis in (self.chain[0], self.step[0]):
+            check_result_name("the name of a column", axis)  # an axis of state_probabilities
         cells = exact_sums(CellCounts(self.chain, self.step, self.features), data, missing=missing).integers
         return replace(self, records=np.reshape(cells, self.cells))  # type: ignore[type-var]
 

@@ -12,7 +12,7 @@ import math
 import os
 import time
 import warnings
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from decimal import ROUND_CEILING, Context, Decimal, Inexact, InvalidOperation
@@ -99,10 +99,10 @@ class State(NamedTuple):
 REMEDY = "an older copy would forget what was spent since: add up the releases made, or take the budget as used up"
 
 
-def write_state(path: Path, state: State):
-    "Replace the file, durably and all at once."
+def write_state(path: Path, state: State, folder: int | None = None):
+    "Replace the file, durably and all at once; in the open folder if one is given."
     entries = [{**e._asdict(), "epsilon": str(e.epsilon), "delta": str(e.delta)} for e in state.entries]
-    atomic_write(path, seal({"schema": SCHEMA, "epsilon": str(state.epsilon), "delta": str(state.delta), "entries": entries}))
+    atomic_write(path, seal({"schema": SCHEMA, "epsilon": str(state.epsilon), "delta": str(state.delta), "entries": entries}), folder)
 
 
 def _entry(item, what):
@@ -112,10 +112,10 @@ def _entry(item, what):
     return Entry(**{**item, "epsilon": amount("epsilon", item["epsilon"]), "delta": amount("delta", item["delta"])})
 
 
-def read_state(path: Path) -> State:
-    "The account in a file, checked from end to end."
+def read_state(path: Path, folder: int | None = None) -> State:
+    "The account in a file, checked from end to end; in the open folder if one is given."
     what = f"the ledger {str(path)!r}"
-    document = open_sealed(read_text(path, "the ledger"), what, SCHEMA, KEYS, REMEDY)
+    document = open_sealed(read_text(path, "the ledger", folder), what, SCHEMA, KEYS, REMEDY)
     if not isinstance(document["entries"], list):
         raise ValueError(f"{what} must have a list of entries; it is damaged; {REMEDY}")
     state = State(amount("epsilon", document["epsilon"], 1), amount("delta", document["delta"]),
@@ -130,33 +130,24 @@ def read_state(path: Path) -> State:
 def locked(path: Path,      # the file to guard
            timeout: float,  # seconds to wait
            ):
-    "Hold the lock of a file; processes and threads exclude each other."
+    "Hold the lock of a file's folder, and yield the open folder; processes and threads exclude each other."
     import fcntl  # POSIX only
-    guard, deadline = f"{path}.lock", time.monotonic() + timeout
-    while True:
-        descriptor = os.open(guard, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-        try:
+    deadline = time.monotonic() + timeout
+    folder = os.open(Path(path).parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        while True:
             try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
             except BlockingIOError:
                 if time.monotonic() > deadline:
                     raise TimeoutError(f"the ledger {str(path)!r} is in use by another process (waited {timeout:g} s); "
                                        "nothing was spent, try again") from None
-            else:
-                if _same_file(descriptor, guard):
-                    yield
-                    return
-        finally:
-            os.close(descriptor)
-        time.sleep(0.01)
+            time.sleep(0.01)
+        yield folder
+    finally:
+        os.close(folder)
 
-
-def _same_file(descriptor, path):
-    "Whether an open file is still the one its path leads to."
-    try:
-        return os.path.samestat(os.fstat(descriptor), os.stat(path))
-    except FileNotFoundError:
-        return False
 
 # %% ../nbs/04c_ledger.ipynb #12c6fc06
 # § Opening and spending: equation (1)
@@ -164,10 +155,10 @@ def create_state(path: Path, total: State, timeout: float):
     "Create an account, or find one with the same total."
     if not path.parent.is_dir():
         raise ValueError(f"the folder {str(path.parent)!r} of the ledger does not exist; make it first")
-    with locked(path, timeout):
-        if not path.exists():
-            return write_state(path, total)
-        found = read_state(path)
+    with locked(path, timeout) as folder:
+        if path.name not in os.listdir(folder):
+            return write_state(path, total, folder)
+        found = read_state(path, folder)
     if (found.epsilon, found.delta) != (total.epsilon, total.delta):
         raise ValueError(f"epsilon and delta must be the ledger's own totals, {found.epsilon} and {found.delta}, "
                          f"got {total.epsilon} and {total.delta}; leave them out to open it")
@@ -175,21 +166,22 @@ def create_state(path: Path, total: State, timeout: float):
 # %% ../nbs/04c_ledger.ipynb #4d134bc0
 def spend_state(path: Path, entry: Entry, timeout: float):
     "Append one entry, if the account has the budget for it; durable on return."
-    with locked(path, timeout):
-        state = read_state(path)
+    with locked(path, timeout) as folder:
+        state = read_state(path, folder)
         for name, price, left in zip(("epsilon", "delta"), (entry.epsilon, entry.delta), state.left):
             if price > left:
                 raise ValueError(f"{name} must be at most what the ledger {str(path)!r} has left, {left}, got {price}; "
                                  "nothing was spent")
-        _remove_strays(path)
-        write_state(path, state._replace(entries=(*state.entries, entry)))
+        _remove_strays(path, folder)
+        write_state(path, state._replace(entries=(*state.entries, entry)), folder)
 
 
-def _remove_strays(path):
+def _remove_strays(path, folder):
     "Temporary files of writers that died; the caller holds the lock."
-    for name in os.listdir(path.parent):
-        if name.startswith(f".{path.name}.") and len(name) == len(path.name) + 10:  # tempfile adds 8 letters
-            (path.parent / name).unlink(missing_ok=True)
+    for name in os.listdir(folder):
+        if name.startswith(f".{path.name}.") and len(name) == len(path.name) + 10:  # atomic_write adds 8 letters
+            with suppress(FileNotFoundError):
+                os.unlink(name, dir_fd=folder)
 
 
 def _label(name, value):

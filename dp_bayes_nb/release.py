@@ -21,9 +21,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from .core import Noise, Released, as_key, atomic_write, check_choice, check_count, check_fraction, check_positive, refuse
+from .core import Noise, Released, as_key, atomic_write, check_choice, check_count, check_fraction, check_positive, printable, refuse
 from .families import family_from_dict
-from .files import open_sealed, read_text, seal, tuples
+from .files import check_results, open_sealed, read_text, seal, tuples
 from .noise import MAX_STEPS, MECHANISMS, TAIL, Design, check_privacy, design, noise_design, simulate_values
 from .sums import exact_sums
 
@@ -67,9 +67,9 @@ class Release:
         return to_json(self)
 
     def save(self, path, *, overwrite: bool = False):
-        """Write `to_json()`, durably and all at once. OSError if it cannot be written.
+        """Write `to_json()`, durably and all at once. OSError if it cannot be written; ValueError for a pipe, a device or a folder.
 
-        A file of that name with anything else in it is kept, unless `overwrite`: then this release is written beside it, because it
+        A link, or a file of that name with anything else in it, is kept, unless `overwrite`: then this release is written beside it, because it
         is paid for, and a ValueError says where.
         """
         _save(Path(path), self.to_json(), overwrite)
@@ -87,7 +87,7 @@ class Release:
 # %% ../nbs/04b_release.ipynb #fe5dbbce
 def _save(path, text, overwrite):
     "Write the text of a release, and lose no other."
-    holds = lambda file: not file.is_file() or file.read_bytes() in (b"", text.encode())
+    holds = lambda file: not file.is_symlink() and (not file.is_file() or file.read_bytes() in (b"", text.encode()))
     if overwrite or holds(path):
         return atomic_write(path, text)
     beside = next(file for k in count(2) if holds(file := path.with_name(f"{path.stem}-{k}{path.suffix}")))
@@ -127,10 +127,10 @@ def _checked(r):
 def _show(r):
     "A release for people."
     cost = f"epsilon = {r.epsilon:g}" + ("" if r.delta is None else f", delta = {r.delta:g}")
-    lines = [f"Release of {r.family!r}{' (simulated)' if r.simulated else ''}", f"  n = {r.n}"
+    lines = [f"Release of {printable(repr(r.family))}{' (simulated)' if r.simulated else ''}", f"  n = {r.n}"
              + (", complete records only: n depends on the data" if r.missing == "drop" else ""),
              f"  {cost}, {r.noise.kind} noise of scale {r.noise.scale.max():g}"]
-    lines += [f"  {name}: {value:.12g}" for name, value in zip(r.names[:20], r.values)]
+    lines += [f"  {printable(name)}: {value:.12g}" for name, value in zip(r.names[:20], r.values)]
     return "\n".join(lines + ([f"  and {len(r.names) - 20} more"] if len(r.names) > 20 else []))
 
 # %% ../nbs/04b_release.ipynb #b1d57811
@@ -342,7 +342,7 @@ def release(family,                         # what to count: public declarations
     def made(integers, n):
         return Release(family, tuple(family.names), np.array(integers, dtype=float) * grid, n, noise, d.steps * grid, epsilon, delta,
                        neighbours, missing=missing, bounds_source=bounds_source)
-    _rehearse(made, m)
+    _rehearse(made, m, family)
     sums = exact_sums(family, data, grid_exponent=d.grid_exponent, missing=missing)
     _check_size(sums, family, scale, delta)
     if hasattr(family, "check_records"):
@@ -365,11 +365,12 @@ def _check_release_arguments(family, missing, ledger, name):
         refuse("name", "a text of 1 to 1000 characters, or None", name)
 
 # %% ../nbs/04b_release.ipynb #af3e1334
-def _rehearse(made, m):
+def _rehearse(made, m, family):
     "Write and read a release with the largest numbers there are; a failure must come before anything is spent."
     try:
         longest = made([1 - MAX_STEPS] * m, MAX_STEPS - 1)
         again = from_json(longest.to_json())
+        check_results(family)
         if again.family != longest.family:
             refuse("family", "equal to what its to_dict() declares", f"{again.family!r:.200}")
     except (ValueError, TypeError, RecursionError) as error:

@@ -52,7 +52,7 @@ path, mutant = Path(sys.argv[1]), sys.argv[2] == "unlocked"
 if mutant:
     @contextmanager
     def locked(path, timeout): yield
-    room.locked, room._remove_strays = locked, lambda path: None
+    room.locked, room._remove_strays = locked, lambda path, folder: None
 room.Ledger(path, epsilon="0.5")
 granted = path.parent / "granted"
 granted.mkdir()
@@ -92,6 +92,183 @@ def test_the_race_notices_a_ledger_without_a_lock(tmp_path):
         race(tmp_path / "a", "unlocked")
 
 
+DELETER = """
+# Processes spend while another deletes what it finds beside the ledger: every lock, and some of the temporary files.
+import fcntl
+from contextlib import contextmanager
+import dp_bayes_nb.ledger as room
+
+path, mutant = Path(sys.argv[1]), sys.argv[2] == "file"
+if mutant:
+    @contextmanager
+    def locked(path, timeout):                            # a lock file, whose identity is checked when the lock is there
+        while True:
+            descriptor = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT, 0o666)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+                try: same = os.path.samestat(os.fstat(descriptor), os.stat(f"{path}.lock"))
+                except FileNotFoundError: same = False
+                if same:
+                    yield None
+                    return
+            finally:
+                os.close(descriptor)
+    room.locked = locked
+room.Ledger(path, epsilon=1000)
+granted, stop = path.parent.parent / "granted", path.parent.parent / "stop"
+granted.mkdir()
+
+def deleter():
+    turn = 0
+    while not stop.exists():
+        turn += 1
+        for name in os.listdir(path.parent):
+            if name.endswith(".lock") or (name != path.name and turn % 100 == 0):
+                try: os.unlink(path.parent / name)
+                except FileNotFoundError: pass
+
+def spender(number):
+    def job():
+        ledger = room.Ledger(path)
+        for wish in range(30):
+            try:
+                ledger.spend(epsilon=1, data="table", release=f"{number}-{wish}")
+            except FileNotFoundError:                     # its temporary file was deleted: nothing is granted
+                continue
+            (granted / f"{number}-{wish}").touch()
+    return job
+
+tidy = forked(deleter)
+codes = [ended(pid) for pid in [forked(spender(number)) for number in range(6)]]
+stop.touch()
+ended(tidy)
+written = {e.release for e in room.Ledger(path).entries}
+print(codes.count(0), len(list(granted.iterdir())), len({p.name for p in granted.iterdir()} - written))
+"""
+
+
+def deleted_beside(folder, kind):
+    (folder / "account").mkdir(parents=True)
+    finished, granted, lost = map(int, in_fresh_process(DELETER, folder / "account" / "ledger.json", kind).split())
+    assert finished == 6 and granted > 30, (finished, granted)
+    assert lost == 0, f"{lost} of {granted} spends were granted and are not in the account"
+
+
+def test_nothing_beside_the_ledger_guards_it(tmp_path):
+    deleted_beside(tmp_path / "a", "folder")
+
+
+def test_the_deleter_finds_a_lock_that_can_be_deleted(tmp_path):
+    with pytest.raises(AssertionError, match="granted and are not in the account"):
+        deleted_beside(tmp_path / "a", "file")
+
+
+def test_a_folder_that_is_moved_takes_its_account_along(tmp_path):
+    "While one process holds the lock, the folder is moved and another made in its place: two accounts, each right."
+    code = """
+    import dp_bayes_nb.ledger as room
+    path = Path(sys.argv[1]) / "a" / "ledger.json"
+    path.parent.mkdir()
+    room.Ledger(path, epsilon=1)
+    real = room.write_state
+    def write(where, state, folder=None):                 # between judging and replacing
+        os.rename(path.parent, path.parent.with_name("moved"))
+        path.parent.mkdir()
+        room.write_state = real
+        other = room.Ledger(path, epsilon=1)
+        other.spend(epsilon=0.25, data="a", release="in the new folder")
+        real(where, state, folder)
+    ledger, room.write_state = room.Ledger(path), write
+    ledger.spend(epsilon=0.5, data="a", release="in the old folder")
+    print(room.Ledger(path).spent[0], room.Ledger(path.parent.with_name("moved") / "ledger.json").spent[0])
+    """
+    assert in_fresh_process(code, tmp_path).split() == ["0.25", "0.5"]
+
+
+def test_labels_cannot_forge_an_entry(tmp_path, capsys):
+    "The command line shows one printable line an entry, whatever the names are."
+    from dp_bayes_nb.cli import main
+
+    path = tmp_path / "ledger.json"
+    forged = "x\n2026-01-01T00:00:00+00:00  epsilon 0  delta 0  laplace  table  nothing\x1b[2K\x1b[1A\u202e\x9b31m"
+    Ledger(path, epsilon=1).spend(epsilon=0.5, data=forged, release=forged, mechanism=forged)
+    assert main(["ledger", str(path)]) == 0
+    out = capsys.readouterr().out
+    assert len(out.splitlines()) == 2 and all(line.isprintable() for line in out.splitlines())
+    assert main(["ledger", str(tmp_path / forged)]) == 2  # a name in a refusal
+    err = capsys.readouterr().err
+    assert len(err.splitlines()) == 1 and err.rstrip("\n").isprintable()
+
+
+@pytest.mark.parametrize("what", ["fifo", "device", "folder", "link", "dangling"])
+def test_only_a_regular_file_is_replaced(tmp_path, what):
+    "Neither a ledger nor a release takes the place of a pipe, a device or a link; a ledger follows the link it is opened by."
+    from dp_bayes_nb import Bernoulli, Release, simulate_release
+
+    path, real = tmp_path / "target.json", tmp_path / "real.json"
+    real.write_text("real")
+    if what == "fifo":
+        os.mkfifo(path)
+    elif what == "folder":
+        path.mkdir()
+    elif what == "device":
+        path = tmp_path.__class__("/dev/null")
+    else:
+        os.symlink(real if what == "link" else tmp_path / "new.json", path)
+    made = simulate_release(0, Bernoulli(), {"probability": 0.5}, 10, 1.0)[1]
+    for options in ({}, {"overwrite": True}):
+        with pytest.raises(ValueError, match="path must be"):
+            made.save(path, **options)
+    assert what not in ("link", "dangling") or Release.load(tmp_path / "target-2.json") == made  # it is paid for
+    assert real.read_text() == "real" and (what == "device" or os.lstat(path).st_mode)
+    assert what not in ("link", "dangling") or os.path.islink(path)
+    if what == "dangling":
+        Ledger(path, epsilon=1).spend(epsilon=0.5, data="a", release="b")
+        assert path.is_symlink() and Ledger(tmp_path / "new.json").spent[0] == Decimal("0.5")
+    else:
+        with pytest.raises(ValueError):
+            Ledger(path, epsilon=1)
+
+
+BAD_NAMES = ["a/b", "", " a", "a ", "a\x00b", "a\nb", "..", ".", "x" * 300, "\ud800"]
+
+
+@pytest.mark.parametrize("name", BAD_NAMES, ids=repr)
+def test_a_model_whose_posterior_cannot_be_saved_is_not_paid_for(tmp_path, name):
+    "A feature, a label, a chain or a step that netCDF cannot take as a name; a level that it cannot take as a value."
+    import pandas as pd
+
+    from dp_bayes_nb import HiddenMarkov, NaiveBayes, release
+
+    ledger, table = Ledger(tmp_path / "b.json", epsilon=1), pd.DataFrame({"y": [0, 1] * 5, "t": [0, 1] * 5, "x": [1, 0] * 5})
+    makers = [lambda: NaiveBayes(("y", 2), {name: 2}), lambda: NaiveBayes((name, 2), {"y": 2}),
+              lambda: HiddenMarkov(("y", 2), ("t", 2), {name: 2}, 1).counted(table),
+              lambda: HiddenMarkov((name, 2), ("t", 2), {"x": 2}, 1).counted(table),
+              lambda: HiddenMarkov(("y", 2), (name, 2), {"x": 2}, 1).counted(table)]
+    makers += [lambda: NaiveBayes(("y", 2), {"x": [name, "b"]})] if set(name) & {"\x00", "\ud800"} else []
+    for make in makers:
+        with pytest.raises(ValueError) as caught:
+            release(make(), table, epsilon=0.5, ledger=ledger)
+        assert str(caught.value).isprintable()
+    assert ledger.entries == ()
+
+
+def test_a_model_that_is_paid_for_can_be_saved(tmp_path):
+    "Odd names and odd levels that are allowed come back from the file as they were."
+    import arviz
+    import pandas as pd
+
+    from dp_bayes_nb import NaiveBayes, fit, release
+
+    odd = ["a b", "日本", "x" * 249, "#(a\\b)", "posterior"]
+    table = pd.DataFrame({name: ["u/v", " w\n"] * 10 for name in odd} | {"the class": ["", "\x1b[2J"] * 10})
+    family = NaiveBayes(("the class", ["", "\x1b[2J"]), {name: ["u/v", " w\n"] for name in odd})
+    made = fit(release(family, table, epsilon=1.0), method="naive", draws=5, chains=2, progress=False)
+    made.to_netcdf(str(tmp_path / "p.nc"))
+    again = arviz.from_netcdf(str(tmp_path / "p.nc"))
+    assert again.posterior.equals(made.posterior) and set(odd) < set(again.posterior.data_vars)
+
+
 KILL = """
 # Kill a release at its k-th system call, for every k: before the call is made, or right after it.
 import json
@@ -124,7 +301,7 @@ def release(path, kill_at, when):
         spend = ledger.spend
         ledger.spend = lambda **entry: None
     import fcntl
-    for module, names in ((os, ("open", "fsync", "replace", "close", "chmod", "fdopen", "listdir", "unlink")), (fcntl, ("flock",)), (room, ("_draw",))):
+    for module, names in ((os, ("open", "fsync", "replace", "close", "fchmod", "fdopen", "listdir", "unlink")), (fcntl, ("flock",)), (room, ("_draw",))):
         for name in names: setattr(module, name, guard(getattr(module, name)))
     room.release(Bernoulli(), [0, 1, 1], epsilon=0.1, ledger=ledger, name="table")
     if mutant == "late": spend(epsilon=0.1, data="table", release="late")

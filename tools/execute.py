@@ -28,7 +28,7 @@ WIDGET = "application/vnd.jupyter.widget-view+json"
 def environment():
     "Where caches go, for the kernel and for everything this script starts."
     os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(ROOT / ".cache" / "jax"))
-    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
+    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
     os.environ.setdefault("MPLCONFIGDIR", str(ROOT / ".cache" / "matplotlib"))
     os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")

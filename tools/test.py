@@ -2,7 +2,9 @@
 
 One test each: the notebooks and the package agree; the README agrees with its notebook; saved outputs are there and
 clean; every notebook runs; every pytest test; ruff; mypy. A failure shows its output and the rest goes on. Nothing in
-the working tree is changed. `--slow` adds the statistical checks; `--ci` also demands a clean git tree at the end.
+the working tree is changed. A test that lacks something of the machine, such as a browser, is skipped, and a line at
+the end says what is missing and how to get it. `--slow` adds the statistical checks; `--ci` also demands that no
+browser or Spark test was skipped, and a clean git tree at the end.
 """
 
 import argparse
@@ -17,28 +19,51 @@ import time
 import xml.etree.ElementTree as ElementTree
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parent))
 from docs import LIB, NBS, ROOT, read_nb, source  # noqa: E402
 from execute import environment  # noqa: E402
 
 BIN = Path(sys.executable).parent
+NEEDED = ("Chromium", "Playwright", "Voilà", "Java", "Spark", "pyspark")  # a skip that names one of them fails CI
+
+
+class Result(NamedTuple):
+    "One test: its trouble is empty when it passed, its reason is not empty when it was skipped."
+
+    name: str
+    trouble: str = ""
+    seconds: float | None = None
+    skipped: str = ""
 
 
 class Count:
-    "How many tests passed and failed so far, and the printing of each."
+    "How many tests passed and failed so far, and the printing of each; in CI some may not be skipped."
 
-    def __init__(self):
+    def __init__(self, ci=False):
         self.passed = self.failed = 0
+        self.ci, self.skipped = ci, []
 
-    def add(self, name, trouble="", seconds=None):
-        "Count one test; `trouble` is empty when it passed."
+    def add(self, name, trouble="", seconds=None, skipped=""):
+        "Count one test, or note that it was skipped."
+        if skipped and not (self.ci and demanded(skipped)):
+            return self.skipped.append(f"{name}: {skipped}")
+        if skipped:
+            trouble = f"this may not be skipped in CI: {skipped}"
         took = "" if seconds is None else f" ({seconds:.0f} s)"
         self.failed += bool(trouble)
         self.passed += not trouble
         print(f"{'FAILED' if trouble else 'passed'}  {name}{took}", flush=True)
         if trouble:
             print("\n".join("    " + line for line in trouble.strip().splitlines()[-120:]), flush=True)
+
+
+def demanded(reason):
+    "Whether CI must fail for this skip: it names a part that CI installs (Java only where it could be installed)."
+    if "Java" in reason and shutil.which("java") is None:
+        return False
+    return any(word in reason for word in NEEDED)
 
 
 def call(command, cwd=ROOT, **env):
@@ -121,27 +146,35 @@ def notebook(path, flags):
     start = time.perf_counter()
     status, said = call([BIN / "nbdev_test", "--path", path, "--n_workers", "0", *(["--flags", "slow"] if flags.slow else [])])
     good = status == 0 and "Success." in said  # no notebook found is not a success
-    return [(f"nbs/{path.name}", "" if good else said or "nothing was run", time.perf_counter() - start)]
+    return [Result(f"nbs/{path.name}", "" if good else said or "nothing was run", time.perf_counter() - start)]
 
 
 def pytest(path, flags):
-    "Run one file of tests in a process of its own, read from pytest's XML report; a report without a test is a failure."
+    """Run one file of tests in a process of its own, read from pytest's XML report.
+
+    A report without a test is a failure; one of skipped tests is none, which pytest ends with status 5.
+    """
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
         status, said = call([sys.executable, "-m", "pytest", path, "-q", "--tb=short", f"--junit-xml={report}",
                              *(["-m", ""] if flags.slow else [])])
         cases = list(ElementTree.parse(report).iter("testcase")) if report.is_file() else []
-    results = []
-    for case in cases:
-        name = f"{case.get('classname', '').replace('.', '/')}::{case.get('name')}"
-        texts = [child.text or child.get("message") or "failed" for child in case if child.tag in ("failure", "error")]
-        if any(child.tag == "skipped" for child in case):
-            print(f"skipped  {name}: {next(c for c in case if c.tag == 'skipped').get('message')}", flush=True)
-        else:
-            results.append((name, "\n".join(texts), float(case.get("time", 0))))
-    if not any(trouble for _, trouble, _ in results) and (status or not results):
-        results.append((f"tests/{path.name}", f"pytest ended with status {status} after {len(results)} tests\n{said}", None))
+    results = [_result(case, path) for case in cases]
+    only_skips = bool(results) and all(r.skipped for r in results)
+    if not any(r.trouble for r in results) and (not results or status not in ((0, 5) if only_skips else (0,))):
+        results.append(Result(f"tests/{path.name}", f"pytest ended with status {status} after {len(results)} tests\n{said}"))
     return results
+
+
+def _result(case, path):
+    "One test case of pytest's report; a whole file that was skipped goes by the file's name."
+    name = f"{case.get('classname', '').replace('.', '/')}::{case.get('name')}" if case.get("classname") else f"tests/{path.name}"
+    skip = next((child for child in case if child.tag == "skipped"), None)
+    if skip is not None:
+        reason = re.search(r"Skipped: (.*)['\"]\)$", skip.text or "", re.S)  # the tuple (file, line, "Skipped: reason")
+        return Result(name, skipped=" ".join((reason[1] if reason else skip.get("message") or "no reason given").split()))
+    texts = [child.text or child.get("message") or "failed" for child in case if child.tag in ("failure", "error")]
+    return Result(name, "\n".join(texts), float(case.get("time", 0)))
 
 
 def run_all(count, flags):
@@ -162,13 +195,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--workers", type=int, default=2, help="notebooks and files of tests at a time")
     parser.add_argument("--slow", action="store_true", help="the statistical checks too")
-    parser.add_argument("--ci", action="store_true", help="demand a clean git tree at the end")
+    parser.add_argument("--ci", action="store_true", help="demand a clean git tree at the end, and that no browser or Spark test is skipped")
     parser.add_argument("--docs", choices=["passed", "failed"], help="count the build of the site, done before, as a test")
     args = parser.parse_args()
     environment()
     os.environ["OMP_NUM_THREADS"] = "1"
     os.environ["PATH"] = f"{BIN}{os.pathsep}{os.environ['PATH']}"
-    start, count = time.perf_counter(), Count()
+    start, count = time.perf_counter(), Count(args.ci)
     if args.docs:
         count.add("the site", "its build failed; see above" if args.docs == "failed" else "")
     count.add("notebooks and package agree", sync())
@@ -183,6 +216,8 @@ def main():
     if args.ci:
         status, said = call(["git", "status", "--porcelain"])
         count.add("git tree is clean", said or "git failed" if status or said.strip() else "")
+    for line in count.skipped:
+        print(f"skipped  {line}")
     print(f"in {time.perf_counter() - start:.0f} s")
     print(f"{count.passed} passed, {count.failed} failed")
     return 1 if count.failed else 0

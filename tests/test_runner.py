@@ -1,0 +1,92 @@
+"""The runner's counting: what passes, what fails, what is skipped, and what CI may not skip."""
+
+import importlib.util
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tools"))
+spec = importlib.util.spec_from_file_location("runner", ROOT / "tools" / "test.py")
+runner = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(runner)
+
+BROWSER = "import pytest\npytest.skip('Chromium is not installed (Debian: apt-get install chromium)', allow_module_level=True)\n"
+FILES = {  # text, then passed, failed and skipped at home, and in CI
+    "passes": ("def test_a(): pass\ndef test_b(): pass\n", (2, 0, 0), (2, 0, 0)),
+    "fails": ("def test_a(): pass\ndef test_b(): assert 0\n", (1, 1, 0), (1, 1, 0)),
+    "skips the whole file": (BROWSER, (0, 0, 1), (0, 1, 0)),
+    "skips one": ("import pytest\n@pytest.mark.skip(reason='no Chromium')\ndef test_a(): pass\ndef test_b(): pass\n", (1, 0, 1), (1, 1, 0)),
+    "skips what CI may lack": ("import pytest\ndef test_a(): pytest.skip('only on Tuesdays')\n", (0, 0, 1), (0, 0, 1)),
+    "skips for want of a module": ("import pytest\npytest.importorskip('pyspark_', reason='pip install pyspark')\n", (0, 0, 1), (0, 1, 0)),
+    "has no test": ("x = 1\n", (0, 1, 0), (0, 1, 0)),
+    "is all slow": ("import pytest\n@pytest.mark.slow\ndef test_a(): pass\n", (0, 1, 0), (0, 1, 0)),
+    "cannot be imported": ("import nothing_of_this_name\n", (0, 1, 0), (0, 1, 0)),
+    "dies": ("import os\ndef test_a(): pass\ndef test_b(): os._exit(0)\n", (0, 1, 0), (0, 1, 0)),
+    "is killed": ("import os\ndef test_a(): os.kill(os.getpid(), 9)\n", (0, 1, 0), (0, 1, 0)),
+    "skips and fails": ("import pytest\ndef test_a(): pytest.skip('x')\ndef test_b(): assert 0\n", (0, 1, 1), (0, 1, 1)),
+    "fails in a teardown": ("import pytest\n@pytest.fixture\ndef f():\n    yield\n    assert 0\ndef test_a(f): pass\n", (0, 1, 0), (0, 1, 0)),
+    "is stopped after a skip": ("import pytest\ndef test_a(): pytest.skip('x')\ndef test_b(): pytest.exit('enough')\n", (1, 1, 1), (1, 1, 1)),
+}
+
+
+class Flags:
+    slow = False
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    "What the runner makes of each file, run once."
+    folder, found = tmp_path_factory.mktemp("tiny"), {}
+    shutil.copyfile(ROOT / "setup.cfg", folder / "setup.cfg")
+    for number, (what, (text, *_)) in enumerate(FILES.items()):
+        path = folder / f"test_{number}.py"
+        path.write_text(text)
+        found[what] = runner.pytest(path, Flags)
+    return found
+
+
+@pytest.mark.parametrize("what", FILES)
+@pytest.mark.parametrize("ci", [False, True], ids=["home", "ci"])
+def test_a_file_is_counted_for_what_it_is(results, what, ci, capsys):
+    count = runner.Count(ci)
+    for result in results[what]:
+        count.add(*result)
+    said = capsys.readouterr().out
+    # A teardown that fails is a second entry of one test in some versions of pytest: at least one failure then.
+    assert (count.passed, min(count.failed, 1), len(count.skipped)) == FILES[what][1 + ci], said
+    assert said.count("FAILED") == count.failed
+
+
+def test_a_skipped_file_says_what_is_missing_and_how_to_get_it(results):
+    count = runner.Count()
+    for result in results["skips the whole file"]:
+        count.add(*result)
+    (line,) = count.skipped
+    assert "test_2.py: Chromium is not installed (Debian: apt-get install chromium)" in line and "\n" not in line
+
+
+def test_java_may_be_missing_in_ci_only_where_there_is_none(monkeypatch):
+    for found, failed in ((None, 0), ("/usr/bin/java", 1)):
+        monkeypatch.setattr(runner.shutil, "which", lambda name, found=found: found)
+        count = runner.Count(ci=True)
+        count.add("tests/test_spark.py", skipped="Spark needs Java (Debian: apt-get install openjdk-17-jre-headless)")
+        assert count.failed == failed
+
+
+def test_the_last_line_counts_skips_as_neither(monkeypatch, capsys):
+    "The whole program, with every step but the tests stubbed out."
+    for name in ("sync", "saved_outputs"):
+        monkeypatch.setattr(runner, name, lambda: "")
+    monkeypatch.setattr(runner, "call", lambda command, **_: (0, ""))
+    monkeypatch.setattr(runner, "environment", lambda: None)
+    monkeypatch.setattr(runner, "run_all", lambda count, flags: count.add("tests/test_app.py", skipped="Chromium is not installed"))
+    monkeypatch.setattr(sys, "argv", ["test.py"])
+    assert runner.main() == 0
+    *_, skipped, seconds, last = capsys.readouterr().out.splitlines()
+    assert (skipped, last) == ("skipped  tests/test_app.py: Chromium is not installed", "5 passed, 0 failed")
+    monkeypatch.setattr(sys, "argv", ["test.py", "--ci"])
+    assert runner.main() == 1
+    assert capsys.readouterr().out.splitlines()[-1] == "6 passed, 1 failed"  # the clean tree is one more
