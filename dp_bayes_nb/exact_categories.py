@@ -20,7 +20,7 @@ from scipy.fft import irfft, next_fast_len, rfft
 from .collapsed import exact_unavailable, grid_kernel, one_parameter
 from .core import Kernel, bind, refuse, run_chain
 from .exact_counts import (NEGLIGIBLE, Cells, CountPosterior, draw_index, first_true, log_concave, log_gamma_ratio, log_noise,
-                                      log_ratio, log_sigmoid, sample_share, share_posterior, tabulate)
+                                      log_ratio, sample_share, share_posterior, tabulate)
 from .families import BernoulliLaw, CategoricalLaw
 from .gibbs import Draw
 from .priors import Beta, Dirichlet

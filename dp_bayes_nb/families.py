@@ -279,7 +279,7 @@ class Categorical(CategoricalLaw):
 
     levels = property(lambda self: check_levels(self.k), doc="The public levels, in order.")
     names = property(lambda self: tuple(f"count[{level}]" for level in self.levels), doc="Names of the counts.")
-    default_prior = property(lambda self: Dirichlet(jnp.ones(len(self.levels))), doc="Dirichlet(1): uniform.")
+    default_prior = property(lambda self: Dirichlet(np.ones(len(self.levels))), doc="Dirichlet(1): uniform.")
 
     @property
     def parameters(self):
@@ -341,7 +341,7 @@ def check_hyperparameter(name: str, value: Any, shape: tuple, any_sign: bool = F
         refuse(name, f"one number or {shape[0]} numbers, one per category" if shape else "one number", value)
     if not np.all(np.isfinite(array) & (any_sign | (array > 0))):
         refuse(name, "finite" if any_sign else "finite and > 0", value)
-    return jnp.broadcast_to(jnp.asarray(array), shape)
+    return np.array(np.broadcast_to(array, shape))  # NumPy: a prior starts no JAX backend
 
 # %% ../nbs/02_families.ipynb #cb4e5208
 FAMILY_MODULES = {

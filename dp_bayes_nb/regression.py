@@ -20,7 +20,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from .conjugate_priors import NormalInverseGamma
-from .core import Noise, Released, check_choice, check_positive, refuse, solve
+from .core import bind, check_choice, check_positive, Noise, refuse, Released, solve
 from .covariates import draw_free, free_moments, size
 from .families import check_levels, family_class, is_level
 from .priors import LogDensity, Parameter
@@ -257,6 +257,11 @@ def box_update(family, prior: BoxPrior, s: Float[Array, "m"], n: Float[Any, ""])
 BLOCK = 512  # records that are simulated together
 
 
+def _new_responses(X, key, theta):
+    "Responses at the rows of a design matrix."
+    return X @ theta["coefficients"] + jnp.sqrt(theta["noise_variance"]) * jax.random.normal(key, (len(X),))
+
+
 class LinearRegressionLaw(Summed):
     "The mathematics of a regression."
     def update(self, prior: NormalInverseGamma, s: Float[Array, "m"], n) -> NormalInverseGamma:
@@ -309,7 +314,7 @@ class LinearRegressionLaw(Summed):
     def predictor(self, new_data):
         "A function (key, theta) -> responses of new rows, (rows,), given as a frame with the covariates' columns."
         X = self.design_matrix(read_rows(self, new_data))
-        return lambda key, theta: X @ theta["coefficients"] + jnp.sqrt(theta["noise_variance"]) * jax.random.normal(key, (len(X),))
+        return bind(_new_responses, X)
 
     def design_matrix(self, x: dict) -> Float[Array, "n d"]:
         "Columns of the coefficients for records in the user's units, categories as codes of their levels."
