@@ -6,19 +6,23 @@
 __all__ = ['COARSE', 'CLOSE', 'LEAST_TIED', 'MOST_PRODUCTS', 'ROUNDS', 'MANY_RECORDS', 'FEW_LEVELS', 'MOST_WORK', 'log_tilted',
            'tilted_windows', 'coarse_moments', 'tie', 'TableCounts', 'convolve', 'sums', 'overlap', 'table_counts',
            'count_marginals', 'share_mixtures', 'draw_parts', 'draw_tables', 'draw_categories',
-           'categories_unavailable', 'tables_of', 'sample_exact', 'tabulated']
+           'categories_unavailable', 'posterior_unavailable', 'tables_of', 'sample_exact', 'tabulated', 'exact_draws',
+           'exact_kernel']
 
-# %% ../nbs/06e_exact_categories.ipynb #81ae95ff
+# %% ../nbs/06e_exact_categories.ipynb #3b989b55
 from typing import NamedTuple
 
+import jax
 import numpy as np
 from jaxtyping import Float
 from scipy.fft import irfft, next_fast_len, rfft
 
-from .core import refuse
+from .collapsed import exact_unavailable, grid_kernel, one_parameter
+from .core import Kernel, bind, refuse, run_chain
 from .exact_counts import (NEGLIGIBLE, Cells, CountPosterior, draw_index, first_true, log_concave, log_gamma_ratio, log_noise,
-                                      log_ratio, log_sigmoid, sample_share, share_posterior, tabulate)
+                                      log_ratio, sample_share, share_posterior, tabulate)
 from .families import BernoulliLaw, CategoricalLaw
+from .gibbs import Draw
 from .priors import Beta, Dirichlet
 
 # %% ../nbs/06e_exact_categories.ipynb #efb68013
@@ -241,6 +245,11 @@ def categories_unavailable(family, n: int, prior) -> str | None:
     return None
 
 
+def posterior_unavailable(family, kind: str, n: int, prior) -> str | None:
+    "Why the method `exact` cannot be used, or None where it can: from public numbers alone."
+    return categories_unavailable(family, n, prior) if isinstance(family, CategoricalLaw) else exact_unavailable(family, kind)
+
+
 def tables_of(released, prior) -> list[TableCounts]:
     "The exact posterior of a release of all counts under a Dirichlet prior."
     return table_counts(np.asarray(released.n, float), np.asarray(released.z, float), np.asarray(released.noise.scale, float),
@@ -265,3 +274,39 @@ def tabulated(released, prior, points: int = 401) -> tuple[Float[np.ndarray, "k 
     ends = curves.quantile(np.array([1e-4, 1 - 1e-4]))
     theta = np.clip(np.linspace(*ends.T, points, axis=1), 1e-12, 1 - 1e-12)
     return theta, np.concatenate([type(curves)(*(part[j:j + 1] for part in curves)).density(t) for j, t in enumerate(theta)])
+
+# %% ../nbs/06e_exact_categories.ipynb #eba69398
+# § Inside a compiled program
+def _draws_of_tables(kind, draws, words, n, z, scale, alpha):
+    "Draws (…, draws, k) of tables with any leading axes; `words` are the bits of a key."
+    words, n, z, scale, alpha = (np.asarray(a) for a in (words, n, z, scale, alpha))
+    rows = [a.reshape(-1, a.shape[-1]) for a in (words, z, scale, alpha)]
+    tables = table_counts(n.reshape(-1), *rows[1:], kind)
+    out = [draw_categories(np.random.default_rng(seed.tolist()), table, draws) for seed, table in zip(rows[0], tables)]
+    return np.stack(out).reshape(*z.shape[:-1], draws, z.shape[-1])
+
+
+def exact_draws(key, family, released, prior, draws: int) -> dict:
+    "Independent draws {name: (draws, …)}, traceable: from the grid for one parameter, for categories by calling back."
+    if one_parameter(family):
+        return run_chain(key, grid_kernel(family, released, prior, exact=True), draws=draws, warmup=0)[0].theta
+    (name,), k = family.parameters, len(family.names)
+    noise, words = released.noise, jax.random.key_data(key)
+    made = jax.pure_callback(lambda *arrays: _draws_of_tables(noise.kind, draws, *arrays), jax.ShapeDtypeStruct((draws, k), float),
+                             words, released.n, released.z, noise.scale, prior.alpha, vmap_method="broadcast_all")
+    return {name: made}
+
+
+def _exact_init(family, released, prior, key):
+    return Draw(jax.tree.map(lambda a: a[0], exact_draws(key, family, released, prior, 1)))
+
+
+def _exact_step(family, released, prior, key, state):
+    return _exact_init(family, released, prior, key), {}
+
+
+def exact_kernel(family, released, prior) -> Kernel:
+    "Independent draws of the exact posterior as a kernel, one at a time; `exact_draws` takes many at once."
+    if one_parameter(family):
+        return grid_kernel(family, released, prior, exact=True)
+    return Kernel(bind(_exact_init, family, released, prior), bind(_exact_step, family, released, prior))
