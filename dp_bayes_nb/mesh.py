@@ -165,6 +165,7 @@ def _largest(log_mass):
 
 
 @jax.jit
+@jax.custom_batching.sequential_vmap  # many posteriors one after another: each stops at its own time, and fits in the cache
 def build_mesh(family, released: Released, prior, smooth: Any = SMOOTH) -> Mesh:
     "The posterior of two parameters as cells: equation (4)."
     box = box_of(family, prior)
