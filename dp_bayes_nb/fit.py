@@ -435,6 +435,8 @@ def predict(idata,               # result of fit
     if hasattr(family, "predictor"):
         simulate = family.predictor(new_data)
     else:
+        if not hasattr(family, "simulate_records"):
+            raise ValueError(f"predict does not apply to {type(family).__name__}: it has no simulate_records(key, theta, rows); add it to the class")
         rows = 1 if new_data is None else check_count("new_data", new_data, 1, "this family predicts a number of new records")
         simulate = lambda key, theta: family.simulate_records(key, theta, rows)
     key = _result_key(idata, seed, "predict", _columns(new_data))
