@@ -367,13 +367,13 @@ def density_group(name: str, x, density, cdf=None) -> dict:
 def grid_density(family, kernel) -> dict:
     "The density that a kernel draws from, where it is a grid posterior, as a group of the result."
     is_grid = lambda part: isinstance(part, GridPosterior)
-    for grid in filter(is_grid, jax.tree.leaves(tuple(kernel), is_leaf=is_grid)):
+    for grid in filter(is_grid, jax.tree.leaves(tuple(kernel or ()), is_leaf=is_grid)):
         x, log_density = _of_parameter(family, grid)
         return density_group(next(iter(family.parameters)), x, np.exp(log_density), grid.cdf)
     return {}
 
 
-METHODS.update({name: METHODS[name]._replace(groups=grid_density) for name in ("exact", "collapsed")})
+METHODS.update({name: METHODS[name]._replace(groups=grid_density) for name in ("exact", "collapsed") if METHODS[name].groups is None})
 
 
 def tabulated_density(idata) -> tuple | None:
@@ -435,6 +435,8 @@ def predict(idata,               # result of fit
     if hasattr(family, "predictor"):
         simulate = family.predictor(new_data)
     else:
+        if not hasattr(family, "simulate_records"):
+            raise ValueError(f"predict does not apply to {type(family).__name__}: it has no simulate_records(key, theta, rows); add it to the class")
         rows = 1 if new_data is None else check_count("new_data", new_data, 1, "this family predicts a number of new records")
         simulate = lambda key, theta: family.simulate_records(key, theta, rows)
     key = _result_key(idata, seed, "predict", _columns(new_data))

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from dp_bayes_nb.files import seal
 FIXTURES = Path(__file__).parent / "fixtures"
 
 
-@register
+@partial(register, releases_only=True)
 @dataclass(frozen=True)
 class Bounded:
     "A real statistic, x itself, between public bounds that are declared as {clip = [lo, hi]}."
