@@ -27,7 +27,7 @@ from typing import Any
 from .conjugate_priors import Gamma, NormalInverseGamma, NormalMean
 from .core import printable, refuse
 from .families import STATIC_FIELDS, Beta, Dirichlet, family_from_dict
-from .files import check_results, tuples
+from .files import check_results, read_text, tuples
 
 # %% ../nbs/18_cli.ipynb #c1dfd96e
 # § Families as TOML
@@ -49,8 +49,8 @@ def read_family(path,        # TOML file
     if not Path(path).is_file():
         refuse("--family", "an existing TOML file", str(path), "write one, with the line family = \"Bernoulli\"")
     try:
-        declared = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        declared = tomllib.loads(read_text(path, "the file of --family"))
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         refuse("--family", "a TOML file", str(path), f"{error}")
     if column is not None:
         if not {"label", "covariates", "covariate"}.isdisjoint(declared):
@@ -74,7 +74,8 @@ def _literal(node):
     value = ast.literal_eval(node)
     rows = value if isinstance(value, list) and all(isinstance(v, list) for v in value) else [value]
     lists = [row if isinstance(row, (list, tuple)) else [row] for row in rows]
-    if not lists or not all(lists) or len(set(map(len, lists))) > 1 or not all(type(v) in (int, float) for row in lists for v in row):
+    if (not lists or not all(lists) or len(set(map(len, lists))) > 1
+            or not all(type(v) in (int, float) and abs(v) < 1e300 for row in lists for v in row)):
         raise ValueError("not a number, a list of numbers or a matrix")
     return value
 
@@ -495,6 +496,8 @@ def main(argv=None) -> int:
         return _complain(_as_typed(str(error)), 2)
     except (OSError, RuntimeError) as error:
         return _complain(str(error), 1)
+    except (ArithmeticError, MemoryError, RecursionError) as error:
+        return _complain(f"a number or a declaration is too large to compute with ({type(error).__name__})", 2)
     except KeyboardInterrupt as stopped:
         return _complain("; ".join(["interrupted", *map(str, stopped.args)]), 1)
     except Exception as error:

@@ -335,7 +335,7 @@ def check_hyperparameter(name: str, value: Any, shape: tuple, any_sign: bool = F
     "A finite array of the right shape, positive unless any sign is allowed; a scalar is repeated."
     try:
         array = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         refuse(name, f"numbers of shape {shape}", value)
     if array.shape not in ((), shape):
         refuse(name, f"one number or {shape[0]} numbers, one per category" if shape else "one number", value)

@@ -20,7 +20,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from .conjugate_priors import NormalInverseGamma
-from .core import Noise, Released, check_choice, check_positive, refuse, solve
+from .core import Noise, Released, check_choice, check_positive, check_sums, level_count, refuse, solve
 from .covariates import draw_free, free_moments, size
 from .families import check_levels, family_class, is_level
 from .priors import LogDensity, Parameter
@@ -61,6 +61,14 @@ def _named(argument, value):
     if not isinstance(pairs, tuple) or not pairs or not all(isinstance(p, tuple) and len(p) == 2 and isinstance(p[0], str) and p[0] for p in pairs):
         refuse(argument, "a dict from column names to ranges or levels", value, 'for example {"age": (18, 90)}')
     return pairs
+
+# %% ../nbs/09_regression.ipynb #3fd0a7e2
+def _sums_of(covariates):
+    "How many sums a declaration leads to (but for fourth moments, which few covariates have), counted before anything is built."
+    levels = [level_count(s.get("levels") if isinstance(s, dict) else s) for _, s in covariates]
+    widths = [max(k - 1, 1) for k in levels]
+    p = sum(widths) + 1
+    return p + p * (p + 1) // 2 - sum(d * (d + 1) // 2 for d in widths if d > 1)
 
 # %% ../nbs/09_regression.ipynb #fe5dbbce
 # § What is released
@@ -381,6 +389,7 @@ class LinearRegression(LinearRegressionLaw):
         if len(response) != 1:
             refuse("response", "one column", [name for name, _ in response])
         names = [name for name, _ in (*covariates, *response)]
+        check_sums("covariates", _sums_of(covariates))
         if len(set(names)) < len(names):
             refuse("response", "not among the covariates, and every column declared once", names)
         spec = _covariate(names[-1], response[0][1])
