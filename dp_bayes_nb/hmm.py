@@ -24,13 +24,13 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from .core import Kernel, Noise, Released, bind, check_count, pytree, refuse
+from .core import Kernel, Noise, Released, bind, check_count, check_sums, pytree, refuse
 from .families import Categorical, ExponentialFamily, family_class, is_level, project_simplex
 from .files import check_result_name
 from .fit import Method, register_method
 from .laplace import continuous_noise, noise_variance_draw, noise_variance_start
-from .naive_bayes import (HALF, PROPOSALS, TRIES, Dirichlets, _check_dirichlets, _check_variable, _listed, _numbers, log_gammas, near_mode,
-                                     resample, row_coordinates, row_draw, row_log_density, row_probabilities, row_solve)
+from .naive_bayes import (HALF, PROPOSALS, TRIES, Dirichlets, _check_dirichlets, _check_variable, _listed, _numbers, declared_levels, log_gammas,
+                                     near_mode, resample, row_coordinates, row_draw, row_log_density, row_probabilities, row_solve)
 from .priors import LogDensity, Parameter
 from .sums import exact_sums
 
@@ -282,6 +282,7 @@ class HiddenMarkov(HiddenMarkovRecords):
         pairs = list(self.features.items()) if isinstance(self.features, dict) else self.features
         if not isinstance(pairs, (list, tuple)) or not pairs:
             refuse("features", 'a dictionary {"name": levels, ...} with a feature or more', self.features)
+        check_sums("features", math.prod(self.cells) * declared_levels(pairs))
         put("features", tuple(_check_variable("features", pair) for pair in pairs))
         if len(set(self.columns)) < len(self.columns):
             refuse("features", "different columns, none of them the chain or the step", self.columns)

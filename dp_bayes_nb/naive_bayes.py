@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['RESERVED', 'STEPS', 'PROPOSALS', 'REACH', 'SHORTEST', 'HALF', 'TRIES', 'Dirichlets', 'NaiveBayesTables',
-           'NaiveBayesLaw', 'NaiveBayes', 'row_log_density', 'row_solve', 'row_draw', 'class_counts',
+           'NaiveBayesLaw', 'declared_levels', 'NaiveBayes', 'row_log_density', 'row_solve', 'row_draw', 'class_counts',
            'class_log_density', 'class_start', 'class_step', 'near_mode', 'resample', 'log_gammas', 'NaiveBayesState',
            'Group', 'row_probabilities', 'row_coordinates', 'row_log_posterior', 'row_step', 'naive_bayes_kernel']
 
@@ -23,7 +23,7 @@ from jax.scipy.special import gammaln
 from jaxtyping import Array, Bool, Float, Key
 
 from .collapsed import DEGREES_OF_FREEDOM, LONGEST_STEP, _student_log_density
-from .core import Kernel, Noise, Released, bind, cholesky, pytree, refuse, solve, solve_upper
+from .core import Kernel, Noise, Released, bind, check_sums, cholesky, level_count, pytree, refuse, solve, solve_upper
 from .families import Categorical, ExponentialFamily, check_hyperparameter, check_levels, family_class, is_level, project_simplex
 from .fit import Method, register_method
 from .laplace import laplace_variance_from, noise_variance_start
@@ -158,6 +158,11 @@ def _check_variable(name, value):
     return value[0], check_levels(value[1], f"levels of {value[0]!r}")
 
 
+def declared_levels(pairs) -> int:
+    "Levels of all pairs (column name, levels) together, counted before any is built."
+    return sum(level_count(pair[1]) for pair in pairs if isinstance(pair, (tuple, list)) and len(pair) == 2)
+
+
 def _warn_of_range(name, levels):
     "Two numbers apart are two levels here, and a range in a regression: say which."
     if len(levels) == 2 and not isinstance(levels[0], str) and abs(levels[1] - levels[0]) > 1:
@@ -185,6 +190,7 @@ class NaiveBayes(NaiveBayesLaw):
         pairs = list(self.features.items()) if isinstance(self.features, dict) else self.features
         if not isinstance(pairs, (list, tuple)) or not pairs:
             refuse("features", 'a dictionary {"name": levels, ...} with a feature or more', self.features)
+        check_sums("features", len(label[1]) * declared_levels(pairs))
         features = tuple(_check_variable("features", pair) for pair in pairs)
         names = [label[0], *(name for name, _ in features)]
         if len(set(names)) < len(names):

@@ -183,6 +183,15 @@ def _text(value):
 # %% ../nbs/04b_release.ipynb #7b52009b
 def from_json(text: str) -> Release:
     "The release in a sealed JSON text, schema 1; a ValueError for anything else."
+    try:
+        return _read(text)
+    except (ArithmeticError, MemoryError, RecursionError) as error:  # the last net: numbers and sizes are checked one by one
+        reason = type(error).__name__
+    raise ValueError(f"the release declares numbers or sizes that cannot be computed with ({reason}); get a fresh copy")
+
+
+def _read(text):
+    "The release in a text; every number checked."
     d = open_sealed(text, "the release", SCHEMA, KEYS)
     names = _items("names", d["names"], _text)
     m, g = len(names), _whole("grid_exponent", d["grid_exponent"], 0, 1000)
