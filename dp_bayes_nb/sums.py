@@ -15,7 +15,7 @@ from typing import Any
 
 from .core import check_choice, check_count, refuse
 from .families import is_level
-from .tables import as_record, check_objects, check_type, choose_columns, declared_columns, open_table, quietly, typed
+from .tables import as_record, check_objects, check_type, choose_columns, declared_columns, open_pieces, quietly, typed
 
 # %% ../nbs/04a_sums.ipynb #b1d57811
 # § Sensitivity of the rounded statistic: equation (2)
@@ -132,25 +132,45 @@ def _total(condition, steps):
 def run_query(family, data: Any, grid_exponent: int) -> dict[str, int]:
     "Run the query where the data are: counts of rows, missing, infinite and good records, of faults by column, and sum_0 … sum_(m−1)."
     import duckdb
-    import narwhals as nw
-    connection = duckdb.connect()
+    connection, others = duckdb.connect(), set()  # type: ignore[var-annotated]
     try:
-        frame, in_order = open_table(family, data, connection)
-        schema = quietly(frame.collect_schema, "read as a table")
-        names = choose_columns(family, schema, in_order)
-        for name, levels in zip(names, declared_columns(family).values()):
-            check_type(family, name, bool(levels), schema[name])
-            if schema[name] == nw.Object and frame.implementation.is_pandas():
-                check_objects(family, name, bool(levels), frame)
-        options = {"engine": "streaming"} if frame.implementation.is_polars() else {}
-        asked = query(family, frame, names, grid_exponent)
-        if frame.implementation.is_duckdb():  # its own row: collect would need pyarrow
-            relation: Any = asked.to_native()
-            return dict(zip(relation.columns, map(int, quietly(relation.fetchall, "summed")[0])))
-        row = quietly(lambda: asked.collect(**options), "summed")
-        return {name: int(row[name][0]) for name in row.columns}
+        return _added([_ask(family, frame, in_order, grid_exponent) for frame, in_order in open_pieces(family, data, connection, others)], others)
     finally:
         connection.close()
+
+
+def _ask(family, frame, in_order, grid_exponent) -> dict[str, int]:
+    "The query's row for one frame."
+    import narwhals as nw
+    engine = frame.implementation
+    schema = quietly(frame.collect_schema, "read as a table")
+    names = choose_columns(family, schema, in_order, engine.is_duckdb() or engine.is_ibis() or engine.is_pyspark())
+    for name, levels in zip(names, declared_columns(family).values()):
+        check_type(family, name, bool(levels), schema[name])
+        if schema[name] == nw.Object and engine.is_pandas():
+            check_objects(family, name, bool(levels), frame)
+    return quietly(lambda: _row(query(family, frame, names, grid_exponent), engine), "summed")
+
+
+def _row(asked, engine):
+    "The only row of a query, as integers."
+    if engine.is_duckdb():  # its own row: collect would need pyarrow
+        relation: Any = asked.to_native()
+        return dict(zip(relation.columns, map(int, relation.fetchall()[0])))
+    if engine.is_pyspark():
+        return {name: int(value) for name, value in asked.to_native().first().asDict().items()}
+    row = asked.collect(**({"engine": "streaming"} if engine.is_polars() else {}))
+    return {name: int(row[name][0]) for name in row.columns}
+
+
+def _added(rows, others):
+    "The rows of several pieces as one. How many other texts there are does not add up: the pieces may share them."
+    if len(rows) == 1:
+        return rows[0]
+    total = {name: sum(row[name] for row in rows) for name in rows[0]}
+    if "unnamed" in total:
+        total["unnamed_values"] = len(others) + (total["unnamed"] < total["rows"])
+    return total
 
 # %% ../nbs/04a_sums.ipynb #472b07b9
 # § Sums, or a refusal
