@@ -27,6 +27,7 @@ from .priors import LogDensity, Parameter
 from .regression_moments import l1_sensitivity, l2_sensitivity
 from .tables import quietly
 from .regression_sums import Sums, matrices, mean_factor, pairs, project_sums, sums_at
+from .sums import Staged
 
 # %% ../nbs/09_regression.ipynb #c1dfd96e
 # § Declarations
@@ -93,6 +94,11 @@ class Declared:
         return {name: s[1:] if s[0] == "levels" else None for name, s in (*self.covariates, *self.response)}
 
     @property
+    def column_ranges(self):
+        "Public range of each column of numbers."
+        return {name: s for name, s in (*self.covariates, *self.response) if s[0] != "levels"}
+
+    @property
     def features(self):
         "Names of the mapped columns, the response last."
         return tuple(f"{name}[{level}]" if s[0] == "levels" else name for name, s in (*self.covariates, *self.response)
@@ -125,7 +131,7 @@ def sums_only(family, released: Released) -> Released:
     return Released(released.z[:m], noise, released.n) if family.moment_terms else released
 
 
-class Summed(Declared):
+class Summed(Staged, Declared):
     "Statistics, validity and sensitivity."
     def records(self, x: dict) -> list:
         "Mapped columns v of records, each in [−1, 1]: arrays or expressions."
@@ -138,9 +144,13 @@ class Summed(Declared):
                 out.append(((x[name].clip(low, high) - (0.5 * low + 0.5 * high)) / (0.5 * (high - low))).clip(-1.0, 1.0))
         return out
 
-    def statistic(self, x: dict) -> tuple:
+    def staged(self, x: dict) -> list:
+        "What the sums of a record share: its mapped columns."
+        return self.records(x)
+
+    def combined(self, v: list) -> tuple:
         "All columns, and the products that are not known from them."
-        return self.products(self.records(x))
+        return self.products(v)
 
     def products(self, v: list) -> tuple:
         "The statistics of mapped columns."
