@@ -42,6 +42,7 @@ class HiddenMarkovTables(ExponentialFamily):
     features: Any
     states: int
     records: Any
+    relation = "change_value"  # how many records a cell has is public
     magnitude, methods_modules, fallback = 1.0, ("dp_bayes_nb.hmm",), "collapsed"
     not_predicted = "a record has several columns; state_probabilities(idata) gives the states of the cells"
 
@@ -203,9 +204,9 @@ class HiddenMarkovRecords(HiddenMarkovLaw):
         "Has every column one of its levels?"
         return reduce(and_, [is_level(x[name], levels) for name, levels in self.column_levels.items()])
 
-    def counted(self, data: Any, missing: str = "error"):
-        "The family with the number of records of each cell, which it makes public; data are checked as `release` checks them, with the same `missing`."
-        cells = exact_sums(CellCounts(self.chain, self.step, self.features), data, missing=missing).integers
+    def counted(self, data: Any, missing: str = "error", missing_as: Any = None):
+        "The family with the number of records of each cell, which it makes public; data are checked as `release` does, with the same `missing` and `missing_as`."
+        cells = exact_sums(CellCounts(self.chain, self.step, self.features), data, missing=missing, missing_as=missing_as).integers
         return replace(self, records=np.reshape(cells, self.cells))  # type: ignore[type-var]
 
     def check_sums(self, sums):

@@ -264,32 +264,39 @@ def check_missing_as(family, value: Any, missing: str = "error") -> dict:
         return {}
     if missing != "error":
         refuse("missing", "left out with missing_as", missing, "missing values of a column either count as another value or are refused")
-    columns = list(declared_columns(family))
-    several = hasattr(family, "columns")
+    columns, several = list(declared_columns(family)), hasattr(family, "columns")
+    shown = ", ".join(map(repr, columns[:12]))
     if not isinstance(value, dict):
         if several:
-            refuse("missing_as", f"a dict with columns among {', '.join(map(repr, columns[:12]))}", value, "say of each column what a missing value counts as")
+            refuse("missing_as", f"a dict with columns among {shown}", value, "say of each column what a missing value counts as")
         value = {columns[0]: value}
     if not value or not set(value) <= set(columns):
-        refuse("missing_as", f"for declared columns, among {', '.join(map(repr, columns[:12]))}", value if len(str(value)) < 80 else "other columns")
+        refuse("missing_as", "one value, because the family names no column" if columns == [None] else f"for declared columns, among {shown}", f"{value!s:.80}")
     return {column: _declared_value(family, column, value[column], several) for column in columns if column in value}
 
 
 def _declared_value(family, column, value, several):
     "A value in its normal form: a level as it is declared, a number as a float."
-    levels = family.column_levels[column] if several else getattr(family, "levels", declared_columns(family)[column])
+    levels = family.column_levels[column] if several else _levels(family)
     name, value = f"missing_as of {column!r}" if several else "missing_as", int(value) if isinstance(value, (bool, np.bool_)) else value
     if levels:
-        same = [level for level in levels if level == value and isinstance(level, str) == isinstance(value, str)]
+        same = [level for level in levels if isinstance(level, str) == isinstance(value, str) and level == value]
         if not same:
-            refuse(name, f"a declared level: {', '.join(map(repr, levels[:12]))}", value, "declare one for it first")
+            refuse(name, f"a declared level, among {', '.join(map(repr, levels[:12]))}", value, "declare one for it first")
         return same[0]
     low, high = getattr(family, "column_ranges", {}).get(column, (-2.0**53, 2.0**53))
-    if isinstance(value, str) or not isinstance(value, (int, float, np.number)) or not low <= value <= high:
-        refuse(name, f"a number from {low:g} to {high:g}, as declared", value)
+    if not isinstance(value, (int, float, np.number)) or not low <= value <= high:
+        refuse(name, f"a number from {low:g} to {high:g}, as declared", f"{value!r:.60}")
     if not several and not np.all(family.valid(np.asarray(float(value)))):
         refuse(name, "inside the declared support", value)
     return float(value)
+
+
+def _levels(family):
+    "Declared values of the only column; none for numbers."
+    if hasattr(family, "success"):
+        return (family.success, *family.failures) if family.failures or family.success not in (0, 1) else (1, 0)
+    return getattr(family, "levels", ())
 
 
 # %% ../nbs/04a_sums.ipynb #f6e1126c
