@@ -6,8 +6,9 @@
 __all__ = ['PRIORS', 'PRIOR_FIX', 'EXPERIMENT_MODULES', 'MEASURES', 'EXAMPLE_FAMILY', 'PRIOR_HELP', 'EXPERIMENT_NAMES',
            'EXAMPLES', 'FORCE', 'RELEASE_OPTIONS', 'FIT_OPTIONS', 'PLAN_OPTIONS', 'CALIBRATE_OPTIONS',
            'EXPERIMENT_OPTIONS', 'LEDGER_OPTIONS', 'QUOTES', 'ARGUMENT', 'OPTIONS', 'COMMANDS', 'warnings_as_lines',
-           'read_family', 'parse_prior', 'check_output', 'replacing', 'run_release', 'run_fit', 'check_plot',
-           'save_plot', 'run_plan', 'run_calibrate', 'run_ledger', 'run_experiment', 'Parser', 'build_parser', 'main']
+           'read_family', 'parse_prior', 'check_output', 'replacing', 'run_release', 'parse_missing_as', 'run_fit',
+           'check_plot', 'save_plot', 'run_plan', 'run_calibrate', 'run_ledger', 'run_experiment', 'Parser',
+           'build_parser', 'main']
 
 # %% ../nbs/18_cli.ipynb #77de68da
 import argparse
@@ -28,6 +29,7 @@ from .conjugate_priors import Gamma, NormalInverseGamma, NormalMean
 from .core import refuse
 from .families import STATIC_FIELDS, Beta, Dirichlet, family_from_dict
 from .files import tuples
+from .tables import declared_columns
 
 # %% ../nbs/18_cli.ipynb #c1dfd96e
 # § Families as TOML
@@ -148,13 +150,13 @@ def run_release(args) -> int:
     family = read_family(args.family, args.column)
     if args.ledger and not os.path.exists(args.ledger):
         refuse("--ledger", "an existing ledger", args.ledger, f"dp-bayes ledger {args.ledger} --create --epsilon TOTAL makes one")
-    ledger = Ledger(args.ledger) if args.ledger else None
+    ledger, missing_as = Ledger(args.ledger) if args.ledger else None, parse_missing_as(family, args.missing_as)
     if getattr(family, "records", ...) is None:  # a hidden Markov model: records of each cell are public
-        family = family.counted(str(args.data), missing=args.missing)
+        family = family.counted(str(args.data), missing=args.missing, missing_as=missing_as)
         print(f"the exact number of records of each of {sum(map(len, family.records))} cells is public, and stands in the release", file=sys.stderr)
     with warnings_as_lines():
         made = release(family, str(args.data), epsilon=args.epsilon, mechanism=args.mechanism, delta=args.delta, missing=args.missing,
-                       ledger=ledger, name=args.name)
+                       missing_as=missing_as, neighbours=args.neighbours, ledger=ledger, name=args.name)
     try:
         made.save(args.output, overwrite=args.force)
     except BaseException as error:  # even an interrupt: the budget is spent
@@ -165,6 +167,29 @@ def run_release(args) -> int:
     if ledger is None:
         print("dp-bayes: warning: no --ledger: this release is paid from no budget, and nothing keeps count of what is published", file=sys.stderr)
     return 0
+
+# %% ../nbs/18_cli.ipynb #a6e00021
+def parse_missing_as(family, words):
+    "`--missing-as` as `release` takes it: one value, or {column: value} for a family of several columns."
+    if words is None:
+        return None
+    columns = declared_columns(family)
+    if not hasattr(family, "columns"):
+        (levels,) = columns.values()
+        return _typed_value(" ".join(words), levels)
+    pairs = [word.partition("=") for word in words]
+    if not all(equals and name in columns for name, equals, _ in pairs) or len({name for name, *_ in pairs}) < len(pairs):
+        refuse("--missing-as", f"COLUMN=VALUE, once for each column, with columns among {', '.join(columns)}", " ".join(words))
+    return {name: _typed_value(value, columns[name]) for name, _, value in pairs}
+
+
+def _typed_value(text, levels):
+    "A text where texts are declared, else a number."
+    try:
+        return text if levels else float(text)
+    except ValueError:
+        refuse("--missing-as", "a number, as declared", text)
+
 
 # %% ../nbs/18_cli.ipynb #d435a6cd
 # § dp-bayes fit
@@ -379,6 +404,9 @@ RELEASE_OPTIONS: tuple = (
     ("--delta", "with gaussian noise: a probability far below 1/n, such as 1e-6 (default: none)", {"type": _number}),
     ("--column", "column to read, for a family of one column (default: the family's)", {}),
     ("--missing", "records without a value: error or drop; drop makes n depend on the data (default: error)", {"default": "error"}),
+    ("--missing-as", "declared value that a missing one counts as, such as: unknown; for several columns: kind=other age=50 (default: none)",
+     {"nargs": "+", "metavar": "VALUE"}),
+    ("--neighbours", "what the promise compares: change_one or change_value (default: what model and --missing imply)", {}),
     ("--ledger", "existing ledger to spend from (default: none, the budget is not recorded)", {}),
     ("--name", "name of the data set in the ledger (default: the path)", {}),
     ("-o --output", "release file to write", {"required": True}), FORCE)

@@ -391,13 +391,13 @@ def release(family,                         # what to count: public declarations
                        promised, missing=entry, bounds_source=bounds_source)
     check_missing_as(family, missing_as, missing)
     _rehearse(made, m)
-    _warn_of_promise(epsilon, missing, neighbours)
     sums = exact_sums(family, data, grid_exponent=d.grid_exponent, missing=missing, missing_as=missing_as)
     _check_size(sums, family, scale, delta)
     if hasattr(family, "check_records"):
         family.check_records(sums.n)  # n is public: refused before anything is spent
     if hasattr(family, "check_sums"):
         family.check_sums(sums.integers)  # against what it declares as public
+    _warn_of_promise(epsilon, missing, neighbours)
     if ledger is not None:
         ledger.spend(epsilon=epsilon, delta=delta or 0, data=name or describe(data), mechanism=mechanism,
                      release=f"{family!r:.900}" + "; neighbours: change_value" * (promised == "change_value"))
