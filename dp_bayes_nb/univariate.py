@@ -81,6 +81,8 @@ class Summed(Declared):
         "Are the statistics whole numbers?"
         return bool(self.support[2])
 
+    column_ranges = property(lambda self: {self.column: (self.bounds.lower, self.bounds.upper)}, doc="Public range of the column.")
+
     def statistic(self, x) -> tuple:
         "The clipped or redacted statistic of a record: chapter 3, equations (1) and (2)."
         return self.bounds.statistic(self, x)
