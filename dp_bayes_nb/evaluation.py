@@ -52,7 +52,7 @@ def _flat(family, theta):
 
 
 def _log_likelihood(family, released, theta):
-    "log N(z; nμ, nΣ + noise variance): chapter 13a, equation (1)."
+    "log N(z; nμ, nΣ + noise variance): chapter 13a, equation (5)."
     mean, covariance = family.moments(theta)
     C = released.n * covariance + jnp.diag(released.noise.variance)
     return normal_log_density(released.z, released.n * mean, C)
@@ -76,6 +76,12 @@ def effective_size(x: Float[Array, "s"]) -> Float[Array, ""]:
     positive = jnp.cumprod(pairs > 0)
     tau = 2 * jnp.sum(jax.lax.cummin(pairs) * positive) - 1  # eq. (1)
     return jnp.where((covariance[0] > 0) & jnp.isfinite(tau), s / jnp.maximum(tau, 1 / math.log10(max(s, 10))), 0.0)
+
+
+def _tail_size(x: Float[Array, "s"]) -> Float[Array, ""]:
+    "The same for visits to the 2.5% tails, mean of both: chapter 13a, equation (2)."
+    low, high = jnp.quantile(x, jnp.array([0.025, 0.975]))
+    return 0.5 * (effective_size((x <= low) * 1.0) + effective_size((x >= high) * 1.0))
 
 # %% ../nbs/14_evaluation.ipynb #17ba0791
 def _posterior(family, prior, task, released, epsilon, s, records, key):
@@ -104,6 +110,7 @@ def _one_trial(family, prior, task, noise, n, epsilon, key):
            "truth": truth, "nonfinite": ~jnp.isfinite(sample).all(), **{f"info {name}": jnp.mean(a * 1.0) for name, a in infos.items()}}
     if infos:  # a chain, not independent draws
         out["effective"] = jax.vmap(effective_size, 1)(sample)
+        out["effective_tail"] = jax.vmap(_tail_size, 1)(sample)
     if task.joint:
         g = partial(_log_likelihood, family, released)
         out["joint"] = jnp.sum(jax.lax.map(g, draws, batch_size=256) < g(theta))
@@ -299,5 +306,5 @@ def calibrate(key: Any,                 # JAX key or an integer
             raise
         refuse("method", "a function of JAX operations, without NumPy and without `if` or `float` on values", name, str(error).split("\n")[0][:100])
     return Calibration(_names(family), out["ranks"], draws, out["quantiles"], out["truth"], name, int(out["nonfinite"].sum()),
-                       out.get("joint"), out.get("effective"),
+                       out.get("joint"), out.get("effective"), out.get("effective_tail"),
                        {name.removeprefix("info "): value for name, value in out.items() if name.startswith("info ")})
