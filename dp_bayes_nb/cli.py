@@ -6,8 +6,9 @@
 __all__ = ['PRIORS', 'PRIOR_FIX', 'EXPERIMENT_MODULES', 'MEASURES', 'EXAMPLE_FAMILY', 'PRIOR_HELP', 'EXPERIMENT_NAMES',
            'EXAMPLES', 'FORCE', 'RELEASE_OPTIONS', 'FIT_OPTIONS', 'PLAN_OPTIONS', 'CALIBRATE_OPTIONS',
            'EXPERIMENT_OPTIONS', 'LEDGER_OPTIONS', 'QUOTES', 'ARGUMENT', 'OPTIONS', 'COMMANDS', 'warnings_as_lines',
-           'read_family', 'parse_prior', 'check_output', 'replacing', 'run_release', 'run_fit', 'check_plot',
-           'save_plot', 'run_plan', 'run_calibrate', 'run_ledger', 'run_experiment', 'Parser', 'build_parser', 'main']
+           'read_family', 'parse_prior', 'check_output', 'lines', 'replacing', 'run_release', 'parse_missing_as',
+           'run_fit', 'check_plot', 'save_plot', 'run_plan', 'run_calibrate', 'run_ledger', 'run_experiment', 'Parser',
+           'build_parser', 'main']
 
 # %% ../nbs/18_cli.ipynb #77de68da
 import argparse
@@ -25,9 +26,11 @@ from pathlib import Path
 from typing import Any
 
 from .conjugate_priors import Gamma, NormalInverseGamma, NormalMean
-from .core import refuse
+from .core import printable, refuse
 from .families import STATIC_FIELDS, Beta, Dirichlet, family_from_dict
-from .files import tuples
+from .files import check_results, read_text, tuples
+from .tables import declared_columns
+
 
 # %% ../nbs/18_cli.ipynb #c1dfd96e
 # § Families as TOML
@@ -39,7 +42,7 @@ def warnings_as_lines():
         yield
     for warning in caught:
         if issubclass(warning.category, UserWarning):
-            print(f"dp-bayes: warning: {' '.join(_as_typed(str(warning.message)).split())}", file=sys.stderr)
+            print(f"dp-bayes: warning: {printable(' '.join(_as_typed(str(warning.message)).split()))}", file=sys.stderr)
 
 
 def read_family(path,        # TOML file
@@ -49,8 +52,8 @@ def read_family(path,        # TOML file
     if not Path(path).is_file():
         refuse("--family", "an existing TOML file", str(path), "write one, with the line family = \"Bernoulli\"")
     try:
-        declared = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        declared = tomllib.loads(read_text(path, "the file of --family"))
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         refuse("--family", "a TOML file", str(path), f"{error}")
     if column is not None:
         if not {"label", "covariates", "covariate"}.isdisjoint(declared):
@@ -74,7 +77,8 @@ def _literal(node):
     value = ast.literal_eval(node)
     rows = value if isinstance(value, list) and all(isinstance(v, list) for v in value) else [value]
     lists = [row if isinstance(row, (list, tuple)) else [row] for row in rows]
-    if not lists or not all(lists) or len(set(map(len, lists))) > 1 or not all(type(v) in (int, float) for row in lists for v in row):
+    if (not lists or not all(lists) or len(set(map(len, lists))) > 1
+            or not all(type(v) in (int, float) and abs(v) < 1e300 for row in lists for v in row)):
         raise ValueError("not a number, a list of numbers or a matrix")
     return value
 
@@ -122,12 +126,19 @@ def check_output(option: str, path, force: bool, inputs=()):
     path = Path(path)
     if path.is_dir() or not path.parent.is_dir():
         refuse(option, "a file in an existing folder", str(path), "make the folder first")
+    if os.path.lexists(path) and (path.is_symlink() or not path.is_file()):  # a rename would replace the link or the device
+        refuse(option, "a regular file, or a new one", str(path), "name a file, and for a link the file that it leads to")
     if not os.access(path.parent, os.W_OK):
         refuse(option, "in a folder that can be written", str(path))
     if path.exists() and any(Path(other).exists() and path.samefile(other) for other in inputs):
         refuse(option, "another file than the inputs", str(path))
     if path.exists() and not force:
         refuse(option, "a new file", str(path), "choose another name, or add --force to replace it")
+
+
+def lines(text) -> str:
+    "A text of several lines for a terminal, with nothing in a line that is not printable."
+    return "\n".join(printable(line) for line in str(text).split("\n"))
 
 
 @contextmanager
@@ -148,23 +159,46 @@ def run_release(args) -> int:
     family = read_family(args.family, args.column)
     if args.ledger and not os.path.exists(args.ledger):
         refuse("--ledger", "an existing ledger", args.ledger, f"dp-bayes ledger {args.ledger} --create --epsilon TOTAL makes one")
-    ledger = Ledger(args.ledger) if args.ledger else None
+    ledger, missing_as = Ledger(args.ledger) if args.ledger else None, parse_missing_as(family, args.missing_as)
     if getattr(family, "records", ...) is None:  # a hidden Markov model: records of each cell are public
-        family = family.counted(str(args.data), missing=args.missing)
+        family = family.counted(str(args.data), missing=args.missing, missing_as=missing_as)
         print(f"the exact number of records of each of {sum(map(len, family.records))} cells is public, and stands in the release", file=sys.stderr)
     with warnings_as_lines():
         made = release(family, str(args.data), epsilon=args.epsilon, mechanism=args.mechanism, delta=args.delta, missing=args.missing,
-                       ledger=ledger, name=args.name)
+                       missing_as=missing_as, neighbours=args.neighbours, ledger=ledger, name=args.name)
     try:
         made.save(args.output, overwrite=args.force)
     except BaseException as error:  # even an interrupt: the budget is spent
         print(made.to_json(), flush=True)
         raise OSError(f"the release was made but {args.output!r} could not be written ({error or type(error).__name__}); "
                       "it was printed instead") from None
-    print(made)
+    print(lines(made))
     if ledger is None:
         print("dp-bayes: warning: no --ledger: this release is paid from no budget, and nothing keeps count of what is published", file=sys.stderr)
     return 0
+
+# %% ../nbs/18_cli.ipynb #a6e00021
+def parse_missing_as(family, words):
+    "`--missing-as` as `release` takes it: one value, or {column: value} for a family of several columns."
+    if words is None:
+        return None
+    columns = declared_columns(family)
+    if not hasattr(family, "columns"):
+        (levels,) = columns.values()
+        return _typed_value(" ".join(words), levels)
+    pairs = [word.partition("=") for word in words]
+    if not all(equals and name in columns for name, equals, _ in pairs) or len({name for name, *_ in pairs}) < len(pairs):
+        refuse("--missing-as", f"COLUMN=VALUE, once for each column, with columns among {', '.join(columns)}", " ".join(words))
+    return {name: _typed_value(value, columns[name]) for name, _, value in pairs}
+
+
+def _typed_value(text, levels):
+    "A text where texts are declared, else a number."
+    try:
+        return text if levels else float(text)
+    except ValueError:
+        refuse("--missing-as", "a number, as declared", text)
+
 
 # %% ../nbs/18_cli.ipynb #d435a6cd
 # § dp-bayes fit
@@ -179,6 +213,7 @@ def run_fit(args) -> int:
     from dp_bayes_nb.fit import fit
     with warnings_as_lines():
         release = Release.load(args.release)
+        check_results(release.family)
         idata = fit(release, prior, method=args.method, draws=args.draws, warmup=args.warmup, chains=args.chains, seed=args.seed)
     _write_fit(idata, args.output, args.plot)
     return 0
@@ -189,7 +224,7 @@ def _write_fit(idata, output, plot):
     import arviz
     with replacing(output) as path:
         idata.to_netcdf(str(path))
-    print(arviz.summary(idata, hdi_prob=0.95).to_string())
+    print(lines(arviz.summary(idata, hdi_prob=0.95).to_string()))
     from dp_bayes_nb.fit import plot_posterior
     save_plot(lambda: plot_posterior(idata), plot)
 
@@ -220,7 +255,7 @@ def run_plan(args) -> int:
     with warnings_as_lines():
         made = plan(family, prior, n=args.n, epsilon=args.epsilon, target=args.target, parameter=args.parameter,
                     mechanism=args.mechanism, delta=args.delta, method=args.method, trials=args.trials, key=args.seed)
-    print(made)
+    print(lines(made))
     save_plot(made.plot, args.plot)
     return 0
 
@@ -233,7 +268,7 @@ def run_calibrate(args) -> int:
     with warnings_as_lines():
         found = calibrate(args.seed, family, prior, n=args.n, epsilon=args.epsilon, trials=args.trials, draws=args.draws, method=args.method,
                           mechanism=args.mechanism, delta=args.delta, warmup=args.warmup, path=args.path, progress=True)
-    print(found)
+    print(lines(found))
     save_plot(found.plot, args.plot)
     return 0
 
@@ -251,7 +286,7 @@ def run_ledger(args) -> int:
     ledger = Ledger(args.path, args.epsilon, args.delta or 0) if args.create else Ledger(args.path)
     entries = ledger.entries
     for e in entries:
-        print(f"{e.time}  epsilon {e.epsilon}  delta {e.delta}  {e.mechanism}  {e.data}  {e.release}")
+        print(printable(f"{e.time}  epsilon {e.epsilon}  delta {e.delta}  {e.mechanism}  {e.data}  {e.release}"))
     (epsilon, delta), (epsilon_left, delta_left) = ledger.spent, ledger.left
     print(f"{len(entries)} entries; epsilon: {epsilon} spent, {epsilon_left} left; delta: {delta} spent, {delta_left} left")
     return 0
@@ -379,6 +414,9 @@ RELEASE_OPTIONS: tuple = (
     ("--delta", "with gaussian noise: a probability far below 1/n, such as 1e-6 (default: none)", {"type": _number}),
     ("--column", "column to read, for a family of one column (default: the family's)", {}),
     ("--missing", "records without a value: error or drop; drop makes n depend on the data (default: error)", {"default": "error"}),
+    ("--missing-as", "declared value that a missing one counts as, such as: unknown; for several columns: kind=other age=50 (default: none)",
+     {"nargs": "+", "metavar": "VALUE"}),
+    ("--neighbours", "what the promise compares: change_one or change_value (default: what model and --missing imply)", {}),
     ("--ledger", "existing ledger to spend from (default: none, the budget is not recorded)", {}),
     ("--name", "name of the data set in the ledger (default: the path)", {}),
     ("-o --output", "release file to write", {"required": True}), FORCE)
@@ -487,6 +525,8 @@ def main(argv=None) -> int:
         return _complain(_as_typed(str(error)), 2)
     except (OSError, RuntimeError) as error:
         return _complain(str(error), 1)
+    except (ArithmeticError, MemoryError, RecursionError) as error:
+        return _complain(f"a number or a declaration is too large to compute with ({type(error).__name__})", 2)
     except KeyboardInterrupt as stopped:
         return _complain("; ".join(["interrupted", *map(str, stopped.args)]), 1)
     except Exception as error:
@@ -508,5 +548,5 @@ def _as_typed(message):
 
 def _complain(message, code):
     "One line on standard error."
-    print(f"dp-bayes: {' '.join(message.split())}", file=sys.stderr)
+    print(f"dp-bayes: {printable(' '.join(message.split()))}", file=sys.stderr)
     return code

@@ -6,7 +6,8 @@
 __all__ = ['NEGLIGIBLE', 'LONGEST', 'LEVELS', 'SPREAD', 'NEAR', 'PASSES', 'GOLDEN', 'Cells', 'log_gamma_ratio', 'log_noise',
            'log_weight', 'first_true', 'log_concave', 'log_ratio', 'window', 'CountPosterior', 'count_posterior',
            'share_moments', 'share_probability', 'draw_index', 'draw_shares', 'log_sigmoid', 'log_density',
-           'first_nodes', 'log_cells', 'move_nodes', 'Tabulated', 'tabulate', 'share_posterior', 'sample_share']
+           'first_nodes', 'log_cells', 'move_nodes', 'Tabulated', 'tabulate', 'share_posterior', 'sample_share',
+           'share_curve']
 
 # %% ../nbs/06d_exact_counts.ipynb #0fbfa96c
 from typing import NamedTuple
@@ -291,3 +292,12 @@ def sample_share(rng: np.random.Generator, family, released, prior, shape: tuple
         return None
     (name,) = family.parameters
     return {name: draw_shares(rng, share_posterior(released, prior), int(np.prod(shape))).reshape(shape)}
+
+
+def share_curve(released, prior) -> tuple | None:
+    "Increasing shares, their density and distribution function, (points,) each; None for several counts or another prior."
+    if not isinstance(prior, Beta):
+        return None
+    x, log_density, cdf = (part[0] for part in tabulate(share_posterior(released, prior)))
+    log_theta, log_rest = log_sigmoid(x), log_sigmoid(-x)
+    return np.exp(log_theta), np.exp(log_density - log_theta - log_rest), cdf

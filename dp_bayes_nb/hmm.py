@@ -43,6 +43,7 @@ class HiddenMarkovTables(ExponentialFamily):
     features: Any
     states: int
     records: Any
+    relation = "change_value"  # how many records a cell has is public
     magnitude, methods_modules, fallback = 1.0, ("dp_bayes_nb.hmm",), "collapsed"
     not_predicted = "a record has several columns; state_probabilities(idata) gives the states of the cells"
 
@@ -204,11 +205,11 @@ class HiddenMarkovRecords(HiddenMarkovLaw):
         "Has every column one of its levels?"
         return reduce(and_, [is_level(x[name], levels) for name, levels in self.column_levels.items()])
 
-    def counted(self, data: Any, missing: str = "error"):
-        "The family with the number of records of each cell, which it makes public; data are checked as `release` checks them, with the same `missing`."
+    def counted(self, data: Any, missing: str = "error", missing_as: Any = None):
+        "The family with the number of records of each cell, which it makes public; data are checked as `release` does, with the same `missing` and `missing_as`."
         for axis in (self.chain[0], self.step[0]):
             check_result_name("the name of a column", axis)  # an axis of state_probabilities
-        cells = exact_sums(CellCounts(self.chain, self.step, self.features), data, missing=missing).integers
+        cells = exact_sums(CellCounts(self.chain, self.step, self.features), data, missing=missing, missing_as=missing_as).integers
         return replace(self, records=np.reshape(cells, self.cells))  # type: ignore[type-var]
 
     def check_sums(self, sums):

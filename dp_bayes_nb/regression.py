@@ -21,13 +21,14 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from .conjugate_priors import NormalInverseGamma
-from .core import Noise, Released, check_choice, check_positive, refuse, solve
+from .core import Noise, Released, bind, check_choice, check_positive, check_sums, level_count, refuse, solve
 from .covariates import coding, draw_free, free_moments, size
 from .families import check_levels, family_class, is_level
 from .priors import LogDensity, Parameter
 from .regression_moments import l1_sensitivity, l2_sensitivity
 from .tables import quietly
 from .regression_sums import Sums, matrices, mean_factor, pairs, project_sums, sums_at
+from .sums import Staged
 
 # %% ../nbs/09_regression.ipynb #c1dfd96e
 # § Declarations
@@ -62,6 +63,14 @@ def _named(argument, value):
     if not isinstance(pairs, tuple) or not pairs or not all(isinstance(p, tuple) and len(p) == 2 and isinstance(p[0], str) and p[0] for p in pairs):
         refuse(argument, "a dict from column names to ranges or levels", value, 'for example {"age": (18, 90)}')
     return pairs
+
+# %% ../nbs/09_regression.ipynb #3fd0a7e2
+def _sums_of(covariates):
+    "How many sums a declaration leads to (but for fourth moments, which few covariates have), counted before anything is built."
+    levels = [level_count(s.get("levels") if isinstance(s, dict) else s) for _, s in covariates]
+    widths = [max(k - 1, 1) for k in levels]
+    p = sum(widths) + 1
+    return p + p * (p + 1) // 2 - sum(d * (d + 1) // 2 for d in widths if d > 1)
 
 # %% ../nbs/09_regression.ipynb #fe5dbbce
 # § What is released
@@ -102,6 +111,11 @@ class Declared:
         return {name: s[1:] if s[0] == "levels" else None for name, s in (*self.covariates, *self.response)}
 
     @property
+    def column_ranges(self):
+        "Public range of each column of numbers."
+        return {name: s for name, s in (*self.covariates, *self.response) if s[0] != "levels"}
+
+    @property
     def features(self):
         "Names of the mapped columns, the response last."
         return tuple(f"{name}[{level}]" if s[0] == "levels" else name for name, s in (*self.covariates, *self.response)
@@ -134,7 +148,7 @@ def sums_only(family, released: Released) -> Released:
     return Released(released.z[:m], noise, released.n) if family.moment_terms else released
 
 
-class Summed(Declared):
+class Summed(Staged, Declared):
     "Statistics, validity and sensitivity."
     def records(self, x: dict) -> list:
         "Mapped columns v of records, each in [−1, 1]: arrays or expressions."
@@ -147,9 +161,13 @@ class Summed(Declared):
                 out.append(((x[name].clip(low, high) - (0.5 * low + 0.5 * high)) / (0.5 * (high - low))).clip(-1.0, 1.0))
         return out
 
-    def statistic(self, x: dict) -> tuple:
+    def staged(self, x: dict) -> list:
+        "What the sums of a record share: its mapped columns."
+        return self.records(x)
+
+    def combined(self, v: list) -> tuple:
         "All columns, and the products that are not known from them."
-        return self.products(self.records(x))
+        return self.products(v)
 
     def products(self, v: list) -> tuple:
         "The statistics of mapped columns."
@@ -274,6 +292,11 @@ def box_update(family, prior: BoxPrior, s: Float[Array, "m"], n: Float[Any, ""])
 BLOCK = 512  # records that are simulated together
 
 
+def _new_responses(X, key, theta):
+    "Responses at the rows of a design matrix."
+    return X @ theta["coefficients"] + jnp.sqrt(theta["noise_variance"]) * jax.random.normal(key, (len(X),))
+
+
 class LinearRegressionLaw(Summed):
     "The mathematics of a regression."
     def update(self, prior: NormalInverseGamma, s: Float[Array, "m"], n) -> NormalInverseGamma:
@@ -326,7 +349,7 @@ class LinearRegressionLaw(Summed):
     def predictor(self, new_data):
         "A function (key, theta) -> responses of new rows, (rows,), given as a frame with the covariates' columns."
         X = self.design_matrix(read_rows(self, new_data))
-        return lambda key, theta: X @ theta["coefficients"] + jnp.sqrt(theta["noise_variance"]) * jax.random.normal(key, (len(X),))
+        return bind(_new_responses, X)
 
     def design_matrix(self, x: dict) -> Float[Array, "n d"]:
         "Columns of the coefficients for records in the user's units, categories as codes of their levels."
@@ -401,6 +424,7 @@ class LinearRegression(LinearRegressionLaw):
         if len(response) != 1:
             refuse("response", "one column", [name for name, _ in response])
         names = [name for name, _ in (*covariates, *response)]
+        check_sums("covariates", _sums_of(covariates))
         if len(set(names)) < len(names):
             refuse("response", "not among the covariates, and every column declared once", names)
         spec = _covariate(names[-1], response[0][1])

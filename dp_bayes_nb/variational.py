@@ -314,7 +314,7 @@ def variational_kernel(family: NaiveBayes, released: Released, prior: Dirichlets
     return Kernel(bind(_variational_init, posterior), bind(_variational_step, posterior))
 
 
-def dirichlet_group(family: NaiveBayes, kernel: Kernel) -> dict:
+def dirichlet_group(family: NaiveBayes, released, prior, kernel: Kernel) -> dict:
     "Parameters of the Dirichlet laws, as a group of the result of `fit`; its attributes say how they were found."
     import xarray as xr
     posterior = kernel.init.args[0]  # type: ignore[attr-defined]  # what `bind` bound
