@@ -17,7 +17,7 @@ import inspect
 import json
 import re
 import warnings
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Callable, NamedTuple
 
 import jax
