@@ -1,13 +1,11 @@
 "A second fit of the same shape compiles nothing, whatever the method; and the exact posterior of counts never compiles."
 
-import dataclasses
 import subprocess
 import sys
 import warnings
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 import pytest
 
 import dp_bayes_nb as d
@@ -95,3 +93,54 @@ def test_a_new_function_at_each_call_is_noticed():
 
     fit_anew()
     assert compilations(fit_anew)[0] > 0
+
+
+@pytest.mark.parametrize("again", [d.predictive_check, lambda idata, seed: d.predict(idata, 3, seed=seed)], ids=["predictive_check", "predict"])
+@pytest.mark.parametrize("family, theta", [SHARE, CATEGORIES], ids=["share", "categories"])
+def test_a_second_prediction_compiles_nothing(family, theta, again):
+    first, second = (fitted(released(family, theta, key), None, "exact", {}, key) for key in (1, 2))
+    again(first, seed=0)
+    assert compilations(lambda: again(second, seed=1))[0] == 0
+
+
+def test_a_second_prediction_of_a_regression_compiles_nothing():
+    first, second = (fitted(released(*LINE, key), ON_LINE, "naive", {}, key) for key in (1, 2))
+    d.predict(first, {"x": [0.1, 0.2]}, seed=0)
+    assert compilations(lambda: d.predict(second, {"x": [0.3, -0.2]}, seed=1))[0] == 0
+
+
+COLD = """
+import sys, jax
+compiled = []
+jax.monitoring.register_event_duration_secs_listener(lambda event, *_, **__: compiled.append(event) if "compile" in event else None)
+"""
+HEAVY = ("arviz", "xarray", "matplotlib", "duckdb", "opendp", "blackjax", "pandas")
+
+
+def in_a_process(code, *arguments):
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", COLD + code, *map(str, arguments)], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("family, theta", [SHARE, CATEGORIES, (d.Bernoulli("smokes", success="yes"), SHARE[1])])
+@pytest.mark.parametrize("mechanism, delta", [("laplace", None), ("gaussian", 1e-6)])
+def test_the_first_posterior_of_counts_compiles_nothing(tmp_path, family, theta, mechanism, delta):
+    d.simulate_release(1, family, theta, 200, 1.0, mechanism=mechanism, delta=delta)[1].save(tmp_path / "release.json")
+    out = in_a_process("""
+import dp_bayes_nb as d
+idata = d.fit(d.Release.load(sys.argv[1]))
+print(idata.attrs["method"], len(compiled))
+""", tmp_path / "release.json")
+    assert out.split() == ["exact", "0"]
+
+
+@pytest.mark.parametrize("family, theta, prior", [(*SHARE, "Beta(2, 5)"), (*CATEGORIES, "Dirichlet([1, 2, 3])")])
+def test_a_summary_on_the_command_line_compiles_nothing_and_imports_nothing_heavy(tmp_path, family, theta, prior):
+    d.simulate_release(1, family, theta, 200, 1.0)[1].save(tmp_path / "release.json")
+    out = in_a_process(f"""
+from dp_bayes_nb.cli import main
+code = main(["fit", sys.argv[1], "--prior", sys.argv[2]])
+print(code, len(compiled), [name for name in {HEAVY!r} if name in sys.modules])
+""", tmp_path / "release.json", prior)
+    assert out.splitlines()[-1] == "0 0 []" and "probabilit" in out
