@@ -64,8 +64,9 @@ def _posterior_spread(family, prior, method, released, draws, warmup, key):
     "Spread of the posterior given one release: tabulated where it can be, else from draws."
     if one_parameter(family) and method in (METHODS["exact"], METHODS["collapsed"]):
         return _tabulated_spread(family, grid_posterior(family, released, prior, method == METHODS["exact"]))
-    states, _ = run_chain(key, method.kernel(family, released, prior), draws=draws, warmup=warmup)
-    return _drawn_spread(jnp.concatenate([a.reshape(draws, -1) for a in states.theta.values()], axis=1))
+    theta = (run_chain(key, method.kernel(family, released, prior), draws=draws, warmup=warmup)[0].theta if method.draw is None
+             else method.draw(key, family, released, prior, draws))
+    return _drawn_spread(jnp.concatenate([a.reshape(draws, -1) for a in theta.values()], axis=1))
 
 
 def _trial(family, prior, method, noise, n, draws, warmup, key):

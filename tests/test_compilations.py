@@ -1,0 +1,146 @@
+"A second fit of the same shape compiles nothing, whatever the method; and the exact posterior of counts never compiles."
+
+import subprocess
+import sys
+import warnings
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import dp_bayes_nb as d
+
+COMPILED = "/jax/core/compile/backend_compile_duration"
+seen: list[str] = []
+jax.monitoring.register_event_duration_secs_listener(lambda event, duration, **_: seen.append(event) if event == COMPILED else None)
+flat = d.LogDensity(lambda theta: jnp.zeros(()))
+CATEGORIES = d.Categorical(3), {"probabilities": [0.2, 0.3, 0.5]}
+SHARE = d.Bernoulli(), {"probability": 0.3}
+WAITING = d.Exponential((0.05, 3.0)), {"rate": 1.0}
+CUT = d.Exponential(d.Redact(0.05, 3.0)), {"rate": 1.0}
+HEIGHTS = d.Normal((-3.0, 3.0)), {"mean": 0.3, "variance": 1.0}
+LINE = d.LinearRegression({"x": (-1.0, 1.0)}, {"y": (-3.0, 3.0)}), {"coefficients": [0.5, 0.2], "noise_variance": 0.3}
+ON_LINE = d.NormalInverseGamma([0.0, 0.0], [1.0, 1.0], 3.0, 2.0)
+AROUND = d.NormalInverseWishart([0.0], 1.0, [[1.0]], 3.0)
+TABLES = d.NaiveBayes(("y", 2), {"a": 2}), {"class_probabilities": [0.6, 0.4], "a": [[0.8, 0.2], [0.3, 0.7]]}
+MONTHS = (d.HiddenMarkov(("region", 2), ("month", 3), {"a": 2}, 2, records=((20, 20, 20), (20, 20, 20))),
+          {"initial_probabilities": [0.5, 0.5], "transition_probabilities": [[0.8, 0.2], [0.2, 0.8]], "a": [[0.8, 0.2], [0.3, 0.7]]})
+
+FITS = {  # name: family and parameters, prior, method, options
+    "share exact": (*SHARE, None, "exact", {}),
+    "share on the grid": (*SHARE, flat, "exact", {}),
+    "share collapsed": (*SHARE, None, "collapsed", {}),
+    "share gibbs": (*SHARE, None, "gibbs", {}),
+    "share naive": (*SHARE, None, "naive", {}),
+    "categories exact": (*CATEGORIES, None, "exact", {}),
+    "categories collapsed": (*CATEGORIES, None, "collapsed", {}),
+    "categories gibbs": (*CATEGORIES, None, "gibbs", {}),
+    "categories naive": (*CATEGORIES, None, "naive", {}),
+    "clipped collapsed": (*WAITING, d.Gamma(10.0, 10.0), "collapsed", {}),
+    "clipped gibbs": (*WAITING, d.Gamma(10.0, 10.0), "gibbs", {}),
+    "redacted gibbs": (*CUT, d.Gamma(10.0, 10.0), "gibbs", {"joint": True}),
+    "normal": (*HEIGHTS, d.NormalInverseGamma(0.0, 1.0, 3.0, 2.0), "auto", {}),
+    "line exact": (*LINE, ON_LINE, "exact", {}),
+    "line naive": (*LINE, ON_LINE, "naive", {}),
+    "line gibbs noisy": (*LINE, ON_LINE, "gibbs_noisy", {}),
+    "line gibbs prior": (*LINE, ON_LINE, "gibbs_prior", {"covariate_prior": AROUND}),
+    "line gibbs update": (*LINE, ON_LINE, "gibbs_update", {"covariate_prior": AROUND}),
+    "line individual": (*LINE, ON_LINE, "individual", {"covariate_prior": AROUND}),
+    "naive Bayes": (*TABLES, None, "collapsed", {}),
+    "naive Bayes naive": (*TABLES, None, "naive", {}),
+    "naive Bayes gibbs": (*TABLES, None, "gibbs", {}),
+    "naive Bayes variational": (*TABLES, None, "variational", {}),
+    "hidden Markov": (*MONTHS, None, "collapsed", {}),
+    "hidden Markov naive": (*MONTHS, None, "naive", {}),
+}
+
+
+def released(family, theta, key, n=60):
+    n = 120 if family is MONTHS[0] else n  # its cells declare how many
+    return d.simulate_release(key, family, {k: jnp.asarray(v) for k, v in theta.items()}, n, 1.0)[1]
+
+
+def compilations(call):
+    start = len(seen)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        result = call()
+    return len(seen) - start, result
+
+
+def fitted(release, prior, method, options, seed):
+    return d.fit(release, prior, method=method, draws=20, warmup=20, chains=2, seed=seed, progress=False, **options)
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_a_second_fit_compiles_nothing(name):
+    family, theta, prior, method, options = FITS[name]
+    first, second = (released(family, theta, key) for key in (1, 2))
+    fitted(first, prior, method, options, 0)
+    count, _ = compilations(lambda: fitted(second, prior, method, options, 1))
+    assert count == 0
+
+
+def test_a_new_function_at_each_call_is_noticed():
+    "The mutant: a kernel whose functions are made anew, as those of 0.1.0 were."
+    from dp_bayes_nb.collapsed import grid_kernel
+    from dp_bayes_nb.core import Kernel, run_chains
+    release = released(*SHARE, 1)
+
+    def fit_anew():
+        kernel = grid_kernel(release.family, release.released, d.Beta(1.0, 1.0), exact=True)
+        return run_chains(jax.random.key(0), Kernel(lambda key: kernel.init(key), kernel.step), draws=20, warmup=0, chains=2)
+
+    fit_anew()
+    assert compilations(fit_anew)[0] > 0
+
+
+@pytest.mark.parametrize("again", [d.predictive_check, lambda idata, seed: d.predict(idata, 3, seed=seed)], ids=["predictive_check", "predict"])
+@pytest.mark.parametrize("family, theta", [SHARE, CATEGORIES], ids=["share", "categories"])
+def test_a_second_prediction_compiles_nothing(family, theta, again):
+    first, second = (fitted(released(family, theta, key), None, "exact", {}, key) for key in (1, 2))
+    again(first, seed=0)
+    assert compilations(lambda: again(second, seed=1))[0] == 0
+
+
+def test_a_second_prediction_of_a_regression_compiles_nothing():
+    first, second = (fitted(released(*LINE, key), ON_LINE, "naive", {}, key) for key in (1, 2))
+    d.predict(first, {"x": [0.1, 0.2]}, seed=0)
+    assert compilations(lambda: d.predict(second, {"x": [0.3, -0.2]}, seed=1))[0] == 0
+
+
+COLD = """
+import sys, jax
+compiled = []
+jax.monitoring.register_event_duration_secs_listener(lambda event, *_, **__: compiled.append(event) if "compile" in event else None)
+"""
+HEAVY = ("arviz", "xarray", "matplotlib", "duckdb", "opendp", "blackjax", "pandas")
+
+
+def in_a_process(code, *arguments):
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", COLD + code, *map(str, arguments)], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("family, theta", [SHARE, CATEGORIES, (d.Bernoulli("smokes", success="yes"), SHARE[1])])
+@pytest.mark.parametrize("mechanism, delta", [("laplace", None), ("gaussian", 1e-6)])
+def test_the_first_posterior_of_counts_compiles_nothing(tmp_path, family, theta, mechanism, delta):
+    d.simulate_release(1, family, theta, 200, 1.0, mechanism=mechanism, delta=delta)[1].save(tmp_path / "release.json")
+    out = in_a_process("""
+import dp_bayes_nb as d
+idata = d.fit(d.Release.load(sys.argv[1]))
+print(idata.attrs["method"], len(compiled))
+""", tmp_path / "release.json")
+    assert out.split() == ["exact", "0"]
+
+
+@pytest.mark.parametrize("family, theta, prior", [(*SHARE, "Beta(2, 5)"), (*CATEGORIES, "Dirichlet([1, 2, 3])")])
+def test_a_summary_on_the_command_line_compiles_nothing_and_imports_nothing_heavy(tmp_path, family, theta, prior):
+    d.simulate_release(1, family, theta, 200, 1.0)[1].save(tmp_path / "release.json")
+    out = in_a_process(f"""
+from dp_bayes_nb.cli import main
+code = main(["fit", sys.argv[1], "--prior", sys.argv[2]])
+print(code, len(compiled), [name for name in {HEAVY!r} if name in sys.modules])
+""", tmp_path / "release.json", prior)
+    assert out.splitlines()[-1] == "0 0 []" and "probabilit" in out
