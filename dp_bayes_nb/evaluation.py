@@ -86,7 +86,9 @@ def _tail_size(x: Float[Array, "s"]) -> Float[Array, ""]:
 # %% ../nbs/14_evaluation.ipynb #17ba0791
 def _posterior(family, prior, task, released, epsilon, s, records, key):
     "Draws of the method, a dict of (draws, ...), and what its chain says about itself."
-    if not callable(task.method):  # a Method of `fit`
+    if not callable(task.method) and task.method.draw is not None:  # a Method of `fit` that draws all at once
+        return task.method.draw(key, family, released, prior, task.draws), {}
+    if not callable(task.method):
         kernel = task.method.kernel(family, released, prior, **dict(task.options))
         states, infos = run_chain(key, kernel, draws=task.draws, warmup=task.warmup)
         return states.theta, infos

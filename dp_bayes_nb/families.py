@@ -316,12 +316,13 @@ def _has(cls, what):
 
 def not_fitted(family_class: type) -> list[str]:
     "What a posterior needs and a class lacks, by name."
-    own = set() if not getattr(family_class, "methods_modules", ()) else {"moments"}  # it brings methods of its own
+    own = set(("moments", *UPDATED) if getattr(family_class, "methods_modules", ()) else ())  # it brings methods of its own
     own |= {"prior_type"} if hasattr(family_class, "check_prior") else set()
-    wanted = [what for what in FITTED if what not in own] + list(UPDATED if hasattr(family_class, "update") else ())
-    inherits = lambda what: getattr(family_class, what, None) is getattr(ExponentialFamily, what)
+    updated = hasattr(family_class, "update")
+    inherits = lambda what: what not in own and getattr(family_class, what, None) is getattr(ExponentialFamily, what)
+    wanted = [what for what in (*FITTED, *(UPDATED if updated else ())) if what not in own]
     wanted += ["natural", "log_partition"] if inherits("moments") else []
-    wanted += ["feasible"] if hasattr(family_class, "update") and inherits("latent_feasible") else []
+    wanted += ["feasible"] if updated and inherits("latent_feasible") else []
     missing = [what for what in wanted if not _has(family_class, what)]
     try:
         static = not jax.tree.leaves(object.__new__(family_class))

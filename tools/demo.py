@@ -7,7 +7,7 @@ Every run draws fresh noise, so every run ends with slightly different numbers.
 
 import argparse
 import warnings
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -67,8 +67,8 @@ def panel(ax, release, method, trials, shown=200):
     result = calibrate(1, release.family, n=release.n, epsilon=release.epsilon, trials=trials, draws=1000, method=method)
     middle = (result.quantiles[..., [5, -6]].mean(axis=-1) - result.truth)[:, 0]  # of the 95% intervals, from the truth
     kept = np.argsort(middle)[trials // shown // 2::trials // shown]
-    drawn = replace(result, ranks=result.ranks[kept], quantiles=result.quantiles[kept], truth=result.truth[kept], joint=None, effective=None, infos={})
-    plot_intervals(drawn, ax=ax)
+    each = {f.name: value[kept] for f in fields(result) if isinstance(value := getattr(result, f.name), np.ndarray) and len(value) == trials}
+    plot_intervals(replace(result, **each, infos={}), ax=ax)
     ax.set_ylim(-0.12, 0.12)
     return result.coverage(0.95)[0]
 
