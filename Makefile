@@ -62,10 +62,9 @@ setup: $(VENV)/.dev
 demo: $(VENV)/.demo
 	@$(PY) tools/demo.py
 
-# Only this machine can open the page; JUPYTER_PATH leads to its template, which loads nothing from outside.
+# Only this machine can open the page, and only with the token in the address that is printed.
 app: $(VENV)/.app
-	@echo "The tools are at http://127.0.0.1:$(PORT)/ in a moment; stop them with Ctrl-C"
-	@JUPYTER_PATH=$(CURDIR)/app $(PY) -m voila --no-browser --port=$(PORT) --Voila.ip=127.0.0.1 --template=dp_bayes_nb app/app.ipynb
+	@$(PY) tools/app.py --port $(PORT)
 
 test: $(VENV)/.dev
 	@$(PY) tools/test.py --workers $(JOBS) $(FLAGS)

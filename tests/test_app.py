@@ -36,22 +36,22 @@ WATCH = """() => {
 
 
 @pytest.fixture(scope="module")
-def server():
-    "Voilà on a free loopback port; its address."
+def server(tmp_path_factory):
+    "The app's server on a free loopback port; the address with its token, as it is printed."
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "voila", "--no-browser", f"--port={port}", "--Voila.ip=127.0.0.1", "--template=dp_bayes_nb", "app/app.ipynb"]
-    env = {**os.environ, "JUPYTER_PATH": str(ROOT / "app"), "JAX_PLATFORMS": "cpu", "PYTHONPATH": str(ROOT)}
-    process = subprocess.Popen(command, cwd=ROOT, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    address = f"http://127.0.0.1:{port}/"
+    env = {**os.environ, "JAX_PLATFORMS": "cpu", "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path_factory.mktemp("app"))}
+    process = subprocess.Popen([sys.executable, "tools/app.py", "--port", str(port)], cwd=ROOT, env=env, text=True, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    address = re.search(r"http://127\.0\.0\.1:\d+/\?token=[-\w]+", process.stdout.readline())[0]
     try:
         for _ in range(300):
             try:
-                urlopen(address + "voila/static/voila.js", timeout=1).close()
+                urlopen(address.split("?")[0] + "voila/static/voila.js", timeout=1).close()
                 break
             except (URLError, OSError):
-                assert process.poll() is None, process.stdout.read().decode()
+                assert process.poll() is None
                 time.sleep(0.2)
         yield address
     finally:

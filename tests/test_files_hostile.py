@@ -182,8 +182,8 @@ def declarations():
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_thousands_of_damaged_releases_are_read_or_refused(seed):
-    read, kinds = map(int, limited(FUZZ, seed, 3000, declarations()).split())
-    assert read > 20 and kinds > 60, (read, kinds)  # the mutations reach behind the first checks, and some do no harm
+    read, kinds = map(int, limited(FUZZ, seed, 1500, declarations()).split())
+    assert read > 10 and kinds > 50, (read, kinds)  # the mutations reach behind the first checks, and some do no harm
 
 
 LEDGER = """
