@@ -129,6 +129,7 @@ class CsvFile:
         self.crlf, self.header, self.records, self.ragged, self.wrong, self.fields, self.fault = False, None, 0, 0, {}, {}, ""
         try:
             next(self._lines(), None)
+            self.header = self.header or ()
         except (OSError, EOFError, zlib.error):
             self.fault = "damaged"
 

@@ -120,7 +120,14 @@ def query(family, frame, names: list[str], grid_exponent: int):
     if other is not None:
         other = nw.col("good") & other
         out += [_total(other, nw.lit(1.0)).alias("unnamed"), nw.when(other).then(nw.col("x_0")).n_unique().alias("unnamed_values")]
-    return table.select(*out)
+    return table.select(*out, *_level_counts(family, x))
+
+
+def _level_counts(family, x):
+    "How many good records equal each text level of each column: a record that equals two would be seen in their sum."
+    import narwhals as nw
+    return [_total(nw.col("good") & (x[name] == level), nw.lit(1.0)).alias(f"level_{j}_{i}") for j, name in enumerate(getattr(family, "columns", ()))
+            for i, level in enumerate(family.column_levels[name] or ()) if isinstance(level, str)]
 
 
 def _total(condition, steps):
@@ -204,7 +211,7 @@ def exact_sums(family, data: Any, *,
         refuse("data", "few enough for sums of 64 bits (n * bound * 2**grid_exponent < 2**62)",
                f"n = {row['rows']} at grid exponent {g}", "subtract a public offset from records and bounds")
     sums = tuple(row[f"sum_{j}"] for j in range(len(family.names)))
-    if any(sum(sums[j] for j in group) > row["good"] for group in _exclusive(family)):
+    if any(sum(sums[j] for j in group) > row["good"] for group in _exclusive(family)) or _overlap(family, row):
         raise ValueError("data must be in an engine that tells the levels apart, got a record that is two of them; a collation of the "
                          "database makes different texts equal: pass the column as a data frame or a Parquet file")
     return ExactSums(row["good"], g, sums)
@@ -214,6 +221,11 @@ def _exclusive(family):
     "Groups of statistics of which a record counts in one at most: those of a family of text levels, or what it declares."
     default = (tuple(range(len(family.names))),) if hasattr(family, "levels") and any(declared_columns(family).values()) else ()
     return getattr(family, "exclusive", default)
+
+
+def _overlap(family, row):
+    "Do the levels of one of several columns count more records than there are?"
+    return any(sum(count for name, count in row.items() if name.startswith(f"level_{j}_")) > row["good"] for j in range(len(getattr(family, "columns", ()))))
 
 
 def _refuse_records(family, row, missing):
