@@ -154,7 +154,7 @@ def everywhere(folder, examples, families=tuple(FAMILIES), writers=tuple(sorted(
     return sum(compared), len(compared)
 
 
-@pytest.mark.parametrize("examples", [400, pytest.param(5000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [150, pytest.param(3000, marks=pytest.mark.slow)])
 def test_one_record_of_a_file_moves_the_sums_by_the_sensitivity(examples, tmp_path):
     read_twice, pairs = everywhere(tmp_path, examples)
     print(f"\n{read_twice} of {pairs} pairs were read twice")
@@ -192,7 +192,7 @@ def test_one_note_does_not_decide_how_all_rows_are_read(tmp_path):
 def test_the_check_finds_a_reader_that_guesses(tmp_path):
     "With a reader that guesses, some pair of a few hundred moves by more."
     with patch.object(sums, "open_pieces", guessing), pytest.raises(AssertionError):
-        everywhere(tmp_path, 400, (FAMILIES[0],), ("all, escaped",))
+        everywhere(tmp_path, 150, (FAMILIES[0],), ("all, escaped",))
 
 
 def test_a_level_may_look_like_a_date_a_time_or_a_number(tmp_path):
