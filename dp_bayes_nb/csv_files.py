@@ -126,19 +126,22 @@ class CsvFile:
     "A CSV file: its names, and its declared columns in pieces."
     def __init__(self, path: str):  # unpacked where it ends in .gz
         self.path = path
-        self.crlf, self.header, self.records, self.ragged, self.wrong, self.fields, self.fault = False, None, 0, 0, {}, {}, ""
+        self.header: tuple[str, ...] = ()
+        self.crlf, self.lines, self.ragged, self.wrong, self.fields, self.fault = False, 0, 0, {}, {}, ""  # type: ignore[var-annotated]
         try:
             next(self._lines(), None)
         except (OSError, EOFError, zlib.error):
             self.fault = "damaged"
 
+    records = property(lambda self: max(self.lines - 1, 0), doc="Lines below the names.")
+
     def _lines(self) -> Iterator[bytes]:
         "Whole lines in pieces, as long as their form is good; the first piece begins with the names."
-        self.crlf, self.header, self.records, self.ragged, rest = False, None, 0, 0, b""
+        self.crlf, self.header, self.lines, self.ragged, rest = False, (), 0, 0, b""
         with (gzip.open if self.path.lower().endswith(".gz") else open)(self.path, "rb") as file:
             more = file.read(PIECE).removeprefix(codecs.BOM_UTF8)
             while more or rest:
-                if self.header is None:
+                if not self.lines:
                     self.crlf = (rest + more).partition(b"\n")[0].endswith(b"\r")
                 whole = rest + more if more or rest.endswith(b"\n") else rest + b"\r\n"[not self.crlf:]
                 form = look(whole, self.crlf)
@@ -154,12 +157,11 @@ class CsvFile:
 
     def _count(self, whole, form):
         "Take the names from the first piece, and count records."
-        if self.header is None:
+        if not self.lines:
             first = whole[:whole.index(b"\n") + 1]
             self.header = () if first.count(b'"') % 2 else tuple(_fields(first, True))
             self.fault = "names" if not self.header or any("\r" in name for name in self.header) else ""
-            self.records = -1
-        self.records += len(form.fields)
+        self.lines += len(form.fields)
         self.ragged += int((form.fields != len(self.header)).sum())
 
     def pieces(self, columns: dict) -> Iterator[list]:  # position of a column: has it text levels?
@@ -172,7 +174,7 @@ class CsvFile:
                     continue
                 fields, width = _fields(lines, len(self.header) == 1), len(self.header)
                 first, seen = not seen, seen + len(fields)
-                if seen != (self.records + 1) * width:
+                if seen != self.lines * width:
                     self.fault = "apart"
                     return
                 if first:

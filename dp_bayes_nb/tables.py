@@ -90,7 +90,7 @@ def _check_path(path):
     if "\n" in path or "\r" in path or len(path) > 1000:
         refuse("data", "the path of a file", f"a text of {len(path)} characters", "write the table to a file, or pass a data frame")
     if not path.lower().endswith(FILES):
-        refuse("data", f"a file that ends in {', '.join(FILES)}", path)
+        refuse("data", f"a file that ends in {', '.join(FILES)}", path if os.path.exists(path) else f"a text of {len(path)} characters that is no file")
     if not os.path.isfile(path):
         refuse("data", "an existing file", path, "check the path")
     if any(letter in path for letter in "*?["):

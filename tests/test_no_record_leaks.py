@@ -1,0 +1,293 @@
+"""A marker in every cell of every kind of table: no refusal, warning, log or output of the command shows it."""
+
+import contextlib
+import csv
+import gzip
+import io
+import logging
+import random
+import warnings
+from dataclasses import dataclass
+from decimal import Decimal
+
+import numpy as np
+import pytest
+
+from dp_bayes_nb import LinearRegression, NaiveBayes, release
+from dp_bayes_nb.cli import main
+from dp_bayes_nb.counter import Session
+from dp_bayes_nb.families import Bernoulli, Categorical
+from dp_bayes_nb.sums import UnitMean, exact_sums
+
+dd = pytest.importorskip("dask.dataframe")
+ibis = pytest.importorskip("ibis")
+pa = pytest.importorskip("pyarrow")
+pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars")
+duckdb = pytest.importorskip("duckdb")
+
+WORD, DIGITS = "Qzmarker", "98765"
+SECRETS = {
+    "word": [f"{WORD} {i}" for i in range(4)],
+    "words and levels": ["a", f"{WORD}", "b", "yes"],
+    "surrogate": ["a", f"{WORD}\udcff", "b", "a"],
+    "number": [int(f"{DIGITS}{i}") for i in range(4)],
+    "huge": [0, int(DIGITS * 20), 1, -int(DIGITS * 9)],
+    "real": [float(f"0.{DIGITS}{i}1") for i in range(4)],
+    "infinite": [float(f"{DIGITS}.5"), float("inf"), float("nan"), 1.0],
+    "mixed": [1, f"{WORD}", None, 2.5],
+    "bytes": [b"a", WORD.encode(), b"\xff" + WORD.encode(), None],
+    "nested": [[WORD], [f"{WORD}2"], [], None],
+    "records": [{"name": WORD}, {"name": DIGITS}, {}, None],
+    "dates": [np.datetime64(f"{DIGITS[:4]}-01-0{i + 1}") for i in range(4)],
+    "decimals": [Decimal(f"{DIGITS}.{i}") for i in range(4)],
+    "objects": [type(WORD, (), {"__repr__": lambda self: WORD, "__str__": lambda self: WORD, "__float__": lambda self: float(WORD)})() for _ in range(4)],
+    "missing": [None, WORD, None, None],
+    "flags": [True, f"{WORD}", False, None],
+}  # fmt: skip
+
+
+def failing(frame):
+    "A step of a lazy plan whose error quotes a record."
+    raise ValueError(f"cannot convert {frame!r} {WORD}")
+
+
+def lazy_duckdb(frame):
+    "A relation with a conversion that fails and quotes when it runs."
+    relation = duckdb.connect().from_arrow(pa.table({"x": [f"{WORD}", "1"], "y": [f"{WORD}", "2"]}))
+    return relation.project("x::int as x, y::int as y")
+
+
+def ibis_failing(frame):
+    "The same with Ibis."
+    table = ibis.memtable(pa.table({"x": [f"{WORD}", "1"], "y": [f"{WORD}", "2"]}))
+    return table.mutate(x=table.x.cast("int"), y=table.y.cast("int"))
+
+
+KINDS = {
+    "pandas": lambda v: pd.DataFrame({"x": v, "y": v}),
+    "pandas object": lambda v: pd.DataFrame({"x": pd.Series(v, dtype=object), "y": pd.Series(v, dtype=object)}),
+    "pandas string": lambda v: pd.DataFrame({"x": v, "y": v}).astype("string"),
+    "pandas category": lambda v: pd.DataFrame({"x": v, "y": v}).astype("category"),
+    "pandas nullable": lambda v: pd.DataFrame({"x": v, "y": v}).convert_dtypes(),
+    "pandas twice": lambda v: pd.DataFrame([[a, a] for a in v], columns=["x", "x"]),
+    "pandas other names": lambda v: pd.DataFrame({"u": v, "w": v}),
+    "pandas series": lambda v: pd.Series(v, name="x"),
+    "polars": lambda v: pl.DataFrame({"x": v, "y": v}, strict=False),
+    "polars object": lambda v: pl.DataFrame({"x": pl.Series(v, dtype=pl.Object), "y": pl.Series(v, dtype=pl.Object)}),
+    "polars lazy": lambda v: pl.LazyFrame({"x": v, "y": v}, strict=False),
+    "polars fails": lambda v: pl.LazyFrame({"x": list(map(repr, v)), "y": list(map(repr, v))}).select(pl.all().cast(pl.Int64)),
+    "polars python": lambda v: pl.LazyFrame({"x": list(map(repr, v)), "y": list(map(repr, v))}).map_batches(failing),
+    "polars series": lambda v: pl.Series("x", v, strict=False),
+    "pyarrow": lambda v: pa.table({"x": pa.array(v), "y": pa.array(v)}),
+    "pyarrow twice": lambda v: pa.Table.from_arrays([pa.array(v)] * 2, names=["x", "x"]),
+    "pyarrow chunked": lambda v: pa.chunked_array([pa.array(v)]),
+    "duckdb": lambda v: duckdb.connect().from_arrow(pa.table({"x": pa.array(v), "y": pa.array(v)})),
+    "duckdb fails": lazy_duckdb,
+    "ibis": lambda v: ibis.memtable(pa.table({"x": pa.array(v), "y": pa.array(v)})),
+    "ibis fails": ibis_failing,
+    "ibis polars": lambda v: ibis.polars.connect({"t": pl.DataFrame({"x": v, "y": v}, strict=False)}).table("t"),
+    "dask": lambda v: dd.from_pandas(pd.DataFrame({"x": pd.Series(v, dtype=object), "y": pd.Series(v, dtype=object)}), npartitions=2),
+    "dask fails": lambda v: dd.from_pandas(pd.DataFrame({"x": v, "y": v}), npartitions=2).map_partitions(failing, meta={"x": "f8", "y": "f8"}),
+    "numpy": lambda v: np.array(v),
+    "numpy object": lambda v: np.array(v + [None], dtype=object)[:-1],
+    "numpy columns": lambda v: np.array([[a, a] for a in v], dtype=object),
+    "numpy structured": lambda v: np.array([(WORD, 1.0)], dtype=[("x", "U20"), ("y", float)]),
+    "masked": lambda v: np.ma.masked_array(np.array([0.5, 98765.0]), [False, True]),
+    "list": lambda v: list(v),
+    "tuple": lambda v: tuple(v),
+    "pairs": lambda v: [(a, a) for a in v],
+    "ragged": lambda v: [[a] * (i + 1) for i, a in enumerate(v)],
+    "dict": lambda v: {"x": v, "y": v},
+    "generator": lambda v: (a for a in v),
+    "a value": lambda v: v[1],
+    "the text of a file": lambda v: "x,y\n" + "".join(f"{a!r:.50},{a!r:.50}\n" for a in v),
+    "the bytes of a file": lambda v: ("x,y\n" + "".join(f"{a!r:.50},{a!r:.50}\n" for a in v)).encode(),
+}
+FAMILIES = [Bernoulli("x"), Bernoulli("x", "yes"), Bernoulli("x", "yes", "no"), Bernoulli(), Categorical(("a", "b"), "x"), Categorical(3, "x"), Categorical(("a", "b")),
+            UnitMean("x"), UnitMean("elsewhere"), NaiveBayes(("x", ["a", "b"]), {"y": ["u", "v"]}), NaiveBayes(("x", 2), {"y": 3}),
+            LinearRegression(covariates={"x": (0, 1)}, response={"y": (0, 1)})]  # fmt: skip
+
+
+def said(error, seen=None):
+    "All that an exception carries: words, arguments, attributes, and the exceptions behind it."
+    seen = seen if seen is not None else set()
+    if error is None or id(error) in seen:
+        return ""
+    seen.add(id(error))
+    parts = [str(error), repr(error), repr(error.args), repr(vars(error))]
+    for name in dir(error):
+        if not name.startswith("__") or name == "__notes__":
+            value = getattr(error, name, None)
+            parts.append("" if callable(value) else repr(value))
+    behind = [error.__cause__, error.__context__, *getattr(error, "exceptions", ())]
+    return " ".join(parts + [said(other, seen) for other in behind])
+
+
+def secret_in(text):
+    "Does a text show a record?"
+    return WORD in text or DIGITS in text
+
+
+@contextlib.contextmanager
+def everything_heard():
+    "Warnings, logs and printed output, as one text."
+    heard, log = [], io.StringIO()
+    handler = logging.StreamHandler(log)
+    logging.getLogger().addHandler(handler)
+    out = io.StringIO()
+    try:
+        with warnings.catch_warnings(record=True) as caught, contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+            warnings.simplefilter("always")
+            yield heard
+    finally:
+        logging.getLogger().removeHandler(handler)
+        heard.append(" ".join([log.getvalue(), out.getvalue(), *(str(w.message) for w in caught)]))
+
+
+def attempt(call):
+    "What a call lets out: exception, warnings, logs, output; and whether it refused."
+    error = None
+    with everything_heard() as heard:
+        try:
+            result = repr(call())
+        except Exception as caught:
+            error, result = caught, ""
+    if error is not None:
+        assert isinstance(error, ValueError), (type(error), str(error)[:200])
+    return result + heard[0] + said(error), error is not None
+
+
+def leaks(cases):
+    "The cases that show a record, and how many refused."
+    found, refused = [], 0
+    for name, call in cases:
+        text, no = attempt(call)
+        refused += no
+        if secret_in(text):
+            found.append((name, text[:300]))
+    return found, refused
+
+
+def frames(rng, families):
+    "Every kind of table with every kind of cell, some families each."
+    for kind, make in KINDS.items():
+        for secret, values in SECRETS.items():
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                try:
+                    data = make(values)
+                except Exception:  # this kind cannot hold that
+                    continue
+            for family in rng.sample(FAMILIES, families):
+                missing = rng.choice(["error", "drop"])
+                yield (kind, secret, family), lambda data=data, family=family, missing=missing: exact_sums(family, data, missing=missing)
+
+
+@pytest.mark.parametrize("families", [1, pytest.param(12, marks=pytest.mark.slow)])
+def test_no_table_in_memory_leaks(families):
+    found, refused = leaks(frames(random.Random(0), families))
+    print(f"\n{refused} refusals")
+    assert refused > 250 * families
+    assert found == []
+
+
+def texts_of_files(rng):
+    "Contents of CSV files with a fault, the marker in every cell."
+    row = [WORD, f"{WORD} 2", DIGITS]
+    rows = [row] * 3
+    out = io.StringIO()
+    csv.writer(out).writerows(rows)
+    plain = "x,y,z\n" + "".join(",".join(r) + "\n" for r in rows)
+    yield from {"good": plain, "no header": out.getvalue(), "no header, crlf": plain.split("\n", 1)[1], "ragged": plain + f"{WORD}\n", "wide": plain + f"{WORD},1,2,{DIGITS}\n",
+                "quote": plain + f'"{WORD},1,2\n', "inner quote": plain + f'{WORD}"s,1,2\n', "after": plain + f'"{WORD}"s,1,2\n', "escape": plain + f'"{WORD}\\"",1,2\n',
+                "CR": plain + f"{WORD}\r{DIGITS},1,2\n", "NUL": plain + f"{WORD}\0,1,2\n", "blank": plain + "\n" + plain, "twice": f"{WORD},{WORD},x\n1,2,3\n",
+                "folded": f'"{WORD}\n2",x,y\n1,2,3\n', "semicolons": plain.replace(",", ";"), "semicolon names": f"{WORD};{DIGITS}\n1;2\n", "tabs": plain.replace(",", "\t"),
+                "one column": f"x\n{WORD}\n{DIGITS}\n", "one column, no header": f"{WORD}\n{WORD} 2\n{WORD}\n", "numbers first": f"{DIGITS},{DIGITS}1\n{DIGITS}2,{DIGITS}3\n",
+                "near": f"X,{WORD},{DIGITS}\n1,2,3\n", "near, blank": f" x,{WORD},y\n1,2,3\n", "partly": f"x,{WORD},{DIGITS}\na,b,c\n", "first only": f"{WORD},{DIGITS}",
+                "long": plain + WORD * 40_000 + ",1,2\n", "numbers": f"x,y\n1,{DIGITS}\n{WORD},2\n", "a third": f"x,y\nyes,u\nno,{WORD}\n{WORD},v\n"}.items()  # fmt: skip
+
+
+def files(folder, rng, families):
+    "Files with a fault, as CSV in several encodings, compressed, cut short, and as Parquet."
+    for name, text in texts_of_files(rng):
+        raw = text.encode()
+        packed = gzip.compress(raw)
+        shapes = {"t.csv": raw, "bom.csv": b"\xef\xbb\xbf" + raw, "latin.csv": raw + f"{WORD}\xe9,1,2\n".encode("latin-1"), "t16.csv": text.encode("utf-16"),
+                  "t.csv.gz": packed, "cut.csv.gz": packed[:-9], "none.csv.gz": raw, "tail.csv.gz": packed + raw, "t.parquet": raw}  # fmt: skip
+        for shape, content in shapes.items():
+            path = folder / f"{name.replace(' ', '_')}_{shape}"
+            path.write_bytes(content)
+            yield from ((name, shape, family, path) for family in rng.sample(FAMILIES, families))
+    for secret in ("word", "words and levels", "number", "real", "nested", "dates", "mixed", "bytes"):
+        path = folder / f"{secret.replace(' ', '_')}.parquet"
+        try:
+            pl.DataFrame({"x": SECRETS[secret], "y": SECRETS[secret]}, strict=False).write_parquet(path)
+        except Exception:
+            continue
+        whole = path.read_bytes()
+        for end in (len(whole), len(whole) - 5, len(whole) // 2, 8):
+            part = path.with_name(f"{end}_{path.name}")
+            part.write_bytes(whole[:end])
+            damaged = path.with_name(f"damaged_{part.name}")
+            damaged.write_bytes(whole[: end // 2] + b"\xff" * 20 + whole[end // 2 + 20 :])
+            yield from ((secret, kind.name, family, kind) for kind in (part, damaged) for family in rng.sample(FAMILIES, families))
+
+
+@pytest.mark.parametrize("families", [1, pytest.param(12, marks=pytest.mark.slow)])
+def test_no_file_leaks(families, tmp_path):
+    cases = (((name, shape, family), lambda family=family, path=path: exact_sums(family, path)) for name, shape, family, path in files(tmp_path, random.Random(1), families))
+    found, refused = leaks(cases)
+    print(f"\n{refused} refusals")
+    assert refused > 200 * families
+    assert found == []
+
+
+def test_no_upload_leaks(tmp_path):
+    session, cases = Session(), []
+    for name, text in texts_of_files(random.Random(2)):
+        for content in (text.encode(), text.encode() + f"{WORD}\xff".encode("latin-1"), text.encode("utf-16"), gzip.compress(text.encode())):
+            cases.append((name, lambda content=content: session.upload(content).n))
+    found, refused = leaks(cases)
+    assert refused > 60 and found == []
+    session.close()
+
+
+def test_no_output_of_the_command_leaks(tmp_path):
+    toml = {'family = "Bernoulli"\ncolumn = "x"\nsuccess = "yes"\n', 'family = "Bernoulli"\n', 'family = "Categorical"\ncolumn = "y"\nk = 3\n'}
+    cases = []
+    for j, declared in enumerate(sorted(toml)):
+        (tmp_path / f"{j}.toml").write_text(declared)
+    for j, (name, shape, _, path) in enumerate(files(tmp_path, random.Random(3), 1)):
+        words = ["release", path, "--family", tmp_path / f"{j % 3}.toml", "--epsilon", "1", "--output", tmp_path / f"{j}.json"]
+        cases.append(((name, shape), lambda words=words: main([str(w).replace(WORD, "") for w in words])))
+    found, _ = leaks(cases[::3])
+    assert found == []
+
+
+@dataclass(frozen=True)
+class Quoting(UnitMean):
+    "A family of one's own whose error quotes what it sees."
+
+    def valid(self, x):
+        raise TypeError(f"{WORD}: {x}")
+
+
+def test_a_release_and_a_family_of_ones_own_do_not_leak():
+    frame = pd.DataFrame({"x": pd.Series(SECRETS["surrogate"], dtype=object)})
+    found, refused = leaks([("release", lambda: release(Categorical(("a", "b"), "x"), frame, epsilon=1.0)), ("own", lambda: exact_sums(Quoting("x"), [0.5]))])
+    assert found == [] and refused == 2
+
+
+def test_the_check_sees_a_leak():
+    "The mutant: the engine's own exception, as it is and as the context of a harmless one."
+    def chained():
+        try:
+            "a\udcff".join([WORD, WORD]).encode()
+        except UnicodeEncodeError:
+            raise ValueError("harmless") from None
+
+    for call in (lambda: duckdb.connect().execute(f"select cast('{WORD}' as int)").fetchall(), lambda: failing("x"), chained):
+        with pytest.raises((AssertionError, ValueError)):
+            assert not leaks([("mutant", lambda call=call: call())])[0]
+            raise RuntimeError("not seen")
