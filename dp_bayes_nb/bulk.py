@@ -32,9 +32,9 @@ MOST_TERMS = 4096
 
 
 def count_terms(n: float, noise: Noise) -> int | None:
-    "Terms of equation (1), rounded up to whole blocks; None: too many."
+    "Terms of equation (1), rounded up to a power of two; None: too many."
     reach = 2 * math.ceil(REACH[noise.kind] * float(np.max(noise.scale))) + 1
-    terms = BLOCK * math.ceil(min(n + 1, reach) / BLOCK)
+    terms = BLOCK * 2 ** max(0, math.ceil(math.log2(min(n + 1, reach) / BLOCK)))  # few lengths: few programs
     return terms if terms <= MOST_TERMS else None
 
 
