@@ -8,8 +8,7 @@ __all__ = ['MOST_BYTES', 'BUDGET', 'EXAMPLES', 'KINDS', 'Table', 'store', 'Sessi
 
 # %% ../nbs/16e_counter.ipynb #77de68da
 import base64
-import csv
-import io
+import os
 import tempfile
 from html import escape
 from pathlib import Path
@@ -19,6 +18,7 @@ import numpy as np
 
 from .conjugate_priors import Gamma, NormalInverseGamma
 from .core import check_choice, refuse
+from .csv_files import FAULTS, CsvFile, number
 from .families import Bernoulli, Categorical
 from .fit import fit
 from .labs import table
@@ -29,6 +29,7 @@ from .regression import LinearRegression
 from .release import Release, release, relation
 from .style import COLORS, WORDS
 from .svg import band, chart, dots, line, words
+from .tables import check_names
 
 # %% ../nbs/16e_counter.ipynb #c1dfd96e
 # § A table in a session
@@ -47,18 +48,30 @@ def store(folder: Path, content: bytes) -> Table:
     "Keep an uploaded CSV file in a folder; a ValueError if it is none."
     if len(content) > MOST_BYTES:
         refuse("file", f"at most {MOST_BYTES // 10**6} MB", f"{len(content) / 1e6:.1f} MB", "use the command line: dp-bayes release")
+    path = folder / "upload.csv"
+    path.write_bytes(bytes(content))
     try:
-        rows = list(csv.reader(io.StringIO(bytes(content).decode("utf-8-sig")), strict=True))
-    except (UnicodeDecodeError, csv.Error) as error:
-        refuse("file", "a CSV file in UTF-8", type(error).__name__, "save the table as CSV")
-    rows = [row for row in rows if row]
-    if len(rows) < 2 or not all(name.strip() for name in rows[0]) or len(set(rows[0])) < len(rows[0]):
-        refuse("file", "a CSV file with a header of different names and one record or more", f"{len(rows)} lines")
-    if any(len(row) != len(rows[0]) for row in rows):
-        refuse("file", f"a table with {len(rows[0])} entries in every line", "a line with another number")
-    path = folder / "table.csv"
-    path.write_bytes(content)
-    return Table(path, tuple(rows[0]), len(rows) - 1)
+        file = CsvFile(str(path))
+        for _ in file.pieces({}):
+            pass
+        _check_upload(file)
+        os.replace(path, folder / "table.csv")
+    finally:
+        path.unlink(missing_ok=True)
+    return Table(folder / "table.csv", file.header, file.records)
+
+
+def _check_upload(file):
+    "Refuse what is no table, without its words: names are shown later, so the first line must not be a record."
+    if file.fault:
+        refuse("file", "a CSV file in UTF-8 with a header line, commas and double quotes", "another form", FAULTS[file.fault])
+    if file.ragged:
+        refuse("file", f"a table with {len(file.header)} entries in every line", f"another number in {file.ragged} of {file.records} records")
+    if not file.records or not all(name.strip() for name in file.header):
+        refuse("file", "a CSV file with a header of different names and one record or more", f"{len(file.header)} names and {file.records} records")
+    check_names(file.header, shown=False)
+    if any(number(name) is not None for name in file.header):
+        refuse("file", "a CSV file with a header line", "numbers in its first line", "put a line with the names of the columns above it")
 
 
 class Session:

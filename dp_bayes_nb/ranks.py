@@ -110,7 +110,7 @@ def _interval(result, level, a=0.0):
 
 def _show(result):
     error, p = result.coverage_error(0.95), result.p_values
-    expected = [f" (a right chain: {e:.3f})" if abs(e - 0.95) > 5e-4 else "" for e in result.expected_coverage(0.95)]
+    expected = [f" (a right chain: {e:.3f})" if abs(e - 0.95) > 1e-3 else "" for e in result.expected_coverage(0.95)]
     rows = [f"  {name}: KS {ks:.3f} (p = {p[name]:.2g}), 95% coverage {cover:.3f} ± {error:.3f}{note}, mean width {width:.4g}"
             for name, ks, cover, note, width in zip(result.parameters, result.ks, result.coverage(0.95), expected, result.width(0.95))]
     rows += [f"  {result.nonfinite} trials with draws that are not finite: do not trust these numbers"] if result.nonfinite else []

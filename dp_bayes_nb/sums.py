@@ -154,10 +154,13 @@ def query(family, frame, names: list[str], grid_exponent: int, filled: dict | No
     if other is not None:
         other = nw.col("good") & other
         out += [total(other, nw.lit(1.0)).alias("unnamed"), nw.when(other).then(nw.col("x_0")).n_unique().alias("unnamed_values")]
+    levels = _levels(family, x)
     if shares := isinstance(family, Staged):
-        table, statistics = _stage(family, table, x, counted)
+        table, statistics = _stage(family, table, x, counted, levels)
+        levels = {name: nw.col(name) for name in levels}
     else:
         statistics = family.statistic(x)
+    out += [total(is_level, nw.lit(1.0)).alias(name) for name, is_level in levels.items()]
     for j, t in enumerate(statistics):
         steps = t.cast(nw.Float64)
         if not family.integer:
@@ -166,14 +169,21 @@ def query(family, frame, names: list[str], grid_exponent: int, filled: dict | No
     return table.select(*out)
 
 
-def _stage(family, table, x, counted):
+def _levels(family, x):
+    "Whether a good record equals each text level of each column: one that equals two would be seen in the sum of the counts."
+    import narwhals as nw
+    return {f"level_{j}_{i}": nw.col("good") & (x[name] == level) for j, name in enumerate(getattr(family, "columns", ()))
+            for i, level in enumerate(family.column_levels[name] or ()) if isinstance(level, str)}
+
+
+def _stage(family, table, x, counted, levels):
     "The table with the staged numbers of each record, zeros where it is not good; and the statistics as expressions of them."
     import narwhals as nw
     values = family.staged(x)
     if any(float(t) for t in family.combined([0.0] * len(values))):
         refuse("family", "one whose combined() makes zeros of zeros", family)
     stage = {f"v_{j}": nw.when(nw.col("good")).then(value).otherwise(nw.lit(0.0)) for j, value in enumerate(values)}
-    return table.select(*counted, **stage), family.combined([nw.col(name) for name in stage])
+    return table.select(*counted, **stage, **levels), family.combined([nw.col(name) for name in stage])
 
 
 # %% ../nbs/04a_sums.ipynb #b3f0c7f6
@@ -255,7 +265,7 @@ def exact_sums(family, data: Any, *,
         refuse("data", "few enough for sums of 64 bits (n * bound * 2**grid_exponent < 2**62)",
                f"n = {row['rows']} at grid exponent {g}", "subtract a public offset from records and bounds")
     sums = tuple(row[f"sum_{j}"] for j in range(len(family.names)))
-    if any(sum(sums[j] for j in group) > row["good"] for group in _exclusive(family)):
+    if any(sum(sums[j] for j in group) > row["good"] for group in _exclusive(family)) or _overlap(family, row):
         raise ValueError("data must be in an engine that tells the levels apart, got a record that is two of them; a collation of the "
                          "database makes different texts equal: pass the column as a data frame or a Parquet file")
     return ExactSums(row["good"], g, sums)
@@ -326,6 +336,11 @@ def _exclusive(family):
     "Groups of statistics of which a record counts in one at most: those of a family of text levels, or what it declares."
     default = (tuple(range(len(family.names))),) if hasattr(family, "levels") and any(declared_columns(family).values()) else ()
     return getattr(family, "exclusive", default)
+
+
+def _overlap(family, row):
+    "Do the levels of one of several columns count more records than there are?"
+    return any(sum(count for name, count in row.items() if name.startswith(f"level_{j}_")) > row["good"] for j in range(len(getattr(family, "columns", ()))))
 
 
 def _refuse_records(family, row, missing):
