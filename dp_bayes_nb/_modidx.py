@@ -1824,6 +1824,7 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                   'dp_bayes_nb.sums._filled': ('sums.html#_filled', 'dp_bayes_nb/sums.py'),
                                   'dp_bayes_nb.sums._integer_sensitivity': ('sums.html#_integer_sensitivity', 'dp_bayes_nb/sums.py'),
                                   'dp_bayes_nb.sums._largest': ('sums.html#_largest', 'dp_bayes_nb/sums.py'),
+                                  'dp_bayes_nb.sums._level_flags': ('sums.html#_level_flags', 'dp_bayes_nb/sums.py'),
                                   'dp_bayes_nb.sums._levels': ('sums.html#_levels', 'dp_bayes_nb/sums.py'),
                                   'dp_bayes_nb.sums._overlap': ('sums.html#_overlap', 'dp_bayes_nb/sums.py'),
                                   'dp_bayes_nb.sums._presence': ('sums.html#_presence', 'dp_bayes_nb/sums.py'),

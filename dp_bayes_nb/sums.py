@@ -154,7 +154,7 @@ def query(family, frame, names: list[str], grid_exponent: int, filled: dict | No
     if other is not None:
         other = nw.col("good") & other
         out += [total(other, nw.lit(1.0)).alias("unnamed"), nw.when(other).then(nw.col("x_0")).n_unique().alias("unnamed_values")]
-    levels = _levels(family, x)
+    levels = _level_flags(family, x)
     if shares := isinstance(family, Staged):
         table, statistics = _stage(family, table, x, counted, levels)
         levels = {name: nw.col(name) for name in levels}
@@ -169,7 +169,7 @@ def query(family, frame, names: list[str], grid_exponent: int, filled: dict | No
     return table.select(*out)
 
 
-def _levels(family, x):
+def _level_flags(family, x):
     "Whether a good record equals each text level of each column: one that equals two would be seen in the sum of the counts."
     import narwhals as nw
     return {f"level_{j}_{i}": nw.col("good") & (x[name] == level) for j, name in enumerate(getattr(family, "columns", ()))
