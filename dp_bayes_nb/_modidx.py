@@ -1818,6 +1818,7 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                   'dp_bayes_nb.sums._ask': ('sums.html#_ask', 'dp_bayes_nb/sums.py'),
                                   'dp_bayes_nb.sums._asked': ('sums.html#_asked', 'dp_bayes_nb/sums.py'),
                                   'dp_bayes_nb.sums._by_column': ('sums.html#_by_column', 'dp_bayes_nb/sums.py'),
+                                  'dp_bayes_nb.sums._check_staged': ('sums.html#_check_staged', 'dp_bayes_nb/sums.py'),
                                   'dp_bayes_nb.sums._declared_value': ('sums.html#_declared_value', 'dp_bayes_nb/sums.py'),
                                   'dp_bayes_nb.sums._exclusive': ('sums.html#_exclusive', 'dp_bayes_nb/sums.py'),
                                   'dp_bayes_nb.sums._faults': ('sums.html#_faults', 'dp_bayes_nb/sums.py'),

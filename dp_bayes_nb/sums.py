@@ -180,16 +180,23 @@ def _stage(family, table, x, counted, levels):
     "The table with the staged numbers of each record, zeros where it is not good; and the statistics as expressions of them."
     import narwhals as nw
     values = family.staged(x)
-    if any(float(t) for t in family.combined([0.0] * len(values))):
-        refuse("family", "one whose combined() makes zeros of zeros", family)
     stage = {f"v_{j}": nw.when(nw.col("good")).then(value).otherwise(nw.lit(0.0)) for j, value in enumerate(values)}
     return table.select(*counted, **stage, **levels), family.combined([nw.col(name) for name in stage])
 
+
+def _check_staged(family):
+    "Refuse a family whose sums of records that are not good would not be zero."
+    import narwhals as nw
+    if isinstance(family, Staged):
+        record = as_record(family, [nw.col(f"x_{j}") for j in range(len(declared_columns(family)))])
+        if any(float(t) for t in family.combined([0.0] * len(family.staged(record)))):
+            refuse("family", "one whose combined() makes zeros of zeros", family)
 
 # %% ../nbs/04a_sums.ipynb #b3f0c7f6
 def run_query(family, data: Any, grid_exponent: int, filled: dict | None = None, quick: bool = False) -> dict[str, int]:
     "Run the query where the data are: counts of rows, missing, infinite and good records, of faults by column, and sum_0 … sum_(m−1)."
     import duckdb
+    _check_staged(family)
     connection, others = duckdb.connect(), set()  # type: ignore[var-annotated]
     try:
         pieces = open_pieces(family, data, connection, others)
