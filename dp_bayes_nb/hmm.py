@@ -205,7 +205,10 @@ class HiddenMarkovRecords(HiddenMarkovLaw):
         return reduce(and_, [is_level(x[name], levels) for name, levels in self.column_levels.items()])
 
     def counted(self, data: Any, missing: str = "error", missing_as: Any = None):
-        "The family with the number of records of each cell, which it makes public; data are checked as `release` does, with the same `missing` and `missing_as`."
+        """The family with the number of records of each cell, which it makes public.
+
+        Data are checked as `release` checks them, with the same `missing` and `missing_as`.
+        """
         cells = exact_sums(CellCounts(self.chain, self.step, self.features), data, missing=missing, missing_as=missing_as).integers
         return replace(self, records=np.reshape(cells, self.cells))  # type: ignore[type-var]
 
