@@ -190,8 +190,9 @@ def parse_missing_as(family, words):
         (levels,) = columns.values()
         return _typed_value(" ".join(words), levels)
     pairs = [word.partition("=") for word in words]
-    if not all(equals and name in columns for name, equals, _ in pairs) or len({name for name, *_ in pairs}) < len(pairs):
-        refuse("--missing-as", f"COLUMN=VALUE, once for each column, with columns among {', '.join(columns)}", " ".join(words))
+    if not all(equals and name in columns for name, equals, _ in pairs) or len(dict.fromkeys(p[0] for p in pairs)) < len(pairs):
+        refuse("--missing-as", f"COLUMN=VALUE, once for each column, with columns among {', '.join(columns)}",
+               " ".join(words))
     return {name: _typed_value(value, columns[name]) for name, _, value in pairs}
 
 
@@ -456,8 +457,8 @@ RELEASE_OPTIONS: tuple = (
     ("--delta", "with gaussian noise: a probability far below 1/n, such as 1e-6 (default: none)", {"type": _number}),
     ("--column", "column to read, for a family of one column (default: the family's)", {}),
     ("--missing", "records without a value: error or drop; drop makes n depend on the data (default: error)", {"default": "error"}),
-    ("--missing-as", "declared value that a missing one counts as, such as: unknown; for several columns: kind=other age=50 (default: none)",
-     {"nargs": "+", "metavar": "VALUE"}),
+    ("--missing-as", "declared value that a missing one counts as, such as: unknown; for several columns: kind=other age=50 "
+     "(default: none)", {"nargs": "+", "metavar": "VALUE"}),
     ("--neighbours", "what the promise compares: change_one or change_value (default: what model and --missing imply)", {}),
     ("--ledger", "existing ledger to spend from (default: none, the budget is not recorded)", {}),
     ("--name", "name of the data set in the ledger (default: the path)", {}),

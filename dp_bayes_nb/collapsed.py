@@ -4,9 +4,10 @@
 
 # %% auto #0
 __all__ = ['TERMS', 'WIDE', 'PASSES', 'GRID_POINTS', 'TOP', 'EXPLORE', 'RANGES', 'DEGREES_OF_FREEDOM', 'FISHER_STEPS',
-           'LONGEST_STEP', 'MOVES', 'LEAPS', 'LEAP', 'gaussian_count_log_pmf', 'log_likelihood', 'one_parameter',
-           'log_posterior', 'GridPosterior', 'grid_posterior', 'quantile', 'grid_kernel', 'conditional_log_posterior',
-           'information', 'climb', 'Point', 'moves', 'CollapsedState', 'collapsed_kernel', 'exact_unavailable']
+           'LONGEST_STEP', 'MOVES', 'LEAPS', 'LEAP', 'AROUND', 'OVERDISPERSED', 'WORTH', 'gaussian_count_log_pmf',
+           'log_likelihood', 'one_parameter', 'log_posterior', 'GridPosterior', 'grid_posterior', 'quantile',
+           'grid_kernel', 'conditional_log_posterior', 'information', 'climb', 'Point', 'moves', 'CollapsedState',
+           'collapsed_kernel', 'exact_unavailable']
 
 # %% ../nbs/06_collapsed.ipynb #77de68da
 from functools import partial
@@ -309,21 +310,25 @@ class CollapsedState(NamedTuple):
     "State of one chain."
     theta: dict
     x: Float[Array, "d"]  # coordinates of theta
+    home: Float[Array, "d"]  # the mode this chain climbed to first: each iteration's climb starts there
     s: Float[Array, "m"]  # latent sum
     noise_variance: Float[Array, "m"]  # latent σ²
 
 
-def _collapsed_init(family, released, prior, centre, key):
-    noise_variance = noise_variance_start(key, released.noise)
-    return CollapsedState(constrain(family.parameters, centre)[0], centre, released.z, noise_variance)
+def _collapsed_init(family, released, prior, key):
+    key_home, key_x, key_noise = jax.random.split(key, 3)
+    home, H = _home(family, released, prior, key_home)
+    x = home + OVERDISPERSED * (_student(key_x, home, cholesky(H)) - home)
+    x = jnp.where(jnp.all(jnp.isfinite(x)), x, home)
+    return CollapsedState(constrain(family.parameters, x)[0], x, home, released.z, noise_variance_start(key_noise, released.noise))
 
 
-def _collapsed_step(family, released, prior, centre, key, state):
+def _collapsed_step(family, released, prior, key, state):
     z, noise, n = released.z, released.noise, released.n
     key_propose, key_theta, key_s, key_noise = jax.random.split(key, 4)
     target = partial(conditional_log_posterior, family, released, prior, state.noise_variance)
     curvature = partial(information, family, released, prior, state.noise_variance)
-    mode, H = climb(target, curvature, centre, FISHER_STEPS)
+    mode, H = climb(target, curvature, state.home, FISHER_STEPS)
     x, accepted = moves((key_propose, key_theta), target, state.x, mode, H)
     theta, _ = constrain(family.parameters, x)  # step 1 done
     mean, covariance = family.moments(theta)
@@ -331,23 +336,29 @@ def _collapsed_step(family, released, prior, centre, key, state):
     broken = ~jnp.all(jnp.isfinite(s))
     s = jnp.where(broken, state.s, s)
     noise_variance = noise_variance_draw(key_noise, z - s, noise)  # step 3
-    return CollapsedState(theta, x, s, noise_variance), {"accepted": accepted, "kept": broken}
+    return CollapsedState(theta, x, state.home, s, noise_variance), {"accepted": accepted, "kept": broken}
 
 # %% ../nbs/06_collapsed.ipynb #972a67c4
-@jax.jit
-def _centre(family, released, prior):
-    "Mode of equation (3) with the noise variances at their means."
-    start = jnp.zeros(free_size(family.parameters))
+AROUND, OVERDISPERSED, WORTH = 3.0, 2.0, 20.0  # spread of climbs' starts, and of chains around their home; log height that decides
+
+
+def _home(family, released, prior, key):
+    "A mode of equation (3) with the noise variances at their means, one for each chain, and H there."
     noise_variance = released.noise.variance
     target = partial(conditional_log_posterior, family, released, prior, noise_variance)
-    return climb(target, partial(information, family, released, prior, noise_variance), start, 10 * FISHER_STEPS)[0]
+    curvature = partial(information, family, released, prior, noise_variance)
+    starts = AROUND * jnp.stack([jnp.zeros(free_size(family.parameters)), jax.random.normal(key, (free_size(family.parameters),))])
+    modes, H = jax.vmap(lambda x: climb(target, curvature, x, 10 * FISHER_STEPS))(starts)
+    height = jnp.where(jnp.isfinite(modes).all(axis=1), jax.vmap(target)(modes), -jnp.inf)
+    own = (height[1] > jnp.where(jnp.isnan(height[0]), -jnp.inf, height[0]) - WORTH).astype(int)
+    return modes[own], H[own]
 
 
 def collapsed_kernel(family, released: Released, prior) -> Kernel:
     "Grid for one parameter and one statistic, else the sampler of equations (3) and (4)."
     if one_parameter(family):
         return grid_kernel(family, released, prior, exact=False)
-    data = family, released, prior, _centre(family, released, prior)
+    data = family, released, prior
     return Kernel(bind(_collapsed_init, *data), bind(_collapsed_step, *data))
 
 # %% ../nbs/06_collapsed.ipynb #2e01e174

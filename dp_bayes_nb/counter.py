@@ -188,7 +188,8 @@ def preview(family, n: int, epsilon, ledger: Ledger, missing: str = "error") -> 
     noise, sensitivity = noise_design(family, epsilon=epsilon)
     left = float(ledger.left[0])
     rows = [("published sums", ", ".join(family.names[:8]) + (" …" if len(family.names) > 8 else "")), ("of records", f"{n} (public)" if missing == "error" else f"those of {n} that are complete; how many is published exactly, and so is that some were left out"),
-            ("protected", "what a record says" + (", not where it stands or whether it is complete" if relation(family, missing) == "change_value" else "")),
+            ("protected", "what a record says" + (", not where it stands or whether it is complete"
+                                                  if relation(family, missing) == "change_value" else "")),
             ("published too", f"the declaration: {family!r:.200}"),
             ("one person can move the sums by", f"{sensitivity:.4g}"), ("noise", f"discrete Laplace, scale {noise.scale[0]:.4g}; nineteen times in twenty below {3 * noise.scale[0]:.3g}"),
             ("cost", f"epsilon {float(epsilon):g} of the {left:g} that are left" + ("" if float(epsilon) <= left else ": more than there is, it will be refused"))]
@@ -201,7 +202,8 @@ def spend(session: Session, family, epsilon, missing: str = "error") -> Release:
     if session.table is None:
         refuse("table", "uploaded or chosen first", None)
     try:
-        return release(family, session.table.path, epsilon=float(epsilon), missing=missing, neighbours=relation(family, missing), ledger=session.ledger, name="table of the session")
+        return release(family, session.table.path, epsilon=float(epsilon), missing=missing, neighbours=relation(family, missing),
+                       ledger=session.ledger, name="table of the session")
     except ValueError as error:  # a person at a screen has not seen the folder
         reason = str(error).replace("pass missing='drop'", "tick the box that leaves out records with missing values")
     for path in (session.folder / "ledger.json", session.table.path):

@@ -206,7 +206,10 @@ class HiddenMarkovRecords(HiddenMarkovLaw):
         return reduce(and_, [is_level(x[name], levels) for name, levels in self.column_levels.items()])
 
     def counted(self, data: Any, missing: str = "error", missing_as: Any = None):
-        "The family with the number of records of each cell, which it makes public; data are checked as `release` does, with the same `missing` and `missing_as`."
+        """The family with the number of records of each cell, which it makes public.
+
+        Data are checked as `release` checks them, with the same `missing` and `missing_as`.
+        """
         for axis in (self.chain[0], self.step[0]):
             check_result_name("the name of a column", axis)  # an axis of state_probabilities
         cells = exact_sums(CellCounts(self.chain, self.step, self.features), data, missing=missing, missing_as=missing_as).integers

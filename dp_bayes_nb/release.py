@@ -43,11 +43,11 @@ class Release:
     sensitivity: float  # of the rounded sums: L1 for laplace, L2 for gaussian noise
     epsilon: float  # total cost
     delta: float | None = None  # total cost; None for laplace noise
-    neighbours: str | None = None  # tables that differ in one record: "change_one", or in its values only: "change_value"; None: what is implied
+    neighbours: str | None = None  # what one record may do: "change_one", or "change_value"; None: what is implied
     schema: int = 1  # of the file format
     simulated: bool = False  # drawn with a JAX key: protects nobody
     bounds_source: str = "public"  # where the family's bounds come from
-    missing: Any = "error"  # "drop": records without a value were left out, and n depends on the data; {"as": …}: what they counted as
+    missing: Any = "error"  # "drop": records without a value were left out; {"as": …}: what a missing value counted as
 
     def __post_init__(self):
         for name, value in _checked(self).items():
@@ -118,7 +118,8 @@ def _checked(r):
     check_choice("schema", r.schema, (SCHEMA,))
     if (r.delta is None) != (r.noise.kind == "laplace"):
         refuse("delta", "a number for gaussian noise and None for laplace noise", r.delta)
-    return {"names": names, "values": _vector("values", r.values, m), "n": check_count("n", r.n), "missing": missing, "neighbours": relation(r.family, missing, r.neighbours),
+    return {"names": names, "values": _vector("values", r.values, m), "n": check_count("n", r.n),
+            "missing": missing, "neighbours": relation(r.family, missing, r.neighbours),
             "noise": Noise(r.noise.kind, scale, grid), "sensitivity": check_positive("sensitivity", r.sensitivity),
             "epsilon": check_positive("epsilon", r.epsilon), "delta": None if r.delta is None else check_fraction("delta", r.delta)}
 
@@ -126,7 +127,8 @@ def _checked(r):
 def _show(r):
     "A release for people."
     filled = r.missing["as"] if isinstance(r.missing, dict) else {}
-    counted = "; ".join(f"{name!r} as {value!r}" for name, value in filled.items()) if isinstance(filled, dict) else repr(filled)
+    pairs = filled.items() if isinstance(filled, dict) else [(None, filled)]
+    counted = "; ".join(repr(value) if name is None else f"{name!r} as {value!r}" for name, value in pairs)
     cost = f"epsilon = {r.epsilon:g}" + ("" if r.delta is None else f", delta = {r.delta:g}")
     lines = [f"Release of {printable(repr(r.family))}{' (simulated)' if r.simulated else ''}", f"  n = {r.n}"
              + (", complete records only: n depends on the data" if r.missing == "drop" else ""),
@@ -142,13 +144,15 @@ CHANGE_VALUE = "values may change, never the cell; for drop, never completeness"
 
 
 def relation(family, missing="error", stated: str | None = None) -> str:
-    "Which tables the promise of a release compares: what model and `missing` imply, or the weaker relation that is stated."
+    "Which tables the promise of a release compares: what is implied, or the weaker relation that is stated."
     implied = "change_value" if missing == "drop" else getattr(family, "relation", "change_one")
     if stated is None:
         return implied
     if check_choice("neighbours", stated, RELATIONS) == "change_one" != implied:
-        what = "missing='drop', which publishes the exact number of complete records" if missing == "drop" else "a model that publishes the exact number of records of each cell"
-        refuse("neighbours", f"'change_value' ({CHANGE_VALUE}) with {what}", stated, "or leave it out")
+        what = "missing='drop'" if missing == "drop" else "a model"
+        number = "complete records" if missing == "drop" else "records of each cell"
+        refuse("neighbours", f"'change_value' ({CHANGE_VALUE}) with {what} that publishes the exact number of {number}", stated,
+               "or leave it out")
     return stated
 
 
@@ -239,7 +243,9 @@ def _read(text):
     noise = Noise(d["noise"]["kind"], scale, np.full(m, 2.0**-g))
     values = np.array(integers, dtype=float) * 2.0**-g
     _whole("n", d["n"], 1, MAX_STEPS - 1)
-    release = Release(family := _family(d["family"], m), tuple(names), values, noise=noise, **{key: d[key] for key in SAME} | _as_read(family, d))
+    family = _family(d["family"], m)
+    fields = {key: d[key] for key in SAME} | _as_read(family, d)
+    release = Release(family, tuple(names), values, noise=noise, **fields)
     _check_design(release, g)
     return release
 
@@ -247,8 +253,8 @@ def _read(text):
 def _as_read(family, d):
     "The relation of a file, corrected where an old one claims more than its release promises."
     if d["neighbours"] == "change_one" and (d["missing"] == "drop" or relation(family) == "change_value"):
-        warnings.warn(f"this file says neighbours = 'change_one', as version 0.1.0 did; it is read as 'change_value' ({CHANGE_VALUE}), "
-                      "which is what its release promises", UserWarning, stacklevel=5)
+        warnings.warn(f"this file says neighbours = 'change_one', as version 0.1.0 did; it is read as 'change_value' "
+                      f"({CHANGE_VALUE}), which is what its release promises", UserWarning, stacklevel=5)
         return {"neighbours": "change_value"}
     if not isinstance(d["neighbours"], str):
         refuse("neighbours", f"one of {', '.join(map(repr, RELATIONS))}", d["neighbours"])
@@ -374,9 +380,9 @@ def release(family,                         # what to count: public declarations
             epsilon: float,                 # total budget of this call; no default
             mechanism: str = "laplace",     # or "gaussian"
             delta: float | None = None,     # for gaussian
-            neighbours: str | None = None,  # what the promise compares; None: "change_one", or "change_value" where that is all that is kept
+            neighbours: str | None = None,  # what one record may do: "change_one" or "change_value"; None: what is implied
             missing: str = "error",         # or "drop": n then depends on the data
-            missing_as: Any = None,         # what a missing value counts as: a declared value, or {column: value} for several columns
+            missing_as: Any = None,         # what a missing value counts as: a declared value, or {column: value} for several
             ledger: Any = None,             # a Ledger, or anything with its `spend`
             name: str | None = None,        # of the data set, for the ledger
             bounds_source: str = "public"   # or "private_quantile": the family's bounds were bought
@@ -392,7 +398,7 @@ def release(family,                         # what to count: public declarations
     epsilon, mechanism, delta, _ = check_privacy(epsilon, mechanism, delta, "change_one")
     entry = missing if missing_as is None else {"as": missing_as}
     promised = relation(family, missing, neighbours)
-    d, m = design(family, epsilon, mechanism, delta, "change_one"), len(family.names)  # the same sensitivity in both relations
+    d, m = design(family, epsilon, mechanism, delta, "change_one"), len(family.names)  # of both relations
     (draw, scale), grid = measurement(d, m, epsilon, delta), 2.0**-d.grid_exponent
     noise = Noise(mechanism, np.full(m, scale * grid), np.full(m, grid))
     def made(integers, n):
@@ -433,12 +439,12 @@ def _warn_of_promise(epsilon, missing, neighbours):
     "Say what a careless budget or a dropped record means."
     if epsilon > MUCH:
         odds = f" by a factor of {math.exp(epsilon):.2g}" if epsilon < 700 else ""
-        warnings.warn(f"epsilon should be at most {MUCH}, got {epsilon:g}, which hardly protects anybody: the odds of what is known of a record "
-                      f"may change{odds}", UserWarning, stacklevel=3)
+        warnings.warn(f"epsilon should be at most {MUCH}, got {epsilon:g}, which hardly protects anybody: the odds of what is known "
+                      f"of a record may change{odds}", UserWarning, stacklevel=3)
     if missing == "drop" and neighbours is None:
-        warnings.warn("missing='drop' publishes the exact number of complete records, so whether a record is complete is not protected "
-                      "(neighbours: 'change_value'); pass missing_as= with a declared level, or with a number inside the bounds, that a missing "
-                      "value counts as; or state neighbours='change_value'", UserWarning, stacklevel=3)
+        warnings.warn("missing='drop' publishes the exact number of complete records, so whether a record is complete is not "
+                      "protected (neighbours: 'change_value'); pass missing_as= with a declared level, or with a number inside the "
+                      "bounds, that a missing value counts as; or state neighbours='change_value'", UserWarning, stacklevel=3)
 
 
 # %% ../nbs/04b_release.ipynb #af3e1334
