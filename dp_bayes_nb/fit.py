@@ -11,7 +11,7 @@ import dataclasses
 import importlib
 import json
 import warnings
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Callable, NamedTuple
 
 import jax
@@ -122,7 +122,7 @@ def posterior_draws(release: Release, prior=None, *, method: str = "auto", draws
     draws, warmup, chains, seed = _check_run(draws, warmup, chains, seed)
     theta, infos, kernel = _sampled(chosen, release, prior, draws=draws, warmup=warmup, chains=chains, seed=seed, progress=progress, options=options)
     attrs = {"release_json": release.to_json(), "prior_json": prior_to_json(prior), "method": name, "seed": seed}
-    groups = (lambda: chosen.groups(family, kernel)) if chosen.groups else None
+    groups = partial(chosen.groups, family, kernel) if chosen.groups else None
     return Drawn(theta, infos, attrs, chosen.independent(family), groups)
 
 # %% ../nbs/07_fit.ipynb #b1d57811
