@@ -152,7 +152,9 @@ def table_counts(n, z, scale, alpha, kind: str = "laplace",  # n (cells,), z (ce
     low, found = np.where(peak, 0, low), []
     for j in range(z.size):
         s = low[j] + np.arange(int(high[j] - low[j]) + 1)
-        value = log_tilted(Cells(*(a[j:j + 1] for a in cells[:5]), kind), tilt[j:j + 1], s[None])[0]
+        here = slice(j, j + 1)
+        one = Cells(n[here], cells.z[here], scale[here], alpha[here], cells.beta[here], kind)
+        value = log_tilted(one, tilt[here], s[None])[0]
         kept = np.flatnonzero(value > value.max() - NEGLIGIBLE)
         w = np.exp(value[kept[0]:kept[-1] + 1] - value.max())
         found.append((s[kept[0]], w / w.sum()))
@@ -258,11 +260,12 @@ def tables_of(released, prior) -> list[TableCounts]:
 
 def sample_exact(rng: np.random.Generator, family, released, prior, shape: tuple) -> dict | None:
     "Independent draws, {name: (*shape, …)}; None where the prior or the family has no mixture."
+    parameters = family.parameters
     if isinstance(family, BernoulliLaw):
         return sample_share(rng, family, released, prior, shape)
     if not (isinstance(family, CategoricalLaw) and isinstance(prior, Dirichlet)):
         return None
-    (name,), size = family.parameters, int(np.prod(shape))
+    (name,), size = parameters, int(np.prod(shape))
     return {name: draw_categories(rng, tables_of(released, prior)[0], size).reshape(*shape, -1)}
 
 
@@ -272,7 +275,7 @@ def tabulated(released, prior, points: int = 401) -> tuple[Float[np.ndarray, "k 
         return None
     curves = tabulate(share_posterior(released, prior) if isinstance(prior, Beta) else share_mixtures(tables_of(released, prior)[0]))
     ends = curves.quantile(np.array([1e-4, 1 - 1e-4]))
-    theta = np.clip(np.linspace(*ends.T, points, axis=1), 1e-12, 1 - 1e-12)
+    theta = np.clip(np.linspace(ends[:, 0], ends[:, 1], points, axis=1), 1e-12, 1 - 1e-12)
     return theta, np.concatenate([type(curves)(*(part[j:j + 1] for part in curves)).density(t) for j, t in enumerate(theta)])
 
 # %% ../nbs/06e_exact_categories.ipynb #eba69398

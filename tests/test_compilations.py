@@ -21,7 +21,8 @@ CUT = d.Exponential(d.Redact(0.05, 3.0)), {"rate": 1.0}
 HEIGHTS = d.Normal((-3.0, 3.0)), {"mean": 0.3, "variance": 1.0}
 LINE = d.LinearRegression({"x": (-1.0, 1.0)}, {"y": (-3.0, 3.0)}), {"coefficients": [0.5, 0.2], "noise_variance": 0.3}
 ON_LINE = d.NormalInverseGamma([0.0, 0.0], [1.0, 1.0], 3.0, 2.0)
-AROUND = d.NormalInverseWishart([0.0], 1.0, [[1.0]], 3.0)
+FOURTH = d.LinearRegression({"x": (-1.0, 1.0)}, {"y": (-3.0, 3.0)}, fourth_moments=True), LINE[1]
+AROUND = d.NormalInverseWishart([0.0], 1.0, [[1.0]], 6.0)
 TABLES = d.NaiveBayes(("y", 2), {"a": 2}), {"class_probabilities": [0.6, 0.4], "a": [[0.8, 0.2], [0.3, 0.7]]}
 MONTHS = (d.HiddenMarkov(("region", 2), ("month", 3), {"a": 2}, 2, records=((20, 20, 20), (20, 20, 20))),
           {"initial_probabilities": [0.5, 0.5], "transition_probabilities": [[0.8, 0.2], [0.2, 0.8]], "a": [[0.8, 0.2], [0.3, 0.7]]})
@@ -42,7 +43,7 @@ FITS = {  # name: family and parameters, prior, method, options
     "normal": (*HEIGHTS, d.NormalInverseGamma(0.0, 1.0, 3.0, 2.0), "auto", {}),
     "line exact": (*LINE, ON_LINE, "exact", {}),
     "line naive": (*LINE, ON_LINE, "naive", {}),
-    "line gibbs noisy": (*LINE, ON_LINE, "gibbs_noisy", {}),
+    "line gibbs noisy": (*FOURTH, ON_LINE, "gibbs_noisy", {}),
     "line gibbs prior": (*LINE, ON_LINE, "gibbs_prior", {"covariate_prior": AROUND}),
     "line gibbs update": (*LINE, ON_LINE, "gibbs_update", {"covariate_prior": AROUND}),
     "line individual": (*LINE, ON_LINE, "individual", {"covariate_prior": AROUND}),
