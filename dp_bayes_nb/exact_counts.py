@@ -105,8 +105,8 @@ def count_posterior(n, z, scale, alpha, beta, kind: str = "laplace",  # arrays (
                     bounds=window                                     # where the weights are
                     ) -> CountPosterior:
     "The exact posterior of each cell's count, and with it of its share: equations (1) and (2)."
-    arrays = np.broadcast_arrays(*(np.atleast_1d(np.asarray(a, float)) for a in (n, z, scale, alpha, beta)))
-    cells = Cells(*arrays, kind)
+    n, z, scale, alpha, beta = np.broadcast_arrays(*(np.atleast_1d(np.asarray(a, float)) for a in (n, z, scale, alpha, beta)))
+    cells = Cells(n, z, scale, alpha, beta, kind)
     low, high = bounds(cells)
     step = np.ceil((high - low + 1) / LONGEST)
     s = low[:, None] + step[:, None] * np.arange(int(((high - low) // step).max()) + 1)

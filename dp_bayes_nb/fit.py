@@ -239,6 +239,7 @@ def posterior_draws(release: Release, prior=None, *, method: str = "auto", draws
     groups = lambda: chosen.groups(family, _seen(release), prior, kernel) if chosen.groups else {}
     return Drawn(theta, infos, attrs, chosen.independent(family) and not infos, groups)  # a step that may be refused is a chain's
 
+
 # %% ../nbs/07_fit.ipynb #b1d57811
 # § Fit
 def _check_run(draws, warmup, chains, seed):
