@@ -313,7 +313,7 @@ def _mixing_problems(idata):
                         f"its intervals are rough; {remedy}")
     return problems
 
-
+# %% ../nbs/07_fit.ipynb #e2a71c20
 def _sampler_problems(stats):
     "What the sampler said about its own steps."
     problems = []
@@ -525,7 +525,7 @@ def _checked_truth(truth, name, levels):
     if truth is not None and np.shape(truth) != (() if levels is None else (len(levels),)):
         refuse("truth", f"one number, for {name}" if levels is None else f"{len(levels)} numbers, for {name}", truth)
 
-
+# %% ../nbs/07_fit.ipynb #e2a71c21
 def plot_posterior(idata,        # result of fit
                    *, naive=None,  # another result of fit, drawn beside it
                    truth=None,     # true value(s), where known
