@@ -193,8 +193,11 @@ def read_release_text(text: str) -> Release:
     if "values" not in parse(text, what):
         return Release.from_json(text)
     d = open_sealed(text, what, 1, DECLARED)
-    return Release(_family(d["family"], len(d["names"])), tuple(d["names"]), d["values"], noise=Noise(**d["noise"]),
-                   **{key: d[key] for key in SAME})
+    try:
+        return Release(_family(d["family"], len(d["names"])), tuple(d["names"]), d["values"], noise=Noise(**d["noise"]),
+                       **{key: d[key] for key in SAME})
+    except TypeError as error:
+        raise ValueError(f"{what} is damaged: {error}") from None
 
 # %% ../nbs/07_fit.ipynb #6b20d1e4
 # § Draws
@@ -260,10 +263,12 @@ def fit(release: Release,           # what the data holder published
     """Posterior of the family's parameters given a release, as `arviz.InferenceData`.
 
     posterior: one variable (chain, draw, ...) a parameter, with rhat, ess_bulk and ess_tail as attributes.
-    sample_stats: (chain, draw) arrays, always `nonfinite`. observed_data: `released`. attrs: release, prior, method, seed.
+    sample_stats: (chain, draw) arrays, always `nonfinite`; of chains what they know, by ArviZ's names: `acceptance_rate`,
+    `diverging`, `lp`. observed_data: `released`. attrs: release, prior, method, seed. tabulated: the density, where there is a table.
     dirichlet: the parameters of the Dirichlet laws, where the method is "variational".
     A prior is needed for every family but Bernoulli and Categorical: see the family's help. Options go to the method.
-    Raises ValueError for a wrong argument, before any work; warns of chains that disagree or did not move.
+    Raises ValueError for a wrong argument, before any work; warns of chains that disagree, diverge, stand
+    still or are worth too few draws (also in `posterior.attrs["problems"]`).
     """
     drawn = posterior_draws(release, prior, method=method, draws=draws, warmup=warmup, chains=chains, seed=seed, progress=progress, **options)
     idata = _inference_data(release, drawn.theta, drawn.infos, drawn.attrs, drawn.independent)
@@ -366,7 +371,7 @@ def _mixing_problems(idata):
                         f"its intervals are rough; {remedy}")
     return problems
 
-
+# %% ../nbs/07_fit.ipynb #e2a71c20
 def _sampler_problems(stats):
     "What the sampler said about its own steps."
     problems = []
@@ -592,7 +597,7 @@ def _checked_truth(truth, name, levels):
     if truth is not None and np.shape(truth) != (() if levels is None else (len(levels),)):
         refuse("truth", f"one number, for {name}" if levels is None else f"{len(levels)} numbers, for {name}", truth)
 
-
+# %% ../nbs/07_fit.ipynb #e2a71c21
 def plot_posterior(idata,        # result of fit
                    *, naive=None,  # another result of fit, drawn beside it
                    truth=None,     # true value(s), where known

@@ -26,6 +26,7 @@ from .collapsed import DEGREES_OF_FREEDOM, LONGEST_STEP, _student_log_density
 from .core import Kernel, Noise, Released, bind, check_sums, cholesky, level_count, pytree, refuse, solve, solve_upper
 from .families import Categorical, ExponentialFamily, check_hyperparameter, check_levels, family_class, is_level, project_simplex
 from .fit import Method, register_method
+from .gibbs import AWAY
 from .laplace import laplace_variance_from, noise_variance_start
 from .priors import Dirichlet, Parameter
 
@@ -459,7 +460,9 @@ def _theta(family, classes, tables):
 
 
 def _init(family, kind, n, class_alpha, data, key):
-    rows = tuple(row_coordinates(group.mask, jnp.clip(group.z, 0.0, n) + group.alpha) for group in data)
+    apart = [AWAY * jnp.sqrt(Noise(kind, group.scale, 1.0).variance) * jax.random.normal(k, group.z.shape)  # chains start apart
+             for group, k in zip(data, jax.random.split(jax.random.fold_in(key, 1), len(data)))]
+    rows = tuple(row_coordinates(group.mask, jnp.clip(group.z + away, 0.0, n) + group.alpha) for group, away in zip(data, apart))
     variance = tuple(noise_variance_start(k, Noise(kind, group.scale, jnp.ones_like(group.scale)))
                      for group, k in zip(data, jax.random.split(key, len(data))))
     tables = [(row_probabilities(group.mask, x)[0], group.z, v) for group, x, v in zip(data, rows, variance)]

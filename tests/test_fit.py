@@ -19,6 +19,7 @@ from dp_bayes_nb import fit as front_door
 from dp_bayes_nb.checks import count_oracle
 from dp_bayes_nb.core import Noise
 from dp_bayes_nb.families import FAMILY_MODULES, BernoulliLaw, ExponentialFamily, _registered, family_class, not_fitted
+from dp_bayes_nb.files import seal
 from dp_bayes_nb.fit import entropy, fitted, plot_posterior, predict, predictive_check, run_entropy, run_key, tabulated_density
 from dp_bayes_nb.priors import LogDensity, Parameter
 
@@ -219,6 +220,15 @@ def test_a_damaged_result_is_refused_in_words(spoil):
     run.posterior.attrs["release_json"] = run.posterior.attrs["release_json"].replace(*spoil)
     with pytest.raises(ValueError, match="sha256"):
         predict(run)
+
+
+@pytest.mark.parametrize("forged", [{"names": 5}, {"noise": []}, {"values": {}}, {"values": ["a"]}, {"noise": {"kind": "laplace"}}, {"n": "many"},
+                                    {"family": {"family": "os.system"}}, {"noise": {"kind": "cauchy", "scale": [1.0], "grid": [1.0]}}])
+def test_a_forged_declaration_is_a_value_error(forged):
+    document = {**json.loads(door.release_text(declared())), **forged}
+    del document["sha256"]
+    with pytest.raises(ValueError):
+        door.read_release_text(seal(document))
 
 
 def test_a_tabulated_posterior_is_drawn_as_it_is(tmp_path):
