@@ -98,7 +98,8 @@ def _check_variables(continuous, groups):
         check_count("groups", abs(d), 1, "a categorical variable has two levels or more")
     G = sum(d > 0 for d in groups)
     if 1 in groups or G and min(groups) < -1:
-        refuse("groups", "numbers of columns: 2 or more of 0 and 1, or -1 for two levels", tuple(groups), "-d for d columns of ±1 stands for all categories or none")
+        refuse("groups", "numbers of columns: 2 or more of 0 and 1, or -1 for two levels", tuple(groups),
+               "-d for d columns of ±1 stands for all categories or none")
     return continuous, -sum(d for d in groups if d < 0), G
 
 # %% ../nbs/08_regression_moments.ipynb #f6e1126c
@@ -123,7 +124,8 @@ def _l1_reference(c, q, G):
     P, best, half = c + q, Fraction(0), Fraction(1, 2)
     def value(k, f, low, high):  # f columns of ±1 flip, k numbers are at `high`, the others at `low`
         B = f + k * high + (c - k) * low
-        return G * (G + 1) + 2 * B + 2 * B * (P - B) + 2 * G * (q + k * high + (c - k) * (1 - low)) + 2 * (k * high * (1 - high) + (c - k) * low * (1 - low))
+        pairs, away = G * (G + 1) + 2 * B + 2 * B * (P - B), 2 * G * (q + k * high + (c - k) * (1 - low))
+        return pairs + away + 2 * (k * high * (1 - high) + (c - k) * low * (1 - low))
     for k, f in itertools.product(range(c + 1), range(q + 1)):
         high = Fraction(2 + G + P - 2 * f, 2 * (1 + k))  # where the derivative vanishes, the others at 0
         low = Fraction(2 - G + P - 2 * f - 2 * k, 2 * (1 + c - k))  # the others at 1

@@ -45,7 +45,8 @@ def second_moments(blocks: tuple, s: Float[Array, "m"], n) -> tuple[Float[Array,
     if len(known_i):
         a, b, same = first[known_i], first[known_j], known_i == known_j
         plus_minus = np.repeat([d < 0 for d in blocks], columns(blocks))[known_i]
-        upper = upper.at[known_i, known_j].set(jnp.where(plus_minus, jnp.where(same, n, -a - b - n), jnp.where(same, a, 0.0)))
+        known = jnp.where(plus_minus, jnp.where(same, n, -a - b - n), jnp.where(same, a, 0.0))
+        upper = upper.at[known_i, known_j].set(known)
     return first, upper + jnp.triu(upper, 1).T
 
 
