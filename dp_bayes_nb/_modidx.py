@@ -473,6 +473,7 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                    'dp_bayes_nb.files.seal': ('files.html#seal', 'dp_bayes_nb/files.py'),
                                    'dp_bayes_nb.files.tuples': ('files.html#tuples', 'dp_bayes_nb/files.py')},
             'dp_bayes_nb.fit': { 'dp_bayes_nb.fit.Method': ('fit.html#method', 'dp_bayes_nb/fit.py'),
+                                 'dp_bayes_nb.fit._announce': ('fit.html#_announce', 'dp_bayes_nb/fit.py'),
                                  'dp_bayes_nb.fit._check_run': ('fit.html#_check_run', 'dp_bayes_nb/fit.py'),
                                  'dp_bayes_nb.fit._diagnose': ('fit.html#_diagnose', 'dp_bayes_nb/fit.py'),
                                  'dp_bayes_nb.fit._draw_density': ('fit.html#_draw_density', 'dp_bayes_nb/fit.py'),
