@@ -19,7 +19,7 @@ export JAX_PLATFORMS ?= cpu
 export MPLCONFIGDIR ?= $(CACHE)/matplotlib
 
 PIP := $(PY) -m pip --disable-pip-version-check --quiet
-SETUP := settings.ini setup.py
+SETUP := settings.ini setup.py constraints.txt
 
 .PHONY: help setup demo app test slow docs readme notebooks outputs bench case clean
 
@@ -36,7 +36,7 @@ help:
 	@echo "make case       the case study with hidden Markov models, into results/ (FLAGS=--fresh: anew)"
 	@echo "make clean      remove what was built (not $(VENV))"
 
-# A virtual environment, then the package with an extra; repeated when settings.ini or setup.py changes.
+# A virtual environment, then the package with an extra; repeated when settings.ini, setup.py or constraints.txt changes.
 $(VENV)/bin/pip:
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed; found " + sys.version.split()[0] + "; set PYTHON=python3.11") if sys.version_info < (3, 11) else None'
 	@echo "Setting up $(VENV)"
@@ -44,17 +44,17 @@ $(VENV)/bin/pip:
 
 $(VENV)/.dev: $(SETUP) | $(VENV)/bin/pip
 	@echo "Installing dp_bayes_nb with its tools"
-	@$(PIP) install -e '.[dev]'
+	@$(PIP) install -c constraints.txt -e '.[dev]'
 	@touch $(VENV)/.demo $(VENV)/.app $@
 
 $(VENV)/.demo: $(SETUP) | $(VENV)/bin/pip
 	@echo "Installing dp_bayes_nb with the demo's data"
-	@$(PIP) install -e '.[demo]'
+	@$(PIP) install -c constraints.txt -e '.[demo]'
 	@touch $@
 
 $(VENV)/.app: $(SETUP) | $(VENV)/bin/pip
 	@echo "Installing dp_bayes_nb with its app"
-	@$(PIP) install -e '.[app]'
+	@$(PIP) install -c constraints.txt -e '.[app]'
 	@touch $@
 
 setup: $(VENV)/.dev

@@ -210,7 +210,9 @@ class Summed(Staged, Declared):
         "The same for the rounded statistics, in grid steps."
         m, rounded = len(self.names), self._rounded()
         steps = 2.0**grid_exponent * (self.sensitivity(neighbours, norm) + (m + 8 * len(self.moment_terms)) * 2.0**-52)
-        return float(math.ceil(steps) + rounded - 1) if norm == "l1" else math.nextafter(steps + math.sqrt(rounded), math.inf)
+        if norm == "l1":
+            return float(math.ceil(steps) + rounded - 1)
+        return math.nextafter(steps + math.sqrt(rounded), math.inf)
 
     def _rounded(self):
         "By how many grid steps rounding can move all sums of a record: whole numbers stay."
@@ -409,15 +411,15 @@ class LinearRegression(LinearRegressionLaw):
     - Parameters: `coefficients` (names `"age"`, `"region[south]"`, `"intercept"` last) and `noise_variance`, in the units of the columns.
     - Prior: `NormalInverseGamma(mean, precision, shape, scale)`, in the same units: coefficients given the noise variance have the
       covariance `noise_variance * inverse(precision)`. (Bernstein and Sheldon's Λ₀ can be read as this precision, or as a covariance.)
-    - Prior of a category: `"region[south]"` is the difference from the first level, at equal other columns, and `"intercept"` belongs to a record
-      of the first levels with 0 in all numbers, in either coding.
+    - Prior of a category: `"region[south]"` is the difference from the first level, at equal other columns, and `"intercept"`
+      belongs to a record of the first levels with 0 in all numbers, in either coding.
     - Example: `LinearRegression({"age": (18, 90), "region": ["north", "south"]}, {"wage": (0, 2000)})`.
     """
     covariates: Any  # public ranges and levels, by column
     response: Any  # public range, by column
     intercept: bool = True
     fourth_moments: bool = False  # release products of three and four covariates too, at half the budget, for method "gibbs_noisy"
-    coding: str = field(default="reference", kw_only=True, metadata={"absent": "box"})  # of categories; "box": as in files of version 0.1.0
+    coding: str = field(default="reference", kw_only=True, metadata={"absent": "box"})  # of categories; "box": as in 0.1.0
 
     def __post_init__(self):
         covariates, response = _named("covariates", self.covariates), _named("response", self.response)

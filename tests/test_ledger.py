@@ -419,3 +419,18 @@ def test_a_private_quantile_is_paid_for_and_near(tmp_path):
         with pytest.raises(ValueError):
             private_quantile(path, **{"q": 0.9, "epsilon": 0.1, "lower": 0, "upper": 100, "column": "wage", "ledger": ledger, **options})
     assert len(ledger.entries) == 1
+
+
+def test_the_command_refuses_pipes_and_links_before_it_spends(tmp_path, capsys):
+    from dp_bayes_nb.cli import main
+
+    (tmp_path / "t.csv").write_text("x\n" + "1\n0\n" * 50)
+    (tmp_path / "f.toml").write_text('family = "Bernoulli"\ncolumn = "x"\n')
+    ledger = Ledger(tmp_path / "b.json", epsilon=1)
+    os.mkfifo(tmp_path / "pipe")
+    os.symlink(tmp_path / "elsewhere.json", tmp_path / "link")
+    for output in ("/dev/null", tmp_path / "pipe", tmp_path / "link"):
+        assert main(["release", str(tmp_path / "t.csv"), "--family", str(tmp_path / "f.toml"), "--epsilon", "0.5", "--ledger",
+                     str(tmp_path / "b.json"), "--force", "-o", str(output)]) == 2
+        assert "-o must be a regular file, or a new one" in capsys.readouterr().err
+    assert ledger.entries == () and not (tmp_path / "elsewhere.json").exists()

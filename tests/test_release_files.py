@@ -112,7 +112,7 @@ def test_the_file_says_nothing_confidential(tmp_path):
 def test_a_save_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
     path, first = tmp_path / "r.json", Release.load(FIXTURES / "release_schema1_laplace.json")
     first.save(path)
-    monkeypatch.setattr("os.replace", lambda *a: (_ for _ in ()).throw(OSError("disk full")))
+    monkeypatch.setattr("os.replace", lambda *a, **k: (_ for _ in ()).throw(OSError("disk full")))
     with pytest.raises(OSError):
         Release.load(FIXTURES / "release_schema1_gaussian.json").save(path, overwrite=True)
     assert Release.load(path) == first and list(tmp_path.iterdir()) == [path]

@@ -82,6 +82,7 @@ def test_the_last_line_counts_skips_as_neither(monkeypatch, capsys):
         monkeypatch.setattr(runner, name, lambda: "")
     monkeypatch.setattr(runner, "call", lambda command, **_: (0, ""))
     monkeypatch.setattr(runner, "environment", lambda: None)
+    monkeypatch.setattr(runner, "versions", lambda flags: [])
     monkeypatch.setattr(runner, "run_all", lambda count, flags: count.add("tests/test_app.py", skipped="Chromium is not installed"))
     monkeypatch.setattr(sys, "argv", ["test.py"])
     assert runner.main() == 0
@@ -90,3 +91,36 @@ def test_the_last_line_counts_skips_as_neither(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["test.py", "--ci"])
     assert runner.main() == 1
     assert capsys.readouterr().out.splitlines()[-1] == "6 passed, 1 failed"  # the clean tree is one more
+
+
+def test_versions_are_those_of_the_settings(monkeypatch):
+    "The lowest is the bound itself, the newest what the requirement allows; both are installed, tested and counted."
+    assert runner.bounds("duckdb")[0].startswith("duckdb>=") and runner.bounds("duckdb")[1] == runner.bounds("duckdb")[0].split(",")[0].replace(">=", "==")
+    asked, tested = [], []
+    monkeypatch.setattr(runner, "call", lambda command, **_: asked.append(command) or (0, ""))
+    monkeypatch.setattr(runner, "pytest", lambda path, flags, **env: tested.append((path.name, env["PYTHONPATH"])) or [runner.Result(path.name)])
+    results = runner.versions(Flags)
+    assert [c[-3:] for c in asked] == [[runner.bounds(p)[k] for p in runner.READERS] for k in (1, 0)]
+    assert {name for name, _ in tested} >= {"test_engines.py", "test_release_files.py"} and len({path for _, path in tested}) == 2
+    assert len(results) == 2 + len(tested) and not any(r.trouble for r in results)
+    monkeypatch.setattr(runner, "call", lambda command, **_: (1, "no such version"))
+    tested.clear()
+    assert [r.trouble for r in runner.versions(Flags)] == ["no such version"] * 2 and not tested
+
+
+def test_every_requirement_has_a_tested_version():
+    "constraints.txt names an exact version, inside the bounds, for each package that the settings ask for."
+    import configparser
+    import re
+
+    from packaging.requirements import Requirement
+    from packaging.version import Version
+
+    parser = configparser.ConfigParser(delimiters=["="], interpolation=None)
+    parser.read(ROOT / "settings.ini", encoding="utf-8")
+    wanted = [Requirement(word) for key, line in parser["DEFAULT"].items() if key.endswith("requirements") for word in line.split()]
+    lines = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if not line.startswith("#")]
+    assert all(re.fullmatch(r"[\w.-]+==[\w.+]+", line) for line in lines), "exact versions and nothing else"
+    normal = lambda name: re.sub("[-_.]+", "-", name).lower()
+    exact = {normal(name): Version(version) for name, version in (line.split("==") for line in lines)}
+    assert len(wanted) > 20 and [str(r) for r in wanted if normal(r.name) not in exact or exact[normal(r.name)] not in r.specifier] == []

@@ -4,7 +4,8 @@ One test each: the notebooks and the package agree; the README agrees with its n
 clean; every notebook runs; every pytest test; ruff; mypy. A failure shows its output and the rest goes on. Nothing in
 the working tree is changed. A test that lacks something of the machine, such as a browser, is skipped, and a line at
 the end says what is missing and how to get it. `--slow` adds the statistical checks; `--ci` also demands that no
-browser or Spark test was skipped, and a clean git tree at the end.
+browser or Spark test was skipped, and a clean git tree at the end, and runs the tests of tables on the lowest and the
+newest allowed versions of DuckDB, narwhals and OpenDP (`--versions` does this alone).
 """
 
 import argparse
@@ -149,7 +150,7 @@ def notebook(path, flags):
     return [Result(f"nbs/{path.name}", "" if good else said or "nothing was run", time.perf_counter() - start)]
 
 
-def pytest(path, flags):
+def pytest(path, flags, **env):
     """Run one file of tests in a process of its own, read from pytest's XML report.
 
     A report without a test is a failure; one of skipped tests is none, which pytest ends with status 5.
@@ -157,7 +158,7 @@ def pytest(path, flags):
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
         status, said = call([sys.executable, "-m", "pytest", path, "-q", "--tb=short", f"--junit-xml={report}",
-                             *(["-m", ""] if flags.slow else [])])
+                             *(["-m", ""] if flags.slow else [])], **env)
         cases = list(ElementTree.parse(report).iter("testcase")) if report.is_file() else []
     results = [_result(case, path) for case in cases]
     only_skips = bool(results) and all(r.skipped for r in results)
@@ -175,6 +176,35 @@ def _result(case, path):
         return Result(name, skipped=" ".join((reason[1] if reason else skip.get("message") or "no reason given").split()))
     texts = [child.text or child.get("message") or "failed" for child in case if child.tag in ("failure", "error")]
     return Result(name, "\n".join(texts), float(case.get("time", 0)))
+
+
+# ---------------------------------------------------------------- lowest and newest versions
+
+READERS = ("duckdb", "narwhals", "opendp")  # privacy rests on how these read, sum and draw
+READ = ("test_engines.py", "test_release_files.py", "test_files_neighbours.py")
+
+
+def bounds(package):
+    "The requirement of a package and its lowest allowed version, from settings.ini."
+    line = next(line for line in (ROOT / "settings.ini").read_text().splitlines() if line.startswith("requirements"))
+    wanted = next(word for word in line.split() if re.match(rf"{package}[<>=]", word))
+    return wanted, f"{package}=={re.search('>=([0-9.]+)', wanted)[1]}"
+
+
+def versions(flags):
+    "The tests of tables and releases on the lowest and the newest allowed versions of what reads tables, laid over the others."
+    results = []
+    for which, position in (("lowest", 1), ("newest", 0)):
+        with tempfile.TemporaryDirectory() as folder:
+            status, said = call([sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--upgrade", "--target", folder,
+                                 *(bounds(package)[position] for package in READERS)])
+            where = f"the {which} versions of {', '.join(READERS)}"
+            results.append(Result(f"installing {where}", said if status else ""))
+            path = os.pathsep.join([folder, str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+            found = [each for name in READ if (ROOT / "tests" / name).is_file() and not status
+                     for each in pytest(ROOT / "tests" / name, flags, PYTHONPATH=path)]
+        results += [each._replace(name=f"{each.name} on {where}") for each in found]
+    return results
 
 
 def run_all(count, flags):
@@ -196,6 +226,7 @@ def main():
     parser.add_argument("--workers", type=int, default=2, help="notebooks and files of tests at a time")
     parser.add_argument("--slow", action="store_true", help="the statistical checks too")
     parser.add_argument("--ci", action="store_true", help="demand a clean git tree at the end, and that no browser or Spark test is skipped")
+    parser.add_argument("--versions", action="store_true", help="also the lowest and the newest versions of what reads tables (in CI always)")
     parser.add_argument("--docs", choices=["passed", "failed"], help="count the build of the site, done before, as a test")
     args = parser.parse_args()
     environment()
@@ -213,6 +244,9 @@ def main():
     status, said = call([sys.executable, "-m", "mypy", LIB])
     count.add("mypy", said or "failed" if status else "")
     run_all(count, args)
+    if args.ci or args.versions:
+        for result in versions(args):
+            count.add(*result)
     if args.ci:
         status, said = call(["git", "status", "--porcelain"])
         count.add("git tree is clean", said or "git failed" if status or said.strip() else "")
