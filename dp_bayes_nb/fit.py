@@ -6,7 +6,7 @@
 __all__ = ['METHODS', 'MINUTES', 'DECLARED', 'LEAST_ACCEPTED', 'ARVIZ_NAMES', 'LEAST_DRAWS', 'LEAST_MOVED', 'LARGEST_RHAT',
            'LEAST_EFFECTIVE', 'SURE_RHAT', 'MOST_KEPT', 'TAIL', 'SPIKE', 'LONGEST_NAME', 'ROW', 'LEGEND', 'Method',
            'register_method', 'choose_method', 'entropy', 'run_entropy', 'entropy_text', 'run_key', 'release_text',
-           'read_release_text', 'Drawn', 'posterior_draws', 'prior_to_json', 'density_group', 'grid_density',
+           'read_release_text', 'Drawn', 'posterior_draws', 'fit', 'prior_to_json', 'density_group', 'grid_density',
            'tabulated_density', 'fitted', 'predict', 'predictive_check', 'short_names', 'plot_posterior']
 
 # %% ../nbs/07_fit.ipynb #77de68da
@@ -15,12 +15,9 @@ import hashlib
 import importlib
 import inspect
 import json
-<<<<<<< ours
-import re
-=======
 import os
+import re
 import sys
->>>>>>> theirs
 import warnings
 from functools import lru_cache, partial
 from typing import Callable, NamedTuple
@@ -30,23 +27,18 @@ import jax.numpy as jnp
 import numpy as np
 from jax.tree_util import Partial
 
-<<<<<<< ours
-from dp_bayes_nb.collapsed import GridPosterior, collapsed_kernel, one_parameter
-from dp_bayes_nb.core import Noise, Released, bind, check_count, refuse, run_chains
-from dp_bayes_nb.exact_categories import exact_draws, exact_kernel, posterior_unavailable, sample_exact
-from dp_bayes_nb.exact_counts import share_curve
-=======
-from dp_bayes_nb.collapsed import collapsed_kernel, exact_unavailable, grid_kernel, one_parameter
-from dp_bayes_nb.core import _show_progress, check_count, refuse, run_chains
->>>>>>> theirs
-from dp_bayes_nb.families import check_prior
-from dp_bayes_nb.files import open_sealed, parse, seal
-from dp_bayes_nb.gibbs import gibbs_kernel, naive_kernel
-from dp_bayes_nb.mesh import posterior_kernel, two_sums
-from dp_bayes_nb.noise import simulate_values
-from dp_bayes_nb.priors import LogDensity, constrain
-from dp_bayes_nb.release import SAME, Release, _family
-from dp_bayes_nb.style import COLORS, WORDS
+from .collapsed import GridPosterior, collapsed_kernel, one_parameter
+from .core import Noise, Released, _show_progress, bind, check_count, refuse, run_chains
+from .exact_categories import exact_draws, exact_kernel, posterior_unavailable, sample_exact
+from .exact_counts import share_curve
+from .families import check_prior
+from .files import open_sealed, parse, seal
+from .gibbs import gibbs_kernel, naive_kernel
+from .mesh import posterior_kernel, two_sums
+from .noise import simulate_values
+from .priors import LogDensity, constrain
+from .release import SAME, Release, _family
+from .style import COLORS, WORDS
 
 # %% ../nbs/07_fit.ipynb #c1dfd96e
 # § Methods
@@ -245,6 +237,8 @@ def _sampled(chosen, release, prior, words, *, draws, warmup, chains, progress, 
         theta = chosen.sample(np.random.default_rng(words), family, _seen(release), prior, (chains, draws))
         if theta is not None:
             return theta, {}, None
+    if not chosen.independent(family):
+        _announce(release, chains * (draws + warmup), progress)
     kernel = chosen.kernel(family, release.released, prior, **options)
     states, infos = run_chains(run_key(words), kernel, draws=draws, chains=chains, progress=progress,
                                warmup=0 if chosen.independent(family) else warmup)
@@ -293,27 +287,10 @@ def fit(release: Release,           # what the data holder published
     Raises ValueError for a wrong argument, before any work; warns of chains that disagree, diverge, stand
     still or are worth too few draws (also in `posterior.attrs["problems"]`).
     """
-<<<<<<< ours
     drawn = posterior_draws(release, prior, method=method, draws=draws, warmup=warmup, chains=chains, seed=seed, progress=progress, **options)
     idata = _inference_data(release, drawn.theta, drawn.infos, drawn.attrs, drawn.independent)
     if groups := drawn.groups():
         idata.add_groups(groups)
-=======
-    if not isinstance(release, Release):
-        refuse("release", "a Release", type(release).__name__, "read a file with Release.load(path)")
-    prior, family = check_prior(release.family, prior), release.family
-    name, chosen = choose_method(family, prior, release.noise.kind, release.n, method, options)
-    draws, warmup, chains, seed = _check_run(draws, warmup, chains, seed)
-    if not chosen.independent(family):
-        _announce(release, chains * (draws + warmup), progress)
-    kernel = chosen.kernel(family, release.released, prior, **options)
-    states, infos = run_chains(jax.random.key(seed), kernel, draws=draws, chains=chains, progress=progress,
-                               warmup=0 if chosen.independent(family) else warmup)
-    attrs = {"release_json": release.to_json(), "prior_json": prior_to_json(prior), "method": name, "seed": seed}
-    idata = _inference_data(release, states.theta, infos, attrs, chosen.independent(family))
-    if chosen.groups:
-        idata.add_groups(chosen.groups(family, kernel))
->>>>>>> theirs
     return idata
 
 # %% ../nbs/07_fit.ipynb #7b52009b
