@@ -8,6 +8,7 @@ __all__ = ['FILES', 'CELLS', 'MOST_OTHERS', 'ENGINES', 'OBJECTS', 'declared_colu
 
 # %% ../nbs/04_tables.ipynb #77de68da
 import difflib
+import logging
 import math
 import os
 from typing import Any, Iterator
@@ -39,10 +40,14 @@ def quietly(call,       # a call into an engine
             doing: str  # what is done to the data, for the message
             ):
     "Call, and replace an engine's exception, which may quote the data, by one that does not."
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)  # PySpark logs what it raises
     try:
         return call()
     except Exception as error:
         reason = type(error).__name__
+    finally:
+        logging.disable(before)
     # Raised outside the handler: not even the chain of exceptions keeps the engine's words.
     raise ValueError(f"data could not be {doing} ({reason}); pass an array, a data frame of an engine "
                      "that narwhals supports, or the path of a CSV or Parquet file")
@@ -379,7 +384,7 @@ def typed(family, frame, names: list[str]):
     "The declared columns as x_0, x_1, …, and functions that give each as the family compares it."
     import narwhals as nw
     texts = [bool(levels) for levels in declared_columns(family).values()]
-    binary = encoded(frame, dict(zip(names, texts))) if any(texts) else None
+    binary = encoded(frame, dict(zip(names, texts))) if any(texts) or frame.implementation.is_pyspark() else None
     table = frame.select(**{f"x_{j}": nw.col(name) for j, name in enumerate(names)}) if binary is None else binary
     kinds = [Utf8 if text and binary is not None else _same for text in texts]
     casts = [None if kind is Utf8 else nw.String if text else nw.Float64 for kind, text in zip(kinds, texts)]

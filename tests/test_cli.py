@@ -87,8 +87,8 @@ def test_bad_tables_are_refused_without_quoting_them(folder, rows, said):
 
 
 MALFORMED = {"blank": ("\n\n", "no names"), "no header": ("Mrs Smith,1\nMr Jones,0\n", "reads like a record"), "semicolons": ("smokes;id\n1;Smith\n", "semicolons"),
-             "ragged": ("smokes,id\n1,Smith\n0,Smith,Ann\n", "1 of 2 lines"), "quotes": ('smokes,id\n1,"Smith\n', "double quote"),
-             "encoding": ("smokes,id\n1,Smïth\n".encode("latin-1"), "not UTF-8"), "names": ("smokes,smokes\n1,0\n", "stands there 2 times"),
+             "ragged": ("smokes,id\n1,Smith\n0,Smith,Ann\n", "1 of 2 records"), "quotes": ('smokes,id\n1,"Smith\n', "double quote"),
+             "encoding": ("smokes,id\n1,Smïth\n".encode("latin-1"), "not UTF-8"), "names": ("smokes,smokes\n1,0\n", "2 names that come again"),
              "no numbers": ("smokes,id\nSmith,1\n", "numbers or booleans"), "gaps": ("smokes,id\n1,7\n,7\n", "or pass --missing drop")}
 
 

@@ -352,3 +352,38 @@ def test_memory_does_not_grow_with_the_rows_of_a_file(tmp_path):
     print("\npeak memory, MiB: " + ", ".join(f"{kind} {rows:,} rows + {growth:.0f}" for (kind, rows), growth in found.items()))
     assert found["stream", 10_000_000] < found["stream", 1_000_000] + 20
     assert found["load", 10_000_000] > found["load", 1_000_000] + 20, "the measurement does not see a column that is loaded"
+
+
+def test_an_engine_that_nobody_tested_is_refused():
+    "On SQLite with `collate nocase` one record counts in two levels."
+    from dp_bayes_nb import NaiveBayes
+
+    connection = ibis.sqlite.connect()
+    connection.raw_sql("create table t (x text collate nocase, y text collate nocase)")
+    connection.raw_sql("insert into t values ('a', 'u'), ('A', 'U')")
+    tables = [connection.table("t"), ibis.polars.connect({"t": pl.DataFrame({"x": ["a"], "y": ["u"]})}).table("t")]
+    for table, name in zip(tables, ("sqlite", "polars")):
+        with pytest.raises(ValueError, match=f"data must be a table of an engine that is tested .*got 'one of ibis on {name}'"):
+            exact_sums(NaiveBayes(("x", ["a", "A"]), {"y": ["u", "U"]}), table)
+
+
+@pytest.mark.parametrize("model", ["naive Bayes", "regression"])
+def test_overlapping_levels_of_several_columns_are_noticed(model, monkeypatch):
+    "With the encoding switched off, as the mutant, the query itself sees that records count twice."
+    from dp_bayes_nb import LinearRegression, NaiveBayes, tables
+
+    family = NaiveBayes(("x", ["a", "A"]), {"y": ["u", "v"]}) if model == "naive Bayes" else LinearRegression(covariates={"x": ["a", "A"]}, response={"z": (0, 1)})
+    connection = duckdb.connect()
+    connection.execute("create table t (x varchar collate nocase, y varchar, z double)")
+    connection.execute("insert into t values ('a', 'u', .5), ('A', 'v', .25)")
+    exact_sums(family, connection.table("t"), grid_exponent=0 if family.integer else 10)
+    monkeypatch.setattr(tables, "encoded", lambda frame, columns: None)
+    with pytest.raises(ValueError, match="a record that is two of them"):
+        exact_sums(family, connection.table("t"), grid_exponent=0 if family.integer else 10)
+
+
+def test_names_that_differ_in_capitals_only_are_refused_where_the_engine_confuses_them():
+    frame = pl.DataFrame({"X": [1, 1], "x": [0, 0]})
+    assert exact_sums(Bernoulli("x"), frame).integers == exact_sums(Bernoulli("x"), frame.to_pandas()).integers == (0,)
+    with pytest.raises(ValueError, match="different names"):
+        exact_sums(Bernoulli("x"), ibis.memtable(frame.to_arrow()))
