@@ -81,7 +81,6 @@ def main():
                     "old / new": s["old"] / s["new"],
                     "new / own": s["new"] / s["own"],
                     "old / own": s["old"] / s["own"],
-                    "new, s": s["new"],
                     "target, new / own": TARGET,
                 }
     record(
