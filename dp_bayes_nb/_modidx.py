@@ -83,6 +83,7 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                   'dp_bayes_nb.bulk._tabulate_moments': ('bulk.html#_tabulate_moments', 'dp_bayes_nb/bulk.py'),
                                   'dp_bayes_nb.bulk.bulk_posterior': ('bulk.html#bulk_posterior', 'dp_bayes_nb/bulk.py'),
                                   'dp_bayes_nb.bulk.count_terms': ('bulk.html#count_terms', 'dp_bayes_nb/bulk.py'),
+                                  'dp_bayes_nb.bulk.mistaken_ranks': ('bulk.html#mistaken_ranks', 'dp_bayes_nb/bulk.py'),
                                   'dp_bayes_nb.bulk.route': ('bulk.html#route', 'dp_bayes_nb/bulk.py'),
                                   'dp_bayes_nb.bulk.tabulate_moments': ('bulk.html#tabulate_moments', 'dp_bayes_nb/bulk.py')},
             'dp_bayes_nb.checks': { 'dp_bayes_nb.checks.CountOracle': ('checks.html#countoracle', 'dp_bayes_nb/checks.py'),
