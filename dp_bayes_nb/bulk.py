@@ -4,12 +4,12 @@
 
 # %% auto #0
 __all__ = ['BLOCK', 'REACH', 'MOST_TERMS', 'MOMENT_NODES', 'PRIOR_RANGE', 'SEARCH', 'SEARCHES', 'ROUGH', 'NODES', 'PLAIN',
-           'count_terms', 'Moments', 'tabulate_moments', 'Route', 'route', 'bulk_posterior']
+           'count_terms', 'Moments', 'tabulate_moments', 'Route', 'route', 'bulk_posterior', 'mistaken_ranks']
 
 # %% ../nbs/13b_bulk.ipynb #91d0dbb9
 import math
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -18,7 +18,7 @@ from jax import lax
 from jax.scipy.special import gammaln
 from jaxtyping import Array, Float
 
-from .collapsed import RANGES, TOP, GridPosterior, _normalise, _refine, log_posterior, one_parameter
+from .collapsed import RANGES, TOP, GridPosterior, _normalise, _refine, one_parameter
 from .core import Noise, Released, pytree
 from .families import BernoulliLaw
 from .fit import METHODS
@@ -168,3 +168,14 @@ def bulk_posterior(family, released: Released, prior, route: Route, moments: Mom
     if route.exact:
         x = _refine(x, tabulate(exact, x), 2.0, NODES)
     return _normalise(x, tabulate(exact if route.exact else normal, x))
+
+# %% ../nbs/13b_bulk.ipynb #b8b1784f
+def mistaken_ranks(family, released: Released, prior, posterior: GridPosterior, x: Float[Array, ""]) -> Float[Array, "2"]:
+    "Where the truth x lies in the posteriors that assume half the noise, and next to none: on the points of the right table, by the normal law."
+    mean, variance = jax.vmap(partial(_record_moments, family))(posterior.x)
+    prior_density = jax.vmap(lambda x: log_density_free(prior, family.parameters, x[None]))(posterior.x)
+    def rank(share):
+        noise = Noise(released.noise.kind, share * released.noise.scale[0], released.noise.grid[0])
+        value = prior_density + convolved_log_density(released.z[0], released.n * mean, released.n * variance, noise)
+        return jnp.interp(x, posterior.x, _normalise(posterior.x, jnp.where(jnp.isfinite(value), value, -1e30)).cdf)
+    return jnp.stack([rank(0.5), rank(1e-2)])

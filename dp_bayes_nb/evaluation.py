@@ -25,7 +25,7 @@ from jax.sharding import Mesh, PartitionSpec
 from jaxtyping import Array, Float
 
 from .baselines import BASELINES, Confidential, SimulatedRelease, record_statistics
-from .bulk import Route, bulk_posterior, route, tabulate_moments
+from .bulk import Route, bulk_posterior, mistaken_ranks, route, tabulate_moments
 from .collapsed import quantile
 from .core import Released, _show_progress, as_key, atomic_write, check_choice, check_count, refuse, run_chain, solve
 from .families import check_prior
@@ -124,20 +124,23 @@ def _tail_size(x: Float[Array, "s"]) -> Float[Array, ""]:
     return 0.5 * (effective_size((x <= low) * 1.0) + effective_size((x >= high) * 1.0))
 
 # %% ../nbs/14_evaluation.ipynb #17ba0791
-def _tabulated_draws(family, prior, task, moments, released, key):
+def _tabulated_draws(family, prior, task, posterior, key):
     "Independent draws from a tabulated posterior: chapter 13b."
-    posterior = bulk_posterior(family, released, prior, task.route, moments)
     x = jax.vmap(partial(quantile, posterior))(jax.random.uniform(key, (task.draws,), minval=1e-300))
     return jax.vmap(lambda x: constrain(family.parameters, x[None])[0])(x)
 
 
-def _posterior(family, prior, task, design, released, epsilon, s, records, key):
+def _posterior(family, prior, task, released, epsilon, s, records, key):
     "Draws of the method, a dict of (draws, ...), and what its chain says about itself."
+<<<<<<< ours
     if task.route is not None:
         return _tabulated_draws(family, prior, task, design.moments, released, key), {}
     if not callable(task.method) and task.method.draw is not None:  # a Method of `fit` that draws all at once
         return task.method.draw(key, family, released, prior, task.draws), {}
     if not callable(task.method):
+=======
+    if not callable(task.method):  # a Method of `fit`
+>>>>>>> theirs
         kernel = task.method.kernel(family, released, prior, **dict(task.options))
         states, infos = run_chain(key, kernel, draws=task.draws, warmup=task.warmup)
         return states.theta, infos
@@ -155,14 +158,18 @@ def _one_trial(family, prior, task, design, noise, n, epsilon, key):
     key_theta, key_data, key_noise, key_fit = jax.random.split(key, 4)
     theta = prior.sample(key_theta)
     released, s, records = _simulate(family, task, noise, n, theta, key_data, key_noise)
-    draws, infos = _posterior(family, prior, task, design, released, epsilon, s, records, key_fit)
+    table = None if task.route is None else bulk_posterior(family, released, prior, task.route, design.moments)
+    draws, infos = (_posterior(family, prior, task, released, epsilon, s, records, key_fit) if table is None
+                    else (_tabulated_draws(family, prior, task, table, key_fit), {}))
     sample, truth = _flat(family, draws), _flat(family, jax.tree.map(lambda a: a[None], theta))[0]
     out = {"ranks": jnp.sum(sample < truth, axis=0), "quantiles": jnp.quantile(sample, LEVELS, axis=0).T,
            "truth": truth, "nonfinite": ~jnp.isfinite(sample).all(), **{f"info {name}": jnp.mean(a * 1.0) for name, a in infos.items()}}
     if infos:  # a chain, not independent draws
         out["effective"] = jax.vmap(effective_size, 1)(sample)
         out["effective_tail"] = jax.vmap(_tail_size, 1)(sample)
-    if task.power:
+    if task.power and table is not None:
+        out["mistaken"] = mistaken_ranks(family, released, prior, table, unconstrain(family.parameters, theta)[0])[None]
+    elif task.power:
         out["ratios"] = _ratios(family, design.prior_covariance, theta, released)
     if task.joint:
         g = partial(_log_likelihood, family, released)
@@ -363,7 +370,7 @@ def calibrate(key: Any,                 # JAX key or an integer
     return Calibration(_names(family), out["ranks"], draws, out["quantiles"], out["truth"], name, int(out["nonfinite"].sum()),
                        out.get("joint"), out.get("effective"), out.get("effective_tail"),
                        {name.removeprefix("info "): value for name, value in out.items() if name.startswith("info ")},
-                       out.get("ratios"))
+                       out.get("ratios"), out.get("mistaken"))
 
 
 MOST_COORDINATES = 6  # of a parameter, for which the power costs next to nothing

@@ -460,7 +460,7 @@ def _theta(family, classes, tables):
 
 
 def _init(family, kind, n, class_alpha, data, key):
-    apart = [AWAY * jnp.sqrt(Noise(kind, group.scale, 1.0).variance) * jax.random.normal(k, group.z.shape)  # chains start apart
+    apart = [AWAY * jnp.sqrt(Noise(kind, group.scale, 1.0).variance + jnp.clip(group.z, 0.0, n)) * jax.random.normal(k, group.z.shape)  # chains start apart
              for group, k in zip(data, jax.random.split(jax.random.fold_in(key, 1), len(data)))]
     rows = tuple(row_coordinates(group.mask, jnp.clip(group.z + away, 0.0, n) + group.alpha) for group, away in zip(data, apart))
     variance = tuple(noise_variance_start(k, Noise(kind, group.scale, jnp.ones_like(group.scale)))

@@ -24,7 +24,7 @@ from .collapsed import grid_posterior, quantile
 from .core import Noise, Released, _show_progress, as_key, check_count, check_positive, refuse, run_chain
 from .evaluation import _names
 from .families import check_prior
-from .fit import METHODS, choose_method
+from .fit import choose_method
 from .noise import noise_design, simulate_values
 from .priors import constrain
 from .style import COLORS, shades
@@ -227,9 +227,10 @@ def _decades(n):
 def _guess(epsilons, width, target):
     "Budget at which a rough curve crosses the target."
     k = int(np.clip(_crossing(epsilons, width, target), 1, len(epsilons) - 1))
-    two = slice(k - 1, k + 1)
-    flat = abs(width[k] / width[k - 1] - 1) < 1e-9
-    return epsilons[k] if flat else float(np.clip(_between(epsilons[two], width[two], np.zeros(2), target)[0], epsilons[k - 1], epsilons[k] / 2))
+    if width[k] >= width[k - 1]:
+        return min(epsilons[k], NO_NOISE / 2)
+    at = np.interp(-math.log(target), -np.log(width[k - 1:k + 1]), np.log(epsilons[k - 1:k + 1]))  # stays between the two
+    return min(math.exp(at), NO_NOISE / 2)
 
 
 def _search(study, target, parameter):

@@ -37,6 +37,7 @@ class Calibration:
     effective_tail: Float[np.ndarray, "trials parameters"] | None = None  # the same of the indicators of both 2.5% tails, mean
     infos: dict = field(default_factory=dict)  # what each chain said of itself, mean over its draws: (trials,) each
     ratios: Float[np.ndarray, "trials parameters 2"] | None = None  # equation (4): if half the noise, or none, were assumed
+    mistaken: Float[np.ndarray, "trials parameters 2"] | None = None  # ranks in (0, 1) under the same two faults, computed
 
     u = property(lambda self: (self.ranks + 0.5) / (self.draws + 1), doc="Ranks as values in (0, 1).")
     ks = property(lambda self: ks_uniform(self.u), doc="Kolmogorov–Smirnov distance of the ranks to uniformity, (parameters,).")
@@ -77,9 +78,10 @@ class Calibration:
 
     def power(self, level: float = 0.01) -> dict[str, float] | None:
         "How likely trials like these reject a method that assumes half the noise, or none; None: not known."
-        if self.ratios is None:
+        found = self.ratios if self.mistaken is None else self.mistaken
+        if found is None:
             return None
-        return {fault: _power(self, ratios, level) for fault, ratios in zip(FAULTS, np.moveaxis(self.ratios, -1, 0))}
+        return {fault: _power(self, columns, level) for fault, columns in zip(FAULTS, np.moveaxis(found, -1, 0))}
 
     def plot(self, ax=None):
         "Rank distribution minus uniformity, with the band a calibrated method stays in 95% of the time."
@@ -144,16 +146,18 @@ def _rejected(ranks, draws, level):
     return (ks > st.kstwo.isf(level / 2, trials)) | (tails < level / 4)
 
 
-def _power(result, ratios, level):
+def _power(result, columns, level):
     "Share of simulated calibrations that are rejected, of the parameter with which it is largest."
     rng, (trials, draws) = np.random.default_rng(0), (len(result.ranks), result.draws)
     repeats = int(np.clip(MOST_RANKS / trials, 20, REPEATS))
     shares = []
-    for column in ratios.T:
+    for column in columns.T:
         column = column[np.isfinite(column)]
         if len(column):
-            u = st.norm.cdf(rng.choice(column, (repeats, trials)) * rng.normal(size=(repeats, trials)))
-            shares.append(_rejected(rng.binomial(draws, u), draws, level / len(ratios.T)).mean())
+            drawn = rng.choice(column, (repeats, trials))
+            u = drawn if result.mistaken is not None else st.norm.cdf(drawn * rng.normal(size=(repeats, trials)))
+            u = np.clip(u, 0.0, 1.0)
+            shares.append(_rejected(rng.binomial(draws, u), draws, level / len(columns.T)).mean())
     return float(max(shares, default=0.0))
 
 # %% ../nbs/13a_ranks.ipynb #f1abd670

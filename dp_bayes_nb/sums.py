@@ -74,21 +74,25 @@ class UnitMean:
 # %% ../nbs/04a_sums.ipynb #0716d970
 # § One query: equation (1)
 def states(family, frame, names: list[str], filled: dict | None = None, quick: bool = False):
-    """The table of (x_0, x_1, …, missing, infinite, good, and each fault by column), one row a record, and the record as the family compares it.
+    """The table of (x_0, x_1, …, good, missing, infinite, and each fault by column), one row a record;
+    and the record as the family compares it.
 
-    `filled` says what a missing value counts as, by declared column: `check_missing_as` gives it. A `quick` table says good or not.
+    `filled` says what a missing value counts as, by declared column, as `check_missing_as` gives it. A `quick` table has no faults.
     """
     import narwhals as nw
     table, kinds, casts = typed(family, frame, names)
-    raw, fills = [nw.col(f"x_{j}") for j in range(len(names))], [(filled or {}).get(column) for column in declared_columns(family)]
+    raw = [nw.col(f"x_{j}") for j in range(len(names))]
+    fills = [(filled or {}).get(column) for column in declared_columns(family)]
     x = [column if cast is None else column.cast(cast) for column, cast in zip(raw, casts)]
     presence = [_presence(column, value, cast == nw.Float64) for column, value, cast in zip(raw, x, casts)]
     x = [_filled(value, absent, kind, fill) for value, (absent, _), kind, fill in zip(x, presence, kinds, fills)]
-    presence = [found if fill is None else (found[0] & ~found[0], found[0] | found[1]) for found, fill in zip(presence, fills)]
+    presence = [(absent, there) if fill is None else (absent & ~absent, absent | there)
+                for (absent, there), fill in zip(presence, fills)]
     missing, finite = reduce(or_, [absent for absent, _ in presence]), reduce(and_, [there for _, there in presence])
     record = [kind(value) for kind, value in zip(kinds, x)]
     valid = family.valid(as_record(family, record))
-    faults = {} if quick else {"missing": missing, "infinite": ~missing & ~finite, **_faults(family, record, presence, finite & ~valid)}
+    faults = {} if quick else {"missing": missing, "infinite": ~missing & ~finite,
+                               **_faults(family, record, presence, finite & ~valid)}
     table = table.select(*[value.alias(f"x_{j}") for j, value in enumerate(x)], good=finite & valid, **faults)
     return table, as_record(family, [kind(column) for kind, column in zip(kinds, raw)])
 
@@ -142,7 +146,8 @@ class Staged:
 def query(family, frame, names: list[str], grid_exponent: int, filled: dict | None = None, quick: bool = False):
     """One aggregate row: the count of each kind of record and of each fault by column, and the integer sums of equation (1).
 
-    A `quick` one counts the good records only and adds the same whole numbers as floats: right if all are good and sums stay below 2⁵³.
+    A `quick` one counts the good records only and adds the same whole numbers as floats: right if all are good and sums
+    stay below 2⁵³.
     """
     import narwhals as nw
     table, x = states(family, frame, names, filled, quick)
@@ -153,7 +158,8 @@ def query(family, frame, names: list[str], grid_exponent: int, filled: dict | No
     other = family.unnamed(x) if hasattr(family, "unnamed") else None
     if other is not None:
         other = nw.col("good") & other
-        out += [total(other, nw.lit(1.0)).alias("unnamed"), nw.when(other).then(nw.col("x_0")).n_unique().alias("unnamed_values")]
+        out += [total(other, nw.lit(1.0)).alias("unnamed"),
+                nw.when(other).then(nw.col("x_0")).n_unique().alias("unnamed_values")]
     levels = _level_flags(family, x)
     if shares := isinstance(family, Staged):
         table, statistics = _stage(family, table, x, counted, levels)
@@ -170,14 +176,15 @@ def query(family, frame, names: list[str], grid_exponent: int, filled: dict | No
 
 
 def _level_flags(family, x):
-    "Whether a good record equals each text level of each column: one that equals two would be seen in the sum of the counts."
+    "Whether a good record equals each text level of each column: one that equals two shows in the sum of the counts."
     import narwhals as nw
-    return {f"level_{j}_{i}": nw.col("good") & (x[name] == level) for j, name in enumerate(getattr(family, "columns", ()))
+    return {f"level_{j}_{i}": nw.col("good") & (x[name] == level)
+            for j, name in enumerate(getattr(family, "columns", ()))
             for i, level in enumerate(family.column_levels[name] or ()) if isinstance(level, str)}
 
 
 def _stage(family, table, x, counted, levels):
-    "The table with the staged numbers of each record, zeros where it is not good; and the statistics as expressions of them."
+    "The table with the staged numbers of each record, zeros where it is not good; and the statistics, made of them."
     import narwhals as nw
     values = family.staged(x)
     stage = {f"v_{j}": nw.when(nw.col("good")).then(value).otherwise(nw.lit(0.0)) for j, value in enumerate(values)}
@@ -302,22 +309,24 @@ def check_missing_as(family, value: Any, missing: str = "error") -> dict:
     if value is None:
         return {}
     if missing != "error":
-        refuse("missing", "left out with missing_as", missing, "missing values of a column either count as another value or are refused")
+        refuse("missing", "left out with missing_as", missing, "a missing value either counts as another or is refused")
     columns, several = list(declared_columns(family)), hasattr(family, "columns")
     shown = ", ".join(map(repr, columns[:12]))
     if not isinstance(value, dict):
         if several:
-            refuse("missing_as", f"a dict with columns among {shown}", value, "say of each column what a missing value counts as")
+            refuse("missing_as", f"a dict with columns among {shown}", value, "say for each column what to count")
         value = {columns[0]: value}
     if not value or not set(value) <= set(columns):
-        refuse("missing_as", "one value, because the family names no column" if columns == [None] else f"for declared columns, among {shown}", f"{value!s:.80}")
+        wanted = "one value, because the family names no column" if columns == [None] else f"for declared columns, among {shown}"
+        refuse("missing_as", wanted, f"{value!s:.80}")
     return {column: _declared_value(family, column, value[column], several) for column in columns if column in value}
 
 
 def _declared_value(family, column, value, several):
     "A value in its normal form: a level as it is declared, a number as a float."
     levels = family.column_levels[column] if several else _levels(family)
-    name, value = f"missing_as of {column!r}" if several else "missing_as", int(value) if isinstance(value, (bool, np.bool_)) else value
+    name = f"missing_as of {column!r}" if several else "missing_as"
+    value = int(value) if isinstance(value, (bool, np.bool_)) else value
     if levels:
         same = [level for level in levels if isinstance(level, str) == isinstance(value, str) and level == value]
         if not same:
