@@ -132,15 +132,9 @@ def _tabulated_draws(family, prior, task, posterior, key):
 
 def _posterior(family, prior, task, released, epsilon, s, records, key):
     "Draws of the method, a dict of (draws, ...), and what its chain says about itself."
-<<<<<<< ours
-    if task.route is not None:
-        return _tabulated_draws(family, prior, task, design.moments, released, key), {}
     if not callable(task.method) and task.method.draw is not None:  # a Method of `fit` that draws all at once
         return task.method.draw(key, family, released, prior, task.draws), {}
     if not callable(task.method):
-=======
-    if not callable(task.method):  # a Method of `fit`
->>>>>>> theirs
         kernel = task.method.kernel(family, released, prior, **dict(task.options))
         states, infos = run_chain(key, kernel, draws=task.draws, warmup=task.warmup)
         return states.theta, infos
