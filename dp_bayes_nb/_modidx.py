@@ -750,6 +750,7 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                  'dp_bayes_nb.hmm.counts_start': ('hmm.html#counts_start', 'dp_bayes_nb/hmm.py'),
                                  'dp_bayes_nb.hmm.counts_step': ('hmm.html#counts_step', 'dp_bayes_nb/hmm.py'),
                                  'dp_bayes_nb.hmm.dirichlet_rows': ('hmm.html#dirichlet_rows', 'dp_bayes_nb/hmm.py'),
+                                 'dp_bayes_nb.hmm.dither_key': ('hmm.html#dither_key', 'dp_bayes_nb/hmm.py'),
                                  'dp_bayes_nb.hmm.draw_chain': ('hmm.html#draw_chain', 'dp_bayes_nb/hmm.py'),
                                  'dp_bayes_nb.hmm.draw_path': ('hmm.html#draw_path', 'dp_bayes_nb/hmm.py'),
                                  'dp_bayes_nb.hmm.draw_paths': ('hmm.html#draw_paths', 'dp_bayes_nb/hmm.py'),

@@ -8,7 +8,7 @@ __all__ = ['RESERVED', 'STARTS', 'START_SWEEPS', 'DITHER', 'HiddenMarkovTables',
            'draw_path', 'draw_paths', 'path_counts', 'Cells', 'Shape', 'CountsState', 'prepare', 'named',
            'count_log_likelihood', 'state_counts', 'dirichlet_rows', 'draw_chain', 'gamma_shapes', 'counts_step',
            'counts_start', 'counts_kernel', 'projected', 'naive_hidden_markov_kernel', 'HiddenMarkovState',
-           'cell_log_likelihood', 'row_log_target', 'row_information', 'move_row', 'noisy_kernel',
+           'cell_log_likelihood', 'row_log_target', 'row_information', 'move_row', 'noisy_kernel', 'dither_key',
            'hidden_markov_kernel']
 
 # %% ../nbs/12_hmm.ipynb #77de68da
@@ -549,12 +549,19 @@ def noisy_kernel(shape: Shape, cells: Cells, kind: str) -> Kernel:
     return Kernel(bind(_bound(_start, shape, kind), cells), bind(_bound(_step, shape, kind), cells))
 
 
-DITHER = 12  # seed of what is added to a release: one release, one posterior
+DITHER = 12  # seed of what is added to a release
+
+
+def dither_key(z: Float[Array, "m"]):
+    "A key of the release itself: one release, one posterior, and different releases share no random numbers."
+    words = jax.lax.bitcast_convert_type(jnp.asarray(z, float), jnp.uint32).ravel()
+    odd = np.random.default_rng(DITHER).integers(0, 2**31, len(words), dtype=np.uint32) * np.uint32(2) + np.uint32(1)
+    return jax.random.fold_in(jax.random.key(DITHER), jnp.sum(words * odd, dtype=jnp.uint32))
 
 
 def hidden_markov_kernel(family: HiddenMarkov, released: Released, prior: StatePrior) -> Kernel:
     "The noise-aware sampler of a release, its noise made continuous, always the same way: equations (1) to (3)."
-    released = continuous_noise(jax.random.key(DITHER), released)
+    released = continuous_noise(dither_key(released.z), released)
     return noisy_kernel(*prepare(family, released, prior), released.noise.kind)
 
 # %% ../nbs/12_hmm.ipynb #fc074d50

@@ -108,7 +108,7 @@ def _checked(r):
     "The fields of a release in their normal form."
     names = tuple(r.names)
     if names != tuple(r.family.names):
-        refuse("names", f"those of {type(r.family).__name__}: {tuple(r.family.names)[:8]}", names[:8])
+        refuse("names", f"those of {type(r.family).__name__}: {str(tuple(r.family.names)[:8]):.200}", f"{str(names[:8]):.200}")
     m = len(names)
     scale, grid = _vector("noise.scale", r.noise.scale, m, True), _vector("noise.grid", r.noise.grid, m, True)
     check_choice("noise.kind", r.noise.kind, MECHANISMS)

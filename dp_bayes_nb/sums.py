@@ -366,7 +366,7 @@ def _refuse_records(family, row, missing):
            "outside the declared support": outside}
     if any(bad.values()):
         found = ", ".join(f"{count} {kind}" for kind, count in bad.items() if count)
-        fix = "clean them, or pass missing='drop'" if not (row["infinite"] or outside) else "clean the data or declare a wider support"
+        fix = "clean them, say what they count as (missing_as), or pass missing='drop'" if not (row["infinite"] or outside) else "clean the data or declare a wider support"
         raise ValueError(f"data must be finite and inside the support of {family!r}, got {found} of {row['rows']} records"
                          f"{_by_column(family, row, [kind.split()[0] for kind, count in bad.items() if count])}; {fix}. This count is not private")
     values = row.get("unnamed_values", 0) - (row.get("unnamed", 0) < row["rows"])  # all that is named counts as one more
