@@ -4,7 +4,7 @@ The public names below are loaded on first use (PEP 562), so that importing the 
 JAX, ArviZ, DuckDB and OpenDP are imported by the modules that need them.
 """
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 import sys as _sys
 from importlib import import_module as _import_module
