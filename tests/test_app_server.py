@@ -189,6 +189,14 @@ def test_what_a_killed_server_left_is_removed_at_the_next_start(tmp_path):
         second.end()
 
 
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_a_server_that_is_told_to_end_leaves_nothing(tmp_path, how):
+    served = Server(tmp_path)
+    served.page()
+    served.end(how)
+    assert not list(tmp_path.glob("dp-bayes-app-*/server-*"))
+
+
 def owner(served):
     "The name of a server's folder: the one that its process holds open."
     held = [os.readlink(link) for link in Path(f"/proc/{served.process.pid}/fd").iterdir() if link.is_symlink()]

@@ -11,6 +11,7 @@ import fcntl
 import os
 import secrets
 import shutil
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -140,6 +141,8 @@ def main():
     token = secrets.token_urlsafe(32)
     os.environ.pop("JUPYTER_TOKEN", None)
     app = App(config=settings(args.port, token, folder, args.idle))
+    for end in (signal.SIGINT, signal.SIGTERM):  # both tidy up, also where a shell that started this ignores one
+        signal.signal(end, signal.default_int_handler)
     try:
         app.initialize([args.notebook])
         print(f"The tools are at http://127.0.0.1:{args.port}/?token={token} in a moment; stop them with Ctrl-C", flush=True)
