@@ -30,9 +30,13 @@ def start(devices, path, save):
 
 
 def same(a, b):
-    "Are two saved results equal bit for bit?"
+    """Are two saved results the same? Ranks and parameters bit for bit.
+
+    Quantiles to rounding: a matrix product adds its terms in an order that depends on the threads a device has.
+    """
     with np.load(a) as a, np.load(b) as b:
-        return all(np.array_equal(a[name], b[name]) for name in a.files)
+        exact = all(np.array_equal(a[name], b[name]) for name in ("ranks", "truth"))
+        return exact and np.allclose(a["quantiles"], b["quantiles"], rtol=1e-12, atol=0)
 
 
 @pytest.fixture(scope="module")

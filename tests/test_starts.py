@@ -47,4 +47,4 @@ def test_redacted_records_that_were_absurd():
     family, prior = db.LogNormal(Redact(1, 500)), NormalInverseGamma(3.5, 1.0, 3.0, 1.0)
     found = db.fit(simulate_release(jax.random.key(1), family, {"log_mean": 3.5, "log_variance": 0.36}, 1000, 1.0)[1], prior, progress=False)
     assert abs(float(found.posterior["log_mean"].mean()) - 3.5) < 0.1
-    assert jnp.asarray(found.sample_stats["accepted"].values).mean() > 0.85
+    assert jnp.asarray(found.sample_stats["acceptance_rate"].values).mean() > 0.85
