@@ -119,8 +119,15 @@ def _log_cells(x, value):
 
 
 def _refine(x, value, temperature, points):
-    "New points: half follow the tempered density, the others one of eight times the temperature; a few everywhere."
-    tempered = [jax.nn.softmax(_log_cells(x, value / t)) for t in (temperature, 8 * temperature)]
+    """New points: half follow the tempered density, the others one of eight times the temperature; a few everywhere.
+
+    A cell with one end where the density is zero holds an edge, of a truncated prior: it counts with the height of its other end.
+    """
+    edge = jnp.abs(jnp.diff(value)) > 1e20
+    height = jnp.maximum(value[1:], value[:-1])
+    def cells(t):
+        return jnp.where(edge, height / t + jnp.log(jnp.diff(x)), _log_cells(x, value / t))
+    tempered = [jax.nn.softmax(cells(t)) for t in (temperature, 8 * temperature)]
     share = (1 - EXPLORE) * sum(tempered) / 2 + EXPLORE / (len(x) - 1)
     cdf = jnp.append(0.0, jnp.cumsum(share))
     return jnp.interp(jnp.linspace(0.0, cdf[-1], points), cdf, x)

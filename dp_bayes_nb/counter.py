@@ -205,7 +205,7 @@ def spend(session: Session, family, epsilon, missing: str = "error") -> Release:
         return release(family, session.table.path, epsilon=float(epsilon), missing=missing, neighbours=relation(family, missing),
                        ledger=session.ledger, name="table of the session")
     except ValueError as error:  # a person at a screen has not seen the folder
-        reason = str(error).replace("pass missing='drop'", "tick the box that leaves out records with missing values")
+        reason = str(error).replace("say what they count as (missing_as), or pass missing='drop'", "or tick the box that leaves out records with missing values")
     for path in (session.folder / "ledger.json", session.table.path):
         reason = reason.replace(f"{str(path)!r}", "of this session").replace(str(path), "of this session")
     raise ValueError(reason)

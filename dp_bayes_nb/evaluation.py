@@ -376,7 +376,7 @@ def _shared(key, family, prior, noise, n, name, task, power):
     if power and not hasattr(family, "moments"):
         refuse("power", "False for a family without moments", power)
     small = hasattr(family, "moments") and free_size(family.parameters) <= MOST_COORDINATES
-    way = None if callable(task.method) else route(family, name, task.method, n, noise)
+    way = None if callable(task.method) else route(family, name, task.method, n, noise, prior)
     task = task._replace(route=way, power=small if power is None else power)
     moments = None if way is None else tabulate_moments(family, prior, n, float(np.min(noise.variance)))
     return task, Design(moments, _prior_covariance(family, prior, jax.random.fold_in(key, 2**32 - 1)) if task.power else None)

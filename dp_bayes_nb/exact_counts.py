@@ -61,7 +61,7 @@ LONGEST = 2**20  # counts of a window; longer ones are thinned
 def first_true(low, high, holds):
     "The smallest whole number in [low, high] at which `holds` is true, if it is true from there on; else high. Arrays."
     while np.any(low < high):
-        middle = np.floor((low + high) / 2)
+        middle = low + np.floor((high - low) / 2)  # low + high may be beyond 2⁵³
         good = holds(middle)
         low, high = np.where(good, low, np.minimum(middle + 1, high)), np.where(good, middle, high)
     return low

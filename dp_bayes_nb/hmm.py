@@ -24,7 +24,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from .core import Kernel, Noise, Released, bind, check_count, check_sums, pytree, refuse
+from .core import MOST_SUMS, Kernel, Noise, Released, bind, check_count, check_sums, pytree, refuse
 from .families import Categorical, ExponentialFamily, family_class, is_level, project_simplex
 from .files import check_result_name
 from .fit import Method, register_method
@@ -294,6 +294,8 @@ class HiddenMarkov(HiddenMarkovRecords):
         if taken:
             refuse("features", "columns with other names than the results use", sorted(taken), "rename the column")
         put("states", check_count("states", self.states))
+        if self.states**2 > MOST_SUMS:
+            refuse("states", f"such that the transition matrix has at most {MOST_SUMS} entries", self.states, "declare fewer states")
         if self.states > self.cells[1]:
             refuse("states", f"at most the {self.cells[1]} steps", self.states, "a chain could not visit them all")
         put("records", None if self.records is None else _check_records(self, self.records))

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['NODES', 'STEP', 'BELOW', 'REWEIGHTINGS', 'PRIOR_DRAWS', 'FAR', 'LARGEST', 'SIDE', 'SPLIT', 'ROUNDS', 'SHARE',
-           'SMOOTH', 'FEW_NODES', 'QUARTERS', 'log_law', 'Box', 'box_of', 'Mesh', 'build_mesh', 'MeshState',
+           'SMOOTH', 'FEW_NODES', 'WIDEST', 'QUARTERS', 'log_law', 'Box', 'box_of', 'Mesh', 'build_mesh', 'MeshState',
            'log_density', 'propose', 'mesh_kernel', 'two_sums', 'posterior_kernel']
 
 # %% ../nbs/06c_mesh.ipynb #769dd533
@@ -82,6 +82,10 @@ class Box:
     low: Float[Array, "2"]  # of y
     high: Float[Array, "2"]
 
+    def widest(self):
+        "The width of a first cell, the larger of two: a part of the posterior that is much narrower may be overlooked."
+        return jnp.max(self.high - self.low) / SIDE
+
     def coordinates(self, y):
         "Unconstrained coordinates x at y, and the log Jacobian."
         return self.centre + self.unit * jnp.sinh(y), jnp.sum(jnp.log(self.unit) + jnp.log(jnp.cosh(y)))
@@ -114,8 +118,9 @@ def box_of(family, prior) -> Box:
 
 # %% ../nbs/06c_mesh.ipynb #fec8a449
 # § Cells: equation (4)
-SIDE, SPLIT, ROUNDS = 16, 256, 24  # first cells along a side; cells split in one round; most rounds
+SIDE, SPLIT, ROUNDS = 32, 256, 24  # first cells along a side; cells split in one round; most rounds
 SHARE, SMOOTH, FEW_NODES = 1 / 400, 1.5, 16
+WIDEST = 3.0  # of a first cell, in stretched coordinates: e³ in the parameter
 QUARTERS = np.array([[-1, -1], [-1, 1], [1, -1], [1, 1]]) / 4
 
 
@@ -149,14 +154,15 @@ def _quarters(family, released, prior, smooth, box, y, size):
     return centres, jnp.where(jnp.isfinite(mass), mass, -1e30)
 
 # %% ../nbs/06c_mesh.ipynb #13f59828
-def _first_cells(box):
-    "A regular grid of cells; room for those that come."
+def _first_cells(family, released, prior, smooth, box):
+    "A regular grid of cells, all of them split once; and room for those that come."
     ticks = (np.arange(SIDE) + 0.5) / SIDE
     grid = np.stack(np.meshgrid(ticks, ticks, indexing="ij"), axis=-1).reshape(-1, 2)
     size = jnp.broadcast_to((box.high - box.low) / SIDE, grid.shape)
-    room = 3 * SPLIT * ROUNDS
+    centres, mass = _quarters(family, released, prior, smooth, box, box.low + (box.high - box.low) * grid, size)
+    room = 3 * SPLIT * (ROUNDS - 1)
     grow = lambda a, value: jnp.concatenate([a, jnp.full((room, *a.shape[1:]), value)])
-    return grow(box.low + (box.high - box.low) * grid, 0.0), grow(size, 1.0), grow(jnp.zeros(len(grid)), -jnp.inf)
+    return grow(centres.reshape(-1, 2), 0.0), grow(jnp.tile(size / 2, (4, 1)), 1.0), grow(mass.ravel(), -jnp.inf)
 
 
 def _largest(log_mass):
@@ -173,12 +179,12 @@ def build_mesh(family, released: Released, prior, smooth: Any = SMOOTH) -> Mesh:
         rounds, y, size, log_mass = state
         i = lax.top_k((log_mass - log_mass.max()).astype(jnp.float32), SPLIT)[1]  # single precision: a fast kernel
         centres, mass = _quarters(family, released, prior, smooth, box, y[i], size[i])
-        half, at = size[i] / 2, SIDE**2 + 3 * SPLIT * rounds
+        half, at = size[i] / 2, 4 * SIDE**2 + 3 * SPLIT * (rounds - 1)
         put = lambda old, first, rest: lax.dynamic_update_slice_in_dim(old.at[i].set(first), rest, at, 0)
         return (rounds + 1, put(y, centres[0], centres[1:].reshape(-1, 2)), put(size, half, jnp.tile(half, (3, 1))),
                 put(log_mass, mass[0], mass[1:].ravel()))
-    unresolved = lambda state: (state[0] == 0) | (state[0] < ROUNDS) & (_largest(state[3]) > np.log(SHARE))
-    rounds, y, size, log_mass = lax.while_loop(unresolved, split, (0, *_first_cells(box)))
+    unresolved = lambda state: (state[0] < ROUNDS) & (_largest(state[3]) > np.log(SHARE))
+    rounds, y, size, log_mass = lax.while_loop(unresolved, split, (1, *_first_cells(family, released, prior, smooth, box)))
     return Mesh(box, y, size, log_mass - jax.nn.logsumexp(log_mass), rounds)
 
 # %% ../nbs/06c_mesh.ipynb #1903513d
@@ -216,7 +222,7 @@ def _mesh_step(family, released, prior, mesh, cdf, key, state):
     new = MeshState(theta, log_density(family, released, prior, mesh.box, y) - log_proposal)
     accepted = jnp.log(jax.random.uniform(key_accept)) < new.log_weight - state.log_weight
     state = jax.tree.map(lambda new, old: jnp.where(accepted, new, old), new, state)
-    return state, {"accepted": accepted, "unresolved": mesh.rounds >= ROUNDS}
+    return state, {"accepted": accepted, "unresolved": mesh.rounds >= ROUNDS, "wide": mesh.box.widest() > WIDEST}
 
 
 def mesh_kernel(family, released: Released, prior) -> Kernel:

@@ -108,7 +108,7 @@ class _Study:
     def way(self, noise):
         "How posteriors under this noise are tabulated, and the moments of a record; None where they are chains."
         flat = jax.tree.map(np.ravel, noise)
-        way = route(self.family, self.name, self.method, self.n.max(), flat)
+        way = route(self.family, self.name, self.method, self.n.max(), flat, self.prior)
         return way, None if way is None else tabulate_moments(self.family, self.prior, self.n.max(), float(np.min(flat.variance)))
 
     def spreads(self, epsilons, words: str = "simulated studies", trials: int | None = None) -> np.ndarray:
