@@ -355,7 +355,7 @@ def atomic_write(path, text: str, folder: int | None = None):
 
     ValueError for a link, a pipe, a device or a folder of that name.
     """
-    path, temporary = Path(path), f".{Path(path).name}.{secrets.token_hex(4)}"
+    path, temporary = Path(path), f".{Path(path).name[:60]}.{secrets.token_hex(4)}"
     inside = os.open(path.parent, os.O_RDONLY) if folder is None else folder
     try:
         mode = replaceable(path, inside)

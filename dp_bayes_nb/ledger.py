@@ -116,6 +116,8 @@ def read_state(path: Path, folder: int | None = None) -> State:
     "The account in a file, checked from end to end; in the open folder if one is given."
     what = f"the ledger {str(path)!r}"
     document = open_sealed(read_text(path, "the ledger", folder), what, SCHEMA, KEYS, REMEDY)
+    if os.stat(path if folder is None else path.name, dir_fd=folder).st_nlink > 1:
+        refuse("the ledger", "a file with one name", str(path), "a hard link would become a second account; remove the other name")
     if not isinstance(document["entries"], list):
         raise ValueError(f"{what} must have a list of entries; it is damaged; {REMEDY}")
     state = State(amount("epsilon", document["epsilon"], 1), amount("delta", document["delta"]),

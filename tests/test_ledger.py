@@ -434,3 +434,22 @@ def test_the_command_refuses_pipes_and_links_before_it_spends(tmp_path, capsys):
                      str(tmp_path / "b.json"), "--force", "-o", str(output)]) == 2
         assert "-o must be a regular file, or a new one" in capsys.readouterr().err
     assert ledger.entries == () and not (tmp_path / "elsewhere.json").exists()
+
+
+def test_a_ledger_with_two_names_is_refused(tmp_path):
+    "A rename gives each name of a hard link an account of its own."
+    ledger = Ledger(tmp_path / "a.json", 1)
+    (tmp_path / "elsewhere").mkdir()
+    os.link(tmp_path / "a.json", tmp_path / "elsewhere" / "b.json")
+    with pytest.raises(ValueError, match="one name"):
+        ledger.spend(epsilon=1, data="a", release="b")
+    with pytest.raises(ValueError, match="one name"):
+        Ledger(tmp_path / "elsewhere" / "b.json").spend(epsilon=1, data="a", release="b")
+    (tmp_path / "elsewhere" / "b.json").unlink()
+    ledger.spend(epsilon=1, data="a", release="b")
+    assert str(ledger.left[0]) in ("0", "0.0")
+
+
+def test_a_long_name_can_be_written_after_the_budget_is_spent(tmp_path):
+    ledger = Ledger(tmp_path / f"{'x' * 250}.json", 1)
+    ledger.spend(epsilon=1, data="a", release="b")

@@ -1,0 +1,92 @@
+"""Edges that cold readers walked off: truncated and broken priors, absurd sizes, tails of rare counts."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy.special import betainc, betaln, gammaln
+from scipy.stats import binom
+
+from dp_bayes_nb import Bernoulli, Beta, HiddenMarkov, LogDensity, fit, simulate_release
+from dp_bayes_nb.bulk import PLAIN, Route, bulk_posterior, count_terms, route, tabulate_moments
+from dp_bayes_nb.collapsed import quantile
+from dp_bayes_nb.core import Released
+from dp_bayes_nb.exact_counts import first_true
+from dp_bayes_nb.noise import noise_design
+
+MADE = simulate_release(jax.random.key(5), Bernoulli(), {"probability": 0.3}, 2000, epsilon=0.5)[1]
+
+
+def truncated(below, above=0.0):
+    "A uniform prior between two shares."
+    return LogDensity(lambda t: jnp.where((t["probability"] < below) & (t["probability"] > above), 0.0, -jnp.inf))
+
+
+def brute_force(release, below, above):
+    "Mean and standard deviation by sums over all counts and many shares."
+    theta, s = np.linspace(above, below, 4001)[1:-1], np.arange(release.n + 1)
+    noise = np.exp(-np.abs(release.values[0] - s) / release.noise.scale[0])
+    weight = binom.pmf(s, release.n, theta[:, None]) @ noise
+    mean = weight @ theta / weight.sum()
+    return mean, np.sqrt(weight @ (theta - mean) ** 2 / weight.sum())
+
+
+@pytest.mark.parametrize("ends", [(0.5, 0.0), (0.3, 0.0), (1.0, 0.3), (0.31, 0.25)])
+def test_a_prior_that_is_cut_off_inside_the_posterior(ends):
+    draws = fit(MADE, truncated(*ends), draws=2000, progress=False).posterior["probability"].values
+    mean, sd = brute_force(MADE, *ends)
+    assert ends[1] <= draws.min() and draws.max() <= ends[0]
+    assert abs(draws.mean() - mean) < 0.06 * sd and abs(draws.std() / sd - 1) < 0.06
+
+
+@pytest.mark.parametrize("fn", [lambda t: jnp.nan * t["probability"], lambda t: -jnp.inf + 0 * t["probability"],
+                                lambda t: jnp.where(t["probability"] > 0.3, jnp.nan, 0.0)])
+def test_a_prior_that_is_no_density_is_refused(fn):
+    with pytest.raises(ValueError, match="prior must be a log density"):
+        fit(MADE, LogDensity(fn))
+
+
+def test_a_prior_that_the_grid_would_miss_is_refused():
+    with pytest.raises(ValueError, match="narrow interval"):
+        fit(MADE, truncated(0.305, 0.295))
+
+
+def test_counts_are_bisected_up_to_the_largest_file():
+    assert first_true(np.array([0.0]), np.array([2.0**53 - 1]), lambda s: s >= 2.0**53 - 2) == 2.0**53 - 2
+
+
+def test_models_and_draws_that_no_memory_holds_are_refused():
+    with pytest.raises(ValueError, match="transition matrix"):
+        HiddenMarkov(("r", [0]), ("t", 2000), {"x": 2}, states=2000, records=[[1] * 2000])
+    with pytest.raises(ValueError, match="draws must be such that"):
+        fit(MADE, draws=10**8)
+
+
+def tail_errors(prior, n, epsilon, z, levels=(0.5, 0.975, 0.995)):
+    "Errors of a bulk table's quantiles in posterior standard deviations."
+    noise = jax.tree.map(jnp.asarray, noise_design(Bernoulli(), epsilon=epsilon)[0])
+    released = Released(jnp.array([z]), noise, jnp.asarray(float(n)))
+    way = Route(True, count_terms(n, noise))
+    table = bulk_posterior(Bernoulli(), released, prior, way, tabulate_moments(Bernoulli(), prior, n, float(np.min(noise.variance))))
+    a, b, s = float(prior.alpha), float(prior.beta), np.arange(n + 1)
+    log_w = gammaln(n + 1) - gammaln(s + 1) - gammaln(n - s + 1) + betaln(a + s, b + n - s) - np.abs(z - s) * epsilon
+    w = np.exp(log_w - log_w.max()) / np.exp(log_w - log_w.max()).sum()
+    m = (a + s) / (a + b + n)
+    sd = np.sqrt(w @ ((m - w @ m) ** 2 + m * (1 - m) / (a + b + n + 1)))
+    q = np.asarray(jax.nn.sigmoid(jax.vmap(lambda u: quantile(table, u))(jnp.array(levels))))
+    grid = np.linspace(0, q.max() + 4 * sd, 20001)
+    exact = np.interp(levels, (w * betainc(a + s, b + n - s, grid[:, None])).sum(axis=1), grid)
+    return np.abs(q - exact) / sd
+
+
+@pytest.mark.parametrize("design", [(Beta(1, 50), 100, 10, 0.0), (Beta(10, 10), 1000, 0.1, 300.0), (Beta(1, 1), 20, 20.0, 3.0)])
+def test_bulk_tables_keep_the_tails_of_rare_counts(design):
+    assert tail_errors(*design).max() < 0.01
+
+
+def test_a_prior_with_a_pole_is_not_tabulated_in_bulk():
+    "Its table would lose the upper tail; chapter 6's grid does not."
+    noise = noise_design(Bernoulli(), epsilon=5)[0]
+    assert route(Bernoulli(), "exact", PLAIN["exact"], 50, noise, Beta(0.1, 10)) is None
+    assert route(Bernoulli(), "exact", PLAIN["exact"], 50, noise, Beta(1, 10)) is not None
+    assert tail_errors(Beta(0.1, 10), 50, 5, 0.0).max() > 0.01
