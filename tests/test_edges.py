@@ -1,4 +1,4 @@
-"""Edges that cold readers walked off: truncated and broken priors, absurd sizes, tails of rare counts."""
+"""Edges of priors, sizes and tails: truncated and broken densities, absurd counts, rare events."""
 
 import jax
 import jax.numpy as jnp
