@@ -367,7 +367,8 @@ def check_hyperparameter(name: str, value: Any, shape: tuple, any_sign: bool = F
 MODELS = {
     **dict.fromkeys(("Bernoulli", "Categorical"), "families"),
     **dict.fromkeys(("Poisson", "Geometric", "Exponential", "Pareto", "Weibull"), "rates"),
-    **dict.fromkeys(("Normal", "LogNormal", "GammaData"), "normal_gamma"),
+    **dict.fromkeys(("Normal", "LogNormal"), "normal"),
+    "GammaData": "gamma",
     "LinearRegression": "regression",
     "NaiveBayes": "naive_bayes",
     "HiddenMarkov": "hmm",
