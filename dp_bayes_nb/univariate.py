@@ -7,7 +7,7 @@ __all__ = ['Univariate', 'check_law', 'check_records', 'check_update']
 
 # %% ../nbs/03b_univariate.ipynb #77de68da
 import math
-from typing import Any, Callable, ClassVar
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
