@@ -26,11 +26,11 @@ import numpy as np
 
 from .contract import check_prior
 from .core import Measurement, Noise, _show_progress, check_count, refuse, run_chains
+from .document import SAME, Release, _family
 from .files import open_sealed, parse, seal
 from .grid import GRID_POINTS, first_grid, on_a_line
 from .methods import choose_method
 from .priors import LogDensity, constrain, free_size
-from .release import SAME, Release, _family
 
 # %% ../nbs/07_fit.ipynb #5f2ac0d2
 MOST_NUMBERS = 2**28  # of all draws: 2 GiB
@@ -103,10 +103,11 @@ def entropy(*parts) -> tuple[int, ...]:
 def run_entropy(release: Release, prior, method: str, seed: int, options: dict | None = None) -> tuple[int, ...]:
     """Eight words of 32 bits for a fit: a JAX key is `run_key(words)`, a NumPy generator is `np.random.default_rng(words)`.
 
-    They depend on values and declarations of the release, on the prior, and on the method and its options; not on the text of a file.
+    They depend on values and declarations of the release, and on its id where it has one, on the prior, and on the method and its options; not on the text of a file.
     """
     noise = release.noise
     counted = (release.family.to_dict(), release.names, release.values, release.n, noise.kind, noise.scale, noise.grid)
+    counted += tuple(each for each in (release.id, release.matrix) if each is not None)
     return entropy("fit", seed, counted, prior, method, options or {})
 
 
@@ -137,13 +138,13 @@ def release_text(release: Release) -> str:
                "round the values to the grid; for continuous noise declare a fine one, such as 2**-20")
     return seal({"family": release.family.to_dict(), "names": list(release.names), "values": release.values.tolist(),
                  "noise": {"kind": noise.kind, "scale": np.asarray(noise.scale).tolist(), "grid": grid.tolist()},
-                 **{key: getattr(release, key) for key in SAME}})
+                 **{key: getattr(release, key) for key in SAME}, "schema": 1})
 
 
 def read_release_text(text: str) -> Release:
     "The release that `release_text` kept; ValueError for a text that is damaged."
     what = "the release of this result"
-    if "values" not in parse(text, what):
+    if not {"family", "values"} <= set(parse(text, what)):
         return Release.from_json(text)
     d = open_sealed(text, what, 1, DECLARED)
     try:
@@ -177,7 +178,7 @@ def _check_density(family, prior):
 
 def _seen(release):
     "A release as samplers see it, in NumPy: no JAX backend is started."
-    return Measurement(release.values, release.noise, np.asarray(float(release.n)))
+    return Measurement(release.values, release.noise, np.asarray(float(release.n)), release.matrix)
 
 
 def _sampled(chosen, release, prior, words, *, draws, warmup, chains, progress, options):
@@ -201,7 +202,7 @@ def posterior_draws(release: Release, prior=None, *, method: str = "auto", draws
     if not isinstance(release, Release):
         refuse("release", "a Release", type(release).__name__, "read a file with Release.load(path)")
     prior, family = check_prior(release.family, prior), release.family
-    name, chosen = choose_method(family, prior, release.noise.kind, release.n, method, options)
+    name, chosen = choose_method(family, prior, release.noise.kind, release.n, method, options, release.matrix)
     draws, warmup, chains, seed = _check_run(draws, warmup, chains, seed)
     _check_memory(family, draws, chains)
     _check_density(family, prior)
