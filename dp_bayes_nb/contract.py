@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['CHUNK', 'RELEASED', 'FITTED', 'UPDATED', 'STATIC_FIELDS', 'MODELS', 'Column', 'is_level', 'optional', 'Model',
-           'family_class', 'missing_parts', 'not_fitted', 'as_model', 'check_prior', 'accept_prior', 'checked_numbers',
-           'check_hyperparameter', 'register', 'family_from_dict']
+           'whole_sensitivity', 'family_class', 'missing_parts', 'not_fitted', 'as_model', 'check_prior',
+           'accept_prior', 'checked_numbers', 'check_hyperparameter', 'register', 'family_from_dict']
 
 # %% ../nbs/01e_contract.ipynb #77de68da
 import dataclasses
@@ -13,6 +13,7 @@ import difflib
 import importlib
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache, reduce, wraps
 from operator import and_
 from typing import Any, Callable, ClassVar, Mapping, NamedTuple, NoReturn, dataclass_transform
@@ -145,10 +146,12 @@ class Model:
     def rounded_sensitivity(self, grid_exponent: int = 0, neighbours: str = "change_one", norm: str = "l1") -> float:
         "The same for the statistic rounded to a grid of step 2⁻ᵍ, in steps. By default a bound that holds for any statistic."
         delta, m = self.sensitivity(neighbours, norm), len(self.names)
+        if self.integer:
+            return whole_sensitivity(delta, norm)
         steps = delta * 2.0**grid_exponent
         if norm == "l1" or m == 1:
-            return float(math.ceil(steps) + (0 if self.integer else m - 1))
-        return math.nextafter(steps + (0.0 if self.integer else math.sqrt(m)), math.inf)
+            return float(math.ceil(steps) + m - 1)
+        return math.nextafter(steps + math.sqrt(m), math.inf)
 
     @property
     def magnitude(self) -> float:
@@ -255,6 +258,14 @@ class Model:
 
 # %% ../nbs/01e_contract.ipynb #c0a7000b
 CHUNK = 512  # records simulated at a time
+
+
+def whole_sensitivity(delta: float, norm: str) -> float:
+    "A sensitivity of whole numbers as a float that is not below it: √2 as a float could be."
+    exact, power = (round(delta), 1) if norm == "l1" else (round(delta**2), 2)
+    while Fraction(delta) ** power < exact:
+        delta = math.nextafter(delta, math.inf)
+    return float(delta)
 
 
 @lru_cache
