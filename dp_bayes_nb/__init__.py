@@ -46,7 +46,7 @@ _public = {
     "release": "release",
     "simulate_release": "simulate",
     "Ledger": "ledger",
-    "private_quantile": "ledger",
+    "private_quantile": "quantiles",
     "fit": "fit",
     "predict": "results",
     "predictive_check": "results",

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['FROM_ELSEWHERE', 'RELATIONS', 'CHANGE_VALUE', 'SCHEMA', 'KEYS', 'SAME', 'KEYS_1', 'LARGEST', 'Release',
-           'check_missing_as', 'relation', 'to_json', 'from_json']
+           'check_missing_as', 'relation', 'to_json', 'from_json', 'numbers_in']
 
 # %% ../nbs/04d_document.ipynb #04d00004
 import math
@@ -185,8 +185,9 @@ def _declared_value(family, column, value):
         if not same:
             refuse(name, f"a declared level, among {', '.join(map(repr, levels[:12]))}", value, "declare one for it first")
         return same[0]
-    if not isinstance(value, (int, float, np.number)) or not column.low <= value <= column.high:
-        refuse(name, f"a number from {column.low:g} to {column.high:g}, as declared", f"{value!r:.60}")
+    low, high = (column.low, column.high) if family.by_name else (-LARGEST, LARGEST)  # of one column, `valid` knows
+    if not isinstance(value, (int, float, np.number)) or not low <= value <= high:
+        refuse(name, f"a number from {low:g} to {high:g}, as declared", f"{value!r:.60}")
     if not family.by_name and not np.all(family.valid(np.asarray(float(value)))):
         refuse(name, "inside the declared support", value)
     return float(value)
@@ -378,11 +379,11 @@ def _as_read(family, d):
     return {}
 
 # %% ../nbs/04d_document.ipynb #fa35e192
-def _numbers(value):
+def numbers_in(value):
     "The numbers in a JSON value, at every depth."
     if isinstance(value, (dict, list, tuple)):
         for item in value.values() if isinstance(value, dict) else value:
-            yield from _numbers(item)
+            yield from numbers_in(item)
     elif isinstance(value, (int, float)):
         yield value
 
@@ -390,7 +391,7 @@ def _numbers(value):
 def _family(declared, m):
     "The family of a file; a declaration out of proportion is refused before it is built."
     try:
-        if not all(abs(number) <= LARGEST for number in _numbers(declared)):
+        if not all(abs(number) <= LARGEST for number in numbers_in(declared)):
             refuse("family", f"declared with numbers up to {LARGEST:g}", f"{declared!s:.60}")
         family = family_from_dict(tuples(declared))
     except ValueError:
