@@ -18,10 +18,11 @@ from jax import lax
 from jax.scipy.special import gammaln
 from jaxtyping import Array, Float
 
-from .collapsed import RANGES, TOP, GridPosterior, _normalise, _refine, one_parameter
+from .collapsed import RANGES
+from .grid import TOP, GridPosterior, _normalise, _refine, one_parameter
 from .core import Noise, Released, pytree
 from .families import BernoulliLaw
-from .fit import METHODS
+from .methods import METHODS
 from .laplace import convolved_log_density
 from .priors import Beta, constrain, log_density_free
 

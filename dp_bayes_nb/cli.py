@@ -29,11 +29,11 @@ from typing import Any
 import numpy as np
 
 from .conjugate_priors import Gamma, NormalInverseGamma, NormalMean
+from .contract import STATIC_FIELDS, Model, family_from_dict
 from .core import printable, refuse
-from .families import STATIC_FIELDS, Beta, Dirichlet, family_from_dict
+from .document import numbers_in
 from .files import check_results, read_text, tuples
-from .tables import declared_columns
-
+from .priors import Beta, Dirichlet
 
 # %% ../nbs/18_cli.ipynb #c1dfd96e
 # § Families as TOML
@@ -163,9 +163,11 @@ def run_release(args) -> int:
     if args.ledger and not os.path.exists(args.ledger):
         refuse("--ledger", "an existing ledger", args.ledger, f"dp-bayes ledger {args.ledger} --create --epsilon TOTAL makes one")
     ledger, missing_as = Ledger(args.ledger) if args.ledger else None, parse_missing_as(family, args.missing_as)
-    if getattr(family, "records", ...) is None:  # a hidden Markov model: records of each cell are public
-        family = family.counted(str(args.data), missing=args.missing, missing_as=missing_as)
-        print(f"the exact number of records of each of {sum(map(len, family.records))} cells is public, and stands in the release", file=sys.stderr)
+    family, before = family.counted(str(args.data), missing=args.missing, missing_as=missing_as), family.to_dict()
+    public = [value for name, value in family.to_dict().items() if value != before.get(name)]
+    if public:  # a hidden Markov model: records of each cell
+        print(f"the exact number of records of each of {sum(1 for _ in numbers_in(public))} cells is public, and stands in the release",
+              file=sys.stderr)
     with warnings_as_lines():
         made = release(family, str(args.data), epsilon=args.epsilon, mechanism=args.mechanism, delta=args.delta, missing=args.missing,
                        missing_as=missing_as, neighbours=args.neighbours, ledger=ledger, name=args.name)
@@ -177,18 +179,18 @@ def run_release(args) -> int:
                       "it was printed instead") from None
     print(lines(made))
     if ledger is None:
-        print("dp-bayes: warning: no --ledger: this release is paid from no budget, and nothing keeps count of what is published", file=sys.stderr)
+        print("dp-bayes: warning: no --ledger: this release is paid from no budget, and nothing keeps count of what is published",
+              file=sys.stderr)
     return 0
 
 # %% ../nbs/18_cli.ipynb #a6e00021
-def parse_missing_as(family, words):
+def parse_missing_as(family: Model, words):
     "`--missing-as` as `release` takes it: one value, or {column: value} for a family of several columns."
     if words is None:
         return None
-    columns = declared_columns(family)
-    if not hasattr(family, "columns"):
-        (levels,) = columns.values()
-        return _typed_value(" ".join(words), levels)
+    columns = {column.name: column.texts for column in family.columns}
+    if not family.by_name:
+        return _typed_value(" ".join(words), *columns.values())
     pairs = [word.partition("=") for word in words]
     if not all(equals and name in columns for name, equals, _ in pairs) or len(dict.fromkeys(p[0] for p in pairs)) < len(pairs):
         refuse("--missing-as", f"COLUMN=VALUE, once for each column, with columns among {', '.join(columns)}",
@@ -202,7 +204,6 @@ def _typed_value(text, levels):
         return text if levels else float(text)
     except ValueError:
         refuse("--missing-as", "a number, as declared", text)
-
 
 # %% ../nbs/18_cli.ipynb #7d20c5a1
 # § A summary as text
@@ -237,7 +238,7 @@ def run_fit(args) -> int:
     if args.plot and args.output and Path(args.plot).absolute() == Path(args.output).absolute():
         refuse("--plot", "another file than -o", args.plot)
     prior = None if args.prior is None else parse_prior(args.prior)
-    from dp_bayes_nb.release import Release
+    from dp_bayes_nb.document import Release
     with warnings_as_lines():
         release = Release.load(args.release)
         check_results(release.family)
@@ -251,7 +252,7 @@ def run_fit(args) -> int:
 
 def _quick_summary(release, prior, settings):
     "The summary of independent draws, which need no diagnostics and hence no ArviZ; None for a chain."
-    from dp_bayes_nb.families import check_prior
+    from dp_bayes_nb.contract import check_prior
     from dp_bayes_nb.fit import choose_method, posterior_draws
     family = release.family
     _, chosen = choose_method(family, check_prior(family, prior), release.noise.kind, release.n, settings["method"])

@@ -26,10 +26,11 @@ from jaxtyping import Array, Float
 
 from .baselines import BASELINES, Confidential, SimulatedRelease, record_statistics
 from .bulk import Route, bulk_posterior, mistaken_ranks, route, tabulate_moments
-from .collapsed import quantile
+from .grid import quantile
 from .core import Released, _show_progress, as_key, atomic_write, check_choice, check_count, refuse, run_chain, solve
 from .families import check_prior
-from .fit import _methods_of, choose_method, prior_to_json
+from .fit import prior_to_json
+from .methods import methods_of, choose_method
 from .laplace import normal_log_density
 from .noise import noise_design, simulate_values
 from .priors import LogDensity, constrain, free_size, unconstrain
@@ -307,8 +308,8 @@ def _task(family, prior, kind, n, method, options, draws, warmup, joint):
         refuse("joint", "False for a family without moments", joint)
     joint = hasattr(family, "moments") and free_size(family.parameters) > 1 if joint is None else joint
     if not callable(method) and not (isinstance(method, str) and method in BASELINES):
-        if isinstance(method, str) and method != "auto" and method not in _methods_of(family):
-            known = ("auto", *_methods_of(family), *BASELINES)
+        if isinstance(method, str) and method != "auto" and method not in methods_of(family):
+            known = ("auto", *methods_of(family), *BASELINES)
             close = difflib.get_close_matches(method, known, 1)
             refuse("method", f"one of {', '.join(map(repr, known))}, or a function of yours", method, f"did you mean {close[0]!r}?" if close else "")
         name, chosen = choose_method(family, prior, kind, n, method, options)

@@ -35,12 +35,13 @@ from jaxtyping import Array, Float, Key
 from .baselines import BASELINES, needs_records, record_statistics
 from .bounds import Clip, Redact
 from .checks import ks_uniform
-from .collapsed import grid_posterior, quantile
+from .grid import grid_posterior, quantile
 from .conjugate_priors import Gamma
 from .core import _show_progress, atomic_write, check_choice, check_count, run_chain
 from .evaluation import calibrate
 from .families import Bernoulli, Categorical, check_prior
-from .fit import METHODS, fit
+from .fit import fit
+from .methods import METHODS
 from .noise import simulate_values
 from .priors import Beta, Dirichlet, LogDensity, constrain
 from .ranks import LEVELS, Calibration, distance_to, ecdf_band, mmd2

@@ -15,6 +15,7 @@ import stat
 from pathlib import Path
 from typing import Any
 
+from .contract import Model, missing_parts
 from .core import refuse
 
 MAX_BYTES = 2**24  # largest document written or read
@@ -137,8 +138,9 @@ def tuples(value: Any) -> Any:
 # § Opening a sealed document
 def _another(document, keys):
     "The other kind of document that a JSON object is, by its keys; None: no other."
-    kinds = (("a release", {"family", "integers"}), ("a ledger", {"entries", "epsilon"}))
-    return next((kind for kind, marks in kinds if marks <= {*document} and not marks <= {*keys}), None)
+    kinds = {"a release": ({"family", "integers"}, {"model", "values"}), "a ledger": ({"entries", "epsilon"},)}
+    fits = lambda marks, found: any(mark <= {*found} for mark in marks)
+    return next((kind for kind, marks in kinds.items() if fits(marks, document) and not fits(marks, keys)), None)
 
 
 def open_sealed(text: str,    # what `seal` wrote
@@ -180,12 +182,11 @@ def check_result_name(argument: str, name: str) -> str:
     return name
 
 
-def check_results(family):
+def check_results(family: Model):
     "Refuse a family whose posterior could not be written to netCDF: names of parameters and axes, and texts of levels."
-    for parameter, p in getattr(family, "parameters", {}).items():
+    for parameter, p in ({} if missing_parts(type(family), ("parameters",)) else family.parameters).items():
         for name in (parameter, *p.dims):
             check_result_name("the name of a column", name)
         for level in p.levels or ():
             if isinstance(level, str) and any(c == "\0" or 0xD800 <= ord(c) < 0xE000 for c in level):
                 refuse("a level", "a text without NUL and single surrogates", level, "rename it in the table")
-

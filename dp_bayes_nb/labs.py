@@ -27,7 +27,7 @@ from jaxtyping import Array, Float
 from .baselines import record_statistics
 from .bounds import Clip, Redact
 from .bounds_planning import plan_bounds
-from .collapsed import exact_unavailable, grid_posterior, quantile
+from .grid import exact_unavailable, grid_posterior, quantile
 from .conjugate_priors import Gamma, NormalInverseGamma
 from .core import Released, check_choice, check_count, check_positive, refuse, run_chain, solve
 from .evaluation import BATCH, calibrate

@@ -17,9 +17,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
+from .contract import Model
 from .core import Noise, check_choice, check_fraction, check_positive, refuse
 from .laplace import discrete_gaussian, discrete_laplace
-from .sums import rounded_sensitivity
 
 # %% ../nbs/04b_noise.ipynb #17ba0791
 # § The Laplace scale: equation (1)
@@ -102,7 +102,7 @@ def check_privacy(epsilon, mechanism, delta, neighbours):
 
 # %% ../nbs/04b_noise.ipynb #bc33ea4e
 @lru_cache(maxsize=1024)
-def design(family,              # declares t and its bounds
+def design(family: Model,       # declares t and its bounds
            epsilon: float,      # budget
            mechanism: str,      # "laplace" or "gaussian"
            delta: float | None, # budget, for gaussian
@@ -120,7 +120,7 @@ def design(family,              # declares t and its bounds
         refuse("epsilon", f"such that the noise scale is above 0 and below {MAX_STEPS // TAIL}", epsilon,
                f"choose another budget, or narrower bounds: one record moves the sum by {sensitivity:g}")
     g = 0 if family.integer else grid_exponent(unrounded, sensitivity)
-    steps = rounded_sensitivity(family, g, neighbours, norm)
+    steps = float(family.rounded_sensitivity(g, neighbours, norm))
     scale = steps * multiplier if gaussian else laplace_scale(steps, epsilon)
     return Design(mechanism, g, steps, scale)
 

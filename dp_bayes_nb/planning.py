@@ -20,11 +20,11 @@ from jaxtyping import Array, Float
 from scipy.special import ndtr
 
 from .bulk import bulk_posterior, route, tabulate_moments
-from .collapsed import grid_posterior, quantile
+from .grid import grid_posterior, quantile
 from .core import Noise, Released, _show_progress, as_key, check_count, check_positive, refuse, run_chain
 from .evaluation import _names
 from .families import check_prior
-from .fit import choose_method
+from .methods import choose_method
 from .noise import noise_design, simulate_values
 from .priors import constrain
 from .style import COLORS, shades

@@ -10,7 +10,8 @@ from dp_bayes_nb.bounds import Redact
 from dp_bayes_nb.conjugate_priors import NormalInverseGamma
 from dp_bayes_nb.core import run_chains
 from dp_bayes_nb.families import Categorical, check_prior
-from dp_bayes_nb.fit import choose_method, fit
+from dp_bayes_nb.fit import fit
+from dp_bayes_nb.methods import choose_method
 from dp_bayes_nb.mesh import log_law
 from dp_bayes_nb.normal import Normal
 from dp_bayes_nb.release import simulate_release
