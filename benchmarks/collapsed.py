@@ -8,7 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from table import clock, interleave, record
 
-from dp_bayes_nb.collapsed import collapsed_kernel, grid_kernel
+from dp_bayes_nb.collapsed import collapsed_kernel
+from dp_bayes_nb.grid import grid_kernel
 from dp_bayes_nb.core import Noise, Released, run_chains
 from dp_bayes_nb.families import Bernoulli, Categorical
 from dp_bayes_nb.gibbs import gibbs_kernel

@@ -13,7 +13,7 @@ from scipy.special import betainc, gammaln
 from table import interleave, record
 
 import dp_bayes_nb as d
-from dp_bayes_nb.collapsed import grid_kernel
+from dp_bayes_nb.grid import grid_kernel
 from dp_bayes_nb.core import Kernel, run_chains
 from dp_bayes_nb.exact_categories import share_mixtures, table_counts
 from dp_bayes_nb.exact_counts import count_posterior, share_moments, tabulate

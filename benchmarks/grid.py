@@ -6,7 +6,7 @@ import numpy as np
 from table import interleave, record
 
 from dp_bayes_nb.checks import release_of
-from dp_bayes_nb.collapsed import grid_posterior, log_likelihood
+from dp_bayes_nb.grid import grid_posterior, log_likelihood
 from dp_bayes_nb.conjugate_priors import Gamma
 from dp_bayes_nb.families import Bernoulli, check_prior
 from dp_bayes_nb.noise import noise_design

@@ -7,7 +7,7 @@ from table import clock, interleave, record
 
 from dp_bayes_nb.core import run_chains
 from dp_bayes_nb.families import check_prior
-from dp_bayes_nb.fit import choose_method
+from dp_bayes_nb.methods import choose_method
 from dp_bayes_nb.naive_bayes import NaiveBayes
 from dp_bayes_nb.release import simulate_release
 

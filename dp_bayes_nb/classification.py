@@ -16,9 +16,10 @@ from jax import lax
 from jaxtyping import Array, Float, Int
 
 from .core import check_count, refuse
-from .fit import COLORS, fitted
+from .frames import check_present, frame_columns, one_length
 from .naive_bayes import NaiveBayes
-from .tables import quietly
+from .results import fitted
+from .style import COLORS
 
 # %% ../nbs/10c_classification.ipynb #c1dfd96e
 # § The probability of a class: equation (1)
@@ -33,25 +34,15 @@ def predictive_probabilities(theta: dict[str, Float[Array, "draws ..."]], codes:
 
 def _columns(data, names):
     "Columns of a frame of any engine, or of a dictionary, as arrays."
-    import narwhals as nw
-    if not isinstance(data, dict):
-        try:
-            frame = nw.from_native(data).lazy()
-        except TypeError:
-            refuse("new_data", f"a data frame or a dictionary with the features {', '.join(map(repr, names))}", data,
-                   "they are the rows whose class is asked for" if data is None else "an array has no names of columns" if hasattr(data, "shape")
-                   else "read a file into a frame first")
-    present = list(data) if isinstance(data, dict) else frame.collect_schema().names()
-    for name in names:
-        if name not in present:
-            refuse("new_data", f"rows with the feature {name!r}", f"the columns {', '.join(sorted(map(str, present)))}")
-    if not isinstance(data, dict):
-        frame = quietly(lambda: frame.select(*names).collect(), "read")
-        return {name: frame[name].to_numpy() for name in names}
-    columns = {name: np.atleast_1d(np.asarray(data[name], dtype=object)) for name in names}
-    if len({len(column) for column in columns.values()}) > 1:
-        refuse("new_data", "columns of one length", {name: len(column) for name, column in columns.items()})
-    return columns
+    if isinstance(data, dict):
+        check_present("new_data", names, data)
+        return one_length("new_data", {name: data[name] for name in names})
+    try:
+        return frame_columns(data, names, lazy=True)
+    except TypeError:
+        refuse("new_data", f"a data frame or a dictionary with the features {', '.join(map(repr, names))}", data,
+               "they are the rows whose class is asked for" if data is None else "an array has no names of columns" if hasattr(data, "shape")
+               else "read a file into a frame first")
 
 
 def _coded(argument, name, values, levels):
@@ -66,8 +57,8 @@ def _coded(argument, name, values, levels):
 # %% ../nbs/10c_classification.ipynb #902ba3cd
 def feature_codes(family: NaiveBayes, new_data) -> dict[str, np.ndarray]:
     "Features of new rows as codes of their levels."
-    return {name: _coded("new_data", name, values, family.column_levels[name])
-            for name, values in _columns(new_data, family.table_names).items()}
+    levels = dict(family.features)
+    return {name: _coded("new_data", name, values, levels[name]) for name, values in _columns(new_data, family.table_names).items()}
 
 
 def classify(idata,          # result of fit

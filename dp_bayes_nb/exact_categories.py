@@ -6,8 +6,8 @@
 __all__ = ['COARSE', 'CLOSE', 'LEAST_TIED', 'MOST_PRODUCTS', 'ROUNDS', 'MANY_RECORDS', 'FEW_LEVELS', 'MOST_WORK', 'log_tilted',
            'tilted_windows', 'coarse_moments', 'tie', 'TableCounts', 'convolve', 'sums', 'overlap', 'table_counts',
            'count_marginals', 'share_mixtures', 'draw_parts', 'draw_tables', 'draw_categories',
-           'categories_unavailable', 'posterior_unavailable', 'tables_of', 'sample_exact', 'tabulated', 'exact_draws',
-           'exact_kernel']
+           'categories_unavailable', 'tables_of', 'sample_categories', 'tabulated', 'categories_draws',
+           'categories_kernel']
 
 # %% ../nbs/06e_exact_categories.ipynb #3b989b55
 from typing import NamedTuple
@@ -17,11 +17,9 @@ import numpy as np
 from jaxtyping import Float
 from scipy.fft import irfft, next_fast_len, rfft
 
-from .collapsed import exact_unavailable, grid_kernel, one_parameter
-from .core import Kernel, bind, refuse, run_chain
+from .core import Kernel, bind, refuse
 from .exact_counts import (NEGLIGIBLE, Cells, CountPosterior, draw_index, first_true, log_concave, log_gamma_ratio, log_noise,
-                                      log_ratio, sample_share, share_posterior, tabulate)
-from .families import BernoulliLaw, CategoricalLaw
+                                      log_ratio, share_posterior, tabulate)
 from .gibbs import Draw
 from .priors import Beta, Dirichlet
 
@@ -236,7 +234,7 @@ MANY_RECORDS, FEW_LEVELS = 10_000, 5
 MOST_WORK = 2e7  # levels times records
 
 
-def categories_unavailable(family, n: int, prior) -> str | None:
+def categories_unavailable(family, kind: str, n: int, prior) -> str | None:
     "Why a table of counts has no exact posterior here, or None where it has."
     k = len(family.names)
     if not isinstance(prior, Dirichlet):
@@ -247,25 +245,15 @@ def categories_unavailable(family, n: int, prior) -> str | None:
     return None
 
 
-def posterior_unavailable(family, kind: str, n: int, prior) -> str | None:
-    "Why the method `exact` cannot be used, or None where it can: from public numbers alone."
-    return categories_unavailable(family, n, prior) if isinstance(family, CategoricalLaw) else exact_unavailable(family, kind)
-
-
 def tables_of(released, prior) -> list[TableCounts]:
     "The exact posterior of a release of all counts under a Dirichlet prior."
     return table_counts(np.asarray(released.n, float), np.asarray(released.z, float), np.asarray(released.noise.scale, float),
                         np.asarray(prior.alpha, float), released.noise.kind)
 
 
-def sample_exact(rng: np.random.Generator, family, released, prior, shape: tuple) -> dict | None:
-    "Independent draws, {name: (*shape, …)}; None where the prior or the family has no mixture."
-    parameters = family.parameters
-    if isinstance(family, BernoulliLaw):
-        return sample_share(rng, family, released, prior, shape)
-    if not (isinstance(family, CategoricalLaw) and isinstance(prior, Dirichlet)):
-        return None
-    (name,), size = parameters, int(np.prod(shape))
+def sample_categories(rng: np.random.Generator, family, released, prior, shape: tuple) -> dict:
+    "Independent draws of the shares under a Dirichlet prior, {name: (*shape, k)}."
+    (name,), size = family.parameters, int(np.prod(shape))
     return {name: draw_categories(rng, tables_of(released, prior)[0], size).reshape(*shape, -1)}
 
 
@@ -289,10 +277,8 @@ def _draws_of_tables(kind, draws, words, n, z, scale, alpha):
     return np.stack(out).reshape(*z.shape[:-1], draws, z.shape[-1])
 
 
-def exact_draws(key, family, released, prior, draws: int) -> dict:
-    "Independent draws {name: (draws, …)}, traceable: from the grid for one parameter, for categories by calling back."
-    if one_parameter(family):
-        return run_chain(key, grid_kernel(family, released, prior, exact=True), draws=draws, warmup=0)[0].theta
+def categories_draws(key, family, released, prior, draws: int) -> dict:
+    "Independent draws {name: (draws, k)}, traceable: NumPy is called back."
     (name,), k = family.parameters, len(family.names)
     noise, words = released.noise, jax.random.key_data(key)
     made = jax.pure_callback(lambda *arrays: _draws_of_tables(noise.kind, draws, *arrays), jax.ShapeDtypeStruct((draws, k), float),
@@ -301,15 +287,13 @@ def exact_draws(key, family, released, prior, draws: int) -> dict:
 
 
 def _exact_init(family, released, prior, key):
-    return Draw(jax.tree.map(lambda a: a[0], exact_draws(key, family, released, prior, 1)))
+    return Draw(jax.tree.map(lambda a: a[0], categories_draws(key, family, released, prior, 1)))
 
 
 def _exact_step(family, released, prior, key, state):
     return _exact_init(family, released, prior, key), {}
 
 
-def exact_kernel(family, released, prior) -> Kernel:
-    "Independent draws of the exact posterior as a kernel, one at a time; `exact_draws` takes many at once."
-    if one_parameter(family):
-        return grid_kernel(family, released, prior, exact=True)
+def categories_kernel(family, released, prior) -> Kernel:
+    "Independent draws of the exact posterior as a kernel, one at a time; `categories_draws` takes many at once."
     return Kernel(bind(_exact_init, family, released, prior), bind(_exact_step, family, released, prior))

@@ -15,8 +15,8 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from .core import cholesky
-from .covariates import (Moments, NormalInverseWishart, columns, coordinate_count, coordinates, correlation_pivots,
-                                    free_moments, log_cosh, normal_log_density, size, tanhc)
+from .covariates import (Moments, NormalInverseWishart, columns, coordinate_count, coordinates,
+                                    correlation_pivots, free_moments, log_cosh, normal_log_density, size, tanhc)
 
 # %% ../nbs/08d_frame.ipynb #c1dfd96e
 # § Coordinates: equation (1)

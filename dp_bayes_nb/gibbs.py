@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float
 
-from .core import Kernel, Released, bind, check_choice
+from .core import Kernel, Measurement, bind, check_choice
 from .laplace import noise_variance_draw, noise_variance_start, normal_product
 
 # %% ../nbs/05_gibbs.ipynb #c1dfd96e
@@ -33,7 +33,7 @@ def _naive_init(family, released, prior, key):
     return _naive_step(family, released, prior, key, None)[0]
 
 
-def naive_kernel(family, released: Released, prior) -> Kernel:
+def naive_kernel(family, released: Measurement, prior) -> Kernel:
     "Independent draws from the conjugate posterior of the projected release: equation (1)."
     return Kernel(bind(_naive_init, family, released, prior), bind(_naive_step, family, released, prior))
 
@@ -47,7 +47,7 @@ class GibbsState(NamedTuple):
     "State of one chain."
     theta: dict
     latent: Float[Array, "l"]  # latent sums: s, or those of the regions
-    noise_variance: Float[Array, "m"]  # latent σ²
+    noise_variance: Float[Array, "p"]  # latent σ²
 
 
 def draw_feasible(key, draw, feasible, old):
@@ -61,30 +61,44 @@ def draw_feasible(key, draw, feasible, old):
     return jnp.where(good, value, old), tries - 1, ~good
 
 # %% ../nbs/05_gibbs.ipynb #17ba0791
+def _observe(family, released):
+    "What is released as a matrix times the latent sums: H of the release times H of the family, (p, l)."
+    return family.observe if released.matrix is None else released.matrix @ family.observe
+
+
+def _solved(released, z):
+    "Sums that a release suggests, (m,): its own values, or the least squares solution of z = H s, rows in units of their noise."
+    if released.matrix is None:
+        return z
+    sd = jnp.sqrt(released.noise.variance)
+    return jnp.linalg.lstsq(released.matrix / sd[:, None], z / sd)[0]
+
+
 def _gibbs_init(joint, family, released, prior, key):
     key_noise, key_theta, key_away = jax.random.split(key, 3)
     away = AWAY * jnp.sqrt(released.noise.variance) * jax.random.normal(key_away, released.z.shape)  # chains start apart
-    theta = family.update(prior, family.project(released.z + away, released.n), released.n).sample(key_theta)
+    start = family.project(_solved(released, released.z + away), released.n)
+    theta = family.update(prior, start, released.n).sample(key_theta)
     mean, _ = family.latent_moments(theta, joint)
     return GibbsState(theta, released.n * mean, noise_variance_start(key_noise, released.noise))
 
 
 def _gibbs_step(joint, family, released, prior, key, state):
-    z, noise, n = released.z, released.noise, released.n
+    z, noise, n, H = released.z, released.noise, released.n, _observe(family, released)
     key_theta, key_s, key_noise = jax.random.split(key, 3)
     theta = family.update(prior, family.total @ state.latent, n).sample(key_theta)  # line 3
     mean, covariance = family.latent_moments(theta, joint)  # line 4
     latent, redraws, kept = draw_feasible(
-        key_s, lambda k: normal_product(k, n * mean, n * covariance, z, state.noise_variance, family.observe),
+        key_s, lambda k: normal_product(k, n * mean, n * covariance, z, state.noise_variance, H),
         lambda u: family.latent_feasible(u, n), state.latent)  # line 5
-    noise_variance = noise_variance_draw(key_noise, z - family.observe @ latent, noise)  # line 6
+    noise_variance = noise_variance_draw(key_noise, z - H @ latent, noise)  # line 6
     return GibbsState(theta, latent, noise_variance), {"redraws": redraws, "kept": kept}
 
 
 _FUNCTIONS = {joint: (partial(_gibbs_init, joint), partial(_gibbs_step, joint)) for joint in (False, True)}
 
 
-def gibbs_kernel(family, released: Released, prior,
+def gibbs_kernel(family, released: Measurement, prior,
                  joint: bool = False  # Algorithm 2 with the joint covariance of the regions, not as published
                  ) -> Kernel:
     "Algorithms 1 and 2 of Bernstein & Sheldon 2018: equation (3)."

@@ -15,12 +15,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
-from .core import Kernel, Noise, Released, as_key, bind, check_count, check_fraction, check_positive, refuse, run_chain
+from .core import (Kernel, Noise, Released, as_key, bind, check_count, check_fraction, check_positive,
+                              refuse, run_chain)
 from .families import Categorical
-from .fit import fitted
-from .hmm import CountsState, HiddenMarkov, Shape, _bound, counts_kernel, in_order, named, prepare, ranking
+from .hmm import HiddenMarkov, in_order, ranking
+from .hmm_sampler import CountsState, Shape, bound_once, counts_kernel, named, prepare
 from .ledger import in_parallel, in_sequence
 from .posterior_sampling import chain_cost, check_temperature, record_sensitivity, simplex_draw
+from .results import fitted
 
 # %% ../nbs/12b_hmm_routes.ipynb #c1dfd96e
 # § What it costs: equations (1) and (2)
@@ -96,14 +98,14 @@ def confidential_kernel(shape, cells, counts: Float[Array, "F R T J"],  # confid
     if least is None:
         return counts_kernel(shape, cells, counts)
     _check_least(least, shape.sizes)
-    kernel = counts_kernel(shape, cells, counts, _bound(limited_rows, shape.sizes, float(least)))
-    return kernel._replace(init=bind(_bound(prior_start, shape, shape.sizes, float(least)), cells, counts)) if from_prior else kernel
+    kernel = counts_kernel(shape, cells, counts, bound_once(limited_rows, shape.sizes, float(least)))
+    return kernel._replace(init=bind(bound_once(prior_start, shape, shape.sizes, float(least)), cells, counts)) if from_prior else kernel
 
 
 def cells_of(family: HiddenMarkov, prior=None):
     "Shape and cells of a family, without any counts."
     m = len(family.names)
-    return prepare(family, Released(jnp.zeros(m), Noise("laplace", jnp.ones(m), jnp.ones(m)), 0.0), family.check_prior(prior))
+    return prepare(family, Released(jnp.zeros(m), Noise("laplace", jnp.ones(m), jnp.ones(m)), 0.0), family.accept(prior))
 
 # %% ../nbs/12b_hmm_routes.ipynb #fa35e192
 def published_states(key: Any,                         # JAX key or integer
@@ -172,9 +174,9 @@ def relabel(idata,         # of `fit` for a HiddenMarkov release
     "The same posterior as ArviZ data, with states numbered by increasing probability of this level, exact draw by draw; a copy."
     release, theta = fitted(idata)
     family, out = _hidden_markov(release), idata.copy()
-    if feature not in family.feature_names or level not in family.column_levels[feature]:
+    if feature not in family.feature_names or level not in dict(family.features)[feature]:
         refuse("feature, level", f"a level of one of {', '.join(map(repr, family.feature_names))}", (feature, level))
-    theta, by = in_order({name: jnp.asarray(value) for name, value in theta.items()}, (feature, family.column_levels[feature].index(level)))
+    theta, by = in_order({name: jnp.asarray(value) for name, value in theta.items()}, (feature, dict(family.features)[feature].index(level)))
     for name, value in theta.items():
         out.posterior[name].values = np.asarray(value)
     rank = np.asarray(ranking(by)[1])  # the new number of each old state

@@ -36,18 +36,18 @@ def laplace_variance_from(normal: Float[Array, "..."], uniform: Float[Array, "..
     return jnp.where(uniform * (A + c) <= A, A, c * (c / A))
 
 # %% ../nbs/01_laplace.ipynb #f1abd670
-def noise_variance_start(key: Key[Array, ""], noise: Noise) -> Float[Array, "m"]:
-    "σ² from its prior: exponential with mean 2b², or the known variance of Gaussian noise."
+def noise_variance_start(key: Key[Array, ""], noise: Noise) -> Float[Array, "p"]:
+    "σ² of each row from its prior: exponential with mean 2b² for Laplace noise, the known variance of Gaussian noise."
     if noise.kind == "gaussian":
         return noise.variance
-    return noise.variance * jax.random.exponential(key, jnp.shape(noise.scale))
+    return jnp.where(noise.is_laplace, noise.variance * jax.random.exponential(key, jnp.shape(noise.scale)), noise.variance)
 
 
-def noise_variance_draw(key: Key[Array, ""], residual: Float[Array, "m"], noise: Noise) -> Float[Array, "m"]:
-    "σ² given the residual z − s: equation (3), or the known variance of Gaussian noise."
+def noise_variance_draw(key: Key[Array, ""], residual: Float[Array, "p"], noise: Noise) -> Float[Array, "p"]:
+    "σ² of each row given the residual z − H s: equation (3) for Laplace noise, the known variance of Gaussian noise."
     if noise.kind == "gaussian":
         return noise.variance
-    return laplace_variance(key, residual, noise.scale)
+    return jnp.where(noise.is_laplace, laplace_variance(key, residual, noise.scale), noise.variance)
 
 # %% ../nbs/01_laplace.ipynb #9e6a55b6
 # § Drawing the confidential sum: equation (4)
@@ -90,7 +90,7 @@ def normal_laplace_log_density(d: Float[Array, "..."],     # z − μ
 
 # %% ../nbs/01_laplace.ipynb #0a57cb53
 def convolved_log_density(z: Float[Array, ""], mean, variance, noise: Noise) -> Float[Array, ""]:
-    "Log density of one released value when s ~ N(mean, variance), for either kind of noise."
+    "Log density of one released value when s ~ N(mean, variance), for either kind of noise: that of one row."
     if noise.kind == "laplace":
         return normal_laplace_log_density(z - mean, variance, noise.scale)
     total = variance + noise.variance
@@ -138,10 +138,13 @@ def discrete_gaussian(key: Key[Array, ""],
 # %% ../nbs/01_laplace.ipynb #89b8c013
 # § From the grid to the line: equation (8)
 def continuous_noise(key: Key[Array, ""], released: Released) -> Released:
-    "The release with continuous Laplace noise in the place of noise on a grid: two cut-off exponentials added, equation (8). Gaussian as it is."
-    noise = released.noise
-    if noise.kind != "laplace":
+    "The release with continuous Laplace noise where it was on a grid: two cut-off exponentials added, equation (8). Gaussian rows as they are."
+    noise, laplace = released.noise, released.noise.is_laplace
+    if noise.kind == "gaussian":
         return released
     U = jax.random.uniform(key, (2, *jnp.shape(released.z)))
     up, down = -noise.scale * jnp.log1p(U * jnp.expm1(-noise.grid / noise.scale))  # eq. (8)
-    return replace(released, z=released.z + up - down, noise=replace(noise, grid=jnp.zeros_like(up)))
+    z, grid = released.z + up - down, jnp.zeros_like(up)
+    if noise.kind != "laplace":  # of both kinds
+        z, grid = jnp.where(laplace, z, released.z), jnp.where(laplace, grid, noise.grid)
+    return replace(released, z=z, noise=replace(noise, grid=grid))

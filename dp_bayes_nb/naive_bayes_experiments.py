@@ -20,7 +20,7 @@ from .classification import Scores, classification_scores, predictive_probabilit
 from .core import Released, run_chain
 from .experiments import EXPERIMENTS, MODELS, Experiment, Model, Run, _mean_and_error, _short
 from .families import check_prior
-from .fit import choose_method
+from .methods import choose_method
 from .naive_bayes import NaiveBayes, naive_bayes_kernel
 from .noise import noise_design, simulate_values
 from .ranks import LEVELS, Calibration

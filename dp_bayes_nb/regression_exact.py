@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['TINY', 'FLATTEST', 'STEPS', 'LONGEST', 'CLOSE', 'DENSE', 'TIME', 'SPREAD', 'GOLDEN', 'LEAPFROGS', 'WINDOW', 'SETTLED',
-           'Problem', 'plane_factor', 'Response', 'response', 'Point', 'point', 'pose', 'categories_first',
+           'EXACT', 'Problem', 'plane_factor', 'Response', 'response', 'Point', 'point', 'pose', 'categories_first',
            'sums_order', 'released_moments', 'log_target', 'curvature', 'released_start', 'prior_start', 'Place',
            'Mode', 'find_mode', 'adaptation', 'Tuning', 'ChainState', 'Setting', 'draw_parameters', 'log_gamma',
            'hamiltonian_kernel', 'exact_kernel', 'exact_unavailable']
@@ -21,12 +21,13 @@ from blackjax.adaptation.step_size import dual_averaging_adaptation
 from jax import lax
 from jaxtyping import Array, Float, Key
 
-from .core import Kernel, Released, bind, check_choice, check_count, cholesky, pytree, refuse, solve_lower, solve_upper
+from .core import (Kernel, Released, bind, check_choice, check_count, cholesky, pytree, refuse, solve_lower,
+                              solve_upper)
 from .covariates import NormalInverseWishart, coordinate_count, mapped_prior, size
-from .fit import METHODS, Method, register_method
 from .frame import fit_frame, frame_coordinates, framed_free_moments, framed_normal_moments, kept_order
+from .methods import Method
 from .priors import LogDensity
-from .regression import BoxPrior, LinearRegression, box_prior, sums_only, units
+from .regression import BoxPrior, box_prior, sums_only, units
 from .regression_sums import matrices, mean_factor, pairs, project_moments, second_moments, sums_at
 
 # %% ../nbs/09b_regression_exact.ipynb #c1dfd96e
@@ -411,7 +412,7 @@ def exact_kernel(family, released: Released, prior,
     return hamiltonian_kernel(_prepare(family, released, prior, covariate_model, moments_prior), limit)
 
 # %% ../nbs/09b_regression_exact.ipynb #63266754
-# § Registration
+# § The method
 def exact_unavailable(family, kind: str, n: int, prior) -> str | None:
     "Why the exact sampler cannot be used, or None where it can."
     p = size(family.blocks) + 1
@@ -423,7 +424,4 @@ def exact_unavailable(family, kind: str, n: int, prior) -> str | None:
     return None
 
 
-register_method(LinearRegression, "exact", Method(exact_kernel, unavailable=exact_unavailable, options=("covariate_model", "covariate_prior", "leapfrogs")))
-register_method(LinearRegression, "naive", METHODS["naive"])
-for _name in ("collapsed", "gibbs"):
-    register_method(LinearRegression, _name, None)
+EXACT = Method(exact_kernel, unavailable=exact_unavailable, options=("covariate_model", "covariate_prior", "leapfrogs"))  # of `fit`

@@ -26,7 +26,7 @@ from .core import Noise, Released, pytree, run_chain
 from .covariates import NormalInverseWishart
 from .experiments import EXPERIMENTS, MODELS, Experiment, Model, Run, _short, cell_key, histogram, utility_row
 from .families import check_prior, family_class
-from .fit import choose_method
+from .methods import choose_method
 from .noise import noise_design, simulate_values
 from .regression import BLOCK, LinearRegression, check_regression_prior, read_rows, units
 from .regression_exact import exact_kernel

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from .core import check_fraction, refuse
-from .fit import fitted, predict
 from .regression import LinearRegression, read_rows
+from .results import fitted, predict
 from .style import COLORS, WORDS
 
 # %% ../nbs/09e_regression_plots.ipynb #c1dfd96e
@@ -76,7 +76,7 @@ def plot_regression(idata,           # result of fit
     "Mean response along one covariate with its 95% interval, beside those of other methods. Returns the axis."
     import matplotlib.pyplot as plt
     family, theta = _regression(idata)
-    covariate = family.columns[0] if covariate is None else covariate
+    covariate = family.columns[0].name if covariate is None else covariate
     grid, X = _line_rows(family, covariate, at)
     lines = {_title(idata): theta["coefficients"], **{k: _coefficients(family, v) for k, v in (others or {}).items()}}
     ax = plt.subplots(figsize=(6, 3.4), layout="constrained")[1] if ax is None else ax
@@ -88,7 +88,7 @@ def plot_regression(idata,           # result of fit
             ax.plot(grid, values[0], ls=":" if label == WORDS["truth"] else "--", color=color, label=label)
         else:
             _draw_line(ax, grid, values, color, label, 0.12 * (i - 0.5 * (len(lines) - 1)), i == 0)
-    ax.set(xlabel=covariate, ylabel=f"mean {family.columns[-1]}")
+    ax.set(xlabel=covariate, ylabel=f"mean {family.columns[-1].name}")
     ax.legend(frameon=False, fontsize=9)
     return ax
 

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['HAIR', 'ROOT_STEPS', 'DUAL_STEPS', 'NEAR', 'INNER_STEPS', 'SHORTENINGS', 'ARMIJO', 'SHORTEN', 'STEPS', 'TOLERANCE',
-           'ROUNDS', 'STARTS', 'expected_square', 'noise_weight', 'noise_bound', 'Problem', 'Shares',
+           'ROUNDS', 'STARTS', 'VARIATIONAL', 'expected_square', 'noise_weight', 'noise_bound', 'Problem', 'Shares',
            'dirichlet_parameters', 'lower_bound', 'log_share', 'exact_step', 'interior_point_step', 'update_rows',
            'update_classes', 'update', 'jump', 'Ascent', 'ascend', 'starting_shares', 'best_ascent',
            'VariationalPosterior', 'problem_of', 'laws_of', 'variational_posterior', 'variational_kernel',
@@ -22,8 +22,8 @@ from jax.scipy.special import digamma, gammaln
 from jaxtyping import Array, Bool, Float
 
 from .core import Kernel, Released, bind, check_choice, check_count, check_positive
-from .fit import Method, register_method
 from .gibbs import Draw
+from .methods import Method
 from .naive_bayes import Dirichlets, NaiveBayes
 
 # %% ../nbs/10b_variational.ipynb #c1dfd96e
@@ -324,5 +324,5 @@ def dirichlet_group(family: NaiveBayes, released, prior, kernel: Kernel) -> dict
     return {"dirichlet": xr.Dataset(alpha, coords, about)}
 
 
-register_method(NaiveBayes, "variational", Method(variational_kernel, lambda family: True, options=("starts", "step", "tolerance"),
-                                                  groups=dirichlet_group))
+VARIATIONAL = Method(variational_kernel, lambda family: True, options=("starts", "step", "tolerance"),
+                     groups=dirichlet_group)

@@ -84,7 +84,7 @@ def test_a_second_fit_compiles_nothing(name):
 
 def test_a_new_function_at_each_call_is_noticed():
     "The mutant: a kernel whose functions are made anew, as those of 0.1.0 were."
-    from dp_bayes_nb.collapsed import grid_kernel
+    from dp_bayes_nb.grid import grid_kernel
     from dp_bayes_nb.core import Kernel, run_chains
     release = released(*SHARE, 1)
 

@@ -9,7 +9,7 @@ from scipy.stats import binom
 
 from dp_bayes_nb import Bernoulli, Beta, HiddenMarkov, LogDensity, fit, simulate_release
 from dp_bayes_nb.bulk import PLAIN, Route, bulk_posterior, count_terms, route, tabulate_moments
-from dp_bayes_nb.collapsed import quantile
+from dp_bayes_nb.grid import quantile
 from dp_bayes_nb.core import Released
 from dp_bayes_nb.exact_counts import first_true
 from dp_bayes_nb.noise import noise_design

@@ -20,7 +20,8 @@ from dp_bayes_nb.checks import count_oracle
 from dp_bayes_nb.core import Noise
 from dp_bayes_nb.families import FAMILY_MODULES, BernoulliLaw, ExponentialFamily, _registered, family_class, not_fitted
 from dp_bayes_nb.files import seal
-from dp_bayes_nb.fit import entropy, fitted, plot_posterior, predict, predictive_check, run_entropy, run_key, tabulated_density
+from dp_bayes_nb.fit import entropy, run_entropy, run_key
+from dp_bayes_nb.results import fitted, plot_posterior, predict, predictive_check, tabulated_density
 from dp_bayes_nb.priors import LogDensity, Parameter
 
 matplotlib.use("Agg")

@@ -11,7 +11,7 @@ from dp_bayes_nb import Ledger, LinearRegression, NormalInverseGamma, NormalInve
 from dp_bayes_nb.cli import read_family
 from dp_bayes_nb.families import check_prior
 from dp_bayes_nb.files import seal
-from dp_bayes_nb.fit import choose_method
+from dp_bayes_nb.methods import choose_method
 
 COVARIATES, RESPONSE = {"education": (0, 18), "experience": (-4, 63)}, {"log_wage": (2.0, 11.0)}
 FAMILY = LinearRegression(COVARIATES, RESPONSE)
