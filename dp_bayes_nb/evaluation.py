@@ -7,13 +7,11 @@ __all__ = ['BATCH', 'MOST_COORDINATES', 'Task', 'Design', 'effective_size', 'cal
 
 # %% ../nbs/14_evaluation.ipynb #77de68da
 import difflib
-import hashlib
 import inspect
 import itertools
 import json
 import math
 import os
-import re
 from functools import partial
 from pathlib import Path
 from typing import Any, Callable, NamedTuple
@@ -29,7 +27,7 @@ from .bulk import Route, bulk_posterior, mistaken_ranks, route, tabulate_moments
 from .collapsed import quantile
 from .core import Released, _show_progress, as_key, atomic_write, check_choice, check_count, refuse, run_chain, solve
 from .families import check_prior
-from .fit import _methods_of, choose_method, prior_to_json
+from .fit import _digest, _methods_of, choose_method, prior_to_json
 from .laplace import normal_log_density
 from .noise import noise_design, simulate_values
 from .priors import LogDensity, constrain, free_size, unconstrain
@@ -248,35 +246,6 @@ def _open_folder(path, design):
     return folder
 
 # %% ../nbs/14_evaluation.ipynb #1574bddb
-def _digest(function, depth=4):
-    "Name and digest of a function: its byte code, its defaults, what it closes over, and what `partial` bound."
-    bound = []
-    while isinstance(function, partial):
-        bound.append((function.args, sorted(function.keywords.items())))
-        function = function.func
-    function = inspect.unwrap(function)
-    bound += [getattr(function, name, None) for name in ("__defaults__", "__kwdefaults__")]
-    bound += [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
-    def parts(code):
-        constants = [parts(c) if hasattr(c, "co_code") else sorted(map(repr, c)) if isinstance(c, frozenset) else repr(c)
-                     for c in code.co_consts]
-        return code.co_code.hex(), code.co_names, constants
-    code = getattr(function, "__code__", None) if depth else None
-    name = f"{getattr(function, '__module__', '')}.{getattr(function, '__qualname__', type(function).__qualname__)}"
-    return f"{name} {hashlib.sha256(repr((code and parts(code), code and _stable(bound, depth - 1))).encode()).hexdigest()[:16]}"
-
-
-def _stable(value, depth):
-    "A value in words that are the same in every process: functions by their digest, arrays by their numbers."
-    if callable(value):
-        return _digest(value, depth)
-    if isinstance(value, dict):
-        return {name: _stable(v, depth) for name, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_stable(v, depth) for v in value]
-    return np.asarray(value).tolist() if isinstance(value, (jax.Array, np.ndarray)) else re.sub(" at 0x[0-9a-f]+", "", repr(value))
-
-
 def _describe(key, family, prior, name, task, **numbers):
     "A design as JSON values."
     from dp_bayes_nb import __version__

@@ -5,8 +5,8 @@
 # %% auto #0
 __all__ = ['MOST_LEVELS', 'FITTED', 'UPDATED', 'STATIC_FIELDS', 'FAMILY_MODULES', 'NEEDED', 'diaconis_ylvisaker',
            'ExponentialFamily', 'family_class', 'BernoulliLaw', 'Bernoulli', 'CategoricalLaw', 'project_simplex',
-           'check_levels', 'is_level', 'Categorical', 'not_fitted', 'check_prior', 'check_hyperparameter', 'register',
-           'family_from_dict']
+           'check_levels', 'is_level', 'Categorical', 'not_fitted', 'check_prior', 'as_numbers', 'check_hyperparameter',
+           'register', 'family_from_dict']
 
 # %% ../nbs/02_families.ipynb #77de68da
 import dataclasses
@@ -361,12 +361,20 @@ def check_prior(family, prior):
     return dataclasses.replace(prior, **numbers, **getattr(family, "prior_fields", {}))
 
 
+def as_numbers(value: Any):
+    "An array of floats. TypeError for texts, which NumPy would read, booleans and dates, also inside lists."
+    array = np.asarray(value)
+    if array.dtype.kind in "SUbmMc" or any(isinstance(item, (str, bytes, bool)) for item in (array.flat if array.dtype == object else ())):
+        raise TypeError("not numbers")
+    return array.astype(float)
+
+
 def check_hyperparameter(name: str, value: Any, shape: tuple, any_sign: bool = False):
     "A finite array of the right shape, positive unless any sign is allowed; a scalar is repeated."
     try:
-        array = np.asarray(value, dtype=float)
+        array = as_numbers(value)
     except (TypeError, ValueError, OverflowError):
-        refuse(name, f"numbers of shape {shape}", value)
+        refuse(name, f"numbers of shape {shape}" if shape else "one number", value)
     if array.shape not in ((), shape):
         refuse(name, f"one number or {shape[0]} numbers, one per category" if shape else "one number", value)
     if not np.all(np.isfinite(array) & (any_sign | (array > 0))):
@@ -391,6 +399,8 @@ def register(family_class: type, *, releases_only: bool = False) -> type:
 
     Refused (ValueError) is a class without what a release needs, or, unless `releases_only`, without what a posterior needs.
     """
+    if not isinstance(family_class, type):
+        refuse("family_class", "a class", family_class, "register the class itself, not its name or one of its families")
     name = family_class.__name__
     if name in FAMILY_MODULES:
         refuse("family_class", "named unlike the families of this package", name, "choose another class name")

@@ -4,11 +4,11 @@
 
 # %% auto #0
 __all__ = ['METHODS', 'MOST_NUMBERS', 'MINUTES', 'DECLARED', 'LEAST_ACCEPTED', 'ARVIZ_NAMES', 'LEAST_DRAWS', 'LEAST_MOVED',
-           'LARGEST_RHAT', 'LEAST_EFFECTIVE', 'SURE_RHAT', 'MOST_KEPT', 'TAIL', 'SPIKE', 'LONGEST_NAME', 'ROW',
-           'LEGEND', 'Method', 'register_method', 'choose_method', 'entropy', 'run_entropy', 'entropy_text', 'run_key',
-           'release_text', 'read_release_text', 'Drawn', 'posterior_draws', 'fit', 'prior_to_json', 'density_group',
-           'grid_density', 'tabulated_density', 'fitted', 'predict', 'predictive_check', 'short_names',
-           'plot_posterior']
+           'LARGEST_RHAT', 'LEAST_EFFECTIVE', 'SURE_RHAT', 'MOST_KEPT', 'TAIL', 'SPIKE', 'LONGEST_NAME', 'MIXED',
+           'UNITS', 'ROW', 'LEGEND', 'Method', 'register_method', 'choose_method', 'entropy', 'run_entropy',
+           'entropy_text', 'run_key', 'release_text', 'read_release_text', 'Drawn', 'posterior_draws', 'fit',
+           'prior_to_json', 'density_group', 'grid_density', 'tabulated_density', 'fitted', 'predict',
+           'predictive_check', 'short_names', 'plot_posterior']
 
 # %% ../nbs/07_fit.ipynb #77de68da
 import dataclasses
@@ -77,6 +77,8 @@ _own_methods: dict[str, dict[str, Method | None]] = {}  # family name -> its own
 
 def register_method(family_class: type, name: str, method: Method | None):
     "Give one family a method of its own, or its own version of a generic one; None takes a generic one away."
+    if not isinstance(family_class, type):
+        refuse("family_class", "a class", family_class)
     _own_methods.setdefault(family_class.__name__, {})[name] = method
 
 
@@ -283,7 +285,7 @@ def posterior_draws(release: Release, prior=None, *, method: str = "auto", draws
     theta, infos, kernel = _sampled(chosen, release, prior, words, draws=draws, warmup=warmup, chains=chains, progress=progress, options=options)
     attrs = {"release_json": text, "prior_json": prior_to_json(prior), "method": name, "seed": seed, "entropy": entropy_text(words)}
     groups = lambda: chosen.groups(family, _seen(release), prior, kernel) if chosen.groups else {}
-    return Drawn(theta, infos, attrs, chosen.independent(family) and not infos, groups)  # a step that may be refused is a chain's
+    return Drawn(theta, infos, attrs, chosen.independent(family) and not {*infos} - {"at_edge"}, groups)  # a step that may be refused is a chain's
 
 
 # %% ../nbs/07_fit.ipynb #b1d57811
@@ -329,6 +331,13 @@ def prior_to_json(prior) -> str:
 
 # %% ../nbs/07_fit.ipynb #06c07a11
 LEAST_ACCEPTED = 0.5  # share of a mesh's proposals
+
+
+def _edge_problems(stats):
+    "A warning about a table whose mass runs off its ends (chapters 6 and 6c)."
+    if "at_edge" not in stats or not stats["at_edge"].any():
+        return []
+    return ["a visible share of this posterior lies at the ends of what is looked at: it may be improper; give a prior that integrates"]
 
 
 def _mesh_problems(stats):
@@ -444,7 +453,7 @@ def _diagnose(idata, independent):
         for variable in dict(idata.posterior.data_vars).values():
             _attach(variable)
         problems += [] if independent else _mixing_problems(idata)  # of independent draws they are only noise
-    problems += _sampler_problems(idata.sample_stats) + _mesh_problems(idata.sample_stats)
+    problems += _sampler_problems(idata.sample_stats) + _mesh_problems(idata.sample_stats) + _edge_problems(idata.sample_stats)
     idata.posterior.attrs["problems"] = json.dumps(problems)
     for problem in problems:
         warnings.warn(problem, UserWarning, stacklevel=4)
@@ -627,6 +636,27 @@ def short_names(levels) -> list[str]:
         out.append(f"{label} #{same + 1}" if same else label)
     return [label.replace("$", r"\$") for label in out]
 
+
+MIXED = 20.0  # times the narrowest row, from where rows of one axis cannot be read
+UNITS = {"log_mean": "log mean: the mean of the records' logarithms"}
+
+
+def _beside(naive, parameter, name):
+    "Draws of the same parameter of another result."
+    release, theta = fitted(naive)
+    other = release.family.parameters.get(name)
+    if other is None or (other.shape, other.levels) != (parameter.shape, parameter.levels):
+        refuse("naive", f"a result with the same {name!r}", f"one of {release.family!r}", "fit the same release by another method")
+    return theta[name]
+
+
+def _row_units(values):
+    "Median and standard deviation of each row, where their lengths are too different for one axis; else 0 and 1."
+    draws = values.reshape(-1, values.shape[-1])
+    sd = draws.std(axis=0)
+    mixed = sd.min() > 0 and sd.max() > MIXED * sd.min()
+    return (np.median(draws, axis=0), sd) if mixed else (np.zeros(len(sd)), np.ones(len(sd)))
+
 # %% ../nbs/07_fit.ipynb #f1f836cb
 ROW, LEGEND = 0.27, 42.0  # inches of one row of a picture of its own; points for the legend
 
@@ -649,33 +679,38 @@ def plot_posterior(idata,        # result of fit
                    ax=None):
     """The posterior of the first parameter: a density, or intervals for a vector. Returns the axis.
 
-    A density that was tabulated is drawn as it is, another one is estimated from the draws. Without `ax`, a picture of
-    its own is as tall as its rows need.
+    A density that was tabulated is drawn as it is, another one is estimated from the draws. Real components whose units
+    differ too much for one axis, such as coefficients, are drawn as distances from their medians, in their own standard
+    deviations, with the medians in their labels. Without `ax`, a picture of its own is as tall as its rows need.
     """
     release, theta = fitted(idata)
     name, values = next(iter(theta.items()))
-    levels = None if values.ndim == 2 else release.family.parameters[name].levels
+    parameter = release.family.parameters[name]
+    levels = None if values.ndim == 2 else parameter.levels
     _checked_truth(truth, name, levels)
+    runs = [(idata, values, "ours")] + ([] if naive is None else [(naive, _beside(naive, parameter, name), "naive")])
+    center, unit = _row_units(values) if levels and parameter.support == "real" else (0.0, 1.0)
     ax = _axis(levels) if ax is None else ax
-    runs = [(idata, values, "ours")] + ([] if naive is None else [(naive, fitted(naive)[1][name], "naive")])
     height = 72 * ax.get_window_extent().height / ax.figure.dpi  # in points
     row = height / (len(levels) if levels else 1)
     for i, (run, v, role) in enumerate(runs):
         if levels is None:
             _draw_density(ax, *_density(run, v), COLORS[role], WORDS[role])
         else:
-            _draw_intervals(ax, v, COLORS[role], WORDS[role], (0.15 - 0.3 * i) * (len(runs) > 1), row / len(runs))
+            _draw_intervals(ax, (v - center) / unit, COLORS[role], WORDS[role], (0.15 - 0.3 * i) * (len(runs) > 1), row / len(runs))
     if levels is None:
-        ax.set(xlabel=name.replace("_", " "), ylabel="density", ylim=(0, None))
+        ax.set(xlabel=UNITS.get(name, name.replace("_", " ")), ylabel="density", ylim=(0, None))
         low, high = 0, ax.get_ylim()[1]
         if truth is not None:
             ax.vlines(float(truth), 0, high, color=COLORS["truth"], ls=":", label="truth")
     else:
         rows, (low, high) = np.arange(len(levels))[::-1], (-0.6, len(levels) - 0.4)
-        ax.set(xlabel=name.replace("_", " "))
-        ax.set_yticks(rows, short_names(levels), fontsize=min(10.0, max(4.0, 0.75 * row)))
+        labels, far = short_names(levels), np.any(unit != 1)
+        labels = [f"{label}: {median:.3g}" for label, median in zip(labels, center)] if far else labels
+        ax.set(xlabel=name.replace("_", " ") + ", from the medians beside, in posterior standard deviations" * bool(far))
+        ax.set_yticks(rows, labels, fontsize=min(10.0, max(4.0, 0.75 * row)))
         if truth is not None:
-            ax.plot(np.asarray(truth), rows, "|", color=COLORS["truth"], ms=min(16.0, 0.8 * row), mew=2, label="truth")
+            ax.plot((np.asarray(truth) - center) / unit, rows, "|", color=COLORS["truth"], ms=min(16.0, 0.8 * row), mew=2, label="truth")
     room = LEGEND / max(height - LEGEND, LEGEND)
     ax.set_ylim(low, high + min(0.35, room) * (high - low))  # room for the legend above what it names, and below a title
     ax.legend(loc="upper left", ncols=2, fontsize=9, frameon=False, columnspacing=1.2)

@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['NODES', 'STEP', 'BELOW', 'REWEIGHTINGS', 'PRIOR_DRAWS', 'FAR', 'LARGEST', 'SIDE', 'SPLIT', 'ROUNDS', 'SHARE',
-           'SMOOTH', 'FEW_NODES', 'WIDEST', 'QUARTERS', 'log_law', 'Box', 'box_of', 'Mesh', 'build_mesh', 'MeshState',
-           'log_density', 'propose', 'mesh_kernel', 'two_sums', 'posterior_kernel']
+           'SMOOTH', 'FEW_NODES', 'WIDEST', 'QUARTERS', 'log_law', 'Box', 'box_of', 'Mesh', 'build_mesh', 'edge_mass',
+           'MeshState', 'log_density', 'propose', 'mesh_kernel', 'two_sums', 'posterior_kernel']
 
 # %% ../nbs/06c_mesh.ipynb #769dd533
 from functools import partial
@@ -17,7 +17,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float
 
-from .collapsed import collapsed_kernel
+from .collapsed import EDGE, collapsed_kernel
 from .core import Kernel, Noise, Released, bind, pytree
 from .laplace import normal_laplace_log_density
 from .priors import LogDensity, constrain, free_size, log_density_free, unconstrain
@@ -187,6 +187,13 @@ def build_mesh(family, released: Released, prior, smooth: Any = SMOOTH) -> Mesh:
     rounds, y, size, log_mass = lax.while_loop(unresolved, split, (1, *_first_cells(family, released, prior, smooth, box)))
     return Mesh(box, y, size, log_mass - jax.nn.logsumexp(log_mass), rounds)
 
+
+def edge_mass(mesh: Mesh) -> Float[Array, ""]:
+    "Mass within a first cell's width of the ends of the box."
+    first = (mesh.box.high - mesh.box.low) / SIDE
+    outer = ((mesh.y < mesh.box.low + first) | (mesh.y > mesh.box.high - first)).any(axis=1)
+    return jnp.where(outer, jnp.exp(mesh.log_mass), 0.0).sum()
+
 # %% ../nbs/06c_mesh.ipynb #1903513d
 # § Draws
 class MeshState(NamedTuple):
@@ -222,7 +229,8 @@ def _mesh_step(family, released, prior, mesh, cdf, key, state):
     new = MeshState(theta, log_density(family, released, prior, mesh.box, y) - log_proposal)
     accepted = jnp.log(jax.random.uniform(key_accept)) < new.log_weight - state.log_weight
     state = jax.tree.map(lambda new, old: jnp.where(accepted, new, old), new, state)
-    return state, {"accepted": accepted, "unresolved": mesh.rounds >= ROUNDS, "wide": mesh.box.widest() > WIDEST}
+    edge = {"at_edge": edge_mass(mesh) > EDGE} if isinstance(prior, LogDensity) else {}  # which may not integrate
+    return state, {"accepted": accepted, "unresolved": mesh.rounds >= ROUNDS, "wide": mesh.box.widest() > WIDEST, **edge}
 
 
 def mesh_kernel(family, released: Released, prior) -> Kernel:

@@ -23,7 +23,7 @@ from jaxtyping import Array, Float
 from .conjugate_priors import NormalInverseGamma
 from .core import Noise, Released, bind, check_choice, check_positive, check_sums, level_count, refuse, solve
 from .covariates import coding, draw_free, free_moments, size
-from .families import check_levels, family_class, is_level
+from .families import as_numbers, check_levels, family_class, is_level
 from .priors import LogDensity, Parameter
 from .regression_moments import l1_sensitivity, l2_sensitivity
 from .tables import quietly
@@ -478,7 +478,7 @@ def check_regression_prior(family, prior):
     names = family.parameters["coefficients"].levels
     d = len(names)
     try:
-        mean, precision = np.asarray(prior.mean, dtype=float), np.asarray(prior.precision, dtype=float)
+        mean, precision = as_numbers(prior.mean), as_numbers(prior.precision)
     except (TypeError, ValueError):
         refuse("prior", "one of numbers", prior)
     if mean.shape not in ((), (d,)):

@@ -7,6 +7,7 @@ __all__ = ['RELATIONS', 'CHANGE_VALUE', 'SCHEMA', 'KEYS', 'SAME', 'LARGEST', 'MU
            'from_json', 'simulate_release', 'measurement', 'release', 'describe']
 
 # %% ../nbs/04b_release.ipynb #77de68da
+import errno
 import math
 import os
 import warnings
@@ -23,7 +24,7 @@ from jaxtyping import Array, Float, Key
 
 from .core import Noise, Released, as_key, atomic_write, check_choice, check_count, check_fraction, check_positive, printable, refuse
 from .families import family_from_dict
-from .files import check_results, open_sealed, read_text, seal, tuples
+from .files import as_path, check_results, open_sealed, read_text, seal, tuples
 from .noise import MAX_STEPS, MECHANISMS, TAIL, Design, check_privacy, design, noise_design, simulate_values
 from .sums import check_missing_as, exact_sums
 
@@ -72,7 +73,7 @@ class Release:
         A link, or a file of that name with anything else in it, is kept, unless `overwrite`: then this release is written beside it, because it
         is paid for, and a ValueError says where.
         """
-        _save(Path(path), self.to_json(), overwrite)
+        _save(as_path(path), self.to_json(), overwrite)
 
     @classmethod
     def from_json(cls, text: str) -> "Release":
@@ -82,11 +83,18 @@ class Release:
     @classmethod
     def load(cls, path) -> "Release":
         "The release in a file; ValueError as in `from_json`, and for a file that is absent, too large or no text."
-        return from_json(read_text(path, "the release"))
+        text = read_text(path, "the release")
+        try:
+            return from_json(text)
+        except ValueError as error:
+            reason = str(error)
+        raise ValueError(f"the file {str(path)!r}: {reason}")
 
 # %% ../nbs/04b_release.ipynb #fe5dbbce
 def _save(path, text, overwrite):
     "Write the text of a release, and lose no other."
+    if not path.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "there is no such folder, make it first; nothing was written", str(path.parent))
     holds = lambda file: not file.is_symlink() and (not file.is_file() or file.read_bytes() in (b"", text.encode()))
     if overwrite or holds(path):
         return atomic_write(path, text)

@@ -330,7 +330,7 @@ def _declared_value(family, column, value, several):
     if levels:
         same = [level for level in levels if isinstance(level, str) == isinstance(value, str) and level == value]
         if not same:
-            refuse(name, f"a declared level, among {', '.join(map(repr, levels[:12]))}", value, "declare one for it first")
+            refuse(name, f"a declared level, among {', '.join(map(repr, levels[:12]))}", value, _declare(family, value))
         return same[0]
     low, high = getattr(family, "column_ranges", {}).get(column, (-2.0**53, 2.0**53))
     if not isinstance(value, (int, float, np.number)) or not low <= value <= high:
@@ -338,6 +338,11 @@ def _declared_value(family, column, value, several):
     if not several and not np.all(family.valid(np.asarray(float(value)))):
         refuse(name, "inside the declared support", value)
     return float(value)
+
+
+def _declare(family, value):
+    "How to declare a level that a missing value may count as."
+    return f"declare it too: failure={value!r}" if hasattr(family, "success") and not family.failures else "declare one for it first"
 
 
 def _levels(family):
