@@ -154,8 +154,10 @@ def locked(path: Path,      # the file to guard
                                        "nothing was spent, try again") from None
             time.sleep(0.01)
         yield folder
-    except FileNotFoundError:  # removed while the lock was held, or awaited
-        _refuse_gone(path)
+    except FileNotFoundError:
+        if Path(path).parent.is_dir():
+            raise
+        _refuse_gone(path)  # removed while the lock was held, or awaited
     finally:
         os.close(folder)
 

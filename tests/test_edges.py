@@ -109,7 +109,7 @@ def test_a_log_density_is_made_of_functions(given):
 def test_hyperparameters_that_are_no_numbers_are_refused(bad):
     regression = LinearRegression({"x": (0, 1)}, response={"y": (0, 1)})
     for family, prior in (
-        (Bernoulli(), Beta(bad, 1)), (Bernoulli(), Beta(1, bad)), (Categorical(3), Dirichlet(bad)), (Poisson(5), Gamma(bad, 1)), (Poisson(5), Gamma(1, bad)),
+        (Bernoulli(), Beta(bad, 1)), (Bernoulli(), Beta(1, bad)), (Categorical(3), Dirichlet(bad)), (Poisson((0, 5)), Gamma(bad, 1)), (Poisson((0, 5)), Gamma(1, bad)),
         (Normal((0, 1)), NormalInverseGamma(bad, 1, 1, 1)), (Normal((0, 1)), NormalInverseGamma(0, 1, 1, bad)),
         (regression, NormalInverseGamma(bad, 1, 1, 1)), (regression, NormalInverseGamma(0, bad, 1, 1)), (regression, NormalInverseGamma(0, 1, bad, 1)),
         (NaiveBayes(("y", [0, 1]), {"x": [0, 1]}), Dirichlet(bad)),
@@ -130,7 +130,7 @@ def problems(release, prior):
 
 def test_a_posterior_that_does_not_integrate_is_said():
     "A count that is capped says nothing of large rates beneath so much noise: a flat density has its mass at infinity."
-    made = simulate_release(0, Poisson(5), {"rate": 2.0}, 20, epsilon=1e-3)[1]
+    made = simulate_release(0, Poisson((0, 5)), {"rate": 2.0}, 20, epsilon=1e-3)[1]
     assert any("may be improper" in each for each in problems(made, LogDensity(flat)))
     for prior in (LogDensity(lambda t: -t["rate"]), LogDensity(lambda t: -jnp.log(t["rate"]) - 0.5 * jnp.log(t["rate"]) ** 2), Gamma(1.0, 1.0)):
         assert not any("may be improper" in each for each in problems(made, prior))
