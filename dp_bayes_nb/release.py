@@ -91,7 +91,7 @@ class Release:
         raise ValueError(f"the file {str(path)!r}: {reason}")
 
 # %% ../nbs/04b_release.ipynb #fe5dbbce
-def _save(path, text, overwrite):
+def _save(path: Path, text, overwrite):
     "Write the text of a release, and lose no other."
     if not path.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "there is no such folder, make it first; nothing was written", str(path.parent))

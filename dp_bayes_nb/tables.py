@@ -407,7 +407,7 @@ def _nullable(dtype):
     "May a column of this pandas kind hold pandas' own null, which is neither true nor false?"
     import pandas as pd
     dtype = getattr(getattr(dtype, "categories", None), "dtype", dtype)
-    return dtype == object or getattr(dtype, "na_value", None) is pd.NA
+    return pd.api.types.is_object_dtype(dtype) or getattr(dtype, "na_value", None) is pd.NA
 
 
 def typed(family, frame, names: list[str]):
