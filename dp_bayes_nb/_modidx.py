@@ -953,6 +953,7 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                   'dp_bayes_nb.mesh._normal_law': ('mesh.html#_normal_law', 'dp_bayes_nb/mesh.py'),
                                   'dp_bayes_nb.mesh._prior_and_moments': ('mesh.html#_prior_and_moments', 'dp_bayes_nb/mesh.py'),
                                   'dp_bayes_nb.mesh._prior_coordinates': ('mesh.html#_prior_coordinates', 'dp_bayes_nb/mesh.py'),
+                                  'dp_bayes_nb.mesh._prior_within': ('mesh.html#_prior_within', 'dp_bayes_nb/mesh.py'),
                                   'dp_bayes_nb.mesh._quarters': ('mesh.html#_quarters', 'dp_bayes_nb/mesh.py'),
                                   'dp_bayes_nb.mesh.box_of': ('mesh.html#box_of', 'dp_bayes_nb/mesh.py'),
                                   'dp_bayes_nb.mesh.build_mesh': ('mesh.html#build_mesh', 'dp_bayes_nb/mesh.py'),

@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['NODES', 'STEP', 'BELOW', 'REWEIGHTINGS', 'PRIOR_DRAWS', 'FAR', 'LARGEST', 'SIDE', 'SPLIT', 'ROUNDS', 'SHARE',
-           'SMOOTH', 'FEW_NODES', 'WIDEST', 'QUARTERS', 'log_law', 'Box', 'box_of', 'Mesh', 'build_mesh', 'MeshState',
-           'log_density', 'propose', 'mesh_kernel', 'two_sums', 'posterior_kernel']
+           'SMOOTH', 'FEW_NODES', 'WIDEST', 'QUARTERS', 'PROBES', 'MOST_STARTS', 'log_law', 'Box', 'box_of', 'Mesh',
+           'build_mesh', 'MeshState', 'log_density', 'propose', 'mesh_kernel', 'two_sums', 'posterior_kernel']
 
 # %% ../nbs/06c_mesh.ipynb #769dd533
 from functools import partial
@@ -122,6 +122,7 @@ SIDE, SPLIT, ROUNDS = 32, 256, 24  # first cells along a side; cells split in on
 SHARE, SMOOTH, FEW_NODES = 1 / 400, 1.5, 16
 WIDEST = 3.0  # of a first cell, in stretched coordinates: e³ in the parameter
 QUARTERS = np.array([[-1, -1], [-1, 1], [1, -1], [1, 1]]) / 4
+PROBES = np.stack(np.meshgrid(*2 * [np.linspace(-0.5, 0.5, 5)], indexing="ij"), axis=-1).reshape(-1, 2)  # corners too
 
 
 @pytree()
@@ -142,6 +143,16 @@ def _prior_and_moments(family, prior, n, box, y):
     return log_density_free(prior, family.parameters, x) + log_jacobian, n * mean, n * V
 
 
+def _prior_within(family, prior, box, y, size):
+    "Log of the mean prior density within a cell that an edge of the prior cuts; NaN where no edge is seen."
+    def one(y):
+        x, log_jacobian = box.coordinates(y)
+        return log_density_free(prior, family.parameters, x) + log_jacobian
+    value = jax.vmap(one)(y + size * PROBES)
+    seen = jnp.isfinite(value)
+    return jnp.where(seen.all(), jnp.nan, jax.nn.logsumexp(jnp.where(seen, value, -jnp.inf)) - np.log(len(PROBES)))
+
+
 def _quarters(family, released, prior, smooth, box, y, size):
     "Cells split into four: centres (4, k, 2) and log masses (4, k), equation (4)."
     centres = y + size * QUARTERS[:, None]
@@ -150,6 +161,9 @@ def _quarters(family, released, prior, smooth, box, y, size):
     across = (mean[2] + mean[3] - mean[0] - mean[1]) / 2, (mean[1] + mean[3] - mean[0] - mean[2]) / 2
     spread = smooth / 12 * sum(jnp.stack([a[:, 0] ** 2, a[:, 0] * a[:, 1], a[:, 1] ** 2], axis=1) for a in across)
     law = each(lambda d, V: log_law(d, V, released.noise, FEW_NODES))(released.z - mean, V + spread)
+    if isinstance(prior, LogDensity):  # it may be -inf on part of a cell
+        within = jax.vmap(jax.vmap(partial(_prior_within, family, prior, box), (0, 0)), (0, None))(centres, size / 2)
+        value = jnp.where(jnp.isnan(within), value, within)
     mass = value + law + jnp.log(size / 2).sum(axis=1)
     return centres, jnp.where(jnp.isfinite(mass), mass, -1e30)
 
@@ -189,6 +203,9 @@ def build_mesh(family, released: Released, prior, smooth: Any = SMOOTH) -> Mesh:
 
 # %% ../nbs/06c_mesh.ipynb #1903513d
 # § Draws
+MOST_STARTS = 1000  # proposals until one is allowed
+
+
 class MeshState(NamedTuple):
     "State of one chain."
     theta: dict
@@ -211,7 +228,13 @@ def propose(mesh: Mesh, cdf: Float[Array, "cells"], key) -> tuple[Float[Array, "
 
 
 def _mesh_init(family, released, prior, mesh, cdf, key):
-    x, _ = mesh.box.coordinates(propose(mesh, cdf, key)[0])
+    def again(state):
+        tries, key, _ = state
+        return tries + 1, jax.random.fold_in(key, 2), propose(mesh, cdf, key)[0]
+    def ruled_out(state):
+        x, _ = mesh.box.coordinates(state[2])
+        return (state[0] < MOST_STARTS) & ~jnp.isfinite(log_density_free(prior, family.parameters, x))
+    x, _ = mesh.box.coordinates(lax.while_loop(ruled_out, again, again((0, key, None)))[2])
     return MeshState(constrain(family.parameters, x)[0], jnp.array(-jnp.inf))
 
 
