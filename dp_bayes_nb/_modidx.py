@@ -471,6 +471,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                         'dp_bayes_nb/exact_counts.py'),
                                           'dp_bayes_nb.exact_counts.share_probability': ( 'exact_counts.html#share_probability',
                                                                                           'dp_bayes_nb/exact_counts.py'),
+                                          'dp_bayes_nb.exact_counts.stands_alone': ( 'exact_counts.html#stands_alone',
+                                                                                     'dp_bayes_nb/exact_counts.py'),
                                           'dp_bayes_nb.exact_counts.tabulate': ( 'exact_counts.html#tabulate',
                                                                                  'dp_bayes_nb/exact_counts.py'),
                                           'dp_bayes_nb.exact_counts.window': ('exact_counts.html#window', 'dp_bayes_nb/exact_counts.py')},
