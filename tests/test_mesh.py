@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from dp_bayes_nb.bounds import Clip
-from dp_bayes_nb.conjugate_priors import Gamma, NormalInverseGamma
+from dp_bayes_nb.conjugate_priors import NormalInverseGamma
 from dp_bayes_nb.core import run_chains
 from dp_bayes_nb.fit import fit
 from dp_bayes_nb.mesh import box_of, mesh_kernel
-from dp_bayes_nb.normal_gamma import GammaData, LogNormal, Normal
+from dp_bayes_nb.normal_gamma import LogNormal, Normal
 from dp_bayes_nb.priors import LogDensity
 from dp_bayes_nb.release import simulate_release
 
@@ -67,16 +67,8 @@ def test_no_draw_is_where_the_prior_forbids():
     assert mean.min() > 4.99 and mean.max() < 5.03 and float(infos["accepted"].mean()) > 0.8
 
 
-def own_gamma():
-    shape, rate = Gamma(12.0, 4.0, name="shape"), Gamma(12.0, 8.0, name="rate")
-    return LogDensity(lambda t: shape.log_density(t) + rate.log_density(t))
-
-
 DESIGNS = {  # of clipped records: with redaction the chain may climb into the wrong valley, and says so by rhat
     "clipped incomes": (LogNormal(Clip(2, 90)), NormalInverseGamma(2.5, 1.0, 4.0, 2.0), {"log_mean": 2.9, "log_variance": 0.5}, 800, 0.7, {}),
-    "clipped, Gaussian noise": (Normal(Clip(-4, 6)), NormalInverseGamma(1.0, 0.5, 4.0, 9.0), {"mean": 1.6, "variance": 3.0}, 3000, 0.4,
-                                {"mechanism": "gaussian", "delta": 1e-6}),
-    "clipped waiting times": (GammaData(Clip(0.2, 6.0)), own_gamma(), {"shape": 3.0, "rate": 1.6}, 1500, 0.9, {}),
 }
 
 
@@ -85,7 +77,7 @@ def test_mesh_and_chain_agree(name):
     "Means within Monte Carlo error, standard deviations within five per cent."
     family, prior, truth, n, epsilon, more = DESIGNS[name]
     made = simulate_release(jax.random.key(17), family, truth, n, epsilon, **more)[1]
-    mesh, chain = (fit(made, prior, method=method, draws=draws, progress=False).posterior for method, draws in (("collapsed", 3000), ("chain", 3000)))
+    mesh, chain = (fit(made, prior, method=method, draws=draws, progress=False).posterior for method, draws in (("collapsed", 4000), ("chain", 6000)))
     for one in truth:
         sd = [float(p[one].std()) for p in (mesh, chain)]
         error = sum(s**2 / p[one].attrs["ess_bulk"] for s, p in zip(sd, (mesh, chain))) ** 0.5
