@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['CHUNK', 'RELEASED', 'FITTED', 'UPDATED', 'STATIC_FIELDS', 'MODELS', 'Column', 'is_level', 'optional', 'Model',
-           'family_class', 'missing_parts', 'not_fitted', 'as_model', 'check_prior', 'accept_prior', 'checked_numbers',
-           'check_hyperparameter', 'register', 'family_from_dict']
+           'whole_sensitivity', 'family_class', 'missing_parts', 'not_fitted', 'as_model', 'check_prior',
+           'accept_prior', 'checked_numbers', 'as_numbers', 'check_hyperparameter', 'register', 'family_from_dict']
 
 # %% ../nbs/01e_contract.ipynb #77de68da
 import dataclasses
@@ -13,6 +13,7 @@ import difflib
 import importlib
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache, reduce, wraps
 from operator import and_
 from typing import Any, Callable, ClassVar, Mapping, NamedTuple, NoReturn, dataclass_transform
@@ -145,10 +146,12 @@ class Model:
     def rounded_sensitivity(self, grid_exponent: int = 0, neighbours: str = "change_one", norm: str = "l1") -> float:
         "The same for the statistic rounded to a grid of step 2⁻ᵍ, in steps. By default a bound that holds for any statistic."
         delta, m = self.sensitivity(neighbours, norm), len(self.names)
+        if self.integer:
+            return whole_sensitivity(delta, norm)
         steps = delta * 2.0**grid_exponent
         if norm == "l1" or m == 1:
-            return float(math.ceil(steps) + (0 if self.integer else m - 1))
-        return math.nextafter(steps + (0.0 if self.integer else math.sqrt(m)), math.inf)
+            return float(math.ceil(steps) + m - 1)
+        return math.nextafter(steps + math.sqrt(m), math.inf)
 
     @property
     def magnitude(self) -> float:
@@ -257,6 +260,14 @@ class Model:
 CHUNK = 512  # records simulated at a time
 
 
+def whole_sensitivity(delta: float, norm: str) -> float:
+    "A sensitivity of whole numbers as a float that is not below it: √2 as a float could be."
+    exact, power = (round(delta), 1) if norm == "l1" else (round(delta**2), 2)
+    while Fraction(delta) ** power < exact:
+        delta = math.nextafter(delta, math.inf)
+    return float(delta)
+
+
 @lru_cache
 def _recorder(rows: int):
     "The function that simulates so many records of a model: one object for each number."
@@ -283,8 +294,9 @@ def missing_parts(model_class: type, parts: tuple) -> list[str]:
 
 def not_fitted(model_class: type) -> list[str]:
     "What a posterior needs and a class does not give, by name."
-    wanted = [part for part in FITTED if not (part == "moments" and model_class.methods)]  # methods of its own may need none
-    if not missing_parts(model_class, ("update",)) and not model_class.methods:
+    own = "collapsed" in model_class.methods  # a sampler of its own in the place of the generic ones may need none of these
+    wanted = [part for part in FITTED if not (part == "moments" and own)]
+    if not missing_parts(model_class, ("update",)) and not own:
         wanted += UPDATED
     simulated = missing_parts(model_class, ("simulate_records",)) and model_class.simulate is Model.simulate
     return missing_parts(model_class, tuple(wanted)) + (["simulate"] if simulated else [])
@@ -350,12 +362,20 @@ def _any_prior(model, prior):
     return prior
 
 
+def as_numbers(value: Any):
+    "An array of floats. TypeError for texts, which NumPy would read, booleans and dates, also inside lists."
+    array = np.asarray(value)
+    if array.dtype.kind in "SUbmMc" or any(isinstance(item, (str, bytes, bool)) for item in (array.flat if array.dtype == object else ())):
+        raise TypeError("not numbers")
+    return array.astype(float)
+
+
 def check_hyperparameter(name: str, value: Any, shape: tuple, any_sign: bool = False):
     "A finite array of the right shape, positive unless any sign is allowed; a scalar is repeated."
     try:
-        array = np.asarray(value, dtype=float)
+        array = as_numbers(value)
     except (TypeError, ValueError, OverflowError):
-        refuse(name, f"numbers of shape {shape}", value)
+        refuse(name, f"numbers of shape {shape}" if shape else "one number", value)
     if array.shape not in ((), shape):
         refuse(name, f"one number or {shape[0]} numbers, one per category" if shape else "one number", value)
     if not np.all(np.isfinite(array) & (any_sign | (array > 0))):
@@ -381,7 +401,9 @@ def register(family_class: type, *, releases_only: bool = False) -> type:
 
     Refused (ValueError) is a class without what a release needs, or, unless `releases_only`, without what a posterior needs.
     """
-    if not isinstance(family_class, type) or not issubclass(family_class, Model):
+    if not isinstance(family_class, type):
+        refuse("family_class", "a class", family_class, "register the class itself, not its name or one of its families")
+    if not issubclass(family_class, Model):
         refuse("family_class", "a class derived from Model", family_class)
     name = family_class.__name__
     if name in MODELS:

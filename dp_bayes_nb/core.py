@@ -88,7 +88,7 @@ MOST_SHOWN = 12  # items of a list that a message repeats
 
 def _as_float(name, value, requirement, fix):
     "`value` as a float; booleans, strings, arrays and None are refused."
-    if isinstance(value, (bool, np.bool_, str, bytes)):
+    if isinstance(value, (bool, np.bool_, str, bytes)) or getattr(getattr(value, "dtype", None), "kind", "f") in "SUbmM":
         refuse(name, requirement, value, fix)
     try:
         number = float(value)

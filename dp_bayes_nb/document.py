@@ -21,7 +21,7 @@ from jaxtyping import Float
 
 from .contract import Model, as_model, family_from_dict
 from .core import Measurement, Noise, atomic_write, check_choice, check_count, check_fraction, check_positive, printable, refuse
-from .files import open_sealed, parse, read_text, seal, tuples
+from .files import as_path, open_sealed, parse, read_text, seal, tuples
 from .noise import MAX_STEPS, MECHANISMS, design
 
 # %% ../nbs/04d_document.ipynb #c1dfd96e
@@ -77,7 +77,7 @@ class Release:
         A link, or a file of that name with anything else in it, is kept, unless `overwrite`: then this release is written
         beside it, because it is paid for, and a ValueError says where.
         """
-        _save(Path(path), self.to_json(), overwrite)
+        _save(as_path(path), self.to_json(), overwrite)
 
     @classmethod
     def from_json(cls, text: str) -> "Release":
@@ -87,11 +87,18 @@ class Release:
     @classmethod
     def load(cls, path) -> "Release":
         "The release in a file; ValueError as in `from_json`, and for a file that is absent, too large or no text."
-        return from_json(read_text(path, "the release"))
+        text = read_text(path, "the release")
+        try:
+            return from_json(text)
+        except ValueError as error:
+            reason = str(error)
+        raise ValueError(f"the file {str(path)!r}: {reason}")
 
 # %% ../nbs/04d_document.ipynb #fe5dbbce
-def _save(path, text, overwrite):
+def _save(path: Path, text, overwrite):
     "Write the text of a release, and lose no other."
+    if not path.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "there is no such folder, make it first; nothing was written", str(path.parent))
     holds = lambda file: not file.is_symlink() and (not file.is_file() or file.read_bytes() in (b"", text.encode()))
     if overwrite or holds(path):
         return atomic_write(path, text)
@@ -183,7 +190,7 @@ def _declared_value(family, column, value):
     if levels:
         same = [level for level in levels if isinstance(level, str) == isinstance(value, str) and level == value]
         if not same:
-            refuse(name, f"a declared level, among {', '.join(map(repr, levels[:12]))}", value, "declare one for it first")
+            refuse(name, f"a declared level, among {', '.join(map(repr, levels[:12]))}", value, _declare(column, value))
         return same[0]
     low, high = (column.low, column.high) if family.by_name else (-LARGEST, LARGEST)  # of one column, `valid` knows
     if not isinstance(value, (int, float, np.number)) or not low <= value <= high:
@@ -191,6 +198,11 @@ def _declared_value(family, column, value):
     if not family.by_name and not np.all(family.valid(np.asarray(float(value)))):
         refuse(name, "inside the declared support", value)
     return float(value)
+
+
+def _declare(column, value):
+    "How to declare a level that a missing value may count as."
+    return f"declare it too: failure={value!r}" if column.open or column.levels == (1, 0) else "declare one for it first"
 
 # %% ../nbs/04d_document.ipynb #a6e00002
 RELATIONS = ("change_one", "change_value")

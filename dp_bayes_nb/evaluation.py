@@ -7,10 +7,8 @@ __all__ = ['MOST_COORDINATES', 'Task', 'Shared', 'effective_size', 'calibrate']
 
 # %% ../nbs/14_evaluation.ipynb #77de68da
 import difflib
-import hashlib
 import inspect
 import math
-import re
 from functools import partial
 from typing import Any, Callable, NamedTuple
 
@@ -23,7 +21,7 @@ from .baselines import BASELINES, Confidential, SimulatedRelease
 from .bulk import Route, bulk_posterior, mistaken_ranks, route, tabulate_moments
 from .contract import check_prior
 from .core import as_key, check_choice, check_count, refuse, solve
-from .fit import prior_to_json
+from .fit import _digest, prior_to_json
 from .grid import quantile
 from .laplace import normal_log_density
 from .methods import choose_method, methods_of
@@ -158,35 +156,6 @@ def _one_trial(task, data, key):
     return out
 
 # %% ../nbs/14_evaluation.ipynb #1574bddb
-def _digest(function, depth=4):
-    "Name and digest of a function: its byte code, its defaults, what it closes over, and what `partial` bound."
-    bound = []
-    while isinstance(function, partial):
-        bound.append((function.args, sorted(function.keywords.items())))
-        function = function.func
-    function = inspect.unwrap(function)
-    bound += [getattr(function, name, None) for name in ("__defaults__", "__kwdefaults__")]
-    bound += [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
-    def parts(code):
-        constants = [parts(c) if hasattr(c, "co_code") else sorted(map(repr, c)) if isinstance(c, frozenset) else repr(c)
-                     for c in code.co_consts]
-        return code.co_code.hex(), code.co_names, constants
-    code = getattr(function, "__code__", None) if depth else None
-    name = f"{getattr(function, '__module__', '')}.{getattr(function, '__qualname__', type(function).__qualname__)}"
-    return f"{name} {hashlib.sha256(repr((code and parts(code), code and _stable(bound, depth - 1))).encode()).hexdigest()[:16]}"
-
-
-def _stable(value, depth):
-    "A value in words that are the same in every process: functions by their digest, arrays by their numbers."
-    if callable(value):
-        return _digest(value, depth)
-    if isinstance(value, dict):
-        return {name: _stable(v, depth) for name, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_stable(v, depth) for v in value]
-    return np.asarray(value).tolist() if isinstance(value, (jax.Array, np.ndarray)) else re.sub(" at 0x[0-9a-f]+", "", repr(value))
-
-
 def _describe(key, family, prior, name, task, **numbers):
     "A design as JSON values."
     from dp_bayes_nb import __version__

@@ -4,10 +4,10 @@
 
 # %% auto #0
 __all__ = ['NEGLIGIBLE', 'LONGEST', 'LEVELS', 'SPREAD', 'NEAR', 'PASSES', 'GOLDEN', 'Cells', 'log_gamma_ratio', 'log_noise',
-           'log_weight', 'first_true', 'log_concave', 'log_ratio', 'window', 'CountPosterior', 'count_posterior',
-           'share_moments', 'share_probability', 'draw_index', 'draw_shares', 'log_sigmoid', 'log_density',
-           'first_nodes', 'log_cells', 'move_nodes', 'Tabulated', 'tabulate', 'share_posterior', 'sample_share',
-           'share_curve']
+           'log_weight', 'first_true', 'log_concave', 'log_ratio', 'window', 'CountPosterior', 'stands_alone',
+           'count_posterior', 'share_moments', 'share_probability', 'draw_index', 'draw_shares', 'log_sigmoid',
+           'log_density', 'first_nodes', 'log_cells', 'move_nodes', 'Tabulated', 'tabulate', 'share_posterior',
+           'sample_share', 'share_curve']
 
 # %% ../nbs/06d_exact_counts.ipynb #0fbfa96c
 from typing import NamedTuple
@@ -101,6 +101,11 @@ class CountPosterior(NamedTuple):
     step: Float[np.ndarray, "cells"]  # how many neighbouring counts one of them stands for
 
 
+def stands_alone(s, n, alpha, beta):
+    "Is a count a peak of its own, that neighbours do not resemble: 0 or n under a sparse prior?"
+    return ((s == 0) & (alpha < 1)) | ((s == n) & (beta < 1))
+
+
 def count_posterior(n, z, scale, alpha, beta, kind: str = "laplace",  # arrays (cells,) or numbers
                     bounds=window                                     # where the weights are
                     ) -> CountPosterior:
@@ -110,7 +115,8 @@ def count_posterior(n, z, scale, alpha, beta, kind: str = "laplace",  # arrays (
     low, high = bounds(cells)
     step = np.ceil((high - low + 1) / LONGEST)
     s = low[:, None] + step[:, None] * np.arange(int(((high - low) // step).max()) + 1)
-    value = np.where(s <= high[:, None], log_weight(cells, np.minimum(s, high[:, None])) + np.log(step)[:, None], -np.inf)
+    many = np.where(stands_alone(s, cells.n[:, None], cells.alpha[:, None], cells.beta[:, None]), 0.0, np.log(step)[:, None])
+    value = np.where(s <= high[:, None], log_weight(cells, np.minimum(s, high[:, None])) + many, -np.inf)
     ends = np.stack([np.zeros_like(cells.n), cells.n], axis=1)
     peaks = np.stack([(cells.alpha < 1) & (low > 0), (cells.beta < 1) & (high < cells.n)], axis=1)
     at_ends = np.where(peaks, log_weight(cells, ends), -np.inf)
@@ -151,7 +157,7 @@ def draw_shares(rng: np.random.Generator, posterior: CountPosterior, size: int) 
     for i, (n, alpha, beta, counts, weights, step) in enumerate(zip(*posterior)):
         s = counts[draw_index(rng, weights, size)]
         if step > 1:  # one of the counts it stands for
-            s = np.clip(s + rng.integers(0, int(step), size), 0, n)
+            s = np.where(stands_alone(s, n, alpha, beta), s, np.clip(s + rng.integers(0, int(step), size), 0, n))
         out[i] = rng.beta(alpha + s, beta + n - s)
     return out
 

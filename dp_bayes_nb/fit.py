@@ -210,7 +210,7 @@ def posterior_draws(release: Release, prior=None, *, method: str = "auto", draws
     theta, infos, kernel = _sampled(chosen, release, prior, words, draws=draws, warmup=warmup, chains=chains, progress=progress, options=options)
     attrs = {"release_json": text, "prior_json": prior_to_json(prior), "method": name, "seed": seed, "entropy": entropy_text(words)}
     groups = lambda: chosen.groups(family, _seen(release), prior, kernel) if chosen.groups else {}
-    return Drawn(theta, infos, attrs, chosen.independent(family) and not infos, groups)  # a step that may be refused is a chain's
+    return Drawn(theta, infos, attrs, chosen.independent(family) and not {*infos} - {"at_edge"}, groups)  # a step that may be refused is a chain's
 
 # %% ../nbs/07_fit.ipynb #b1d57811
 # § Fit
@@ -255,6 +255,13 @@ def prior_to_json(prior) -> str:
 
 # %% ../nbs/07_fit.ipynb #06c07a11
 LEAST_ACCEPTED = 0.5  # share of a mesh's proposals
+
+
+def _edge_problems(stats):
+    "A warning about a table whose mass runs off its ends (chapters 6 and 6c)."
+    if "at_edge" not in stats or not stats["at_edge"].any():
+        return []
+    return ["a visible share of this posterior lies at the ends of what is looked at: it may be improper; give a prior that integrates"]
 
 
 def _mesh_problems(stats):
@@ -370,7 +377,7 @@ def _diagnose(idata, independent):
         for variable in dict(idata.posterior.data_vars).values():
             _attach(variable)
         problems += [] if independent else _mixing_problems(idata)  # of independent draws they are only noise
-    problems += _sampler_problems(idata.sample_stats) + _mesh_problems(idata.sample_stats)
+    problems += _sampler_problems(idata.sample_stats) + _mesh_problems(idata.sample_stats) + _edge_problems(idata.sample_stats)
     idata.posterior.attrs["problems"] = json.dumps(problems)
     for problem in problems:
         warnings.warn(problem, UserWarning, stacklevel=4)

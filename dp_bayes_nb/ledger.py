@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .core import atomic_write, check_choice, check_count, refuse
-from .files import open_sealed, read_text, seal
+from .files import as_path, open_sealed, read_text, seal
 
 # %% ../nbs/04c_ledger.ipynb #fe5dbbce
 # § Exact amounts
@@ -106,7 +106,11 @@ def read_state(path: Path, folder: int | None = None) -> State:
     "The account in a file, checked from end to end; in the open folder if one is given."
     what = f"the ledger {str(path)!r}"
     document = open_sealed(read_text(path, "the ledger", folder), what, SCHEMA, KEYS, REMEDY)
-    if os.stat(path if folder is None else path.name, dir_fd=folder).st_nlink > 1:
+    try:
+        names = os.stat(path if folder is None else path.name, dir_fd=folder).st_nlink
+    except FileNotFoundError:
+        raise ValueError(f"{what} was removed while it was read") from None
+    if names > 1:
         refuse("the ledger", "a file with one name", str(path), "a hard link would become a second account; remove the other name")
     if not isinstance(document["entries"], list):
         raise ValueError(f"{what} must have a list of entries; it is damaged; {REMEDY}")
@@ -125,7 +129,10 @@ def locked(path: Path,      # the file to guard
     "Hold the lock of a file's folder, and yield the open folder; processes and threads exclude each other."
     import fcntl  # POSIX only
     deadline = time.monotonic() + timeout
-    folder = os.open(Path(path).parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        folder = os.open(Path(path).parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError):
+        _refuse_gone(path)
     try:
         while True:
             try:
@@ -137,8 +144,17 @@ def locked(path: Path,      # the file to guard
                                        "nothing was spent, try again") from None
             time.sleep(0.01)
         yield folder
+    except FileNotFoundError:
+        if Path(path).parent.is_dir():
+            raise
+        _refuse_gone(path)  # removed while the lock was held, or awaited
     finally:
         os.close(folder)
+
+
+def _refuse_gone(path):
+    "Refuse a ledger whose folder is not there, or not any more."
+    raise ValueError(f"the folder {str(Path(path).parent)!r} of the ledger does not exist, or was removed meanwhile; nothing was spent") from None
 
 
 # %% ../nbs/04c_ledger.ipynb #12c6fc06
@@ -196,7 +212,7 @@ class Ledger:
     def __init__(self, path: Any,      # the file
                  epsilon: Any = None,  # total > 0; None opens an existing ledger
                  delta: Any = 0):      # total, in [0, 1)
-        self.path, spare = Path(os.path.realpath(path)), amount("delta", delta)
+        self.path, spare = Path(os.path.realpath(as_path(path))), amount("delta", delta)
         if spare >= 1 or (epsilon is None and spare):
             refuse("delta", "in [0, 1), and given together with epsilon", delta)
         if self.path.is_dir():

@@ -102,6 +102,8 @@ _registered: dict[str, dict[str, Method | None]] = {}  # at run time: class name
 
 def register_method(family_class: type, name: str, method: Method | None):
     "Give one model a method of its own, or its own version of a generic one; None takes a generic one away."
+    if not isinstance(family_class, type):
+        refuse("family_class", "a class", family_class)
     _registered.setdefault(family_class.__name__, {})[name] = method
 
 

@@ -193,8 +193,13 @@ class LogDensity:
     sampler: Callable | None  # sample(key) -> theta; needed for calibration only
 
     def __init__(self, fn: Callable, sample: Callable | None = None, *, sampler: Callable | None = None):
+        sampler = sample if sampler is None else sampler
+        if not callable(fn):
+            refuse("fn", "a function of the parameters that returns a log density", fn, "write LogDensity(lambda theta: ...)")
+        if not (sampler is None or callable(sampler)):
+            refuse("sample", "a function of a key that returns parameters, or None", sampler)
         object.__setattr__(self, "fn", fn)
-        object.__setattr__(self, "sampler", sampler or sample)
+        object.__setattr__(self, "sampler", sampler)
 
     def sample(self, key: Key[Array, ""], shape: tuple = ()) -> dict:
         "Draws of the parameters."

@@ -23,6 +23,7 @@ from .conjugate_priors import NormalInverseGamma
 from .contract import Column, Model, family_class, is_level
 from .core import Noise, Released, bind, check_choice, check_positive, check_sums, level_count, refuse, solve
 from .covariates import coding, draw_free, free_moments, size
+from .contract import as_numbers
 from .families import check_levels
 from .frames import frame_columns, one_length, quietly
 from .priors import LogDensity, Parameter
@@ -205,7 +206,7 @@ def read_rows(family, new_data) -> dict:
                     refuse(f"new_data[{name!r}]", f"among the levels {', '.join(map(str, s[1:7]))}", value)
             out[name] = jnp.array([s[1:].index(value) for value in column])
         else:
-            values = quietly(lambda: np.array(column, dtype=float), f"read as numbers in {name!r}")
+            values = quietly(lambda column=column: np.array(column, dtype=float), f"read as numbers in {name!r}")
             if not np.all(np.isfinite(values)):
                 refuse(f"new_data[{name!r}]", "finite numbers", "missing or infinite ones")
             if beyond := int(np.sum((values < s[0]) | (values > s[1]))):
@@ -233,7 +234,7 @@ def check_regression_prior(family, prior):
     names = family.parameters["coefficients"].levels
     d = len(names)
     try:
-        mean, precision = np.asarray(prior.mean, dtype=float), np.asarray(prior.precision, dtype=float)
+        mean, precision = as_numbers(prior.mean), as_numbers(prior.precision)
     except (TypeError, ValueError):
         refuse("prior", "one of numbers", prior)
     if mean.shape not in ((), (d,)):

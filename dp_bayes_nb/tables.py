@@ -4,7 +4,8 @@
 
 # %% auto #0
 __all__ = ['FILES', 'CELLS', 'MOST_OTHERS', 'ENGINES', 'HINTS', 'OBJECTS', 'names_of', 'as_record', 'quietly', 'check_names',
-           'open_pieces', 'open_table', 'choose_columns', 'check_type', 'check_objects', 'Utf8', 'encoded', 'typed']
+           'open_pieces', 'open_table', 'choose_columns', 'check_type', 'check_objects', 'Utf8', 'encoded', 'plain',
+           'typed']
 
 # %% ../nbs/04_tables.ipynb #77de68da
 import difflib
@@ -166,7 +167,13 @@ def _check_header(path, header, declared):
         refuse("column", "named by the family when the data have several columns", None, many)
     column = next(name for name in declared if name not in header)
     near = any(column.strip().casefold() == name.strip().casefold() for name in header)
-    refuse("column", "a column of the data", column, "one name differs from it in capital letters or blanks only" if near else f"it is in none of its places; {many}")
+    refuse("column", "a column of the data", column, "one name differs from it in capital letters or blanks only" if near else f"{_nearest(column, header)}{many}")
+
+
+def _nearest(column, header):
+    "Where the name in a first line is that is most like a column, without the name."
+    close = difflib.get_close_matches(column, header, 1)
+    return f"did you mean the name in place {header.index(close[0]) + 1} of its first line? " if close else ""
 
 
 def _refuse_first_line(path):
@@ -380,11 +387,35 @@ def encoded(frame, columns: dict[str, bool]  # name: is it of texts?
 def _encode(text: str) -> bytes: ...  # type: ignore[empty-body]
 
 # %% ../nbs/04_tables.ipynb #7719a1c7
+def plain(frame, columns: dict[str, bool]  # name: is it of texts?
+          ):
+    "A pandas frame with its columns in kinds whose comparisons can be combined: of the nullable kinds, numbers as floats and texts as objects."
+    import narwhals as nw
+    import pandas as pd
+    native = frame.to_native()
+    if not any(_nullable(native.dtypes[name]) for name in columns):
+        return frame
+    def column(values, text):
+        if not _nullable(values.dtype):
+            return values
+        there = values.notna()
+        return values.astype(object).where(there, None) if text else pd.Series(values.to_numpy(dtype=float, na_value=math.nan), values.index)
+    return nw.from_native(pd.DataFrame({name: column(native[name], text) for name, text in columns.items()})).lazy()
+
+
+def _nullable(dtype):
+    "May a column of this pandas kind hold pandas' own null, which is neither true nor false?"
+    import pandas as pd
+    dtype = getattr(getattr(dtype, "categories", None), "dtype", dtype)
+    return pd.api.types.is_object_dtype(dtype) or getattr(dtype, "na_value", None) is pd.NA
+
+
 def typed(model, frame, names: list[str]):
     "The declared columns as x_0, x_1, …, and functions that give each as the family compares it."
     import narwhals as nw
     texts = [bool(column.texts) for column in model.columns]
     binary = encoded(frame, dict(zip(names, texts))) if any(texts) or frame.implementation.is_pyspark() else None
+    frame = plain(frame, dict(zip(names, texts))) if frame.implementation.is_pandas() else frame
     table = frame.select(**{f"x_{j}": nw.col(name) for j, name in enumerate(names)}) if binary is None else binary
     kinds = [Utf8 if text and binary is not None else _same for text in texts]
     casts = [None if kind is Utf8 else nw.String if text else nw.Float64 for kind, text in zip(kinds, texts)]
