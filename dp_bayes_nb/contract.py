@@ -124,6 +124,7 @@ class Model:
     @optional("it does not say what is summed: add statistic(record)")
     def statistic(self, record) -> tuple:
         "t(x), m numbers of a record: only + − × ÷ and comparisons, of JAX arrays and narwhals expressions alike."
+        raise NotImplementedError
 
     def valid(self, record):
         "Is a complete record inside the declaration? By default: among the levels, or within the limits, of each column."
@@ -142,6 +143,7 @@ class Model:
     @optional("it does not say how far one record moves the sums: add sensitivity(neighbours, norm)")
     def sensitivity(self, neighbours: str = "change_one", norm: str = "l1", grid_exponent: int | None = None) -> float:
         "The most one record can move the sums, L1 or L2, in units of the statistic; of the rounded statistic with a grid."
+        raise NotImplementedError
 
     def rounded_sensitivity(self, grid_exponent: int = 0, neighbours: str = "change_one", norm: str = "l1") -> float:
         "The same for the statistic rounded to a grid of step 2⁻ᵍ, in steps. By default a bound that holds for any statistic."
@@ -185,10 +187,12 @@ class Model:
     @optional("it does not give the moments of a record: add moments(theta)")
     def moments(self, theta: dict) -> tuple[Float[Array, "m"], Float[Array, "m m"]]:
         "Mean (m,) and covariance (m, m) of the statistic of one record."
+        raise NotImplementedError
 
     @optional("its records cannot be simulated: add simulate_records(key, theta, rows)")
     def simulate_records(self, key, theta: dict, n: int):
         "n simulated records, as `statistic` takes them."
+        raise NotImplementedError
 
     def simulate(self, key, theta: dict, n) -> Float[Array, "m"]:
         "The sums over n simulated records, (m,), in memory that does not grow with n."
@@ -211,14 +215,17 @@ class Model:
     @optional("it has no conjugate update")
     def update(self, prior: Any, s: Float[Array, "m"], n) -> Any:
         "The conjugate posterior given the sums: a prior of the same type."
+        raise NotImplementedError
 
     @optional("it does not say which sums are nearest: add project(z, n)")
     def project(self, z: Float[Array, "m"], n) -> Float[Array, "m"]:
         "The possible sums that are nearest to z."
+        raise NotImplementedError
 
     @optional("it does not say which sums are possible: add feasible(s, n)")
     def feasible(self, s: Float[Array, "m"], n) -> Any:
         "Can n records have these sums?"
+        raise NotImplementedError
 
     # Capability: latent sums, where more than the released sums is kept of a record
     def latent_moments(self, theta: dict, joint: bool = False) -> tuple[Float[Array, "l"], Float[Array, "l l"]]:
@@ -243,6 +250,7 @@ class Model:
     @optional("the distribution of a noisy sum is not known in closed form")
     def log_marginal(self, z: Float[Array, "m"], theta: dict, n, noise: Noise) -> Float[Array, ""]:
         "log p(z | θ), exactly, for noise of a kind in `exact_noise`."
+        raise NotImplementedError
 
     # Capability: predictions
     def predictor(self, new_data: Any) -> Callable:
@@ -292,7 +300,7 @@ def missing_parts(model_class: type, parts: tuple) -> list[str]:
     return [part for part in parts if not given(part)]
 
 
-def not_fitted(model_class: type) -> list[str]:
+def not_fitted(model_class: type[Model]) -> list[str]:
     "What a posterior needs and a class does not give, by name."
     own = "collapsed" in model_class.methods  # a sampler of its own in the place of the generic ones may need none of these
     wanted = [part for part in FITTED if not (part == "moments" and own)]
