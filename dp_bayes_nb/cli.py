@@ -193,7 +193,7 @@ def parse_missing_as(family: Model, words):
         return _typed_value(" ".join(words), *columns.values())
     pairs = [word.partition("=") for word in words]
     if not all(equals and name in columns for name, equals, _ in pairs) or len(dict.fromkeys(p[0] for p in pairs)) < len(pairs):
-        refuse("--missing-as", f"COLUMN=VALUE, once for each column, with columns among {', '.join(columns)}",
+        refuse("--missing-as", f"COLUMN=VALUE, once for each column, with columns among {', '.join(map(str, columns))}",
                " ".join(words))
     return {name: _typed_value(value, columns[name]) for name, _, value in pairs}
 

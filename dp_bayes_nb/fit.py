@@ -106,7 +106,7 @@ def run_entropy(release: Release, prior, method: str, seed: int, options: dict |
     They depend on values and declarations of the release, and on its id where it has one, on the prior, and on the method and its options; not on the text of a file.
     """
     noise = release.noise
-    counted = (release.family.to_dict(), release.names, release.values, release.n, noise.kind, noise.scale, noise.grid)
+    counted: tuple = (release.family.to_dict(), release.names, release.values, release.n, noise.kind, noise.scale, noise.grid)
     counted += tuple(each for each in (release.id, release.matrix) if each is not None)
     return entropy("fit", seed, counted, prior, method, options or {})
 

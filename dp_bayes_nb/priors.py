@@ -43,7 +43,7 @@ class Support(NamedTuple):
     unconstrain: Callable  # (Parameter, value) -> coordinates, flat
     contains: Callable  # value -> booleans or one boolean: is it inside?
     words: str  # what a value must be
-    first_grid: Callable | None = None  # number of points -> coordinates where one parameter is looked for first
+    first_grid: Callable = lambda k: jnp.linspace(-60.0, 60.0, k)  # number of points -> coordinates where one parameter is looked for first
     reach: float = 600.0  # the largest coordinate that is looked at
 
 
