@@ -5,8 +5,9 @@
 # %% auto #0
 __all__ = ['LOG_ERROR', 'DROP', 'SCAN', 'PASSES', 'MOST_TERMS', 'WINDOW', 'FAR', 'REACH', 'STEPS', 'WEIGHTS', 'log', 'Bounds',
            'Clip', 'Redact', 'as_bounds', 'extremes', 'slack', 'sensitivity', 'rounded_range_sensitivity',
-           'find_window', 'nodes', 'truncated_log_partition', 'truncated_moments', 'intervals', 'edges', 'regions',
-           'mixture_moments', 'released_moments', 'random_sum_clt', 'latent_moments', 'observe_matrix', 'total_matrix']
+           'find_window', 'nodes', 'quadrature_log_partition', 'quadrature_moments', 'truncated_log_partition',
+           'truncated_moments', 'intervals', 'edges', 'regions', 'mixture_moments', 'released_moments',
+           'random_sum_clt', 'latent_moments', 'observe_matrix', 'total_matrix']
 
 # %% ../nbs/03_bounds.ipynb #77de68da
 import math
@@ -19,8 +20,8 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float
 
+from .contract import family_class
 from .core import refuse
-from .families import family_class
 
 # %% ../nbs/03_bounds.ipynb #c1dfd96e
 # § Bounds: what is done with a record outside them
@@ -122,7 +123,8 @@ def extremes(family) -> Float[np.ndarray, "points m"]:
     b = family.bounds
     points = [b.lower, b.upper, *(p for p in family.turning if b.lower < p < b.upper)]
     with np.errstate(all="ignore"):
-        return np.stack([np.broadcast_to(np.asarray(t, float), len(points)) for t in family.t(np.array(points))], axis=1)
+        t = [np.broadcast_to(np.asarray(t, float), len(points)) for t in family.t(np.array(points))]
+    return np.stack(t, axis=1)
 
 
 def slack(family, t):
@@ -148,7 +150,7 @@ def sensitivity(family, norm: str) -> float:
     "How far one changed record moves the sum of the clipped or redacted statistic: equations (3) and (4)."
     t = extremes(family)
     high, low = (t + slack(family, t)).max(axis=0), (t - slack(family, t)).min(axis=0)
-    declared = getattr(family, "declared_sensitivity", None)  # a joint bound, eq. (5)
+    declared = family.declared_sensitivity  # a joint bound, eq. (5), or None
     moved = declared[norm] if declared else _norm(map(_difference, high, low), norm)
     if isinstance(family.bounds, Redact):
         return max(moved, _norm(np.maximum(high, -low), norm))  # against a redacted record
@@ -197,7 +199,8 @@ def _panels(left, mode, right):
     "Nodes and log weights of the quadrature on [left, right], densest at the mode."
     down, up = mode - left, right - mode
     y = jnp.concatenate([mode - down * STEPS, mode + up * STEPS])
-    return y, jnp.log(jnp.maximum(jnp.concatenate([down * WEIGHTS, up * WEIGHTS]), 1e-300))  # a point, if both widths are 0
+    weights = jnp.concatenate([down * WEIGHTS, up * WEIGHTS])
+    return y, jnp.log(jnp.maximum(weights, 1e-300))  # a point, if both widths are 0
 
 # %% ../nbs/03_bounds.ipynb #f6e1126c
 def _ends(family, lower, upper):
@@ -213,7 +216,7 @@ def _continuous_nodes(family, eta, lower, upper):
     logs = family.coordinate == "log"
     density = lambda y: family.log_kernel(jnp.exp(y), eta) + y if logs else family.log_kernel(y, eta)
     low, high = _ends(family, lower, upper)
-    window = family.window(eta, low, high) if hasattr(family, "window") else find_window(density, low, high)
+    window = find_window(density, low, high) if family.window is None else family.window(eta, low, high)
     y, log_weight = _panels(*window)
     return (jnp.exp(y), log_weight + y) if logs else (y, log_weight)
 
@@ -230,7 +233,8 @@ def _count_nodes(family, eta, lower, upper):
     padding = WINDOW - len(x)
     x, log_weight = jnp.append(x, jnp.full(padding, mode)), jnp.append(log_weight, jnp.full(padding, -jnp.inf))
     exact = right < start + WINDOW  # all terms that count are in the sum
-    return jnp.where(exact, jnp.minimum(terms, upper), x), jnp.where(exact, jnp.where(terms <= upper, 0.0, -jnp.inf), log_weight)
+    counted = jnp.where(terms <= upper, 0.0, -jnp.inf)
+    return jnp.where(exact, jnp.minimum(terms, upper), x), jnp.where(exact, counted, log_weight)
 
 
 def nodes(family, eta: Float[Array, "m"], lower: float, upper: float) -> tuple:
@@ -240,28 +244,38 @@ def nodes(family, eta: Float[Array, "m"], lower: float, upper: float) -> tuple:
 
 # %% ../nbs/03_bounds.ipynb #887309d0
 # § Lemma 1: equation (6)
-def truncated_log_partition(family, eta: Float[Array, "m"],      # natural parameter
-                            lower: float, upper: float  # both included
-                            ) -> Float[Array, ""]:
-    "Â(η) of the law given lower ≤ x ≤ upper: equation (6)."
-    if hasattr(family, "log_integral"):
-        return family.log_integral(eta, lower, upper)
+def quadrature_log_partition(family, eta: Float[Array, "m"], lower: float, upper: float) -> Float[Array, ""]:
+    "Â(η) by the nodes of equation (7)."
     x, log_weight = nodes(family, eta, lower, upper)
     return jax.nn.logsumexp(log_weight + family.log_kernel(x, eta)) + family.log_offset(eta)
 
 
-def truncated_moments(family, eta: Float[Array, "m"], lower: float, upper: float
-                      ) -> tuple[Float[Array, "m"], Float[Array, "m m"]]:
-    "Mean and covariance of t(x) given lower ≤ x ≤ upper: Lemma 1."
-    if hasattr(family, "log_integral"):
-        A = lambda eta: family.log_integral(eta, lower, upper)
-        return jax.grad(A)(eta), jax.hessian(A)(eta)
+def quadrature_moments(family, eta: Float[Array, "m"], lower: float, upper: float
+                       ) -> tuple[Float[Array, "m"], Float[Array, "m m"]]:
+    "Mean and covariance by the nodes of equation (7)."
     x, log_weight = nodes(family, eta, lower, upper)
     p = jax.nn.softmax(log_weight + family.log_kernel(x, eta))
     t = jnp.stack(family.t(x))
     mean = t @ p
     centred = t - mean[:, None]
     return mean, (centred * p) @ centred.T
+
+
+def truncated_log_partition(family, eta: Float[Array, "m"],      # natural parameter
+                            lower: float, upper: float  # both included
+                            ) -> Float[Array, ""]:
+    "Â(η) of the law given lower ≤ x ≤ upper: equation (6), in closed form where the family has one."
+    closed = family.log_integral
+    return quadrature_log_partition(family, eta, lower, upper) if closed is None else closed(eta, lower, upper)
+
+
+def truncated_moments(family, eta: Float[Array, "m"], lower: float, upper: float
+                      ) -> tuple[Float[Array, "m"], Float[Array, "m m"]]:
+    "Mean and covariance of t(x) given lower ≤ x ≤ upper: Lemma 1."
+    if family.log_integral is None:
+        return quadrature_moments(family, eta, lower, upper)
+    A = lambda eta: family.log_integral(eta, lower, upper)
+    return jax.grad(A)(eta), jax.hessian(A)(eta)
 
 # %% ../nbs/03_bounds.ipynb #cb4e5208
 # § Three regions, and the moments of the released statistic: equations (8) to (10)
@@ -282,7 +296,8 @@ def edges(family) -> Float[np.ndarray, "2 m"]:
 def regions(family, theta: dict) -> tuple:
     "Probabilities (3,), and means (3, m) and covariances (3, m, m) of t(x) given the region of x."
     eta, (low, high) = family.natural(theta), edges(family)
-    parts = [(jnp.asarray(t), jnp.zeros((len(low), len(low)))) if part is None else truncated_moments(family, eta, *part)
+    one_point = lambda t: (jnp.asarray(t), jnp.zeros((len(low), len(low))))
+    parts = [one_point(t) if part is None else truncated_moments(family, eta, *part)
              for part, t in zip(intervals(family), (low, low, high))]
     return family.probabilities(theta), jnp.stack([p[0] for p in parts]), jnp.stack([p[1] for p in parts])
 
@@ -300,7 +315,8 @@ def released_moments(family, theta: dict) -> tuple[Float[Array, "m"], Float[Arra
     mean, covariance = truncated_moments(family, family.natural(theta), b.lower, b.upper)
     low, high = edges(family) * isinstance(b, Clip)
     none = jnp.zeros_like(covariance)
-    return mixture_moments(family.probabilities(theta), jnp.stack([low, mean, high]), jnp.stack([none, covariance, none]))
+    covariances = jnp.stack([none, covariance, none])
+    return mixture_moments(family.probabilities(theta), jnp.stack([low, mean, high]), covariances)
 
 
 def random_sum_clt(n, q, mean: Float[Array, "m"], covariance: Float[Array, "m m"]) -> tuple:

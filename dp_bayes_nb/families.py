@@ -9,18 +9,20 @@ __all__ = ['MOST_LEVELS', 'diaconis_ylvisaker', 'ExponentialFamily', 'BernoulliL
 # %% ../nbs/02_families.ipynb #77de68da
 import dataclasses
 import math
-from typing import Any, Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from .contract import (MODELS, Column, Model, check_hyperparameter, check_prior, family_class, family_from_dict, is_level, not_fitted, optional,
-                                  register)
+from .contract import Column, Model, family_class, is_level, optional
+from .contract import (MODELS, check_hyperparameter, check_prior, family_from_dict,  # noqa: F401
+                                  not_fitted, register)  # where they were in version 0.1.0
 from .core import Noise, check_choice, check_count, refuse
-from .priors import Beta, Dirichlet, LogDensity, Parameter
-from .tilting import noisy_binomial_log_pmf
+from .priors import Beta, Dirichlet, Parameter
+from .priors import LogDensity  # noqa: F401
+from .tilting import gaussian_count_log_pmf, noisy_binomial_log_pmf
 
 # %% ../nbs/02_families.ipynb #c1dfd96e
 # § Exponential families: equations (1) and (2)
@@ -54,7 +56,10 @@ class ExponentialFamily(Model):
     def sensitivity(self, neighbours: str = "change_one", norm: str = "l1", grid_exponent: int | None = None) -> float:
         "How far the sum moves, in L1 or L2, when one record is replaced by another."
         check_choice("neighbours", neighbours, ("change_one",))
-        return self._sensitivity[check_choice("norm", norm, ("l1", "l2"))]
+        check_choice("norm", norm, ("l1", "l2"))
+        if grid_exponent is None:
+            return self._sensitivity[norm]
+        return self.rounded_sensitivity(grid_exponent, neighbours, norm) * 2.0**-grid_exponent
 
 # %% ../nbs/02_families.ipynb #902ba3cd
 def _check_column(column):
@@ -67,15 +72,19 @@ def _check_level(name, value):
     if isinstance(value, (bool, np.bool_, np.integer)):
         value = int(value)
     if isinstance(value, int) and abs(value) > 2**53:
-        refuse(name, "an integer of at most 53 bits", value, "larger codes are not told apart exactly; declare them as texts")
+        refuse(name, "an integer of at most 53 bits", value,
+               "larger codes are not told apart exactly; declare them as texts")
     if not isinstance(value, (str, int)):
-        refuse(name, "a text or an integer", value, "codes and labels are compared exactly, so fractions and None cannot be levels")
+        refuse(name, "a text or an integer", value,
+               "codes and labels are compared exactly, so fractions and None cannot be levels")
     return value
 
 # %% ../nbs/02_families.ipynb #0ade7c2c
 # § Bernoulli
 class BernoulliLaw(ExponentialFamily):
     "The mathematics of a Bernoulli sum."
+    exact_noise = ("laplace", "gaussian")
+
     def natural(self, theta):
         "η: the log odds, (1,)."
         p = jnp.clip(theta["probability"], 1e-300, 1 - 2.0**-53)
@@ -107,8 +116,11 @@ class BernoulliLaw(ExponentialFamily):
         return dataclasses.replace(prior, alpha=prior.alpha + s[0], beta=prior.beta + n - s[0])
 
     def log_marginal(self, z, theta, n, noise: Noise):
-        "Exact log probability of a release with discrete Laplace noise: chapter 1b, equation (1)."
-        return noisy_binomial_log_pmf(z[0], self.natural(theta)[0], n, noise.scale[0], noise.grid[0])
+        "Exact log probability of a noisy count: chapter 1b, equation (1); with Gaussian noise, the sum over counts."
+        eta, one = self.natural(theta)[0], noise.row(0)
+        if one.kind == "gaussian":
+            return gaussian_count_log_pmf(z[0], eta, n, one.scale)
+        return noisy_binomial_log_pmf(z[0], eta, n, one.scale, one.grid)
 
 # %% ../nbs/02_families.ipynb #17ba0791
 @family_class
@@ -116,7 +128,7 @@ class Bernoulli(BernoulliLaw):
     "Records that are successes or not; the number of successes is released."
     column: str | None = None  # column to read; None: the only one
     success: Any = 1  # counts as a success
-    failure: Any = None  # counts as a failure: a value or a list of them; None: any other value that is present, among texts one only
+    failure: Any = None  # counts as a failure: a value or a list; None: any other value present, among texts one only
 
     statistics = ("successes",)
     parameters = {"probability": Parameter("unit")}
@@ -130,12 +142,15 @@ class Bernoulli(BernoulliLaw):
             many = isinstance(self.failure, (list, tuple))
             failures = tuple(_check_level("failure", value) for value in (self.failure if many else [self.failure]))
             if self.success in failures or {type(value) for value in failures} != {type(self.success)}:
-                refuse("failure", f"a value or a list of values unlike success={self.success!r}, and texts or whole numbers as it is", self.failure)
+                refuse("failure", f"a value or a list of values unlike success={self.success!r}, and texts or whole numbers "
+                       "as it is", self.failure)
             check_levels((self.success, *failures), "failure")
             object.__setattr__(self, "failure", failures if many else failures[0])
 
-    failures = property(lambda self: () if self.failure is None else self.failure if isinstance(self.failure, tuple) else (self.failure,),
-                        doc="The values that are declared as failures.")
+    @property
+    def failures(self):
+        "The values that are declared as failures."
+        return self.failure if isinstance(self.failure, tuple) else () if self.failure is None else (self.failure,)
 
     @property
     def columns(self):
@@ -231,9 +246,11 @@ def check_levels(k: Any,            # a number of codes, or the levels
         check_count(name, k, 2, "a categorical variable has at least two levels")
         _check_number(k, name)
         return tuple(range(k))
-    if not isinstance(k, (list, tuple, range)):  # a column, an array, a set: whose order or values the data would decide
-        given = f"{type(k).__name__} of length {len(k)}" if hasattr(k, "__len__") and not isinstance(k, (str, bytes)) else k
-        refuse(name, "a number of codes or a list of public levels", given, 'write the levels down, for example ["low", "high"]; do not take them from the data')
+    if not isinstance(k, (list, tuple, range)):  # a column, an array, a set: the data would decide its order or values
+        sized = hasattr(k, "__len__") and not isinstance(k, (str, bytes))
+        given = f"{type(k).__name__} of length {len(k)}" if sized else k
+        refuse(name, "a number of codes or a list of public levels", given,
+               'write the levels down, for example ["low", "high"]; do not take them from the data')
     levels = tuple(_check_level(name, level) for level in k)
     _check_number(len(levels), name)
     if len(levels) < 2 or len(set(levels)) < len(levels) or len({type(level) for level in levels}) > 1:

@@ -18,8 +18,8 @@ from jax.scipy.special import gammainc, gammaincc, gammaln
 
 from .bounds import log
 from .conjugate_priors import Gamma
+from .contract import family_class
 from .core import check_positive
-from .families import family_class
 from .priors import Beta, Parameter
 from .univariate import Univariate
 
@@ -29,14 +29,14 @@ from .univariate import Univariate
 class Poisson(Univariate):
     """Counts at a constant rate; their sum is released.
 
-    - `bounds:` public limits of a record; a pair `(lower, upper)` clips, `Redact(lower, upper)` leaves records outside out.
+    - `bounds:` public limits of a record; `(lower, upper)` clips, `Redact(lower, upper)` leaves records outside out.
     - Parameter: `rate`, the mean count. Prior: `Gamma(shape, rate)`.
     - Example: `Poisson((0, 20), "visits")`.
     """
     bounds: Any  # public limits of a record, whole numbers
     column: str | None = None  # column to read; None: the only one
 
-    names, support, exact = ("sum",), (0.0, math.inf, True), True
+    statistics, support, exact = ("sum",), (0.0, math.inf, True), True
     prior_type, prior_fields = Gamma, {"name": "rate"}
 
     @property
@@ -68,7 +68,7 @@ class Poisson(Univariate):
         "P(X > x)."
         return gammainc(x + 1.0, theta["rate"])
 
-    def sample_records(self, key, theta, n: int):
+    def simulate_records(self, key, theta, n: int):
         "n counts."
         return jax.random.poisson(key, theta["rate"], (n,))
 
@@ -117,14 +117,15 @@ class ExponentialLaw(Univariate):
 class Exponential(ExponentialLaw):
     """Waiting times at a constant rate; their sum is released.
 
-    - `bounds:` public limits of a record; a pair `(lower, upper)` clips, `Redact(lower, upper)` leaves records outside out.
+    - `bounds:` public limits of a record; `(lower, upper)` clips, `Redact(lower, upper)` leaves records outside out.
     - Parameter: `rate`, one over the mean time. Prior: `Gamma(shape, rate)`.
     - Example: `Exponential((0, 90), "days")`.
     """
     bounds: Any  # public limits of a record, ≥ 0
     column: str | None = None  # column to read; None: the only one
 
-    names, support, exact, prior_fields = ("sum",), (0.0, math.inf, False), True, {"name": "rate"}
+    statistics, support, exact = ("sum",), (0.0, math.inf, False), True
+    prior_fields = {"name": "rate"}
 
     @property
     def parameters(self):
@@ -143,7 +144,7 @@ class Exponential(ExponentialLaw):
         "log h = 0."
         return jnp.zeros_like(x)
 
-    def sample_records(self, key, theta, n: int):
+    def simulate_records(self, key, theta, n: int):
         "n waiting times."
         return jax.random.exponential(key, (n,)) / theta["rate"]
 
@@ -152,7 +153,7 @@ class Exponential(ExponentialLaw):
 class Pareto(ExponentialLaw):
     """Sizes above a known smallest one, with a power-law tail; the sum of `log(x / lower)` is released.
 
-    - `bounds:` public limits of a record; a pair `(lower, upper)` clips, `Redact(lower, upper)` leaves records outside out.
+    - `bounds:` public limits of a record; `(lower, upper)` clips, `Redact(lower, upper)` leaves records outside out.
     - `lower:` the smallest possible record.
     - Parameter: `shape`, the exponent of the tail. Prior: `Gamma(shape, rate)`.
     - Example: `Pareto((1, 100), lower=1, column="size")`.
@@ -161,7 +162,7 @@ class Pareto(ExponentialLaw):
     lower: Any  # smallest possible record, > 0, known
     column: str | None = None  # column to read; None: the only one
 
-    names, coordinate, prior_fields = ("log_sum",), "log", {"name": "shape"}
+    statistics, coordinate, prior_fields = ("log_sum",), "log", {"name": "shape"}
     parameters = {"shape": Parameter("positive")}
 
     support = property(lambda self: (self.lower, math.inf, False), doc="Records are at least `lower`.")
@@ -182,7 +183,7 @@ class Pareto(ExponentialLaw):
         "−log x."
         return -jnp.log(x)
 
-    def sample_records(self, key, theta, n: int):
+    def simulate_records(self, key, theta, n: int):
         "n sizes."
         return self.lower * jnp.exp(jax.random.exponential(key, (n,)) / theta["shape"])
 
@@ -191,7 +192,7 @@ class Pareto(ExponentialLaw):
 class Weibull(ExponentialLaw):
     """Lifetimes with a known exponent; the sum of `x ** shape` is released.
 
-    - `bounds:` public limits of a record; a pair `(lower, upper)` clips, `Redact(lower, upper)` leaves records outside out.
+    - `bounds:` public limits of a record; `(lower, upper)` clips, `Redact(lower, upper)` leaves records outside out.
     - `shape:` the known exponent; 1 is the exponential law.
     - Parameter: `scale`, in units of the records. Prior: `Gamma(shape, rate)`, of `scale ** −shape`.
     - Example: `Weibull((0, 10), shape=1.5, column="years")`.
@@ -200,8 +201,8 @@ class Weibull(ExponentialLaw):
     shape: Any  # known exponent, > 0
     column: str | None = None  # column to read; None: the only one
 
-    names, support, coordinate = ("power_sum",), (0.0, math.inf, False), "log"
-    prior_fields = property(lambda self: {"name": "scale", "power": -self.shape}, doc="scale ** −shape has the Gamma law.")
+    statistics, support, coordinate = ("power_sum",), (0.0, math.inf, False), "log"
+    prior_fields = property(lambda self: {"name": "scale", "power": -self.shape}, doc="scale ** −shape has a Gamma law.")
 
     @property
     def parameters(self):
@@ -224,7 +225,7 @@ class Weibull(ExponentialLaw):
         "log(shape x ** (shape − 1))."
         return math.log(self.shape) + (self.shape - 1) * jnp.log(x)
 
-    def sample_records(self, key, theta, n: int):
+    def simulate_records(self, key, theta, n: int):
         "n lifetimes."
         return theta["scale"] * jax.random.exponential(key, (n,)) ** (1 / self.shape)
 
@@ -234,14 +235,14 @@ class Weibull(ExponentialLaw):
 class Geometric(Univariate):
     """Failures before the first success: 0, 1, …; their sum is released.
 
-    - `bounds:` public limits of a record; a pair `(lower, upper)` clips, `Redact(lower, upper)` leaves records outside out.
+    - `bounds:` public limits of a record; `(lower, upper)` clips, `Redact(lower, upper)` leaves records outside out.
     - Parameter: `probability` of a success. Prior: `Beta(alpha, beta)`.
     - Example: `Geometric((0, 20), "attempts")`.
     """
     bounds: Any  # public limits of a record, whole numbers
     column: str | None = None  # column to read; None: the only one
 
-    names, support, exact = ("sum",), (0.0, math.inf, True), True
+    statistics, support, exact = ("sum",), (0.0, math.inf, True), True
     prior_type, prior_fields = Beta, {"name": "probability"}
     parameters = {"probability": Parameter("unit")}
 
@@ -266,7 +267,7 @@ class Geometric(Univariate):
         count = upper - lower + 1
         return eta[0] * lower + log_exponential_integral(-eta[0], count) - log_exponential_integral(-eta[0], 1.0)
 
-    def sample_records(self, key, theta, n: int):
+    def simulate_records(self, key, theta, n: int):
         "n numbers of failures."
         return jnp.floor(jax.random.exponential(key, (n,)) / -jnp.log1p(-theta["probability"]))
 

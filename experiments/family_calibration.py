@@ -18,7 +18,8 @@ from dp_bayes_nb.bounds import Clip, Redact
 from dp_bayes_nb.conjugate_priors import Gamma, NormalInverseGamma, NormalMean
 from dp_bayes_nb.core import atomic_write
 from dp_bayes_nb.evaluation import calibrate
-from dp_bayes_nb.normal_gamma import GammaData, LogNormal, Normal
+from dp_bayes_nb.gamma import GammaData
+from dp_bayes_nb.normal import LogNormal, Normal
 from dp_bayes_nb.priors import Beta, LogDensity
 from dp_bayes_nb.rates import Exponential, Geometric, Pareto, Poisson, Weibull
 

@@ -19,7 +19,7 @@ FIXTURES = Path(__file__).parent / "fixtures"
 LIMITED = """
 import json, random, resource, sys, time, warnings
 from pathlib import Path
-import dp_bayes_nb.cli, dp_bayes_nb.hmm, dp_bayes_nb.naive_bayes, dp_bayes_nb.rates, dp_bayes_nb.normal_gamma, dp_bayes_nb.regression
+import dp_bayes_nb.cli, dp_bayes_nb.hmm, dp_bayes_nb.naive_bayes, dp_bayes_nb.rates, dp_bayes_nb.gamma, dp_bayes_nb.normal, dp_bayes_nb.regression
 from dp_bayes_nb import Ledger, Release
 from dp_bayes_nb.files import seal
 warnings.simplefilter("ignore")

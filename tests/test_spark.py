@@ -11,7 +11,8 @@ import pytest
 from dp_bayes_nb import HiddenMarkov, LinearRegression, NaiveBayes
 from dp_bayes_nb.bounds import Clip, Redact
 from dp_bayes_nb.families import Bernoulli, Categorical
-from dp_bayes_nb.normal_gamma import GammaData, LogNormal, Normal
+from dp_bayes_nb.gamma import GammaData
+from dp_bayes_nb.normal import LogNormal, Normal
 from dp_bayes_nb.rates import Exponential, Geometric, Pareto, Poisson, Weibull
 from dp_bayes_nb.sums import run_query
 

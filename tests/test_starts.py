@@ -13,7 +13,7 @@ from dp_bayes_nb.families import Categorical, check_prior
 from dp_bayes_nb.fit import fit
 from dp_bayes_nb.methods import choose_method
 from dp_bayes_nb.mesh import log_law
-from dp_bayes_nb.normal_gamma import Normal
+from dp_bayes_nb.normal import Normal
 from dp_bayes_nb.release import simulate_release
 
 COUNTED = Categorical(3), {"probabilities": [0.2, 0.3, 0.5]}, None
