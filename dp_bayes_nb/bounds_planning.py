@@ -15,8 +15,8 @@ import jax
 import numpy as np
 
 from .bounds import as_bounds
+from .contract import check_prior
 from .core import as_key, check_count, check_positive, refuse
-from .families import check_prior
 from .planning import COLUMNS, _component, _rows, _Study
 
 # %% ../nbs/15b_plan_bounds.ipynb #c1dfd96e
@@ -88,7 +88,7 @@ def plan_bounds(family, prior,          # the family with any bounds of the want
 
 def _candidates(family, prior, candidates, key):
     "Families to compare."
-    if not hasattr(family, "bounds"):
+    if not family.clips:
         refuse("family", "one with public bounds", family, "records of this family are bounded by themselves")
     given = candidate_bounds(family, prior, key) if candidates is None else candidates
     if isinstance(given, (str, bytes, dict)) or not np.iterable(given) or not len(list(given)):

@@ -4,7 +4,8 @@
 
 # %% auto #0
 __all__ = ['BLOCK', 'REACH', 'MOST_TERMS', 'MOMENT_NODES', 'PRIOR_RANGE', 'SEARCH', 'SEARCHES', 'ROUGH', 'NODES', 'LOOK', 'LOOKS',
-           'PLAIN', 'count_terms', 'Moments', 'tabulate_moments', 'Route', 'route', 'bulk_posterior', 'mistaken_ranks']
+           'COLLAPSED', 'EXACT', 'count_terms', 'Moments', 'tabulate_moments', 'Route', 'route', 'bulk_posterior',
+           'mistaken_ranks']
 
 # %% ../nbs/13b_bulk.ipynb #91d0dbb9
 import math
@@ -18,12 +19,10 @@ from jax import lax
 from jax.scipy.special import gammaln
 from jaxtyping import Array, Float
 
-from .collapsed import RANGES
-from .grid import TOP, GridPosterior, _normalise, _refine, one_parameter
-from .core import Noise, Released, pytree
-from .families import BernoulliLaw
-from .methods import METHODS
+from .core import Measurement, Noise, pytree
+from .grid import TOP, GridPosterior, _normalise, _refine, first_grid, one_parameter
 from .laplace import convolved_log_density
+from .methods import METHODS, SHARE
 from .priors import Beta, constrain, log_density_free
 
 # %% ../nbs/13b_bulk.ipynb #9ddaad02
@@ -39,7 +38,7 @@ def count_terms(n: float, noise: Noise) -> int | None:
     return terms if terms <= MOST_TERMS else None
 
 
-def _count_log_likelihood(released: Released, terms: int):
+def _count_log_likelihood(released: Measurement, terms: int):
     "log p(z | x) of a count as a function of points (g,) that are the log odds: equations (1) and (2)."
     z, n, scale = released.z[0], released.n, released.noise.scale[0]
     low = jnp.clip(jnp.round(z) - terms // 2, 0.0, jnp.maximum(n + 1 - terms, 0.0))
@@ -95,9 +94,8 @@ def _record_moments(family, x):
 @jax.jit
 def _tabulate_moments(family, prior, n, noise_variance):
     "The table, and its largest errors between the nodes, in the units of the test."
-    (support,) = {p.support for p in family.parameters.values()}
     log_prior = jax.vmap(lambda x: log_density_free(prior, family.parameters, x[None]))
-    wide = RANGES[support](MOMENT_NODES)
+    wide = first_grid(family, MOMENT_NODES)
     value = log_prior(wide)
     value = jnp.where(jnp.isfinite(value), value, -jnp.inf)
     seen = value > value.max() - PRIOR_RANGE
@@ -133,25 +131,24 @@ class Route(NamedTuple):
     terms: int | None = None  # of equation (1); None: the family's own exact law
 
 
-PLAIN = dict(METHODS)  # the package's own methods: a mutant under the same name is not tabulated here
+COLLAPSED, EXACT = METHODS["collapsed"], METHODS["exact"]  # the package's own methods: a mutant under the same name is not tabulated here
 
 
-def route(family, name: str, method, n: float, noise: Noise, prior=None) -> Route | None:
+def route(family, method, n: float, noise: Noise, prior=None) -> Route | None:
     "How the posteriors of a design are tabulated, for the methods that do; None: this method has a kernel of its own."
-    if name not in ("exact", "collapsed") or method is not PLAIN.get(name) or not one_parameter(family):
+    if not one_parameter(family) or not any(method is each for each in (COLLAPSED, EXACT, SHARE)):
         return None
-    if name == "collapsed":
+    if method is COLLAPSED:
         return Route(False)
     if isinstance(prior, Beta) and min(float(prior.alpha), float(prior.beta)) < 1:
         return None  # a density with a pole: chapter 6's grid finds its tails
-    terms = count_terms(n, noise) if isinstance(family, BernoulliLaw) and np.all(np.asarray(noise.grid) == 1) else None
+    terms = count_terms(n, noise) if method is SHARE and np.all(np.asarray(noise.grid) == 1) else None
     return Route(True, terms) if terms is not None or noise.kind == "laplace" else None
 
 
-def bulk_posterior(family, released: Released, prior, route: Route, moments: Moments | None) -> GridPosterior:
+def bulk_posterior(family, released: Measurement, prior, route: Route, moments: Moments | None) -> GridPosterior:
     "The posterior of a one-parameter family, tabulated. Traceable; many at a time by `vmap`."
-    (support,) = {p.support for p in family.parameters.values()}
-    one = jax.tree.map(lambda a: a[0], released.noise)
+    one = released.noise.row(0)
     prior_density = jax.vmap(lambda x: log_density_free(prior, family.parameters, x[None]))
     def normal(x):
         mean, variance = jax.vmap(partial(_record_moments, family))(x) if moments is None else moments.at(x)
@@ -166,7 +163,7 @@ def bulk_posterior(family, released: Released, prior, route: Route, moments: Mom
     def narrow(_, x):
         value = tabulate(normal, x)
         return _refine(x, value, jnp.maximum((value.max() - lax.top_k(value, TOP)[0][-1]) / 5, 2.0), len(x))
-    start = RANGES[support](SEARCH) if moments is None else jnp.linspace(moments.x[0], moments.x[-1], SEARCH)
+    start = first_grid(family, SEARCH) if moments is None else jnp.linspace(moments.x[0], moments.x[-1], SEARCH)
     x = lax.fori_loop(0, SEARCHES, narrow, start)
     x = _refine(x, tabulate(normal, x), 2.0, ROUGH if route.exact else NODES)
     if route.exact:
@@ -176,7 +173,7 @@ def bulk_posterior(family, released: Released, prior, route: Route, moments: Mom
     return _normalise(x, tabulate(exact if route.exact else normal, x))
 
 # %% ../nbs/13b_bulk.ipynb #b8b1784f
-def mistaken_ranks(family, released: Released, prior, posterior: GridPosterior, x: Float[Array, ""]) -> Float[Array, "2"]:
+def mistaken_ranks(family, released: Measurement, prior, posterior: GridPosterior, x: Float[Array, ""]) -> Float[Array, "2"]:
     "Where the truth x lies in the posteriors that assume half the noise, and next to none: on the points of the right table, by the normal law."
     mean, variance = jax.vmap(partial(_record_moments, family))(posterior.x)
     prior_density = jax.vmap(lambda x: log_density_free(prior, family.parameters, x[None]))(posterior.x)

@@ -253,7 +253,8 @@ def run_fit(args) -> int:
 def _quick_summary(release, prior, settings):
     "The summary of independent draws, which need no diagnostics and hence no ArviZ; None for a chain."
     from dp_bayes_nb.contract import check_prior
-    from dp_bayes_nb.fit import choose_method, posterior_draws
+    from dp_bayes_nb.fit import posterior_draws
+    from dp_bayes_nb.methods import choose_method
     family = release.family
     _, chosen = choose_method(family, check_prior(family, prior), release.noise.kind, release.n, settings["method"])
     drawn = posterior_draws(release, prior, **settings) if chosen.independent(family) else None
@@ -262,7 +263,8 @@ def _quick_summary(release, prior, settings):
 
 def _write_fit(release, prior, settings, output, plot):
     "The files of a fit; its summary."
-    from dp_bayes_nb.fit import fit, plot_posterior
+    from dp_bayes_nb.fit import fit
+    from dp_bayes_nb.results import plot_posterior
     idata = fit(release, prior, **settings)
     if output is not None:
         with replacing(output) as path:

@@ -294,8 +294,9 @@ def missing_parts(model_class: type, parts: tuple) -> list[str]:
 
 def not_fitted(model_class: type) -> list[str]:
     "What a posterior needs and a class does not give, by name."
-    wanted = [part for part in FITTED if not (part == "moments" and model_class.methods)]  # methods of its own may need none
-    if not missing_parts(model_class, ("update",)) and not model_class.methods:
+    own = "collapsed" in model_class.methods  # a sampler of its own in the place of the generic ones may need none of these
+    wanted = [part for part in FITTED if not (part == "moments" and own)]
+    if not missing_parts(model_class, ("update",)) and not own:
         wanted += UPDATED
     simulated = missing_parts(model_class, ("simulate_records",)) and model_class.simulate is Model.simulate
     return missing_parts(model_class, tuple(wanted)) + (["simulate"] if simulated else [])
@@ -378,7 +379,8 @@ def check_hyperparameter(name: str, value: Any, shape: tuple, any_sign: bool = F
 MODELS = {
     **dict.fromkeys(("Bernoulli", "Categorical"), "families"),
     **dict.fromkeys(("Poisson", "Geometric", "Exponential", "Pareto", "Weibull"), "rates"),
-    **dict.fromkeys(("Normal", "LogNormal", "GammaData"), "normal_gamma"),
+    **dict.fromkeys(("Normal", "LogNormal"), "normal"),
+    "GammaData": "gamma",
     "LinearRegression": "regression",
     "NaiveBayes": "naive_bayes",
     "HiddenMarkov": "hmm",

@@ -32,21 +32,22 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from .baselines import BASELINES, needs_records, record_statistics
+from .baselines import BASELINES, needs_records
 from .bounds import Clip, Redact
 from .checks import ks_uniform
-from .grid import grid_posterior, quantile
 from .conjugate_priors import Gamma
+from .contract import check_prior
 from .core import _show_progress, atomic_write, check_choice, check_count, run_chain
 from .evaluation import calibrate
-from .families import Bernoulli, Categorical, check_prior
+from .families import Bernoulli, Categorical
 from .fit import fit
-from .methods import METHODS
+from .grid import grid_posterior, quantile
+from .methods import methods_of
 from .noise import simulate_values
 from .priors import Beta, Dirichlet, LogDensity, constrain
 from .ranks import LEVELS, Calibration, distance_to, ecdf_band, mmd2
 from .rates import Exponential
-from .release import simulate_release
+from .simulate import simulate_release
 
 # %% ../nbs/16_experiments.ipynb #c1dfd96e
 # § Methods that only an experiment needs
@@ -69,7 +70,7 @@ def cheating(key: Key[Array, ""], release, prior, *, draws: int, confidential=No
     "Conjugate update of the noisy sum of the records as they were before any bounds: the published naive method. Not private."
     family = release.family
     key_noise, key_draw = jax.random.split(key)
-    total = record_statistics(family, confidential.records, False).sum(axis=0)
+    total = family.record_statistics(confidential.records, False).sum(axis=0)
     z = simulate_values(key_noise, total, release.noise)
     return family.update(prior, jnp.maximum(z, 0.0), float(release.n)).sample(key_draw, (draws,))
 
@@ -85,7 +86,7 @@ def _scaled(key, release, base, draws, warmup, confidential):
     own = {**BASELINES, "cheating": cheating}
     if base in own:
         return own[base](key_fit, release, prior, draws=draws, confidential=confidential)
-    kernel = METHODS[base].kernel(release.family, release.released, prior)
+    kernel = methods_of(release.family)[base].kernel(release.family, release.released, prior)
     return run_chain(key_fit, kernel, draws=draws, warmup=warmup)[0].theta
 
 

@@ -84,6 +84,7 @@ def _check_level(name, value):
 class BernoulliLaw(ExponentialFamily):
     "The mathematics of a Bernoulli sum."
     exact_noise = ("laplace", "gaussian")
+    methods = {"exact": "dp_bayes_nb.methods:SHARE"}  # without a grid under a Beta prior
 
     def natural(self, theta):
         "η: the log odds, (1,)."
@@ -189,6 +190,8 @@ class Bernoulli(BernoulliLaw):
 # § Categorical
 class CategoricalLaw(ExponentialFamily):
     "The mathematics of a vector of counts."
+    methods = {"exact": "dp_bayes_nb.methods:CATEGORIES"}
+
     def natural(self, theta):
         "η: log probabilities, (k,)."
         return jnp.log(jnp.maximum(theta["probabilities"], 1e-300))

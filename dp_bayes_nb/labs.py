@@ -24,13 +24,13 @@ import numpy as np
 import scipy.stats as st
 from jaxtyping import Array, Float
 
-from .baselines import record_statistics
 from .bounds import Clip, Redact
 from .bounds_planning import plan_bounds
 from .grid import exact_unavailable, grid_posterior, quantile
 from .conjugate_priors import Gamma, NormalInverseGamma
 from .core import Released, check_choice, check_count, check_positive, refuse, run_chain, solve
-from .evaluation import BATCH, calibrate
+from .evaluation import calibrate
+from .trials import BATCH
 from .families import Bernoulli
 from .gibbs import gibbs_kernel
 from .noise import noise_design, simulate_values
@@ -112,7 +112,7 @@ class Drawn(NamedTuple):
 def _draw(family, key_data, key_noise, theta, n, noise):
     records = family.simulate_records(key_data, theta, RECORDS)
     counts = (jnp.arange(RECORDS) < n)[:, None]
-    true, s = (jnp.sum(jnp.where(counts, record_statistics(family, records, released), 0.0), axis=0) for released in (False, True))
+    true, s = (jnp.sum(jnp.where(counts, family.record_statistics(records, released), 0.0), axis=0) for released in (False, True))
     return Drawn(true, s, simulate_values(key_noise, s, noise))
 
 
