@@ -84,7 +84,8 @@ def _log_cells(x, value):
 def _refine(x, value, temperature, points):
     """New points: half follow the tempered density, the others one of eight times the temperature; a few everywhere.
 
-    A cell with one end where the density is zero holds an edge, of a truncated prior: it counts with the height of its other end.
+    A cell with one end where the density is zero holds an edge, of a truncated prior: it counts with the height of its
+    other end.
     """
     edge = jnp.abs(jnp.diff(value)) > 1e20
     height = jnp.maximum(value[1:], value[:-1])
