@@ -52,7 +52,9 @@ def is_plain(released: Measurement) -> bool:
 def first_grid(family, points: int) -> Float[Array, "points"]:
     "Where the coordinate of the one parameter is looked for first."
     (parameter,) = (p for p in family.parameters.values() if p.free)
-    return SUPPORTS[parameter.support].first_grid(points)
+    grid = SUPPORTS[parameter.support].first_grid
+    assert grid is not None, parameter.support
+    return grid(points)
 
 
 def log_posterior(family, prior, x: Float[Array, "d"], likelihood) -> Float[Array, ""]:
