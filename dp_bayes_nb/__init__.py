@@ -65,6 +65,7 @@ _public = {
     "Experiment": "experiments",
     "wasserstein1": "checks",
     "ks_uniform": "checks",
+    "check_model": "check_model",
 }
 
 __all__ = list(_public)
