@@ -24,7 +24,8 @@ from jaxtyping import Array, Float, Key
 from .core import Released, run_chain
 from .experiments import EXPERIMENTS, MODELS, Experiment, Model, Run, _short
 from .families import check_prior, project_simplex
-from .hmm import Cells, HiddenMarkov, Shape, counts_kernel, hidden_markov_kernel, noisy_kernel
+from .hmm import HiddenMarkov
+from .hmm_sampler import Cells, Shape, counts_kernel, hidden_markov_kernel, noisy_kernel
 from .hmm_routes import cells_of, confidential_kernel, held_out_score, published_temperature
 from .naive_bayes_experiments import sbc_row
 from .priors import Dirichlet

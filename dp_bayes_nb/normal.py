@@ -177,14 +177,14 @@ class NormalLaw(Univariate):
         u = (self.location(x) - c) / h
         return u, u * u
 
-    def variance(self, theta):
+    def _variance(self, theta):
         "The variance, known or not."
         return {self.variance_name: self.known, **theta}[self.variance_name]
 
     def natural(self, theta):
         "η: mean over variance, and −1 / (2 variance) where that is unknown, of u."
         c, h = self.unit
-        mean, variance = (theta[self.mean_name] - c) / h, self.variance(theta) / h**2
+        mean, variance = (theta[self.mean_name] - c) / h, self._variance(theta) / h**2
         return jnp.stack([mean / variance, -0.5 / variance])[:len(self.statistics)]
 
     def _from_eta(self, eta):
@@ -227,7 +227,7 @@ class NormalLaw(Univariate):
         return jnp.maximum(mode - reach, low), mode, jnp.minimum(mode + reach, high)
 
     def _standard(self, x, theta):
-        return (self.location(x) - theta[self.mean_name]) / jnp.sqrt(self.variance(theta))
+        return (self.location(x) - theta[self.mean_name]) / jnp.sqrt(self._variance(theta))
 
     def cdf(self, x, theta):
         "P(X ≤ x)."
@@ -239,7 +239,7 @@ class NormalLaw(Univariate):
 
     def simulate_records(self, key, theta, n: int):
         "n records."
-        return self.record(theta[self.mean_name] + jnp.sqrt(self.variance(theta)) * jax.random.normal(key, (n,)))
+        return self.record(theta[self.mean_name] + jnp.sqrt(self._variance(theta)) * jax.random.normal(key, (n,)))
 
     # What a sum can be, and how far one record moves it
     turning = property(lambda self: (self.middle,) if self.pair else (), doc="Where u² turns.")
