@@ -66,6 +66,7 @@ _public = {
     "wasserstein1": "checks",
     "ks_uniform": "checks",
     "check_model": "check_model",
+    "Design": "noise",
 }
 
 __all__ = list(_public)

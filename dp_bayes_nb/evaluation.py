@@ -27,7 +27,7 @@ from .fit import prior_to_json
 from .grid import quantile
 from .laplace import normal_log_density
 from .methods import choose_method, methods_of
-from .noise import noise_design
+from .noise import Design, designed, noise_design
 from .priors import LogDensity, constrain, free_size, unconstrain
 from .ranks import LEVELS, Calibration
 from .trials import BATCH, component_names, method_draws, open_folder, run_trials, simulate_study
@@ -233,8 +233,8 @@ def _task(family, prior, kind, n, method, options, draws, warmup, joint):
 # %% ../nbs/14_evaluation.ipynb #b3f0c7f6
 def calibrate(key: Any,                 # JAX key or an integer
               family, prior=None,       # as for `fit`; the prior also draws the true parameters
-              *, n: int,                # records of each simulated table
-              epsilon: float,           # budget of each simulated release
+              *, n: int | None = None,  # records of each simulated table
+              epsilon: float | None = None,  # budget of each simulated release
               trials: int, draws: int,  # simulated tables; posterior draws of each
               method: str | Callable = "auto",  # of `fit` or chapter 13, or a function of yours
               mechanism: str = "laplace", delta: float | None = None,
@@ -243,9 +243,11 @@ def calibrate(key: Any,                 # JAX key or an integer
               joint: bool | None = None,  # rank the log likelihood too; None: where there are several parameters
               path=None,                # folder that keeps finished batches; a killed run goes on from there
               progress: bool = False,
+              design: Design | None = None,  # n, epsilon, mechanism and delta in one
               **options                 # of the method
               ) -> Calibration:
     "Simulation-based calibration of a method: prior → data → release → posterior → rank."
+    n, epsilon, mechanism, delta = designed(design, n=n, epsilon=epsilon, mechanism=mechanism, delta=delta)
     key, prior, n = as_key(key), check_prior(family, prior), check_count("n", n)
     trials, draws, warmup = check_count("trials", trials), check_count("draws", draws), check_count("warmup", warmup, 0)
     noise, _ = noise_design(family, epsilon=epsilon, mechanism=mechanism, delta=delta)

@@ -7,12 +7,14 @@ __all__ = ['TAIL', 'SPIKE', 'LONGEST_NAME', 'ROW', 'LEGEND', 'tabulated_density'
            'short_names', 'plot_posterior']
 
 # %% ../nbs/07b_results.ipynb #77de68da
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.tree_util import Partial
 
-from .core import bind, check_count, refuse
+from .core import as_seed, bind, check_count, refuse
 from .fit import entropy, read_release_text, run_key
 from .noise import simulate_values
 from .style import COLORS, WORDS
@@ -39,7 +41,7 @@ def fitted(idata):
 def _result_key(idata, seed, *purpose):
     "A JAX key that no other result, purpose or seed has."
     about = {name: idata.posterior.attrs.get(name) for name in ("entropy", "release_json", "prior_json", "method", "seed")}
-    return run_key(entropy(about, check_count("seed", seed, 0), *purpose))
+    return run_key(entropy(about, as_seed(seed), *purpose))
 
 
 def _each_draw(idata, draws, key, function):
@@ -71,7 +73,7 @@ def _columns(new_data):
 
 def predict(idata,               # result of fit
             new_data=None,       # how many records; None: one. For a regression: a data frame of covariates
-            *, seed: int = 0,
+            *, seed: Any = 0,    # or a JAX key
             draws: int | None = None  # per chain, evenly thinned; None: all
             ):
     "New records from the posterior predictive distribution: DataArray (chain, draw, row)."
@@ -91,7 +93,7 @@ def _replicate(family, released, key, theta):
     return simulate_values(key_noise, released.observed(s), released.noise)
 
 
-def predictive_check(idata, *, seed: int = 0, draws: int | None = None):
+def predictive_check(idata, *, seed: Any = 0, draws: int | None = None):
     "Releases the fitted model would have given: Dataset with z_rep, released and two-sided p_value."
     import xarray as xr
     release = fitted(idata)[0]
