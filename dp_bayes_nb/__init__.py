@@ -65,6 +65,8 @@ _public = {
     "Experiment": "experiments",
     "wasserstein1": "checks",
     "ks_uniform": "checks",
+    "check_model": "check_model",
+    "Design": "noise",
 }
 
 __all__ = list(_public)

@@ -525,10 +525,10 @@ def check_run(key, model: Model, theta: dict, prior: Any, n: int):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # so few draws are warned of
             idata = _fitted(key, model, theta, prior, n)
-            if model.lacks("simulate_records") is None and "predict" not in model.refusals:
+            if model.lacks("predict", "simulate_records") is None:
                 step = "predict"
                 predict(idata, _new_data(model), draws=2)
-            if "predictive_check" not in model.refusals:
+            if model.lacks("predictive_check") is None:
                 step = "predictive_check"
                 predictive_check(idata, draws=2)
             step = "plot_posterior"

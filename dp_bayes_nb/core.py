@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['MOST_SHOWN', 'MOST_SUMS', 'NOISE_KINDS', 'Released', 'UNROLL', 'FEW', 'RANK_TOLERANCE', 'keep_compiled', 'refuse',
-           'printable', 'check_positive', 'check_fraction', 'check_count', 'check_choice', 'as_key', 'check_sums',
-           'level_count', 'pytree', 'Noise', 'Measurement', 'cholesky', 'solve_lower', 'solve_upper', 'solve', 'Kernel',
-           'bind', 'advance', 'run_chain', 'run_chains', 'atomic_write', 'replaceable']
+           'printable', 'check_positive', 'check_fraction', 'check_count', 'check_choice', 'as_key', 'as_seed',
+           'check_sums', 'level_count', 'pytree', 'Noise', 'Measurement', 'cholesky', 'solve_lower', 'solve_upper',
+           'solve', 'Kernel', 'bind', 'advance', 'run_chain', 'run_chains', 'atomic_write', 'replaceable']
 
 # %% ../nbs/00_core.ipynb #77de68da
 import math
@@ -140,6 +140,15 @@ def as_key(key: Any,  # a JAX key, or an integer seed
     if isinstance(key, (int, np.integer)) and not isinstance(key, (bool, np.bool_)) and abs(int(key)) < 2**63:
         return jax.random.key(int(key))
     refuse(name, "a JAX key or an integer", key, "use jax.random.key(0)")
+
+
+def as_seed(seed: Any,  # a whole number, or a JAX key
+            name: str = "seed", fix: str = "") -> int:
+    "A whole number from a number or a JAX key; the key of an integer seed is that integer."
+    if isinstance(seed, jax.Array) and jnp.issubdtype(seed.dtype, jax.dtypes.prng_key):
+        words = np.ravel(jax.random.key_data(as_key(seed, name))).tolist()
+        return sum(word << (32 * i) for i, word in enumerate(reversed(words))) % 2**63  # a result keeps 63 bits
+    return check_count(name, seed, 0, fix)
 
 # %% ../nbs/00_core.ipynb #7c5e01b2
 # § How large a model may be

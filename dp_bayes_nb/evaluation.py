@@ -25,7 +25,7 @@ from .fit import _digest, prior_to_json
 from .grid import quantile
 from .laplace import normal_log_density
 from .methods import choose_method, methods_of
-from .noise import noise_design
+from .noise import Design, designed, noise_design
 from .priors import LogDensity, constrain, free_size, unconstrain
 from .ranks import LEVELS, Calibration
 from .trials import BATCH, component_names, method_draws, open_folder, run_trials, simulate_study
@@ -64,7 +64,7 @@ def _log_likelihood(family, released, theta):
 
 # %% ../nbs/14_evaluation.ipynb #2da43102
 def _ratios(family, P, theta, released):
-    "True over claimed spread of each parameter, if a quarter of the noise variance were assumed, or none: chapter 13a, equation (4)."
+    "True over claimed spread of each parameter, if a quarter of the noise variance were assumed, or none: 13a, equation (4)."
     x, n, D = unconstrain(family.parameters, theta), released.n, jnp.diag(released.noise.variance)
     component = lambda x: _flat(family, jax.tree.map(lambda a: a[None], constrain(family.parameters, x)[0]))[0]
     def sums(x):
@@ -94,7 +94,10 @@ def _prior_covariance(family, prior, key):
 
 # %% ../nbs/14_evaluation.ipynb #fe5dbbce
 def effective_size(x: Float[Array, "s"]) -> Float[Array, ""]:
-    "Independent draws that the states of one chain are worth: equation (1), by Geyer's initial monotone sequence; 0 for a chain that stood still."
+    """Independent draws that the states of one chain are worth: equation (1), by Geyer's initial monotone sequence.
+
+    0 for a chain that stood still.
+    """
     s, centred = len(x), x - jnp.mean(x)
     spectrum = jnp.abs(jnp.fft.rfft(centred, 2 * s)) ** 2
     covariance = jnp.fft.irfft(spectrum, 2 * s)[:s]
@@ -121,7 +124,8 @@ def _tabulated_draws(family, prior, task, posterior, key):
 def _posterior(family, prior, task, study, epsilon):
     "Draws of the method, a dict of (draws, ...), and what its chain says about itself."
     if not callable(task.method):  # a Method of `fit`
-        return method_draws(study.key, family, prior, task.method, study.released, draws=task.draws, warmup=task.warmup, options=dict(task.options))
+        return method_draws(study.key, family, prior, task.method, study.released, draws=task.draws, warmup=task.warmup,
+                            options=dict(task.options))
     view = SimulatedRelease(family, task.n, study.released, epsilon)
     seen = Confidential(task.n, study.s, study.records)
     draws = task.method(study.key, view, prior, draws=task.draws, confidential=seen, **dict(task.options))
@@ -142,7 +146,8 @@ def _one_trial(task, data, key):
                     else (_tabulated_draws(family, prior, task, table, study.key), {}))
     sample, truth = _flat(family, draws), _flat(family, jax.tree.map(lambda a: a[None], theta))[0]
     out = {"ranks": jnp.sum(sample < truth, axis=0), "quantiles": jnp.quantile(sample, LEVELS, axis=0).T,
-           "truth": truth, "nonfinite": ~jnp.isfinite(sample).all(), **{f"info {name}": jnp.mean(a * 1.0) for name, a in infos.items()}}
+           "truth": truth, "nonfinite": ~jnp.isfinite(sample).all(),
+           **{f"info {name}": jnp.mean(a * 1.0) for name, a in infos.items()}}
     if infos:  # a chain, not independent draws
         out["effective"] = jax.vmap(effective_size, 1)(sample)
         out["effective_tail"] = jax.vmap(_tail_size, 1)(sample)
@@ -202,8 +207,8 @@ def _task(family, prior, kind, n, method, options, draws, warmup, joint):
 # %% ../nbs/14_evaluation.ipynb #b3f0c7f6
 def calibrate(key: Any,                 # JAX key or an integer
               family, prior=None,       # as for `fit`; the prior also draws the true parameters
-              *, n: int,                # records of each simulated table
-              epsilon: float,           # budget of each simulated release
+              *, n: int | None = None,  # records of each simulated table
+              epsilon: float | None = None,  # budget of each simulated release
               trials: int, draws: int,  # simulated tables; posterior draws of each
               method: str | Callable = "auto",  # of `fit` or chapter 13, or a function of yours
               mechanism: str = "laplace", delta: float | None = None,
@@ -212,9 +217,11 @@ def calibrate(key: Any,                 # JAX key or an integer
               joint: bool | None = None,  # rank the log likelihood too; None: where there are several parameters
               path=None,                # folder that keeps finished batches; a killed run goes on from there
               progress: bool = False,
+              design: Design | None = None,  # n, epsilon, mechanism and delta in one
               **options                 # of the method
               ) -> Calibration:
     "Simulation-based calibration of a method: prior → data → release → posterior → rank."
+    n, epsilon, mechanism, delta = designed(design, n=n, epsilon=epsilon, mechanism=mechanism, delta=delta)
     key, prior, n = as_key(key), check_prior(family, prior), check_count("n", n)
     trials, draws, warmup = check_count("trials", trials), check_count("draws", draws), check_count("warmup", warmup, 0)
     noise, _ = noise_design(family, epsilon=epsilon, mechanism=mechanism, delta=delta)

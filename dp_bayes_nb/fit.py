@@ -18,14 +18,14 @@ import re
 import sys
 import warnings
 from functools import partial
-from typing import Callable, NamedTuple
+from typing import Any, Callable, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from .contract import check_prior
-from .core import Measurement, Noise, _show_progress, check_count, refuse, run_chains
+from .core import Measurement, Noise, _show_progress, as_seed, check_count, refuse, run_chains
 from .document import SAME, Release, _family
 from .files import open_sealed, parse, seal
 from .grid import GRID_POINTS, first_grid, on_a_line
@@ -197,7 +197,7 @@ def _sampled(chosen, release, prior, words, *, draws, warmup, chains, progress, 
 
 
 def posterior_draws(release: Release, prior=None, *, method: str = "auto", draws: int = 1000, warmup: int = 1000, chains: int = 4,
-                    seed: int = 0, progress: bool = True, **options) -> Drawn:
+                    seed: Any = 0, progress: bool = True, **options) -> Drawn:
     "What `fit` does before it makes an `InferenceData`: the same arguments and draws, without ArviZ and without diagnostics."
     if not isinstance(release, Release):
         refuse("release", "a Release", type(release).__name__, "read a file with Release.load(path)")
@@ -217,7 +217,7 @@ def posterior_draws(release: Release, prior=None, *, method: str = "auto", draws
 def _check_run(draws, warmup, chains, seed):
     "The arguments of a run in their normal form."
     return (check_count("draws", draws), check_count("warmup", warmup, 0), check_count("chains", chains),
-            check_count("seed", seed, 0, "give a whole number; the same seed gives the same draws"))
+            as_seed(seed, fix="give a whole number; the same seed gives the same draws"))
 
 
 def fit(release: Release,           # what the data holder published
@@ -226,7 +226,7 @@ def fit(release: Release,           # what the data holder published
         draws: int = 1000,          # kept, per chain
         warmup: int = 1000,         # discarded, per chain; not used where draws are independent
         chains: int = 4,
-        seed: int = 0,              # the same call gives the same draws; fits to two releases are independent
+        seed: Any = 0,              # or a JAX key; the same call gives the same draws; fits to two releases are independent
         progress: bool = True,      # show a bar on a terminal or in a notebook
         **options):
     """Posterior of the family's parameters given a release, as `arviz.InferenceData`.

@@ -4,11 +4,12 @@
 
 # %% auto #0
 __all__ = ['RANGE_BITS', 'MECHANISMS', 'MAX_STEPS', 'TAIL', 'LEAST_SENSITIVITY', 'laplace_scale', 'log_delta',
-           'gaussian_multiplier', 'grid_exponent', 'Design', 'check_privacy', 'design', 'noise_design',
-           'simulate_noise', 'simulate_values']
+           'gaussian_multiplier', 'grid_exponent', 'NoiseDesign', 'check_privacy', 'design', 'noise_design', 'Design',
+           'designed', 'simulate_noise', 'simulate_values']
 
 # %% ../nbs/04b_noise.ipynb #77de68da
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -18,7 +19,7 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 
 from .contract import Model
-from .core import Noise, check_choice, check_fraction, check_positive, refuse
+from .core import Noise, check_choice, check_count, check_fraction, check_positive, refuse
 from .laplace import discrete_gaussian, discrete_laplace
 
 # %% ../nbs/04b_noise.ipynb #17ba0791
@@ -81,7 +82,7 @@ TAIL = 64  # scales: noise beyond has probability e⁻⁶⁴
 LEAST_SENSITIVITY = 1e-100  # beyond this and its inverse no honest unit leads
 
 
-class Design(NamedTuple):
+class NoiseDesign(NamedTuple):
     "The noise of a release, in grid steps."
     kind: str  # "laplace" or "gaussian"
     grid_exponent: int  # g
@@ -107,7 +108,7 @@ def design(family: Model,       # declares t and its bounds
            mechanism: str,      # "laplace" or "gaussian"
            delta: float | None, # budget, for gaussian
            neighbours: str      # which tables are neighbours
-           ) -> Design:
+           ) -> NoiseDesign:
     "Grid and noise of a release, from public numbers alone."
     gaussian = mechanism == "gaussian"
     norm, multiplier = ("l2", gaussian_multiplier(epsilon, delta)) if gaussian else ("l1", 1 / epsilon)
@@ -122,7 +123,7 @@ def design(family: Model,       # declares t and its bounds
     g = 0 if family.integer else grid_exponent(unrounded, sensitivity)
     steps = float(family.rounded_sensitivity(g, neighbours, norm))
     scale = steps * multiplier if gaussian else laplace_scale(steps, epsilon)
-    return Design(mechanism, g, steps, scale)
+    return NoiseDesign(mechanism, g, steps, scale)
 
 
 def noise_design(family, *, epsilon: Any,        # total budget of the release
@@ -139,6 +140,35 @@ def noise_design(family, *, epsilon: Any,        # total budget of the release
     d = design(family, *check_privacy(epsilon, mechanism, delta, neighbours))
     grid, m = 2.0**-d.grid_exponent, len(family.names)
     return Noise(d.kind, np.full(m, d.scale * grid), np.full(m, grid)), d.steps * grid
+
+# %% ../nbs/04b_noise.ipynb #de510002
+# § The design of a study
+@dataclass(frozen=True)
+class Design:
+    "The public numbers of a study: records, budget, mechanism, and which tables are neighbours. ValueError for what no release has."
+    n: int  # records
+    epsilon: float  # total budget
+    mechanism: str = "laplace"  # or "gaussian"
+    delta: float | None = None  # for gaussian only
+    neighbours: str = "change_one"  # tables that differ in one record
+
+    def __post_init__(self):
+        epsilon, _, delta, _ = check_privacy(self.epsilon, self.mechanism, self.delta, self.neighbours)
+        for name, value in (("n", check_count("n", self.n)), ("epsilon", epsilon), ("delta", delta)):
+            object.__setattr__(self, name, value)
+
+
+def designed(study: Design | None, *, n: Any, epsilon: Any, mechanism: str, delta: Any) -> tuple:
+    "n, epsilon, mechanism and delta as given, or those of a design; refused if both are given and differ."
+    given = {"n": n, "epsilon": epsilon, "mechanism": mechanism, "delta": delta}
+    if study is None:
+        return n, epsilon, mechanism, delta
+    if not isinstance(study, Design):
+        refuse("design", "a Design(n, epsilon)", study)
+    for name, value in given.items():
+        if value is not None and value != getattr(study, name) and not (name == "mechanism" and value == "laplace"):
+            refuse(name, f"left out beside design, or equal to its {name}, {getattr(study, name)!r}", value)
+    return study.n, study.epsilon, study.mechanism, study.delta
 
 # %% ../nbs/04b_noise.ipynb #972a67c4
 # § Simulated noise: equation (1)

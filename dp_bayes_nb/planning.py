@@ -23,7 +23,7 @@ from .contract import check_prior
 from .core import Measurement, Noise, as_key, check_count, check_positive, refuse
 from .grid import grid_posterior, quantile
 from .methods import choose_method
-from .noise import noise_design
+from .noise import Design, designed, noise_design
 from .priors import constrain
 from .style import COLORS, shades
 from .trials import component_names, method_draws, run_trials, simulate_study
@@ -317,9 +317,11 @@ def plan(family, prior=None,       # as for `fit`; the prior also draws the true
          trials: int = 200,        # simulated studies
          draws: int = 200, warmup: int = 50,  # of each posterior, where it is not tabulated
          key: Any = 0,             # JAX key or an integer
-         progress: bool = True     # a bar, on a terminal or in a notebook
+         progress: bool = True,    # a bar, on a terminal or in a notebook
+         design: Design | None = None  # n, epsilon, mechanism and delta in one
          ) -> Plan:
     "Expected posterior spread over sizes and budgets, and the smallest budget for a target: equations (2) and (3). Spends nothing."
+    n, epsilon, mechanism, delta = designed(design, n=n, epsilon=epsilon, mechanism=mechanism, delta=delta)
     sizes, one_size = _several("n", n, SIZES, check_count)
     budgets, _ = _several("epsilon", epsilon, BUDGETS, check_positive)
     target = None if target is None else check_positive("target", target, "it is a width, in the units of the parameter")

@@ -18,7 +18,7 @@ from .contract import RELEASED, Model, as_model, missing_parts
 from .core import Noise, check_choice, refuse
 from .document import Release, check_missing_as, from_json, relation
 from .files import check_results
-from .noise import MAX_STEPS, TAIL, Design, check_privacy, design
+from .noise import MAX_STEPS, TAIL, NoiseDesign, check_privacy, design
 from .sums import exact_sums
 
 # %% ../nbs/04f_release.ipynb #cb4e5208
@@ -30,7 +30,7 @@ def _gaussian(space, scale, delta):
     return make_fix_delta(make_zCDP_to_approxDP(make_gaussian(*space, scale=scale)), delta=delta)
 
 
-def measurement(d: Design, m: int, epsilon: float, delta: float | None):
+def measurement(d: NoiseDesign, m: int, epsilon: float, delta: float | None):
     "OpenDP's mechanism for m integers, with its scale in grid steps, checked by its own `map`."
     from opendp.domains import atom_domain, vector_domain
     from opendp.measurements import make_laplace

@@ -7,12 +7,14 @@ __all__ = ['TAIL', 'SPIKE', 'LONGEST_NAME', 'MIXED', 'UNITS', 'ROW', 'LEGEND', '
            'predictive_check', 'short_names', 'plot_posterior']
 
 # %% ../nbs/07b_results.ipynb #77de68da
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.tree_util import Partial
 
-from .core import bind, check_count, refuse
+from .core import as_seed, bind, check_count, refuse
 from .fit import entropy, read_release_text, run_key
 from .noise import simulate_values
 from .style import COLORS, WORDS
@@ -38,8 +40,9 @@ def fitted(idata):
 
 def _result_key(idata, seed, *purpose):
     "A JAX key that no other result, purpose or seed has."
-    about = {name: idata.posterior.attrs.get(name) for name in ("entropy", "release_json", "prior_json", "method", "seed")}
-    return run_key(entropy(about, check_count("seed", seed, 0), *purpose))
+    kept = ("entropy", "release_json", "prior_json", "method", "seed")
+    about = {name: idata.posterior.attrs.get(name) for name in kept}
+    return run_key(entropy(about, as_seed(seed), *purpose))
 
 
 def _each_draw(idata, draws, key, function):
@@ -56,7 +59,8 @@ def _each_draw(idata, draws, key, function):
     return release, np.asarray(_mapped(function, keys, theta))
 
 
-_mapped = jax.jit(lambda function, keys, theta: jax.vmap(jax.vmap(function))(keys, theta))  # compiled once for each kind of function
+# compiled once for each kind of function
+_mapped = jax.jit(lambda function, keys, theta: jax.vmap(jax.vmap(function))(keys, theta))
 
 
 def _columns(new_data):
@@ -71,7 +75,7 @@ def _columns(new_data):
 
 def predict(idata,               # result of fit
             new_data=None,       # how many records; None: one. For a regression: a data frame of covariates
-            *, seed: int = 0,
+            *, seed: Any = 0,    # or a JAX key
             draws: int | None = None  # per chain, evenly thinned; None: all
             ):
     "New records from the posterior predictive distribution: DataArray (chain, draw, row)."
@@ -91,7 +95,7 @@ def _replicate(family, released, key, theta):
     return simulate_values(key_noise, released.observed(s), released.noise)
 
 
-def predictive_check(idata, *, seed: int = 0, draws: int | None = None):
+def predictive_check(idata, *, seed: Any = 0, draws: int | None = None):
     "Releases the fitted model would have given: Dataset with z_rep, released and two-sided p_value."
     import xarray as xr
     release = fitted(idata)[0]
@@ -107,7 +111,8 @@ def predictive_check(idata, *, seed: int = 0, draws: int | None = None):
 
 # %% ../nbs/07b_results.ipynb #b6692ea5
 # § One picture
-TAIL, SPIKE = 1e-3, 3.0  # probability beyond each end of a drawn density; its height at most, over the width of the middle half
+TAIL = 1e-3  # probability beyond each end of a drawn density
+SPIKE = 3.0  # its height at most, over the width of the middle half
 LONGEST_NAME = 24  # characters of a level's name
 
 
@@ -137,7 +142,7 @@ def _draw_intervals(ax, values, color, label, shift, points):
 
 
 def short_names(levels) -> list[str]:
-    "Levels as labels of an axis: long ones cut in the middle, all different, and nothing that a picture would read as a command."
+    "Levels as labels of an axis: long ones cut in the middle, all different, nothing that is read as a command."
     out: list[str] = []
     for level in map(str, levels):
         plain = "".join(c if c.isprintable() else "·" for c in level)
@@ -222,6 +227,6 @@ def plot_posterior(idata,        # result of fit
         if truth is not None:
             ax.plot((np.asarray(truth) - center) / unit, rows, "|", color=COLORS["truth"], ms=min(16.0, 0.8 * row), mew=2, label="truth")
     room = LEGEND / max(height - LEGEND, LEGEND)
-    ax.set_ylim(low, high + min(0.35, room) * (high - low))  # room for the legend above what it names, and below a title
+    ax.set_ylim(low, high + min(0.35, room) * (high - low))  # room for the legend, below a title
     ax.legend(loc="upper left", ncols=2, fontsize=9, frameon=False, columnspacing=1.2)
     return ax

@@ -15,7 +15,7 @@ from jaxtyping import Array, Float, Key
 from .contract import Model, as_model
 from .core import as_key, check_count, refuse
 from .document import Release
-from .noise import noise_design, simulate_values
+from .noise import Design, designed, noise_design, simulate_values
 from .priors import SUPPORTS
 
 # %% ../nbs/04e_simulate.ipynb #9e6a55b6
@@ -33,16 +33,18 @@ def _simulator(family):
 def simulate_release(key: Key[Array, ""],        # JAX key, or an integer
                      family: Model,              # what is counted
                      theta: dict,                # true parameters
-                     n: int,                     # records
-                     epsilon: float, *,          # budget
+                     n: int | None = None,       # records
+                     epsilon: float | None = None, *,  # budget
                      mechanism: str = "laplace",
-                     delta: float | None = None  # for gaussian
+                     delta: float | None = None,  # for gaussian
+                     design: Design | None = None  # n, epsilon, mechanism and delta in one
                      ) -> tuple[Float[np.ndarray, "m"], Release]:
     """Sums s (m,) of a simulated table, in units of t, and its release with z = s + noise and `simulated=True`.
 
     Grid and law of the noise are those of a real release; its randomness is the key's and protects nobody.
     Raises ValueError for parameters of other names or shapes, or outside their support, and as `noise_design` does.
     """
+    n, epsilon, mechanism, delta = designed(design, n=n, epsilon=epsilon, mechanism=mechanism, delta=delta)
     noise, sensitivity = noise_design(as_model(family), epsilon=epsilon, mechanism=mechanism, delta=delta)
     theta, n = _check_theta(family, theta), check_count("n", n)
     s, z = _simulator(family)(as_key(key), theta, float(n), noise)

@@ -1,0 +1,238 @@
+"""Every model of the package keeps its promises (`check_model`), and a model that breaks one is caught by its own message."""
+
+import json
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import dp_bayes_nb as dpb
+from dp_bayes_nb.contract import MODELS, Column, Model, family_class, register
+from dp_bayes_nb.priors import Parameter
+
+HERE = Path(__file__).parent
+ROWS = [[0.7, 0.3], [0.2, 0.8]]
+SIZES = [[0.5, 0.3, 0.2], [0.2, 0.2, 0.6]]
+GAMMA, NORMAL = dpb.Gamma(2.0, 0.5), dpb.NormalInverseGamma(100.0, 0.1, 2.0, 200.0)
+
+
+def shape_density(theta):
+    return jnp.log(theta["shape"]) - theta["shape"] + jnp.log(theta["rate"]) - 4 * theta["rate"]
+
+
+def shape_draw(key):
+    a, b = jax.random.gamma(key, 2.0, (2,))
+    return {"shape": a, "rate": b / 4}
+
+
+SHAPE = dpb.LogDensity(shape_density, shape_draw)
+BAYES = dpb.NaiveBayes(("class", ["no", "yes"]), {"word": 2, "size": ["s", "m", "l"]})
+HIDDEN = dpb.HiddenMarkov(("region", ["a", "b"]), ("month", [1, 2, 3, 4]), {"word": 2, "size": 3}, states=2,
+                          records=((60, 70, 50, 80), (90, 40, 60, 70)))
+AGES = {"age": (18, 90), "region": ["north", "south", "west"]}
+DECLARED = {  # model, parameters, prior, records
+    "Bernoulli": (dpb.Bernoulli(), {"probability": 0.3}, None, 400),
+    "Bernoulli, texts": (dpb.Bernoulli("ill", "yes", ["no", "unknown"]), {"probability": 0.6}, dpb.Beta(2.0, 3.0), 400),
+    "Bernoulli, open": (dpb.Bernoulli("ill", "yes"), {"probability": 0.6}, None, 400),
+    "Categorical": (dpb.Categorical(3), {"probabilities": [0.5, 0.3, 0.2]}, None, 400),
+    "Categorical, texts": (dpb.Categorical(["low", "high"], "income"), {"probabilities": [0.3, 0.7]}, dpb.Dirichlet([1.0, 2.0]), 400),
+    "Poisson": (dpb.Poisson((0, 12)), {"rate": 4.0}, GAMMA, 400),
+    "Poisson, redacted": (dpb.Poisson(dpb.Redact(2, 6)), {"rate": 4.0}, GAMMA, 400),
+    "Geometric": (dpb.Geometric((0, 15)), {"probability": 0.3}, dpb.Beta(2.0, 3.0), 400),
+    "Exponential": (dpb.Exponential((0, 10)), {"rate": 0.5}, GAMMA, 400),
+    "Exponential, redacted": (dpb.Exponential(dpb.Redact(0.5, 6)), {"rate": 0.5}, GAMMA, 400),
+    "Pareto": (dpb.Pareto((1, 50), 1), {"shape": 2.0}, GAMMA, 400),
+    "Weibull": (dpb.Weibull((0, 10), 1.5), {"scale": 3.0}, GAMMA, 400),
+    "Normal, known": (dpb.Normal((40, 160), 225.0), {"mean": 100.0}, dpb.NormalMean(100.0, 0.01), 400),
+    "Normal": (dpb.Normal((40, 160)), {"mean": 100.0, "variance": 225.0}, NORMAL, 400),
+    "Normal, redacted": (dpb.Normal(dpb.Redact(80, 130)), {"mean": 100.0, "variance": 225.0}, NORMAL, 400),
+    "LogNormal": (dpb.LogNormal((1, 500)), {"log_mean": 3.0, "log_variance": 0.8}, dpb.NormalInverseGamma(3.0, 0.5, 2.0, 1.0), 400),
+    "GammaData, known": (dpb.GammaData((0, 30), 2.0), {"rate": 0.4}, GAMMA, 400),
+    "GammaData": (dpb.GammaData((0.1, 30)), {"shape": 2.0, "rate": 0.4}, SHAPE, 400),
+    "LinearRegression": (dpb.LinearRegression(AGES, {"wage": (0, 800)}), {"coefficients": [2.0, 50.0, -40.0, 300.0], "noise_variance": 2500.0},
+                         dpb.NormalInverseGamma(0.0, 0.001, 2.0, 400.0), 400),
+    "NaiveBayes": (BAYES, {"class_probabilities": [0.4, 0.6], "word": ROWS, "size": SIZES}, None, 400),
+    "HiddenMarkov": (HIDDEN, {"initial_probabilities": [0.5, 0.5], "transition_probabilities": ROWS, "word": ROWS[::-1], "size": SIZES}, None, 520),
+}
+OFTEN = {name.split(",")[0]: name for name in reversed(DECLARED)}  # the first declaration of each model
+
+
+def test_every_model_is_declared_here():
+    assert {type(model).__name__ for model, *_ in DECLARED.values()} == set(MODELS)
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=() if name in OFTEN.values() else pytest.mark.slow) for name in DECLARED])
+def test_every_model_keeps_its_promises(name):
+    model, theta, prior, n = DECLARED[name]
+    dpb.check_model(1, model, theta, prior, n=n)
+
+
+@family_class
+class Days(Model):
+    "On how many of seven days, each with the same probability: with a conjugate prior."
+    statistics, columns, integer = ("days",), (Column(None, tuple(range(8))),), True
+    parameters, prior_type, default_prior = {"probability": Parameter("unit")}, dpb.Beta, dpb.Beta(1.0, 1.0)
+
+    def statistic(self, x):
+        return (x,)
+
+    def sensitivity(self, neighbours="change_one", norm="l1", grid_exponent=None):
+        return 7.0
+
+    def moments(self, theta):
+        p = theta["probability"]
+        return 7 * p[None], (7 * p * (1 - p))[None, None]
+
+    def simulate_records(self, key, theta, n):
+        return jax.random.bernoulli(key, theta["probability"], (n, 7)).sum(axis=1)
+
+    def update(self, prior, s, n):
+        return dpb.Beta(prior.alpha + s[0], prior.beta + 7 * n - s[0])
+
+    def project(self, z, n):
+        return jnp.clip(z, 0.0, 7 * n)
+
+    def feasible(self, s, n):
+        return (s[0] >= 0) & (s[0] <= 7 * n)
+
+
+class Mean(Days):
+    def moments(self, theta):
+        mean, covariance = super().moments(theta)
+        return 1.1 * mean, covariance
+
+
+class Covariance(Days):
+    def moments(self, theta):
+        mean, covariance = super().moments(theta)
+        return mean, 1.3 * covariance
+
+
+class Sensitivity(Days):
+    def sensitivity(self, neighbours="change_one", norm="l1", grid_exponent=None):
+        return 6.0
+
+
+class Rounded(Days):
+    integer = False
+
+    def rounded_sensitivity(self, grid_exponent=0, neighbours="change_one", norm="l1"):
+        return 6.0 * 2**grid_exponent
+
+
+class Magnitude(Days):
+    magnitude = 6.0
+
+
+class Sums(Days):
+    def simulate(self, key, theta, n):
+        return super().simulate(key, theta, jnp.floor(0.9 * n))
+
+
+class Records(Days):
+    def simulate_records(self, key, theta, n):
+        return 1 + super().simulate_records(key, theta, n)
+
+
+class Update(Days):
+    def update(self, prior, s, n):
+        return dpb.Beta(prior.alpha + s[0], prior.beta + n - s[0] / 7)
+
+
+class Forgets(Days):
+    def update(self, prior, s, n):
+        return dpb.Beta(1 + s[0], 1 + 7 * n - s[0])
+
+
+class Projection(Days):
+    def project(self, z, n):
+        return jnp.clip(z, 0.0, n)
+
+
+class Feasible(Days):
+    def feasible(self, s, n):
+        return (s[0] >= 0) & (s[0] <= n)
+
+
+class Engines(Days):
+    def statistic(self, x):
+        return (x if isinstance(x, (np.ndarray, jax.Array)) else x + 1,)
+
+
+class Numbers(Days):
+    def statistic(self, x):
+        return (x, x)
+
+
+class NumPy(Days):
+    def statistic(self, x):
+        return (np.asarray(x, dtype=float),)
+
+
+class File(Days):
+    def to_dict(self):
+        return {"family": "Days"}
+
+
+class Prior(Days):
+    def accept(self, prior):
+        return dpb.Beta(np.asarray(1.0 + (2.0 if prior is None else prior.alpha)), np.asarray(1.0))
+
+
+class Support(Days):
+    prior_type, default_prior = None, dpb.LogDensity(lambda t: -(t["probability"]**2), lambda key: {"probability": 3 + jax.random.uniform(key)})
+
+    def accept(self, prior):
+        return self.default_prior
+
+
+class Predictions(Days):
+    def predictor(self, new_data):
+        raise ValueError("no predictions today")
+
+
+CAUGHT = {Mean: "moments: the mean of days is claimed to be", Covariance: "moments: the covariance of days is claimed to be",
+          Sensitivity: "sensitivity: the model claims 6.0 (l1), but the records", Rounded: "rounded_sensitivity: the model claims 6.0 steps",
+          Magnitude: "magnitude: the model claims that no statistic is beyond 6.0", Sums: "simulate: the mean of days is",
+          Records: "simulate_records: the record 8", Update: "update: after 1e+08 records", Forgets: "update: two tables one after the other",
+          Projection: "project: the sums of 50 simulated records", Feasible: "feasible: the sums",
+          Engines: "statistic: days of the record", Numbers: "statistic: statistics has 1 names, but statistic(record) gives 2 numbers",
+          NumPy: "statistic: it must be written with", File: "file: ", Prior: "prior: accept(prior) gives", Support: "prior: a draw of the prior",
+          Predictions: "predict: ValueError: no predictions today"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _registered():
+    for wrong in (Days, *CAUGHT):
+        register(wrong)
+
+
+def test_a_model_of_ones_own_is_accepted():
+    dpb.check_model(jax.random.key(2), Days(), {"probability": 0.4}, dpb.Beta(2.0, 2.0))
+
+
+@pytest.mark.parametrize("wrong", CAUGHT, ids=lambda cls: cls.__name__)
+def test_what_is_wrong_is_caught_by_its_own_message(wrong):
+    with pytest.raises(AssertionError) as caught:
+        dpb.check_model(2, wrong(), {"probability": 0.4}, dpb.Beta(2.0, 2.0))
+    assert str(caught.value).startswith(CAUGHT[wrong]), str(caught.value)
+
+
+@pytest.mark.parametrize("arguments, words", [
+    ((Days, {"probability": 0.4}), "write the brackets"), ((3, {"probability": 0.4}), "a model of your own derives from Model"),
+    ((Days(), {"p": 0.4}), "theta must be a dict with the keys"), ((Days(), {"probability": 1.4}), "between 0 and 1"),
+    ((Days(), {"probability": [0.4]}), "of shape ()"), ((Days(), {"probability": 0.4}, dpb.Gamma(1.0, 1.0)), "prior must be Beta(...)")])
+def test_what_is_no_model_or_no_parameter_is_refused(arguments, words):
+    with pytest.raises(ValueError) as refused:
+        dpb.check_model(0, *arguments)
+    assert words in str(refused.value)
+
+
+def test_models_of_the_chapter_are_short():
+    "A model of one's own in ten lines, and one with a law of its own in under forty."
+    path = next((HERE.parent / "nbs").rglob("*your_own_model.ipynb"))
+    cells = ["".join(cell["source"]) for cell in json.loads(path.read_text())["cells"]]
+    lines = {name: len(next(cell for cell in cells if f"class {name}(Model)" in cell).splitlines()) for name in ("Days", "Visits")}
+    assert lines["Days"] <= 10 and lines["Visits"] < 40, lines

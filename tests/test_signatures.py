@@ -1,0 +1,85 @@
+"""Signatures agree: a key or an integer seed, a column by keyword, a `Design` or its numbers."""
+
+import inspect
+
+import jax
+import numpy as np
+import pytest
+
+import dp_bayes_nb as dpb
+
+DESIGN = dpb.Design(200, 0.5)
+THETA = {"probability": 0.3}
+
+
+@pytest.fixture(scope="module")
+def released():
+    return dpb.simulate_release(1, dpb.Bernoulli(), THETA, 200, 0.5)[1]
+
+
+def test_a_key_and_an_integer_are_the_same_seed(released):
+    run = dict(draws=20, chains=2, progress=False)
+    fits = [dpb.fit(released, seed=seed, **run) for seed in (3, jax.random.key(3), jax.random.key(4))]
+    first, second, other = (idata.posterior["probability"].values for idata in fits)
+    np.testing.assert_array_equal(first, second)
+    assert not np.array_equal(first, other)
+    assert fits[1].attrs["seed"] == 3
+    for function in (dpb.predict, dpb.predictive_check):
+        found = [function(fits[0], seed=seed) for seed in (3, jax.random.key(3), jax.random.key(4))]
+        assert found[0].equals(found[1]) and not found[0].equals(found[2])
+
+
+def test_split_keys_are_seeds_that_a_file_can_keep(released, tmp_path):
+    key, other = jax.random.split(jax.random.key(9))
+    a, b = (dpb.fit(released, seed=k, draws=10, chains=2, progress=False) for k in (key, other))
+    assert not np.array_equal(a.posterior["probability"], b.posterior["probability"])
+    a.to_netcdf(str(tmp_path / "a.nc"))
+
+
+def test_integers_where_keys_are():
+    pairs = [dpb.simulate_release(key, dpb.Bernoulli(), THETA, 200, 0.5)[1] for key in (7, jax.random.key(7))]
+    assert pairs[0] == pairs[1]
+    run = dict(n=100, epsilon=1.0, trials=20, draws=10)
+    a, b = (dpb.calibrate(key=key, family=dpb.Bernoulli(), **run) for key in (3, jax.random.key(3)))
+    np.testing.assert_array_equal(a.ranks, b.ranks)
+    c, d = (dpb.plan(dpb.Bernoulli(), n=100, epsilon=[1.0], trials=10, key=key, progress=False) for key in (3, jax.random.key(3)))
+    assert str(c) == str(d)
+
+
+@pytest.mark.parametrize("call", [
+    lambda **k: dpb.simulate_release(1, dpb.Bernoulli(), THETA, **k)[1].to_json(),
+    lambda **k: dpb.calibrate(1, dpb.Bernoulli(), trials=20, draws=10, **k).ranks.tolist(),
+    lambda **k: str(dpb.plan(dpb.Bernoulli(), trials=10, progress=False, **k))], ids=["simulate_release", "calibrate", "plan"])
+def test_a_design_stands_for_its_numbers(call):
+    assert call(design=DESIGN) == call(n=200, epsilon=0.5) == call(design=DESIGN, n=200)
+    gaussian = dpb.Design(200, 0.5, "gaussian", 1e-6)
+    assert call(design=gaussian) == call(n=200, epsilon=0.5, mechanism="gaussian", delta=1e-6)
+    for differs in (dict(n=201), dict(epsilon=0.6), dict(mechanism="gaussian", delta=1e-6)):
+        with pytest.raises(ValueError, match="left out beside design, or equal"):
+            call(design=DESIGN, **differs)
+    with pytest.raises(ValueError, match="design must be a Design"):
+        call(design=(200, 0.5))
+
+
+def test_a_design_is_checked():
+    assert DESIGN == dpb.Design(np.int64(200), 0.5, "laplace", None, "change_one") and hash(DESIGN) == hash(dpb.Design(200, 0.5))
+    for wrong in (dict(n=0), dict(n=2.5), dict(epsilon=-1), dict(epsilon="1"), dict(delta=1e-6), dict(mechanism="gaussian"), dict(mechanism="none"),
+                  dict(neighbours="any")):
+        with pytest.raises(ValueError, match="must be"):
+            dpb.Design(**{"n": 200, "epsilon": 0.5, **wrong})
+
+
+def test_numbers_that_are_missing_are_refused():
+    with pytest.raises(ValueError, match="epsilon must be"):
+        dpb.simulate_release(1, dpb.Bernoulli(), THETA, 200)
+    with pytest.raises(ValueError, match="n must be"):
+        dpb.calibrate(1, dpb.Bernoulli(), epsilon=1.0, trials=20, draws=10)
+
+
+@pytest.mark.parametrize("model, arguments", [
+    (dpb.Bernoulli, ()), (dpb.Categorical, (3,)), (dpb.Poisson, ((0, 9),)), (dpb.Geometric, ((0, 9),)), (dpb.Exponential, ((0, 9),)),
+    (dpb.Pareto, ((1, 9), 1)), (dpb.Weibull, ((0, 9), 1.5)), (dpb.Normal, ((0, 9),)), (dpb.LogNormal, ((1, 9),)), (dpb.GammaData, ((1, 9),))])
+def test_every_model_of_one_column_takes_it_by_keyword(model, arguments):
+    made = model(*arguments, column="x")
+    assert made.columns[0].name == "x" and inspect.signature(model).parameters["column"].default is None
+    assert model(*arguments).columns[0].name is None
