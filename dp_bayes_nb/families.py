@@ -17,11 +17,8 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from .contract import Column, Model, family_class, is_level, optional
-from .contract import (MODELS, check_hyperparameter, check_prior, family_from_dict,  # noqa: F401
-                                  not_fitted, register)  # where they were in version 0.1.0
 from .core import Noise, check_choice, check_count, refuse
 from .priors import Beta, Dirichlet, Parameter
-from .priors import LogDensity  # noqa: F401
 from .tilting import gaussian_count_log_pmf, noisy_binomial_log_pmf
 
 # %% ../nbs/02_families.ipynb #c1dfd96e

@@ -18,7 +18,8 @@ from dp_bayes_nb import Bernoulli, Beta, Categorical, Exponential, Gamma, Linear
 from dp_bayes_nb import fit as front_door
 from dp_bayes_nb.checks import count_oracle
 from dp_bayes_nb.core import Noise
-from dp_bayes_nb.families import FAMILY_MODULES, BernoulliLaw, ExponentialFamily, _registered, family_class, not_fitted
+from dp_bayes_nb.contract import MODELS, _registered, family_class, not_fitted
+from dp_bayes_nb.families import BernoulliLaw, ExponentialFamily
 from dp_bayes_nb.files import seal
 from dp_bayes_nb.fit import entropy, run_entropy, run_key
 from dp_bayes_nb.results import fitted, plot_posterior, predict, predictive_check, tabulated_density
@@ -288,8 +289,8 @@ def test_a_family_of_ones_own_is_asked_for_all_that_is_read():
 
 
 def test_every_family_of_the_package_can_be_fitted():
-    assert {name: not_fitted(getattr(importlib.import_module(f"dp_bayes_nb.{module}"), name)) for name, module in FAMILY_MODULES.items()} == {
-        name: [] for name in FAMILY_MODULES}
+    assert {name: not_fitted(getattr(importlib.import_module(f"dp_bayes_nb.{module}"), name)) for name, module in MODELS.items()} == {
+        name: [] for name in MODELS}
 
 
 def test_predict_says_in_words_that_it_cannot():
