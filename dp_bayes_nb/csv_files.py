@@ -127,7 +127,9 @@ class CsvFile:
     def __init__(self, path: str):  # unpacked where it ends in .gz
         self.path = path
         self.header: tuple[str, ...] = ()
-        self.crlf, self.lines, self.ragged, self.wrong, self.fields, self.fault = False, 0, 0, {}, {}, ""  # type: ignore[var-annotated]
+        self.crlf, self.lines, self.ragged, self.fault = False, 0, 0, ""
+        self.wrong: dict = {}
+        self.fields: dict = {}
         try:
             next(self._lines(), None)
         except (OSError, EOFError, zlib.error):
