@@ -60,7 +60,7 @@ def test_damaged_declarations_in_files_are_refused(part, value):
     import json
     family = PLAIN.counted(EVENTS)
     document = json.loads(db.release(family, EVENTS, epsilon=1.0).to_json())
-    document["family"][part] = value
+    document["model"][part] = value
     document.pop("checksum", None)
     with pytest.raises(ValueError):
         db.Release.from_json(seal({key: value for key, value in document.items() if key != "sha256"}))

@@ -72,19 +72,19 @@ def test_a_release_survives_a_file_and_an_empty_class(tmp_path, method, noise):
 
 
 def _smaller(document):
-    document["family"]["features"][0][1].pop()
+    document["model"]["features"][0][1].pop()
 
 
 def _shorter(document):
-    document["integers"].pop()
+    document["values"].pop()
 
 
 def _fraction(document):
-    document["integers"][0] = 0.5
+    document["values"][0] = 0.5
 
 
 def _other_label(document):
-    document["family"]["features"][1][0] = "insured"
+    document["model"]["features"][1][0] = "insured"
 
 
 @pytest.mark.parametrize("spoil", [_smaller, _shorter, _fraction, _other_label])
@@ -100,7 +100,7 @@ def test_tables_of_other_shapes_are_refused_on_load(spoil):
 def test_counts_that_are_not_finite_are_refused_and_negative_ones_are_not():
     document = json.loads(db.release(SEEN, PEOPLE, epsilon=1.0).to_json())
     document.pop("sha256")
-    document["integers"][0] = -190
+    document["values"][0] = -190
     text = seal(document)
     assert db.Release.from_json(text).values[0] == -190
     for number in ("NaN", "Infinity", "1e999"):
