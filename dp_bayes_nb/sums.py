@@ -13,7 +13,6 @@ from functools import reduce
 from operator import and_, or_
 from typing import Any
 
-import numpy as np
 
 from .contract import Column, Model, as_model, family_class, is_level
 from .core import check_choice, check_count, refuse
