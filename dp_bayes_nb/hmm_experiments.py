@@ -253,7 +253,7 @@ def birds():
 
 def table_counts(family: HiddenMarkov, table) -> Float[np.ndarray, "F R T J"]:
     "True counts of every cell, for experiments; confidential."
-    place = {name: {level: i for i, level in enumerate(levels)} for name, levels in family.column_levels.items()}
+    place = {c.name: {level: i for i, level in enumerate(c.levels)} for c in family.columns}
     code = {name: table[name].map(place[name]).to_numpy() for name in family.columns}
     counts = np.zeros((len(family.sizes), *family.cells, max(family.sizes)))
     for f, name in enumerate(family.feature_names):

@@ -105,12 +105,12 @@ def query(family, frame, names: list[str], grid_exponent: int, filled: dict | No
     table, x = states(family, frame, names, filled, quick)
     add = lambda steps: steps.sum() if quick else steps.cast(nw.Int64).sum()
     total = lambda condition: add(nw.when(condition).then(nw.lit(1.0)).otherwise(nw.lit(0.0)))
-    flags = [kind for kind in table.collect_schema().names() if not kind.startswith("x_")]
-    others, levels = _others(family, x), _level_flags(family, x)
-    table, statistics = _stage(family, table, x, {**{kind: nw.col(kind) for kind in flags}, **levels, **others})
-    out = [nw.len().alias("rows")] + [total(nw.col(name)).alias(name) for name in (*flags, *levels, *others)]
+    flags = {kind: nw.col(kind) for kind in table.collect_schema().names() if not kind.startswith("x_")}
+    others = _others(family, x)
+    table, flags, statistics = _stage(family, table, x, {**flags, **_level_flags(family, x), **others})
+    out = [nw.len().alias("rows")] + [total(condition).alias(name) for name, condition in flags.items()]
     if others:
-        out.append(nw.when(nw.col("unnamed")).then(nw.col("x_0")).n_unique().alias("unnamed_values"))
+        out.append(nw.when(flags["unnamed"]).then(nw.col("x_0")).n_unique().alias("unnamed_values"))
     for j, t in enumerate(statistics):
         steps = t if family.integer else (t * 2.0**grid_exponent + 0.5).floor()
         out.append(add(steps).alias(f"sum_{j}"))
@@ -132,12 +132,19 @@ def _level_flags(family, x):
 
 
 def _stage(family, table, x, flags):
-    "The table with the flags and the staged numbers of each record, zeros where it is not good; and the statistics, made of them."
+    """The table in which the numbers of a record stand that several sums share, zeros where it is not good; its flags, and the statistics.
+
+    Numbers that are summed as they are need no column: to write down the indicators of 200 levels costs more than to sum them.
+    """
     import narwhals as nw
-    stage = {f"v_{j}": nw.when(nw.col("good")).then(value.cast(nw.Float64)).otherwise(nw.lit(0.0))
-             for j, value in enumerate(family.staged(x))}
+    values = [nw.when(nw.col("good")).then(value.cast(nw.Float64)).otherwise(nw.lit(0.0)) for value in family.staged(x)]
+    columns = [nw.col(f"v_{j}") for j in range(len(values))]
+    statistics = family.combined(columns)
+    if len(statistics) == len(columns) and all(t is column for t, column in zip(statistics, columns)):
+        return table, flags, values
     kept = [nw.col("x_0")] if "unnamed" in flags else []
-    return table.select(*kept, **flags, **stage), family.combined([nw.col(name) for name in stage])
+    table = table.select(*kept, **flags, **{f"v_{j}": value for j, value in enumerate(values)})
+    return table, {name: nw.col(name) for name in flags}, statistics
 
 
 def _check_declared(family):

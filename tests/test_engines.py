@@ -3,13 +3,12 @@
 import os
 import subprocess
 import sys
-from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 import pytest
 
 from dp_bayes_nb.bounds import Clip, Redact
+from dp_bayes_nb.contract import Column, Model, family_class
 from dp_bayes_nb.families import Bernoulli, Categorical
 from dp_bayes_nb.gamma import GammaData
 from dp_bayes_nb.normal import LogNormal, Normal
@@ -24,12 +23,12 @@ pl = pytest.importorskip("polars")
 duckdb = pytest.importorskip("duckdb")
 
 
-@dataclass(frozen=True)
-class TwoMoments:
+@family_class
+class TwoMoments(Model):
     "x in [0, 1]: two real statistics."
 
     column: str | None = None
-    names, integer, magnitude = ("x", "x²"), False, 1.0
+    statistics, magnitude = ("x", "x²"), 1.0
 
     def statistic(self, x):
         return x, x * x / 3 + x - 0.25
@@ -125,13 +124,12 @@ def test_clipped_and_redacted_sums_agree_on_every_engine(family, tmp_path):
         assert max(abs(a - b) for a, b in zip(sums.integers, first.integers)) <= apart
 
 
-@dataclass(frozen=True)
-class Spending:
+@family_class
+class Spending(Model):
     "Several columns: texts, codes and numbers; counts, a two-way table, and a product of clipped numbers."
 
-    columns: ClassVar = ("region", "spent", "code", "age")
-    column_levels: ClassVar = {"region": ("north", "it's"), "spent": None, "code": (0, 1), "age": None}
-    names, integer, magnitude = ("north", "it's", "north and 1", "product"), False, 1.0
+    columns = (Column("region", ("north", "it's")), Column("spent"), Column("code", (0, 1)), Column("age", low=0.0))
+    statistics, by_name, magnitude = ("north", "it's", "north and 1", "product"), True, 1.0
 
     def statistic(self, x):
         age, spent = ((x["age"] - 50) / 50).clip(-1, 1), (x["spent"] / 8).clip(0, 1)
@@ -151,7 +149,7 @@ def frames(records, folder):
     "Records of several columns as every kind of table, among other columns and in another order."
     import pyarrow.parquet as parquet
 
-    columns = {name: pa.array([r[j] for r in records], from_pandas=False) for j, name in enumerate(Spending.columns)}
+    columns = {name: pa.array([r[j] for r in records], from_pandas=False) for j, (name, *_) in enumerate(Spending.columns)}
     arrow = pa.table({"other": list(range(len(records))), **{name: columns[name] for name in ("age", "region", "code", "spent")}})
     frame = pd.DataFrame({name: arrow[name].to_pandas() for name in arrow.column_names})
     arrow_file, csv = folder / "table.parquet", folder / "table.csv"

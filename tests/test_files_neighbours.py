@@ -13,7 +13,7 @@ from dp_bayes_nb import sums
 from dp_bayes_nb.bounds import Clip
 from dp_bayes_nb.families import Bernoulli, Categorical
 from dp_bayes_nb.rates import Exponential
-from dp_bayes_nb.sums import exact_sums, rounded_sensitivity
+from dp_bayes_nb.sums import exact_sums
 
 hypothesis = pytest.importorskip("hypothesis")
 duckdb = pytest.importorskip("duckdb")
@@ -136,7 +136,7 @@ def check(family, name, one, other, folder):
         return False
     assert a.n == b.n, (name, a.n, b.n)
     moved = np.abs(np.subtract(a.integers, b.integers)).sum()
-    assert moved <= rounded_sensitivity(family, 0 if family.integer else 8), (name, family, moved)
+    assert moved <= family.rounded_sensitivity(0 if family.integer else 8), (name, family, moved)
     return True
 
 

@@ -7,7 +7,6 @@ import io
 import logging
 import random
 import warnings
-from dataclasses import dataclass
 from decimal import Decimal
 
 import numpy as np
@@ -265,7 +264,7 @@ def test_no_output_of_the_command_leaks(tmp_path):
     assert found == []
 
 
-@dataclass(frozen=True)
+
 class Quoting(UnitMean):
     "A family of one's own whose error quotes what it sees."
 

@@ -12,7 +12,8 @@ from dp_bayes_nb.bounds import Redact
 from dp_bayes_nb.families import Bernoulli, Categorical
 from dp_bayes_nb.files import seal
 from dp_bayes_nb.release import Release, release
-from dp_bayes_nb.sums import Staged, exact_sums, rounded_sensitivity, run_query
+from dp_bayes_nb.contract import Model
+from dp_bayes_nb.sums import exact_sums, run_query
 
 duckdb = pytest.importorskip("duckdb")
 pa = pytest.importorskip("pyarrow")
@@ -111,8 +112,8 @@ def moved(family, first, second, g):
     "How far two integer vectors are apart, over what is declared."
     d = np.array(first.integers) - np.array(second.integers)
     return max(
-        np.abs(d).sum() / rounded_sensitivity(family, g, norm="l1"),
-        np.sqrt((d**2).sum()) / rounded_sensitivity(family, g, norm="l2"),
+        np.abs(d).sum() / family.rounded_sensitivity(g, norm="l1"),
+        np.sqrt((d**2).sum()) / family.rounded_sensitivity(g, norm="l2"),
     )
 
 
@@ -169,7 +170,7 @@ COLUMNS = {
 @pytest.mark.parametrize("case", MANY)
 def test_missing_fields_of_several_columns_count_column_by_column(case):
     family, missing_as = MANY[case]
-    g, columns = 0 if family.integer else G, {name: COLUMNS[name] for name in family.columns}
+    g, columns = 0 if family.integer else G, {column.name: COLUMNS[column.name] for column in family.columns}
     family = family.counted(pl.DataFrame(columns)) if isinstance(family, db.HiddenMarkov) else family
     whole = exact_sums(family, pl.DataFrame(columns), grid_exponent=g)
     for gone in ([name] for name in missing_as):
@@ -222,11 +223,11 @@ def test_texts_are_filled_under_a_collation():
 def test_every_family_that_stages_gives_the_integers_of_its_statistic():
     "Full, quick, and computed in place, on each engine; with bad records the full query."
     for family in (REGRESSION, PLANE):
-        assert isinstance(family, Staged) and not any(
-            map(float, family.combined([0.0] * len(family.staged({k: np.ones(1) for k in family.columns}))))
+        assert type(family).staged is not Model.staged and not any(
+            map(float, family.combined([0.0] * len(family.staged({c.name: np.ones(1) for c in family.columns}))))
         )
-        in_place = _InPlace(family)
-        columns = {name: COLUMNS[name] for name in family.columns}
+        in_place = _in_place(family)
+        columns = {column.name: COLUMNS[column.name] for column in family.columns}
         for name, table in [
             (name, table) for name, table in tables(columns).items() if family is PLANE or name in ("polars", "duckdb")
         ]:
@@ -242,16 +243,12 @@ def test_every_family_that_stages_gives_the_integers_of_its_statistic():
             assert run_query(family, table, G) == run_query(in_place, table, G), name
 
 
-class _InPlace:
-    "The same family, its statistic written out in every sum."
-
-    def __init__(self, family):
-        self.__dict__.update(
-            {
-                name: getattr(family, name)
-                for name in ("columns", "column_levels", "integer", "statistic", "valid", "names")
-            }
-        )
+def _in_place(family):
+    "The same model, its statistic written out in every sum."
+    plain = type(type(family).__name__, (type(family),), {"staged": Model.staged, "combined": Model.combined})
+    again = object.__new__(plain)
+    again.__dict__.update(vars(family))
+    return again
 
 
 def test_warnings_come_before_anything_is_spent(tmp_path):

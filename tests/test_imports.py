@@ -1,0 +1,108 @@
+"""What is loaded: the analyst's half needs a document, and neither tables nor what draws the noise of a real release."""
+
+import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import dp_bayes_nb
+
+PACKAGE = Path(dp_bayes_nb.__file__).parent
+FIXTURES = Path(__file__).parent / "fixtures"
+DATA_HOLDER = {"csv_files", "tables", "sums", "release", "ledger", "quantiles"}  # rooms left of the line
+ENGINES = {"duckdb", "narwhals", "opendp"}
+BOTH_SIDES = {"cli", "counter"}  # tools that hold data too
+BLOCK = """
+import sys
+
+class Blocked:
+    "As if these were not installed."
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in {engines!r} or name in {rooms!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+sys.meta_path.insert(0, Blocked())
+"""
+ROOMS = {f"dp_bayes_nb.{room}" for room in DATA_HOLDER}
+
+
+def run(code, *arguments):
+    "Run code in a fresh interpreter that finds this package."
+    paths = [str(PACKAGE.parent), os.environ.get("PYTHONPATH", "")]
+    return subprocess.run([sys.executable, "-c", code, *map(str, arguments)], capture_output=True, text=True, timeout=600,
+                          env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths)), "JAX_PLATFORMS": "cpu"})
+
+
+@pytest.mark.parametrize("rooms", ["contract, document, noise, simulate", "fit", "results", "evaluation", "planning", "bulk"])
+def test_the_analysts_rooms_load_no_table_engine(rooms):
+    done = run(f"import sys\nfor room in {rooms.split(', ')!r}: __import__('dp_bayes_nb.' + room)\n"
+               f"print(*sorted(({ENGINES!r} | {ROOMS!r}) & set(sys.modules)))")
+    assert (done.returncode, done.stdout.strip()) == (0, ""), done.stderr[-2000:] + done.stdout
+
+
+FIT = BLOCK.format(engines=ENGINES, rooms=ROOMS) + """
+import sys, warnings
+warnings.simplefilter("ignore")
+import dp_bayes_nb as db
+for path in sys.argv[1:]:
+    release = db.Release.load(path)
+    idata = db.fit(release, draws=50, warmup=50, chains=2, progress=False)
+    assert set(release.family.parameters) <= set(idata.posterior), path
+    assert db.Release.from_json(release.to_json()) == release
+s, simulated = db.simulate_release(0, db.Bernoulli(), {"probability": 0.3}, 1000, 0.1)
+idata = db.fit(simulated, progress=False)
+db.predict(idata), db.plot_posterior(idata)
+print("done")
+"""
+
+
+def test_a_release_is_fitted_with_duckdb_narwhals_and_opendp_uninstalled():
+    done = run(FIT, *sorted(FIXTURES.glob("release_schema*_laplace.json")), *sorted(FIXTURES.glob("release_schema*_gaussian.json")))
+    assert done.returncode == 0 and done.stdout.strip() == "done", done.stderr[-3000:]
+
+
+def test_the_blocker_blocks():
+    "The mutants: a room of the data holder, and a release where only the engines are gone."
+    done = run(BLOCK.format(engines=set(), rooms=ROOMS) + "import dp_bayes_nb.sums")
+    assert done.returncode == 1 and "No module named 'dp_bayes_nb.sums'" in done.stderr
+    done = run(BLOCK.format(engines=ENGINES, rooms=set()) + "from dp_bayes_nb import Bernoulli, release\nrelease(Bernoulli(), [0, 1], epsilon=1)")
+    assert done.returncode == 1 and "ModuleNotFoundError" in done.stderr
+
+
+def imported(path):
+    "Names of modules that a file imports, those of this package without its name, and whether it does so when it is loaded."
+    tree = ast.parse(path.read_text())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [node.module or ""]
+        else:
+            continue
+        for name in names:
+            yield name.removeprefix("dp_bayes_nb.").split(".")[0], node in tree.body
+
+
+ALLOWED = {("hmm", "sums"), ("hmm_routes", "ledger")}  # `counted` is a data holder's act; a plan's costs are added up
+
+
+def wrong_arrows(files):
+    "Rooms outside the data holder's that import one of hers anywhere, or an engine when they are loaded."
+    found = {(path.stem, name) for path in files for name, loaded in imported(path)
+             if path.stem not in DATA_HOLDER | BOTH_SIDES and (name in DATA_HOLDER or (name in ENGINES and loaded))}
+    return sorted(found - ALLOWED)
+
+
+def test_no_room_imports_from_the_data_holder_anywhere_in_its_code(tmp_path):
+    files = sorted(path for path in PACKAGE.rglob("*.py") if path.name not in ("__init__.py", "_modidx.py"))
+    assert wrong_arrows(files) == []
+    (tmp_path / "fit.py").write_text("import narwhals\ndef f():\n    from dp_bayes_nb.sums import exact_sums\n")
+    assert wrong_arrows([tmp_path / "fit.py"]) == [("fit", "narwhals"), ("fit", "sums")]
+
+
+def test_opendp_is_imported_where_noise_is_drawn_only():
+    found = {path.stem for path in PACKAGE.rglob("*.py") if "opendp" in {name for name, _ in imported(path)}}
+    assert found <= {"release", "quantiles"} and found
