@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 from table import record
 
+from dp_bayes_nb.contract import Model
 from dp_bayes_nb.regression import LinearRegression
 from dp_bayes_nb.sums import exact_sums, run_query
 
@@ -21,10 +22,10 @@ COLUMNS = [*(f"x{j}" for j in range(K)), "y"]
 FAMILY = LinearRegression({name: (-1, 1) for name in COLUMNS[:-1]}, {"y": (-1, 1)})
 
 
-class InPlace:
-    "The query of version 0.1.0: the same family, its clipped columns written out in every sum, integers and faults in one query."
+class InPlace(Model):
+    "The query of version 0.1.0: the same model, its clipped columns written out in every sum, all faults in one query."
 
-    columns, column_levels, names, integer = FAMILY.columns, FAMILY.column_levels, FAMILY.names, False
+    columns, statistics, by_name = FAMILY.columns, FAMILY.names, True
     statistic, valid = FAMILY.statistic, FAMILY.valid
 
 

@@ -88,7 +88,8 @@ def ops_limits(family, least_probability: float = LEAST_PROBABILITY,
                ) -> dict:
     "The public limits of the parameter, as chapter 11 takes them."
     refuse("method", "another one than ops here", type(family).__name__,
-           "its likelihood ratio is not bounded over the parameters; ops is for Bernoulli, Categorical and clipped Exponential records")
+           "its likelihood ratio is not bounded over the parameters; "
+           "ops is for Bernoulli, Categorical and clipped Exponential records")
 
 
 def _least(family, least_probability):
@@ -96,7 +97,8 @@ def _least(family, least_probability):
     others = max(len(family.names) - 1, 1)
     a0 = check_fraction("least_probability", least_probability)
     if not a0 < others / (others + 1):
-        refuse("least_probability", f"below {others / (others + 1):g}", a0, "the probabilities must be able to add up to 1")
+        refuse("least_probability", f"below {others / (others + 1):g}", a0,
+               "the probabilities must be able to add up to 1")
     return a0, others
 
 

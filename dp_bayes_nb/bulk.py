@@ -80,7 +80,8 @@ class Moments:
         t = jnp.clip(t, 0.0, len(self.x) - 1.0)
         i = jnp.clip(jnp.floor(t), 1, len(self.x) - 3)
         f, i = t - i, i.astype(int)
-        weights = (-f * (f - 1) * (f - 2) / 6, (f + 1) * (f - 1) * (f - 2) / 2, -(f + 1) * f * (f - 2) / 2, (f + 1) * f * (f - 1) / 6)
+        weights = (-f * (f - 1) * (f - 2) / 6, (f + 1) * (f - 1) * (f - 2) / 2,
+                   -(f + 1) * f * (f - 2) / 2, (f + 1) * f * (f - 1) / 6)
         cubic = lambda a: sum(w * a[i + k - 1] for k, w in enumerate(weights))
         return cubic(self.mean), jnp.maximum(cubic(self.variance), 0.0)
 
@@ -106,7 +107,8 @@ def _tabulate_moments(family, prior, n, noise_variance):
     mean, variance = jax.vmap(partial(_record_moments, family))(middle)
     close, spread = table.at(middle)
     whole = n * variance + noise_variance  # of a release
-    errors = jnp.stack([n * jnp.abs(close - mean) / jnp.sqrt(whole) / 0.01, n * jnp.abs(spread - variance) / whole / 0.001])
+    errors = jnp.stack([n * jnp.abs(close - mean) / jnp.sqrt(whole) / 0.01,
+                        n * jnp.abs(spread - variance) / whole / 0.001])
     tried = log_prior(middle) > value.max() - 30  # where trials are
     return table, jnp.max(jnp.where(tried, errors, 0.0))
 
@@ -131,7 +133,8 @@ class Route(NamedTuple):
     terms: int | None = None  # of equation (1); None: the family's own exact law
 
 
-COLLAPSED, EXACT = METHODS["collapsed"], METHODS["exact"]  # the package's own methods: a mutant under the same name is not tabulated here
+# the package's own methods: a mutant under the same name is not tabulated here
+COLLAPSED, EXACT = METHODS["collapsed"], METHODS["exact"]
 
 
 def route(family, method, n: float, noise: Noise, prior=None) -> Route | None:
@@ -154,7 +157,8 @@ def bulk_posterior(family, released: Measurement, prior, route: Route, moments: 
         mean, variance = jax.vmap(partial(_record_moments, family))(x) if moments is None else moments.at(x)
         return convolved_log_density(released.z[0], released.n * mean, released.n * variance, one)
     def own(x):
-        law = lambda x: family.log_marginal(released.z, constrain(family.parameters, x[None])[0], released.n, released.noise)
+        theta = lambda x: constrain(family.parameters, x[None])[0]
+        law = lambda x: family.log_marginal(released.z, theta(x), released.n, released.noise)
         return jax.vmap(law)(x)
     exact = own if route.terms is None else _count_log_likelihood(released, route.terms)
     def tabulate(law, x):
@@ -173,8 +177,12 @@ def bulk_posterior(family, released: Measurement, prior, route: Route, moments: 
     return _normalise(x, tabulate(exact if route.exact else normal, x))
 
 # %% ../nbs/13b_bulk.ipynb #b8b1784f
-def mistaken_ranks(family, released: Measurement, prior, posterior: GridPosterior, x: Float[Array, ""]) -> Float[Array, "2"]:
-    "Where the truth x lies in the posteriors that assume half the noise, and next to none: on the points of the right table, by the normal law."
+def mistaken_ranks(family, released: Measurement, prior, posterior: GridPosterior,
+                   x: Float[Array, ""]) -> Float[Array, "2"]:
+    """Where the truth x lies in the posteriors that assume half the noise, and next to none.
+
+    Computed on the points of the right table, by the normal law.
+    """
     mean, variance = jax.vmap(partial(_record_moments, family))(posterior.x)
     prior_density = jax.vmap(lambda x: log_density_free(prior, family.parameters, x[None]))(posterior.x)
     def rank(share):

@@ -24,10 +24,12 @@ from .style import COLORS
 # %% ../nbs/10c_classification.ipynb #c1dfd96e
 # § The probability of a class: equation (1)
 @jax.jit
-def predictive_probabilities(theta: dict[str, Float[Array, "draws ..."]], codes: dict[str, Int[Array, "rows"]]) -> Float[Array, "rows I"]:
+def predictive_probabilities(theta: dict[str, Float[Array, "draws ..."]],
+                             codes: dict[str, Int[Array, "rows"]]) -> Float[Array, "rows I"]:
     "Class probabilities of rows of coded features, parameters averaged out: equation (1)."
     def one(codes):
-        log_joint = jnp.log(theta["class_probabilities"]) + sum(jnp.log(theta[name][:, :, j]) for name, j in codes.items())
+        log_joint = jnp.log(theta["class_probabilities"]) + sum(jnp.log(theta[name][:, :, j])
+                                                                for name, j in codes.items())
         return jax.nn.softmax(jax.nn.logsumexp(log_joint, axis=0))  # eq. (1)
     return lax.map(one, codes, batch_size=1024)
 
@@ -40,9 +42,9 @@ def _columns(data, names):
     try:
         return frame_columns(data, names, lazy=True)
     except TypeError:
+        fix = "an array has no names of columns" if hasattr(data, "shape") else "read a file into a frame first"
         refuse("new_data", f"a data frame or a dictionary with the features {', '.join(map(repr, names))}", data,
-               "they are the rows whose class is asked for" if data is None else "an array has no names of columns" if hasattr(data, "shape")
-               else "read a file into a frame first")
+               "they are the rows whose class is asked for" if data is None else fix)
 
 
 def _coded(argument, name, values, levels):
@@ -51,20 +53,22 @@ def _coded(argument, name, values, levels):
     if not matches.any(axis=1).all():
         shown = ", ".join(map(str, levels[:8])) + (", …" if len(levels) > 8 else "")
         refuse(argument, f"of the declared levels of {name!r} ({shown}) in every row",
-               f"another value in {int((~matches.any(axis=1)).sum())} of {len(matches)} rows", "fill them in, or leave these rows out")
+               f"another value in {int((~matches.any(axis=1)).sum())} of {len(matches)} rows",
+               "fill them in, or leave these rows out")
     return matches.argmax(axis=1)
 
 # %% ../nbs/10c_classification.ipynb #902ba3cd
 def feature_codes(family: NaiveBayes, new_data) -> dict[str, np.ndarray]:
     "Features of new rows as codes of their levels."
     levels = dict(family.features)
-    return {name: _coded("new_data", name, values, levels[name]) for name, values in _columns(new_data, family.table_names).items()}
+    return {name: _coded("new_data", name, values, levels[name])
+            for name, values in _columns(new_data, family.table_names).items()}
 
 
 def classify(idata,          # result of fit
              new_data=None,  # a frame or dict with the features, in their public levels; needed
              ):
-    "Predictive class probabilities of new rows, parameter uncertainty averaged over: DataArray (row, class). Equation (1)."
+    "Class probabilities of new rows, parameter uncertainty averaged over: DataArray (row, class). Equation (1)."
     import xarray as xr
     release, theta = fitted(idata)
     family = release.family
@@ -131,12 +135,16 @@ def classification_scores(probability,  # (rows, classes), as from classify; an 
 
 
 def plot_reliability(found: Reliability, name: str = "", color: str = COLORS["ours"], ax=None):
-    "Share of statements that were true against the probability they were given; a point is as large as its bin has statements. Returns the axis."
+    """Share of statements that were true against the probability they were given. Returns the axis.
+
+    A point is as large as its bin has statements.
+    """
     import matplotlib.pyplot as plt
     ax = plt.subplots(figsize=(3.6, 3.6), layout="constrained")[1] if ax is None else ax
     if not ax.lines:
         ax.plot([0, 1], [0, 1], color="0.7", lw=0.8)
         ax.set(xlabel="probability given", ylabel="share that came", xlim=(0, 1), ylim=(0, 1), aspect="equal")
     ax.plot(found.predicted, found.observed, "-", lw=0.8, alpha=0.25, color=color)
-    ax.scatter(found.predicted, found.observed, s=6 + 150 * found.statements / found.statements.sum(), color=color, label=name, lw=0)
+    ax.scatter(found.predicted, found.observed, s=6 + 150 * found.statements / found.statements.sum(), color=color,
+               label=name, lw=0)
     return ax

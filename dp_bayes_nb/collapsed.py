@@ -168,7 +168,8 @@ def _collapsed_step(family, released, prior, key, state):
     return CollapsedState(theta, x, state.home, s, noise_variance), {"accepted": accepted, "kept": broken}
 
 # %% ../nbs/06_collapsed.ipynb #972a67c4
-AROUND, OVERDISPERSED, WORTH = 3.0, 2.0, 20.0  # spread of climbs' starts, and of chains around their home; log height that decides
+AROUND, OVERDISPERSED = 3.0, 2.0  # spread of climbs' starts, and of chains around their home
+WORTH = 20.0  # log height that decides
 
 
 def _home(family, released, prior, key):
@@ -176,7 +177,8 @@ def _home(family, released, prior, key):
     noise_variance = released.noise.variance
     target = partial(conditional_log_posterior, family, released, prior, noise_variance)
     curvature = partial(information, family, released, prior, noise_variance)
-    starts = AROUND * jnp.stack([jnp.zeros(free_size(family.parameters)), jax.random.normal(key, (free_size(family.parameters),))])
+    d = free_size(family.parameters)
+    starts = AROUND * jnp.stack([jnp.zeros(d), jax.random.normal(key, (d,))])
     modes, H = jax.vmap(lambda x: climb(target, curvature, x, 10 * FISHER_STEPS))(starts)
     height = jnp.where(jnp.isfinite(modes).all(axis=1), jax.vmap(target)(modes), -jnp.inf)
     own = (height[1] > jnp.where(jnp.isnan(height[0]), -jnp.inf, height[0]) - WORTH).astype(int)

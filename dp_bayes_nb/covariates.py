@@ -64,7 +64,8 @@ def log_cosh(square):
     "log cosh ρ as a function of ρ², smooth at 0."
     small = square < 1e-3
     rho = jnp.sqrt(jnp.where(small, 1.0, square))
-    return jnp.where(small, square / 2 - square**2 / 12 + square**3 / 45, rho + jnp.log1p(jnp.exp(-2 * rho)) - jnp.log(2.0))
+    return jnp.where(small, square / 2 - square**2 / 12 + square**3 / 45,
+                     rho + jnp.log1p(jnp.exp(-2 * rho)) - jnp.log(2.0))
 
 
 def correlation_factor(blocks: tuple,
@@ -86,7 +87,7 @@ def correlation_factor(blocks: tuple,
 # %% ../nbs/08b_covariates.ipynb #0ade7c2c
 # § The free prior: equation (2)
 class Moments(NamedTuple):
-    "Mean and scatter of the covariates at a point of the coordinates, with the prior's log density there (up to a constant)."
+    "Mean and scatter of the covariates at a point of the coordinates, the prior's log density there up to a constant."
     mean: Float[Array, "k"]
     L: Float[Array, "k k"]  # S_xx / n = L Lᵀ
     log_density: Float[Array, ""]  # of the coordinates, up to a constant
@@ -127,7 +128,8 @@ def free_moments(blocks: tuple, w: Float[Array, "w"]) -> Moments:
     first, second, M = _split(blocks, w)
     L_R, log_a = correlation_factor(blocks, M)
     x = jnp.tanh(first[numbers])
-    log_room = 2 * (jnp.log(2.0) - first[numbers] - jax.nn.softplus(-2 * first[numbers]))  # log(1 − x²), without cancellation
+    # log(1 − x²), without cancellation
+    log_room = 2 * (jnp.log(2.0) - first[numbers] - jax.nn.softplus(-2 * first[numbers]))
     log_share = jax.nn.log_sigmoid(second)
     value = jnp.sum(log_room + log_share + jax.nn.log_sigmoid(-second)) + correlation_log_density(blocks, M, log_a)
     mean = jnp.zeros(size(blocks)).at[numbers].set(x)
@@ -189,7 +191,7 @@ def _rows_to_coordinates(W, K):
 # § Normal covariates: equations (3) and (4)
 @pytree()
 class NormalInverseWishart:
-    """Prior of the mean and the covariance of normal covariates: covariance ~ InverseWishart(scale, df), mean ~ N(mean, covariance / precision).
+    """Prior of normal covariates: covariance ~ InverseWishart(scale, df), mean ~ N(mean, covariance / precision).
 
     The prior mean of the covariance is scale / (df - k - 1) for k covariates. In the units of the covariates.
     """
@@ -202,7 +204,8 @@ class NormalInverseWishart:
         "Draws of mean and covariance."
         key_cov, key_mean = jax.random.split(key)
         covariance = _inverse_wishart(key_cov, self.scale, self.df, shape)
-        spread = jnp.einsum("...ij,...j->...i", jnp.linalg.cholesky(covariance), jax.random.normal(key_mean, (*shape, len(self.scale))))
+        spread = jnp.einsum("...ij,...j->...i", jnp.linalg.cholesky(covariance),
+                            jax.random.normal(key_mean, (*shape, len(self.scale))))
         return {"mean": self.mean + spread / jnp.sqrt(self.precision), "covariance": covariance}
 
     def log_density(self, theta: dict  # mean (…, k), covariance (…, k, k) positive definite
@@ -214,7 +217,8 @@ class NormalInverseWishart:
         half, away = (jax.scipy.linalg.solve_triangular(L, b, lower=True) for b in
                       (jnp.broadcast_to(jnp.linalg.cholesky(Psi), L.shape), (mean - self.mean)[..., None]))
         log_det = lambda factor: 2 * jnp.log(jnp.diagonal(factor, axis1=-2, axis2=-1)).sum(axis=-1)
-        constant = 0.5 * nu * log_det(jnp.linalg.cholesky(Psi)) + 0.5 * k * jnp.log(lam) - 0.5 * k * (nu * math.log(2) + math.log(2 * math.pi))
+        constant = (0.5 * nu * log_det(jnp.linalg.cholesky(Psi)) + 0.5 * k * jnp.log(lam)
+                    - 0.5 * k * (nu * math.log(2) + math.log(2 * math.pi)))
         return (constant - jax.scipy.special.multigammaln(0.5 * nu, k) - 0.5 * (nu + k + 2) * log_det(L)
                 - 0.5 * jnp.sum(half**2, axis=(-2, -1)) - 0.5 * lam * jnp.sum(away**2, axis=(-2, -1)))  # eq. (4)
 
@@ -290,7 +294,8 @@ def coordinates(blocks: tuple, free: bool,  # of the free prior, or of normal co
 
 # %% ../nbs/08b_covariates.ipynb #972a67c4
 # § A prior in the user's units
-def mapped_prior(prior: NormalInverseWishart | None, centres: Float[np.ndarray, "k"], halves: Float[np.ndarray, "k"]) -> NormalInverseWishart:
+def mapped_prior(prior: NormalInverseWishart | None, centres: Float[np.ndarray, "k"],
+                 halves: Float[np.ndarray, "k"]) -> NormalInverseWishart:
     "The prior for covariates mapped to [−1, 1]; a ValueError for numbers of the wrong shape or sign."
     k = len(centres)
     if prior is None:
@@ -299,11 +304,14 @@ def mapped_prior(prior: NormalInverseWishart | None, centres: Float[np.ndarray, 
         refuse("covariate_prior", "NormalInverseWishart(mean, precision, scale, df)", prior)
     mean, scale = np.asarray(prior.mean, float), np.asarray(prior.scale, float)
     if mean.shape not in ((), (k,)) or scale.shape not in ((), (k,), (k, k)):
-        refuse("covariate_prior", f"for {k} covariates: mean of shape ({k},), scale of shape ({k}, {k})", (mean.shape, scale.shape))
+        refuse("covariate_prior", f"for {k} covariates: mean of shape ({k},), scale of shape ({k}, {k})",
+               (mean.shape, scale.shape))
     scale = scale if scale.ndim == 2 else np.eye(k) * scale
-    if not np.all(np.isfinite(mean)) or not np.allclose(scale, scale.T, rtol=1e-8, atol=1e-12 * np.abs(scale).max()) or not np.all(np.linalg.eigvalsh(scale) > 0):
+    symmetric = np.allclose(scale, scale.T, rtol=1e-8, atol=1e-12 * np.abs(scale).max())
+    if not np.all(np.isfinite(mean)) or not symmetric or not np.all(np.linalg.eigvalsh(scale) > 0):
         refuse("covariate_prior", "one with a finite mean and a symmetric, positive definite scale", prior)
-    precision, df = check_positive("covariate_prior.precision", prior.precision), check_positive("covariate_prior.df", prior.df)
+    precision = check_positive("covariate_prior.precision", prior.precision)
+    df = check_positive("covariate_prior.df", prior.df)
     if df <= k - 1:
         refuse("covariate_prior.df", f"above {k - 1}, the number of covariates less one", df)
     halves = np.asarray(halves)

@@ -66,7 +66,7 @@ def _log_likelihood(family, released, theta):
 
 # %% ../nbs/14_evaluation.ipynb #2da43102
 def _ratios(family, P, theta, released):
-    "True over claimed spread of each parameter, if a quarter of the noise variance were assumed, or none: chapter 13a, equation (4)."
+    "True over claimed spread of each parameter, if a quarter of the noise variance were assumed, or none: 13a, equation (4)."
     x, n, D = unconstrain(family.parameters, theta), released.n, jnp.diag(released.noise.variance)
     component = lambda x: _flat(family, jax.tree.map(lambda a: a[None], constrain(family.parameters, x)[0]))[0]
     def sums(x):
@@ -96,7 +96,10 @@ def _prior_covariance(family, prior, key):
 
 # %% ../nbs/14_evaluation.ipynb #fe5dbbce
 def effective_size(x: Float[Array, "s"]) -> Float[Array, ""]:
-    "Independent draws that the states of one chain are worth: equation (1), by Geyer's initial monotone sequence; 0 for a chain that stood still."
+    """Independent draws that the states of one chain are worth: equation (1), by Geyer's initial monotone sequence.
+
+    0 for a chain that stood still.
+    """
     s, centred = len(x), x - jnp.mean(x)
     spectrum = jnp.abs(jnp.fft.rfft(centred, 2 * s)) ** 2
     covariance = jnp.fft.irfft(spectrum, 2 * s)[:s]
@@ -123,7 +126,8 @@ def _tabulated_draws(family, prior, task, posterior, key):
 def _posterior(family, prior, task, study, epsilon):
     "Draws of the method, a dict of (draws, ...), and what its chain says about itself."
     if not callable(task.method):  # a Method of `fit`
-        return method_draws(study.key, family, prior, task.method, study.released, draws=task.draws, warmup=task.warmup, options=dict(task.options))
+        return method_draws(study.key, family, prior, task.method, study.released, draws=task.draws, warmup=task.warmup,
+                            options=dict(task.options))
     view = SimulatedRelease(family, task.n, study.released, epsilon)
     seen = Confidential(task.n, study.s, study.records)
     draws = task.method(study.key, view, prior, draws=task.draws, confidential=seen, **dict(task.options))
@@ -144,7 +148,8 @@ def _one_trial(task, data, key):
                     else (_tabulated_draws(family, prior, task, table, study.key), {}))
     sample, truth = _flat(family, draws), _flat(family, jax.tree.map(lambda a: a[None], theta))[0]
     out = {"ranks": jnp.sum(sample < truth, axis=0), "quantiles": jnp.quantile(sample, LEVELS, axis=0).T,
-           "truth": truth, "nonfinite": ~jnp.isfinite(sample).all(), **{f"info {name}": jnp.mean(a * 1.0) for name, a in infos.items()}}
+           "truth": truth, "nonfinite": ~jnp.isfinite(sample).all(),
+           **{f"info {name}": jnp.mean(a * 1.0) for name, a in infos.items()}}
     if infos:  # a chain, not independent draws
         out["effective"] = jax.vmap(effective_size, 1)(sample)
         out["effective_tail"] = jax.vmap(_tail_size, 1)(sample)

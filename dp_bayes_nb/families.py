@@ -41,12 +41,12 @@ class ExponentialFamily(Model):
     _sensitivity: dict[str, float]  # by norm
 
     @optional("it does not give its natural parameter: add natural(theta), (m,)")
-    def natural(self, theta: dict) -> Float[Array, "m"]:
-        "η at θ."
+    def natural(self, theta: dict) -> Any:
+        "η at θ, (m,)."
 
     @optional("it does not give its log-partition: add log_partition(eta)")
-    def log_partition(self, eta: Float[Array, "m"]) -> Float[Array, ""]:
-        "A(η)."
+    def log_partition(self, eta: Float[Array, "m"]) -> Any:
+        "A(η), a number."
 
     def moments(self, theta: dict) -> tuple[Float[Array, "m"], Float[Array, "m m"]]:
         "Mean and covariance of t(x), from the log-partition: equation (1)."
@@ -143,8 +143,8 @@ class Bernoulli(BernoulliLaw):
             many = isinstance(self.failure, (list, tuple))
             failures = tuple(_check_level("failure", value) for value in (self.failure if many else [self.failure]))
             if self.success in failures or {type(value) for value in failures} != {type(self.success)}:
-                refuse("failure", f"a value or a list of values unlike success={self.success!r}, and texts or whole numbers "
-                       "as it is", self.failure)
+                refuse("failure", f"a value or a list of values unlike success={self.success!r}, and texts or whole "
+                       "numbers as it is", self.failure)
             check_levels((self.success, *failures), "failure")
             object.__setattr__(self, "failure", failures if many else failures[0])
 

@@ -72,7 +72,8 @@ def fit_frame(blocks: tuple, free: bool,  # free prior, or normal covariates; ca
 HIDING = 0.1  # noise per record that hides half of a scatter in [−1, 1]
 
 
-def frame_coordinates(blocks: tuple, free: bool, frame: Frame, mean: Float[Array, "k"], S: Float[Array, "k k"]) -> Float[Array, "x"]:
+def frame_coordinates(blocks: tuple, free: bool, frame: Frame, mean: Float[Array, "k"],
+                      S: Float[Array, "k k"]) -> Float[Array, "x"]:
     "The coordinates of given moments: equation (1) backwards; moved inside the support where they must."
     k_c = size(_categories(blocks))
     mean = jnp.clip(mean, -0.999, 0.999) if free else mean
@@ -95,10 +96,12 @@ def framed_free_moments(blocks: tuple, frame: Frame, x: Float[Array, "x"]) -> Mo
     log_room = 2 * (jnp.log(2.0) - first - jax.nn.softplus(-2 * first))  # log(1 − x̄²), without cancellation
     slope = tanhc(square)
     mean, L = jnp.tanh(first), (jnp.exp(0.5 * log_room) * slope)[:, None] * rows
-    value = jnp.sum(log_room + jnp.log(slope) - 2 * log_cosh(square) - 0.5 * (k_n + k_c - 1) * jnp.log(square) + _powers(k_n) * a)
+    value = jnp.sum(log_room + jnp.log(slope) - 2 * log_cosh(square) - 0.5 * (k_n + k_c - 1) * jnp.log(square)
+                    + _powers(k_n) * a)
     if k_c:
         first_columns = free_moments(_categories(blocks), of_categories)
-        mean, value = jnp.append(first_columns.mean, mean), value + first_columns.log_density - k_n * correlation_pivots(_categories(blocks), of_categories).sum()
+        pivots = correlation_pivots(_categories(blocks), of_categories)
+        mean, value = jnp.append(first_columns.mean, mean), value + first_columns.log_density - k_n * pivots.sum()
         L = jnp.concatenate([jnp.pad(first_columns.L, ((0, 0), (0, k_n))), L])
     return Moments(mean, L, value)
 

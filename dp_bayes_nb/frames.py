@@ -37,7 +37,7 @@ def frame_columns(data: Any,           # a data frame
                   lazy: bool = False,  # is a frame that is not in memory welcome? Its columns are collected then
                   asked: str = "new_data"  # the argument, for a message
                   ) -> dict:
-    "Columns of a data frame of any engine, by name: lists; with `names`, arrays of these, and ValueError where one is missing."
+    "Columns of a data frame of any engine, by name: lists; with `names`, arrays, and ValueError where one is missing."
     import narwhals as nw
     if not names:
         frame = quietly(lambda: nw.from_native(data, eager_only=True), "read as a data frame in memory")

@@ -57,7 +57,8 @@ def draw_feasible(key, draw, feasible, old):
         key, key_now = jax.random.split(key)
         value = draw(key_now)
         return key, value, tries + 1, feasible(value)
-    _, value, tries, good = lax.while_loop(lambda s: ~s[3] & (s[2] < ATTEMPTS), again, (key, old, 0, jnp.zeros((), bool)))
+    _, value, tries, good = lax.while_loop(lambda s: ~s[3] & (s[2] < ATTEMPTS), again,
+                                          (key, old, 0, jnp.zeros((), bool)))
     return jnp.where(good, value, old), tries - 1, ~good
 
 # %% ../nbs/05_gibbs.ipynb #17ba0791
@@ -67,7 +68,7 @@ def _observe(family, released):
 
 
 def _solved(released, z):
-    "Sums that a release suggests, (m,): its own values, or the least squares solution of z = H s, rows in units of their noise."
+    "Sums that a release suggests, (m,): its values, or the least squares solution of z = H s in units of the noise."
     if released.matrix is None:
         return z
     sd = jnp.sqrt(released.noise.variance)
@@ -76,7 +77,8 @@ def _solved(released, z):
 
 def _gibbs_init(joint, family, released, prior, key):
     key_noise, key_theta, key_away = jax.random.split(key, 3)
-    away = AWAY * jnp.sqrt(released.noise.variance) * jax.random.normal(key_away, released.z.shape)  # chains start apart
+    sd = jnp.sqrt(released.noise.variance)
+    away = AWAY * sd * jax.random.normal(key_away, released.z.shape)  # chains start apart
     start = family.project(_solved(released, released.z + away), released.n)
     theta = family.update(prior, start, released.n).sample(key_theta)
     mean, _ = family.latent_moments(theta, joint)

@@ -52,7 +52,9 @@ def is_plain(released: Measurement) -> bool:
 def first_grid(family, points: int) -> Float[Array, "points"]:
     "Where the coordinate of the one parameter is looked for first."
     (parameter,) = (p for p in family.parameters.values() if p.free)
-    return SUPPORTS[parameter.support].first_grid(points)
+    grid = SUPPORTS[parameter.support].first_grid
+    assert grid is not None, parameter.support
+    return grid(points)
 
 
 def log_posterior(family, prior, x: Float[Array, "d"], likelihood) -> Float[Array, ""]:
@@ -84,7 +86,8 @@ def _log_cells(x, value):
 def _refine(x, value, temperature, points):
     """New points: half follow the tempered density, the others one of eight times the temperature; a few everywhere.
 
-    A cell with one end where the density is zero holds an edge, of a truncated prior: it counts with the height of its other end.
+    A cell with one end where the density is zero holds an edge, of a truncated prior: it counts with the height of its
+    other end.
     """
     edge = jnp.abs(jnp.diff(value)) > 1e20
     height = jnp.maximum(value[1:], value[:-1])

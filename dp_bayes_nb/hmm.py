@@ -70,7 +70,8 @@ def _exchangeable(alpha: dict) -> bool:
 
 # %% ../nbs/12_hmm.ipynb #0ade7c2c
 # § Simulation
-def simulate_path(key: Key[Array, ""], initial: Float[Array, "K"], transition: Float[Array, "K K"], chains: int, steps: int) -> Int[Array, "R T"]:
+def simulate_path(key: Key[Array, ""], initial: Float[Array, "K"], transition: Float[Array, "K K"], chains: int,
+                  steps: int) -> Int[Array, "R T"]:
     "States of several chains."
     noise = jax.random.gumbel(key, (steps, chains, len(initial)))
     first = jnp.argmax(jnp.log(initial) + noise[0], axis=-1)
@@ -81,14 +82,16 @@ def simulate_path(key: Key[Array, ""], initial: Float[Array, "K"], transition: F
 
 # %% ../nbs/12_hmm.ipynb #17ba0791
 # § Declarations
-_RESERVED = ("initial_probabilities", "transition_probabilities", "draw", "state", "next_state", "statistic")  # names in the results
+_RESERVED = ("initial_probabilities", "transition_probabilities", "draw", "state", "next_state", "statistic")
 
 
 def _check_axis(name, value):
     "A pair (column name, levels); one level is enough."
-    if isinstance(value, (tuple, list)) and len(value) == 2 and isinstance(value[1], (tuple, list)) and len(value[1]) == 1:
-        return check_variable(name, (value[0], [*value[1], "" if isinstance(value[1][0], str) else -1]))[0], tuple(value[1])
-    return check_variable(name, value)
+    several = lambda v, k: isinstance(v, (tuple, list)) and len(v) == k
+    if not (several(value, 2) and several(value[1], 1)):
+        return check_variable(name, value)
+    another = "" if isinstance(value[1][0], str) else -1
+    return check_variable(name, (value[0], [*value[1], another]))[0], tuple(value[1])
 
 
 def _check_records(model, records):
@@ -99,7 +102,8 @@ def _check_records(model, records):
         table = np.zeros(0)
     R, T = model.cells
     if table.shape != (R, T) or table.dtype.kind not in "iu" or np.any(table < 0):
-        refuse("records", f"whole numbers >= 0 of shape ({R}, {T}), one for each chain and step", f"shape {table.shape}",
+        refuse("records", f"whole numbers >= 0 of shape ({R}, {T}), one for each chain and step",
+               f"shape {table.shape}",
                "use family.counted(data)")
     empty = [level for level, total in zip(model.chain[1], table.sum(axis=1)) if total == 0]
     if empty:
@@ -109,14 +113,16 @@ def _check_records(model, records):
 # %% ../nbs/12_hmm.ipynb #7b52009b
 @family_class
 class CellCounts(Model):
-    "How many records each cell has: what a hidden Markov model takes for public. It is counted, and never released with noise."
+    "How many records each cell has: what a hidden Markov model takes for public. Never released with noise."
     chain: Any
     step: Any
     features: Any
 
     by_name, integer, relation, magnitude = True, True, "change_value", 1.0
-    columns = property(lambda self: tuple(Column(*pair) for pair in (self.chain, self.step, *self.features)), doc="The columns it reads.")
-    statistics = property(lambda self: tuple(f"{r}, {t}" for r in self.chain[1] for t in self.step[1]), doc="Names of the cells.")
+    columns = property(lambda self: tuple(Column(*pair) for pair in (self.chain, self.step, *self.features)),
+                       doc="The columns it reads.")
+    statistics = property(lambda self: tuple(f"{r}, {t}" for r in self.chain[1] for t in self.step[1]),
+                          doc="Names of the cells.")
 
     def statistic(self, x) -> tuple:
         "The cell of the record."
@@ -129,18 +135,21 @@ class CellCounts(Model):
 # § The model
 @family_class
 class HiddenMarkov(Model):
-    """Cells of chains and steps in hidden states, and features that are independent given the state; counts of every cell are released.
+    """Cells of chains and steps in hidden states, with features that are independent given the state.
+
+    The counts of every cell are released.
 
     - `chain:` `("region", levels)`.
     - `step:` `("month", levels)`, levels in order of time.
     - `features:` `{"name": levels, ...}`.
     - Levels: a number of codes 0 … k − 1, or the texts or whole numbers themselves.
     - `states:` how many.
-    - `records:` (chains, steps) public numbers of records, by `counted(data)`. Records may change feature values, never their cell:
-      how many a cell has is public and not protected.
-    - Parameters: `initial_probabilities` (K,), `transition_probabilities` (K, K), and for each feature a table (K, J) of its name.
-    - Prior: `Dirichlet(alpha)` for all, or `{"name": Dirichlet(...), ...}`; `None` is `Dirichlet(1)`. States are numbered by increasing
-      probability of the first level of the first feature, where the prior treats them alike.
+    - `records:` (chains, steps) public numbers of records, by `counted(data)`. Records may change feature values, never
+      their cell: how many a cell has is public and not protected.
+    - Parameters: `initial_probabilities` (K,), `transition_probabilities` (K, K), and for each feature a table (K, J)
+      of its name.
+    - Prior: `Dirichlet(alpha)` for all, or `{"name": Dirichlet(...), ...}`; `None` is `Dirichlet(1)`. States are
+      numbered by increasing probability of the first level of the first feature, where the prior treats them alike.
     """
     chain: Any  # ("region", levels)
     step: Any  # ("month", levels)
@@ -150,7 +159,8 @@ class HiddenMarkov(Model):
 
     by_name, integer, magnitude = True, True, 1.0
     relation = "change_value"  # how many records a cell has is public
-    methods = {"collapsed": "dp_bayes_nb.hmm_sampler:COLLAPSED", "naive": "dp_bayes_nb.hmm_sampler:NAIVE", "gibbs": None}
+    methods = {"collapsed": "dp_bayes_nb.hmm_sampler:COLLAPSED", "naive": "dp_bayes_nb.hmm_sampler:NAIVE",
+               "gibbs": None}
     refusals = {"predict": "a record has several columns; state_probabilities(idata) gives the states of the cells"}
 
     def __post_init__(self):
@@ -165,12 +175,14 @@ class HiddenMarkov(Model):
         names = (self.chain[0], self.step[0], *self.feature_names)
         if len(set(names)) < len(names):
             refuse("features", "different columns, none of them the chain or the step", names)
-        taken = set(names) & {*_RESERVED, *(f"{name}_level" for name in self.feature_names)} | set(self.feature_names) & {"chain"}
+        reserved = {*_RESERVED, *(f"{name}_level" for name in self.feature_names)}
+        taken = set(names) & reserved | set(self.feature_names) & {"chain"}
         if taken:
             refuse("features", "columns with other names than the results use", sorted(taken), "rename the column")
         put("states", check_count("states", self.states))
         if self.states**2 > MOST_SUMS:
-            refuse("states", f"such that the transition matrix has at most {MOST_SUMS} entries", self.states, "declare fewer states")
+            refuse("states", f"such that the transition matrix has at most {MOST_SUMS} entries", self.states,
+                   "declare fewer states")
         if self.states > self.cells[1]:
             refuse("states", f"at most the {self.cells[1]} steps", self.states, "a chain could not visit them all")
         put("records", None if self.records is None else _check_records(self, self.records))
@@ -183,28 +195,35 @@ class HiddenMarkov(Model):
 
     def to_dict(self):
         "Name and declarations, as JSON values."
-        return {"family": "HiddenMarkov", "chain": listed(self.chain), "step": listed(self.step), "features": [listed(pair) for pair in self.features],
+        return {"family": "HiddenMarkov", "chain": listed(self.chain), "step": listed(self.step),
+                "features": [listed(pair) for pair in self.features],
                 "states": self.states, "records": self.records and [list(row) for row in self.records]}
 
     # Shapes, and the way between a vector of sums and its cells
-    columns = property(lambda self: tuple(Column(*pair) for pair in (self.chain, self.step, *self.features)), doc="The columns it reads.")
+    columns = property(lambda self: tuple(Column(*pair) for pair in (self.chain, self.step, *self.features)),
+                       doc="The columns it reads.")
     feature_names = property(lambda self: tuple(name for name, _ in self.features), doc="Names of the features.")
-    sizes = property(lambda self: tuple(len(levels) for _, levels in self.features), doc="Levels of each feature, (F,).")
+    sizes = property(lambda self: tuple(len(levels) for _, levels in self.features),
+                     doc="Levels of each feature, (F,).")
     cells = property(lambda self: (len(self.chain[1]), len(self.step[1])), doc="Chains and steps, (R, T).")
-    mask = property(lambda self: np.arange(max(self.sizes)) < np.array(self.sizes)[:, None], doc="Which levels exist, (F, J).")
+    mask = property(lambda self: np.arange(max(self.sizes)) < np.array(self.sizes)[:, None],
+                    doc="Which levels exist, (F, J).")
 
     @property
     def statistics(self):
         "Names of the m counts: feature by feature, chain by chain, step by step."
-        return tuple(f"{name}[{r}, {t}, {j}]" for name, levels in self.features for r in self.chain[1] for t in self.step[1] for j in levels)
+        return tuple(f"{name}[{r}, {t}, {j}]" for name, levels in self.features for r in self.chain[1]
+                     for t in self.step[1] for j in levels)
 
     @property
     def parameters(self):
         "First state, transitions, and the levels of each feature by state."
         states = tuple(range(self.states))
-        table = lambda name, levels: Parameter("simplex", (self.states, len(levels)), ("state", f"{name}_level"), levels)
+        table = lambda name, levels: Parameter("simplex", (self.states, len(levels)), ("state", f"{name}_level"),
+                                               levels)
         return {"initial_probabilities": Parameter("simplex", (self.states,), ("state",), states),
-                "transition_probabilities": Parameter("simplex", (self.states, self.states), ("state", "next_state"), states),
+                "transition_probabilities": Parameter("simplex", (self.states, self.states), ("state", "next_state"),
+                                                      states),
                 **{name: table(name, levels) for name, levels in self.features}}
 
     def tables(self, s: Float[Array, "m"], fill: float = 0.0) -> Float[Array, "F R T J"]:
@@ -227,9 +246,10 @@ class HiddenMarkov(Model):
     def sensitivity(self, neighbours: str = "change_one", norm: str = "l1", grid_exponent: int | None = None) -> float:
         "2F in L1, √(2F) in L2."
         if self.records is None:
-            refuse("family", "counted before it is used", self, "family.counted(data) adds the public number of records of each cell")
-        F = len(self.features)
-        return Categorical(2).sensitivity("change_one" if neighbours == self.relation else neighbours, norm) * (F if norm == "l1" else math.sqrt(F))
+            refuse("family", "counted before it is used", self,
+                   "family.counted(data) adds the public number of records of each cell")
+        F, asked = len(self.features), "change_one" if neighbours == self.relation else neighbours
+        return Categorical(2).sensitivity(asked, norm) * (F if norm == "l1" else math.sqrt(F))
 
     def counted(self, data: Any, missing: str = "error", missing_as: Any = None):
         """The family with the number of records of each cell, which it makes public.
@@ -239,7 +259,8 @@ class HiddenMarkov(Model):
         from dp_bayes_nb.sums import exact_sums  # only who has the table counts it
         for axis in (self.chain[0], self.step[0]):
             check_result_name("the name of a column", axis)  # an axis of state_probabilities
-        found = exact_sums(CellCounts(self.chain, self.step, self.features), data, missing=missing, missing_as=missing_as)
+        found = exact_sums(CellCounts(self.chain, self.step, self.features), data, missing=missing,
+                           missing_as=missing_as)
         return replace(self, records=np.reshape(found.integers, self.cells))
 
     def check(self, n: int, sums: Any = None):
@@ -249,14 +270,15 @@ class HiddenMarkov(Model):
         first = np.reshape(sums[:math.prod(self.cells) * self.sizes[0]], (*self.cells, self.sizes[0]))
         others = int(np.sum(first.sum(axis=-1) != np.array(self.records)))
         if others:
-            raise ValueError(f"data must be the table that the family was counted on, got other numbers of records in {others} of "
-                             f"{math.prod(self.cells)} cells; count this table: family.counted(data)")
+            raise ValueError("data must be the table that the family was counted on, got other numbers of records in "
+                             f"{others} of {math.prod(self.cells)} cells; count this table: family.counted(data)")
 
     # The law of the sums
     def emissions(self, theta: dict) -> Float[Array, "F K J"]:
         "Emission probabilities of all features, 0 where padded."
         widest = max(self.sizes)
-        return jnp.stack([jnp.pad(theta[name], ((0, 0), (0, widest - size))) for name, size in zip(self.feature_names, self.sizes)])
+        return jnp.stack([jnp.pad(theta[name], ((0, 0), (0, widest - size)))
+                          for name, size in zip(self.feature_names, self.sizes)])
 
     def simulate_cells(self, key: Key[Array, ""], theta: dict) -> tuple[Int[Array, "R T"], Float[Array, "F R T J"]]:
         "Hidden states, and the counts of every cell."
@@ -272,7 +294,7 @@ class HiddenMarkov(Model):
         return self.flat(self.simulate_cells(key, theta)[1])
 
     def accept(self, prior):
-        "The prior as `StatePrior`: one Dirichlet is for all parameters, a dictionary names some of them, None is Dirichlet(1)."
+        "The prior as `StatePrior`: one is for all parameters, a dictionary names some of them, None is Dirichlet(1)."
         alpha = check_dirichlets(self, Dirichlets(prior.alpha) if isinstance(prior, StatePrior) else prior).alpha
         order = prior.order if isinstance(prior, StatePrior) else (self.feature_names[0], 0)
         return StatePrior(alpha, order if _exchangeable(alpha) else None)

@@ -24,7 +24,8 @@ from jaxtyping import Array, Float, Key
 from .core import Released, run_chain
 from .experiments import EXPERIMENTS, MODELS, Experiment, Model, Run, _short
 from .families import check_prior, project_simplex
-from .hmm import Cells, HiddenMarkov, Shape, counts_kernel, hidden_markov_kernel, noisy_kernel
+from .hmm import HiddenMarkov
+from .hmm_sampler import Cells, Shape, counts_kernel, hidden_markov_kernel, noisy_kernel
 from .hmm_routes import cells_of, confidential_kernel, held_out_score, published_temperature
 from .naive_bayes_experiments import sbc_row
 from .priors import Dirichlet
@@ -252,7 +253,7 @@ def birds():
 
 def table_counts(family: HiddenMarkov, table) -> Float[np.ndarray, "F R T J"]:
     "True counts of every cell, for experiments; confidential."
-    place = {name: {level: i for i, level in enumerate(levels)} for name, levels in family.column_levels.items()}
+    place = {c.name: {level: i for i, level in enumerate(c.levels)} for c in family.columns}
     code = {name: table[name].map(place[name]).to_numpy() for name in family.columns}
     counts = np.zeros((len(family.sizes), *family.cells, max(family.sizes)))
     for f, name in enumerate(family.feature_names):

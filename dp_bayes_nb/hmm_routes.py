@@ -57,21 +57,25 @@ def _check_least(least, sizes: tuple):
 def _check_counts(family: HiddenMarkov, counts):
     "True counts that the family's public numbers of records allow."
     if family.records is None:
-        refuse("family", "counted before it is used", family, "family.counted(data) adds the public number of records of each cell")
+        refuse("family", "counted before it is used", family,
+               "family.counted(data) adds the public number of records of each cell")
     counts, shape = np.asarray(counts), (len(family.sizes), *family.cells, max(family.sizes))
     if counts.shape != shape or counts.dtype.kind not in "iuf":
-        refuse("counts", f"numbers of shape {shape}: features, chains, steps, levels", f"{counts.dtype} of shape {counts.shape}")
+        refuse("counts", f"numbers of shape {shape}: features, chains, steps, levels",
+               f"{counts.dtype} of shape {counts.shape}")
     if not (np.all(counts >= 0) and np.all(counts == np.floor(counts))):
         refuse("counts", "whole numbers >= 0", "others")
     if np.any(counts * ~family.mask[:, None, None]):
         refuse("counts", "0 where a feature has no such level", "others")
     wrong = int(np.any(counts.sum(axis=-1) != np.array(family.records), axis=0).sum())
     if wrong:
-        refuse("counts", "such that every feature adds up to the records of the cell", f"other totals in {wrong} of {np.prod(family.cells)} cells",
+        refuse("counts", "such that every feature adds up to the records of the cell",
+               f"other totals in {wrong} of {np.prod(family.cells)} cells",
                "count this table: family.counted(data)")
 
 
-def limited_rows(sizes: tuple, least: float, key: Key[Array, ""], alpha: Float[Array, "F K J"]) -> Float[Array, "F K J"]:
+def limited_rows(sizes: tuple, least: float, key: Key[Array, ""],
+                 alpha: Float[Array, "F K J"]) -> Float[Array, "F K J"]:
     "Dirichlet rows with no probability below `least`; features of one number of levels at once."
     out, keys = jnp.zeros_like(alpha), jax.random.split(key, alpha.shape[:2])
     draw = jax.vmap(jax.vmap(lambda key, a: simplex_draw(key, a - 1, least)))
@@ -83,8 +87,10 @@ def limited_rows(sizes: tuple, least: float, key: Key[Array, ""], alpha: Float[A
 
 def prior_start(shape, sizes: tuple, least: float, cells, counts, key) -> CountsState:
     "A start that looks at no record: rows from the prior, even transitions."
-    even = {name: cells.alpha[name] / cells.alpha[name].sum(axis=-1, keepdims=True) for name in ("initial_probabilities", "transition_probabilities")}
-    theta, p, path = named(shape, even, limited_rows(sizes, least, key, cells.alpha["emissions"]), jnp.zeros(cells.n.shape, int))
+    even = {name: cells.alpha[name] / cells.alpha[name].sum(axis=-1, keepdims=True)
+            for name in ("initial_probabilities", "transition_probabilities")}
+    theta, p, path = named(shape, even, limited_rows(sizes, least, key, cells.alpha["emissions"]),
+                           jnp.zeros(cells.n.shape, int))
     return CountsState(theta, path, p, jnp.zeros(()))
 
 
@@ -99,13 +105,16 @@ def confidential_kernel(shape, cells, counts: Float[Array, "F R T J"],  # confid
         return counts_kernel(shape, cells, counts)
     _check_least(least, shape.sizes)
     kernel = counts_kernel(shape, cells, counts, bound_once(limited_rows, shape.sizes, float(least)))
-    return kernel._replace(init=bind(bound_once(prior_start, shape, shape.sizes, float(least)), cells, counts)) if from_prior else kernel
+    if not from_prior:
+        return kernel
+    return kernel._replace(init=bind(bound_once(prior_start, shape, shape.sizes, float(least)), cells, counts))
 
 
 def cells_of(family: HiddenMarkov, prior=None):
     "Shape and cells of a family, without any counts."
     m = len(family.names)
-    return prepare(family, Released(jnp.zeros(m), Noise("laplace", jnp.ones(m), jnp.ones(m)), 0.0), family.accept(prior))
+    return prepare(family, Released(jnp.zeros(m), Noise("laplace", jnp.ones(m), jnp.ones(m)), 0.0),
+                   family.accept(prior))
 
 # %% ../nbs/12b_hmm_routes.ipynb #fa35e192
 def published_states(key: Any,                         # JAX key or integer
@@ -115,7 +124,7 @@ def published_states(key: Any,                         # JAX key or integer
                      iterations: int | None = None,    # published; None: OPS, one state that counts as an exact draw
                      warmup: int = 200                 # of OPS
                      ) -> tuple[dict, Int[Array, "s R T"]]:
-    "States of the private Gibbs sampler, or one of OPS (s = 1): parameters with a leading axis s, and paths. A simulation."
+    "States of the private Gibbs sampler, or one of OPS (s = 1): parameters (s, …) and paths. A simulation."
     _check_least(least, family.sizes)
     _check_counts(family, counts)
     check_count("warmup", warmup)
@@ -129,20 +138,22 @@ def published_states(key: Any,                         # JAX key or integer
 # § Questions to a posterior: equation (3)
 def neighbour_log_weights(theta: dict, path: Int[Array, "R T"]) -> Float[Array, "R T K"]:
     "Log probability of each state of a cell given the states beside it."
-    log_A, log_pi = jnp.log(theta["transition_probabilities"] + 1e-300), jnp.log(theta["initial_probabilities"] + 1e-300)
+    log_A, log_pi = jnp.log(theta["transition_probabilities"] + 1e-300), jnp.log(theta["initial_probabilities"]
+                                                                                 + 1e-300)
     before = jnp.concatenate([jnp.broadcast_to(log_pi, (len(path), 1, len(log_pi))), log_A[path[:, :-1]]], axis=1)
     after = jnp.concatenate([log_A.T[path[:, 1:]], jnp.zeros((len(path), 1, len(log_pi)))], axis=1)
     return jax.nn.log_softmax(before + after, axis=-1)
 
 
 def held_out_log_probability(shape: Shape, theta: dict, path, counts: Float[Array, "F R T J"]) -> Float[Array, "R T"]:
-    "Log probability of the records of each cell, its own state averaged out over its neighbours: equation (3), for one draw."
+    "Log probability of each cell's records, its own state averaged out given its neighbours: equation (3), one draw."
     each = sum(jnp.einsum("rtj,kj->rtk", table[..., :size], jnp.log(jnp.maximum(theta[name], 1e-300)))
                for table, size, name in zip(counts, shape.sizes, shape.names))
     return jax.nn.logsumexp(neighbour_log_weights(theta, path) + each, axis=-1)
 
 
-def held_out_score(shape: Shape, theta: dict, path: Int[Array, "s R T"], counts: Float[Array, "F R T J"]) -> Float[Array, ""]:
+def held_out_score(shape: Shape, theta: dict, path: Int[Array, "s R T"],
+                   counts: Float[Array, "F R T J"]) -> Float[Array, ""]:
     "Mean log probability of a held-out record: draws averaged within each cell, summed over cells, divided by records."
     log_p = jax.vmap(lambda theta, path: held_out_log_probability(shape, theta, path, counts))(theta, path)
     return (jax.nn.logsumexp(log_p, axis=0) - jnp.log(len(path))).sum() / counts[0].sum()
@@ -150,14 +161,15 @@ def held_out_score(shape: Shape, theta: dict, path: Int[Array, "s R T"], counts:
 # %% ../nbs/12b_hmm_routes.ipynb #0716d970
 def state_probabilities(idata  # of `fit` for a HiddenMarkov release
                         ) -> Any:
-    "Posterior probability of each state in each cell, averaged over chains and draws: an xarray.DataArray (chain column, step column, state)."
+    "Posterior probability of each state in each cell: an xarray.DataArray (chain column, step column, state)."
     import xarray as xr
     release, _ = fitted(idata)
     family = _hidden_markov(release)
     path = idata.sample_stats["path"].values
     share = np.stack([(path == k).mean(axis=(0, 1)) for k in range(family.states)], axis=-1)
     (chain, chains), (step, steps) = family.chain, family.step
-    return xr.DataArray(share, dims=(chain, step, "state"), coords={chain: list(chains), step: list(steps), "state": range(family.states)},
+    return xr.DataArray(share, dims=(chain, step, "state"),
+                        coords={chain: list(chains), step: list(steps), "state": range(family.states)},
                         name="probability")
 
 
@@ -171,15 +183,17 @@ def relabel(idata,         # of `fit` for a HiddenMarkov release
             feature: str,  # a feature of the family
             level: Any     # one of its levels
             ) -> Any:
-    "The same posterior as ArviZ data, with states numbered by increasing probability of this level, exact draw by draw; a copy."
+    "The same posterior, states numbered by increasing probability of this level, draw by draw: a copy, as ArviZ data."
     release, theta = fitted(idata)
     family, out = _hidden_markov(release), idata.copy()
     if feature not in family.feature_names or level not in dict(family.features)[feature]:
         refuse("feature, level", f"a level of one of {', '.join(map(repr, family.feature_names))}", (feature, level))
-    theta, by = in_order({name: jnp.asarray(value) for name, value in theta.items()}, (feature, dict(family.features)[feature].index(level)))
+    theta, by = in_order({name: jnp.asarray(value) for name, value in theta.items()},
+                         (feature, dict(family.features)[feature].index(level)))
     for name, value in theta.items():
         out.posterior[name].values = np.asarray(value)
     rank = np.asarray(ranking(by)[1])  # the new number of each old state
     path = idata.sample_stats["path"].values
-    out.sample_stats["path"].values = np.take_along_axis(rank[:, :, None], path.reshape(*path.shape[:2], 1, -1), axis=-1).reshape(path.shape)
+    flat = path.reshape(*path.shape[:2], 1, -1)
+    out.sample_stats["path"].values = np.take_along_axis(rank[:, :, None], flat, axis=-1).reshape(path.shape)
     return out

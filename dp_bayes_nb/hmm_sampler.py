@@ -31,8 +31,9 @@ from .rows import (HALF, PROPOSALS, TRIES, log_gammas, near_mode, random_numbers
 # § Paths: equation (1)
 def draw_path(uniform: Float[Array, "T K"], initial: Float[Array, "K"], transition: Float[Array, "K K"],
               log_likelihood: Float[Array, "T K"]) -> tuple[Int[Array, "T"], Float[Array, ""]]:
-    "One chain's states given its evidence, and the log probability of the evidence: forward filtering, backward sampling."
-    log_A, g = jnp.log(jnp.maximum(transition, 1e-300)), -jnp.log(-jnp.log(uniform))  # the largest of a + g is drawn with weights e^a
+    "One chain's states given its evidence, and the evidence's log probability: forward filtering, backward sampling."
+    # the largest of a + g is drawn with weights e^a
+    log_A, g = jnp.log(jnp.maximum(transition, 1e-300)), -jnp.log(-jnp.log(uniform))
     start = jnp.log(jnp.maximum(initial, 1e-300)) + log_likelihood[0]
     def forward(a, l):
         a = l + jax.nn.logsumexp(a[:, None] + log_A, axis=0)
@@ -48,7 +49,8 @@ def draw_path(uniform: Float[Array, "T K"], initial: Float[Array, "K"], transiti
     return jnp.append(path, last), jax.nn.logsumexp(end)
 
 
-def draw_paths(uniform: Float[Array, "R T K"], theta: dict, log_likelihood: Float[Array, "R T K"]) -> tuple[Int[Array, "R T"], Float[Array, ""]]:
+def draw_paths(uniform: Float[Array, "R T K"], theta: dict,
+               log_likelihood: Float[Array, "R T K"]) -> tuple[Int[Array, "R T"], Float[Array, ""]]:
     "States of all chains, and the log probability of their evidence."
     one = lambda u, l: draw_path(u, theta["initial_probabilities"], theta["transition_probabilities"], l)
     paths, value = jax.vmap(one)(uniform, log_likelihood)
@@ -58,7 +60,8 @@ def draw_paths(uniform: Float[Array, "R T K"], theta: dict, log_likelihood: Floa
 def path_counts(path: Int[Array, "R T"], states: int) -> dict:
     "First states and transitions, counted."
     at = jax.nn.one_hot(path, states)
-    return {"initial_probabilities": at[:, 0].sum(axis=0), "transition_probabilities": jnp.einsum("rtj,rtk->jk", at[:, :-1], at[:, 1:])}
+    return {"initial_probabilities": at[:, 0].sum(axis=0),
+            "transition_probabilities": jnp.einsum("rtj,rtk->jk", at[:, :-1], at[:, 1:])}
 
 # %% ../nbs/12a_hmm_sampler.ipynb #7719a1c7
 # § Counts taken as exact
@@ -90,19 +93,23 @@ def prepare(family, released: Released, prior: StatePrior) -> tuple[Shape, Cells
     "A release and a prior as arrays."
     rows = [prior.alpha[name] for name in family.feature_names]
     alpha = jnp.stack([jnp.pad(jnp.asarray(a, float), ((0, 0), (0, max(family.sizes) - a.shape[1]))) for a in rows])
-    laws = {name: jnp.asarray(prior.alpha[name], float) for name in ("initial_probabilities", "transition_probabilities")}
+    laws = {name: jnp.asarray(prior.alpha[name], float)
+            for name in ("initial_probabilities", "transition_probabilities")}
     order = prior.order and (family.feature_names.index(prior.order[0]), prior.order[1])
-    cells = Cells(family.tables(released.z), family.tables(released.noise.scale, 1.0), jnp.asarray(family.records, float),
+    cells = Cells(family.tables(released.z), family.tables(released.noise.scale, 1.0),
+                  jnp.asarray(family.records, float),
                   laws | {"emissions": alpha}, jnp.asarray(family.mask))
     return Shape(family.feature_names, family.sizes, order), cells
 
 
-def named(shape: Shape, chain: dict, p: Float[Array, "F K J"], path) -> tuple[dict, Float[Array, "F K J"], Int[Array, "R T"]]:
+def named(shape: Shape, chain: dict, p: Float[Array, "F K J"], path) -> tuple[dict, Float[Array, "F K J"],
+                                                                              Int[Array, "R T"]]:
     "Parameters by name, with states in order; emissions and path likewise."
     if shape.order is not None:
         rank, by = ranking(p[shape.order[0], :, shape.order[1]])
         A = chain["transition_probabilities"][by][:, by]
-        chain, p, path = {"initial_probabilities": chain["initial_probabilities"][by], "transition_probabilities": A}, p[:, by], rank[path]
+        chain = {"initial_probabilities": chain["initial_probabilities"][by], "transition_probabilities": A}
+        p, path = p[:, by], rank[path]
     return chain | {name: table[:, :size] for name, table, size in zip(shape.names, p, shape.sizes)}, p, path
 
 # %% ../nbs/12a_hmm_sampler.ipynb #22d200f8
@@ -117,7 +124,8 @@ def state_counts(counts: Float[Array, "F R T J"], path: Int[Array, "R T"], state
     return jnp.einsum("frtj,rtk->fkj", counts, jax.nn.one_hot(path, states))
 
 
-def dirichlet_rows(normal: Float[Array, "TRIES a"], uniform: Float[Array, "TRIES+1 a"], alpha: Float[Array, "*s J"]) -> Float[Array, "*s J"]:
+def dirichlet_rows(normal: Float[Array, "TRIES a"], uniform: Float[Array, "TRIES+1 a"],
+                   alpha: Float[Array, "*s J"]) -> Float[Array, "*s J"]:
     "Dirichlet rows from given numbers; a probability is 0 where its prior count is."
     log_gamma = log_gammas(normal, uniform, jnp.where(alpha > 0, alpha, 1.0).ravel()).reshape(alpha.shape)
     return jax.nn.softmax(jnp.where(alpha > 0, log_gamma, -jnp.inf), axis=-1)
@@ -127,7 +135,8 @@ def draw_chain(normal, uniform, alpha: dict, path: Int[Array, "R T"]) -> dict:
     "First state and transitions given paths: Dirichlet laws."
     names = ("initial_probabilities", "transition_probabilities")
     counts = path_counts(path, len(alpha[names[0]]))
-    drawn = dirichlet_rows(normal, uniform, jnp.concatenate([jnp.atleast_2d(alpha[name] + counts[name]) for name in names]))
+    drawn = dirichlet_rows(normal, uniform,
+                           jnp.concatenate([jnp.atleast_2d(alpha[name] + counts[name]) for name in names]))
     return dict(zip(names, (drawn[0], drawn[1:])))
 
 
@@ -177,17 +186,19 @@ def bound_once(function, *static):
 
 def counts_kernel(shape: Shape, cells: Cells, counts, draw_rows=None) -> Kernel:
     "Gibbs sampling with counts taken as exact."
-    return Kernel(bind(bound_once(counts_start, shape), cells, counts), bind(bound_once(counts_step, shape, draw_rows), cells, counts))
+    return Kernel(bind(bound_once(counts_start, shape), cells, counts),
+                  bind(bound_once(counts_step, shape, draw_rows), cells, counts))
 
 
 def projected(family, z, projection: str):
-    "Counts that could be, (F, R, T, J): equation of the paper (non-negative), or with the public total of each cell as well."
+    "Counts that could be, (F, R, T, J): non-negative, as in the paper, or with the public total of each cell as well."
     if projection not in ("nonnegative", "total"):
         refuse("projection", "'nonnegative' (the paper's) or 'total'", projection)
     return jnp.maximum(family.tables(z), 0.0) if projection == "nonnegative" else family.tables(family.project(z, None))
 
 
-def naive_hidden_markov_kernel(family: HiddenMarkov, released: Released, prior: StatePrior, projection: str = "nonnegative") -> Kernel:
+def naive_hidden_markov_kernel(family: HiddenMarkov, released: Released, prior: StatePrior,
+                               projection: str = "nonnegative") -> Kernel:
     "The paper's Laplace method: projected counts, taken as exact."
     shape, cells = prepare(family, released, prior)
     return counts_kernel(shape, cells, projected(family, released.z, projection))
@@ -212,7 +223,8 @@ def cell_log_likelihood(cells: Cells, p: Float[Array, "F K J"], noise_variance) 
 def row_log_target(n, z, noise_variance, alpha, mask, x: Float[Array, "J-1"]) -> Float[Array, ""]:
     "Equation (3) for a row; n is 0 in cells of other states."
     p, log_p = row_probabilities(mask, x)
-    return alpha @ log_p + jax.vmap(row_log_density, in_axes=(0, None, 0, 0))(n, p, z, noise_variance).sum() - 0.5 * (~mask[1:]) @ x**2
+    evidence = jax.vmap(row_log_density, in_axes=(0, None, 0, 0))(n, p, z, noise_variance).sum()
+    return alpha @ log_p + evidence - 0.5 * (~mask[1:]) @ x**2
 
 
 def row_information(n, z, noise_variance, alpha, mask, x: Float[Array, "J-1"]):
@@ -241,7 +253,8 @@ def _start(shape, kind, cells, key):
     noise = Noise(kind, cells.scale, jnp.ones_like(cells.scale))
     even = jnp.asarray([(s - 1) / s**2 for s in shape.sizes])[:, None, None, None]
     own = cells.n[..., None] * even  # variance of a count of even levels
-    found = counts_start(shape, cells, jnp.maximum(cells.z, 0.0) * own / (own + noise.variance) * cells.mask[:, None, None], key_start)
+    found = counts_start(shape, cells, jnp.maximum(cells.z, 0.0) * own / (own + noise.variance)
+                         * cells.mask[:, None, None], key_start)
     x = row_coordinates(cells.mask[:, None], jnp.where(cells.mask[:, None], found.p, 1.0))
     return _NoisyState(found.theta, found.path, x, noise_variance_start(key_noise, noise))
 
@@ -257,7 +270,8 @@ def _step(shape, kind, cells, key, state):
     key_numbers, key_noise = jax.random.split(key)
     F, K, J = cells.alpha["emissions"].shape
     chain_normals, chain_uniforms = gamma_shapes(K + K**2)
-    normals, uniforms = random_numbers(key_numbers, [(F, K, PROPOSALS + 1, J - 1), (*cells.z.shape[:-1], 2, J), *chain_normals],
+    normals, uniforms = random_numbers(key_numbers,
+                                       [(F, K, PROPOSALS + 1, J - 1), (*cells.z.shape[:-1], 2, J), *chain_normals],
                                  [(F, K, PROPOSALS, HALF + 1), (*cells.n.shape, K), *chain_uniforms])
     p, _ = row_probabilities(cells.mask[:, None], state.x)
     path, _ = draw_paths(uniforms[1], state.theta, cell_log_likelihood(cells, p, state.noise_variance))
@@ -266,7 +280,8 @@ def _step(shape, kind, cells, key, state):
     n = jnp.where(path.ravel() == jnp.arange(K)[:, None], cells.n.ravel(), 0.0)
     rows = jax.vmap(move_row, in_axes=(0, 0, 0, None, None, 0, None, 0))
     x, moved = jax.vmap(rows, in_axes=(0, 0, None, 0, 0, 0, 0, 0))(
-        normals[0], uniforms[0], n, flat(cells.z), flat(state.noise_variance), cells.alpha["emissions"], cells.mask, state.x)
+        normals[0], uniforms[0], n, flat(cells.z), flat(state.noise_variance), cells.alpha["emissions"], cells.mask,
+        state.x)
     p, _ = row_probabilities(cells.mask[:, None], x)
     noise_variance = _draw_noise(key_noise, kind, cells, p, path, state.noise_variance, normals[1])
     if shape.order is not None:

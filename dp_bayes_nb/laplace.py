@@ -26,10 +26,12 @@ def laplace_variance(key: Key[Array, ""],
                      ) -> Float[Array, "..."]:
     "Draw σ² given the residual: equation (3); Bernstein & Sheldon 2018, Algorithm 1 line 6."
     key_y, key_u = jax.random.split(key)
-    return laplace_variance_from(jax.random.normal(key_y, jnp.shape(residual)), jax.random.uniform(key_u, jnp.shape(residual)), residual, scale)
+    normal, uniform = jax.random.normal(key_y, jnp.shape(residual)), jax.random.uniform(key_u, jnp.shape(residual))
+    return laplace_variance_from(normal, uniform, residual, scale)
 
 
-def laplace_variance_from(normal: Float[Array, "..."], uniform: Float[Array, "..."], residual: Float[Array, "..."], scale: Float[Array, "..."]) -> Float[Array, "..."]:
+def laplace_variance_from(normal: Float[Array, "..."], uniform: Float[Array, "..."],
+                          residual: Float[Array, "..."], scale: Float[Array, "..."]) -> Float[Array, "..."]:
     "The same draw from random numbers that are given: equation (3)."
     b, c, y = scale, scale * jnp.abs(residual), normal**2
     A = c + 0.5 * b**2 * y + b * jnp.sqrt(c * y + 0.25 * (b * y) ** 2)  # eq. (3)
@@ -40,7 +42,8 @@ def noise_variance_start(key: Key[Array, ""], noise: Noise) -> Float[Array, "p"]
     "σ² of each row from its prior: exponential with mean 2b² for Laplace noise, the known variance of Gaussian noise."
     if noise.kind == "gaussian":
         return noise.variance
-    return jnp.where(noise.is_laplace, noise.variance * jax.random.exponential(key, jnp.shape(noise.scale)), noise.variance)
+    drawn = noise.variance * jax.random.exponential(key, jnp.shape(noise.scale))
+    return jnp.where(noise.is_laplace, drawn, noise.variance)
 
 
 def noise_variance_draw(key: Key[Array, ""], residual: Float[Array, "p"], noise: Noise) -> Float[Array, "p"]:
@@ -138,7 +141,7 @@ def discrete_gaussian(key: Key[Array, ""],
 # %% ../nbs/01_laplace.ipynb #89b8c013
 # § From the grid to the line: equation (8)
 def continuous_noise(key: Key[Array, ""], released: Released) -> Released:
-    "The release with continuous Laplace noise where it was on a grid: two cut-off exponentials added, equation (8). Gaussian rows as they are."
+    "The release with continuous Laplace noise where it was on a grid: equation (8). Gaussian rows as they are."
     noise, laplace = released.noise, released.noise.is_laplace
     if noise.kind == "gaussian":
         return released

@@ -63,7 +63,8 @@ def log_law(d: Float[Array, "2"],  # release minus its mean
             noise: Noise, count: int = NODES) -> Float[Array, ""]:
     "log p(z | θ) for a normal sum of two statistics and noise of either kind: equation (1)."
     if noise.kind == "gaussian":
-        return _normal_law(d, V + jnp.array([1.0, 0.0, 0.0]) * noise.variance[0] + jnp.array([0.0, 0.0, 1.0]) * noise.variance[1])
+        first, second = jnp.array([1.0, 0.0, 0.0]), jnp.array([0.0, 0.0, 1.0])
+        return _normal_law(d, V + first * noise.variance[0] + second * noise.variance[1])
     w, log_weight = _mixing_nodes(d, V, noise.scale, count)
     first = V[0] + 2 * noise.scale[0] ** 2 * w
     r = V[1] / first
@@ -172,7 +173,7 @@ def _largest(log_mass):
 
 
 @jax.jit
-@jax.custom_batching.sequential_vmap  # many posteriors one after another: each stops at its own time, and fits in the cache
+@jax.custom_batching.sequential_vmap  # many one after another: each stops at its own time, and fits in the cache
 def build_mesh(family, released: Measurement, prior, smooth: Any = SMOOTH) -> Mesh:
     "The posterior of two parameters as cells: equation (4)."
     box = box_of(family, prior)
@@ -185,7 +186,8 @@ def build_mesh(family, released: Measurement, prior, smooth: Any = SMOOTH) -> Me
         return (rounds + 1, put(y, centres[0], centres[1:].reshape(-1, 2)), put(size, half, jnp.tile(half, (3, 1))),
                 put(log_mass, mass[0], mass[1:].ravel()))
     unresolved = lambda state: (state[0] < ROUNDS) & (_largest(state[3]) > np.log(SHARE))
-    rounds, y, size, log_mass = lax.while_loop(unresolved, split, (1, *_first_cells(family, released, prior, smooth, box)))
+    first = _first_cells(family, released, prior, smooth, box)
+    rounds, y, size, log_mass = lax.while_loop(unresolved, split, (1, *first))
     return Mesh(box, y, size, log_mass - jax.nn.logsumexp(log_mass), rounds)
 
 # %% ../nbs/06c_mesh.ipynb #1903513d
@@ -239,5 +241,5 @@ def two_sums(family) -> bool:
 
 
 def posterior_kernel(family, released: Measurement, prior) -> Kernel:
-    "The default with a normal sum: a mesh for two parameters and two statistics that are released themselves, else `collapsed_kernel`."
+    "The default with a normal sum: a mesh for two parameters and two sums released themselves, else `collapsed_kernel`."
     return (mesh_kernel if two_sums(family) and is_plain(released) else collapsed_kernel)(family, released, prior)

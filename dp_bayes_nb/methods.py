@@ -36,7 +36,7 @@ def _of_parameter(family, posterior: GridPosterior):
 
 
 def density_group(name: str, x, density, cdf=None) -> dict:
-    "A tabulated density of one parameter as a group of a result: increasing x, density and distribution function, (points,) each."
+    "A tabulated density of one parameter as a group of a result: increasing x, density, distribution function, (points,)."
     import xarray as xr
     x, density = np.asarray(x, dtype=float), np.asarray(density, dtype=float)
     if cdf is None:
@@ -65,10 +65,10 @@ class Method(NamedTuple):
     independent: Callable = lambda family: False  # does a chain start in its posterior (no warm-up)?
     unavailable: Callable = lambda family, kind, n, prior: None  # why it cannot be used here, or None
     options: tuple = ()  # names of the options it takes
-    groups: Callable | None = None  # groups(family, released, prior, kernel) -> what else it found, as groups of the result: {name: xarray.Dataset}
-    sample: Callable | None = None  # sample(rng, family, released, prior, shape) -> {name: (*shape, …)}: all draws at once, by NumPy alone; None: use the kernel
-    draw: Callable | None = None  # draw(key, family, released, prior, draws) -> {name: (draws, …)}: all draws at once, inside a compiled program
-    general: Any = None  # the method in its place where z = H s + e with any H and several kinds of noise; None: it has none
+    groups: Callable | None = None  # what else it found: groups(family, released, prior, kernel) -> {name: xarray.Dataset}
+    sample: Callable | None = None  # all draws by NumPy: sample(rng, family, released, prior, shape) -> {name: (*shape, …)}
+    draw: Callable | None = None  # all draws by JAX: draw(key, family, released, prior, draws) -> {name: (draws, …)}
+    general: Any = None  # the method in its place for any H and several kinds of noise; None: it is for the sums themselves
 
 
 def _needs_conjugate(family, kind, n, prior):
@@ -76,7 +76,8 @@ def _needs_conjugate(family, kind, n, prior):
 
 
 def _chain_unavailable(family, kind, n, prior):
-    return None if two_sums(family) else "it is the sampler for two parameters and two sums; 'collapsed' is the one for this family"
+    why = "it is the sampler for two parameters and two sums; 'collapsed' is the one for this family"
+    return None if two_sums(family) else why
 
 
 def _always(family): return True
@@ -128,8 +129,12 @@ def _of_measurement(method, plain):
     return method if plain else method.general or method._replace(unavailable=lambda family, kind, n, prior: NOT_PLAIN)
 
 
-def choose_method(family, prior, kind: Any, n: int, name: str, options: dict | None = None, matrix=None) -> tuple[str, Method]:
-    "The method by its name, `auto` resolved, for a kind of noise (a tuple: row by row) and a matrix; a ValueError where it does not apply."
+def choose_method(family, prior,
+                  kind: Any,    # of noise; a tuple: row by row
+                  n: int, name: str, options: dict | None = None,
+                  matrix=None   # H, (p, m); None: the identity
+                  ) -> tuple[str, Method]:
+    "The method by its name, `auto` resolved; a ValueError where it does not apply."
     plain = matrix is None and isinstance(kind, str)
     methods = {each: _of_measurement(method, plain) for each, method in methods_of(family).items()}
     missing = lambda each: methods[each].unavailable(family, kind, n, prior)

@@ -33,7 +33,8 @@ class Dirichlets:
         flat = jnp.concatenate([jnp.ravel(a) for a in arrays.values()])
         log_gamma = jax.random.loggamma(key, flat, (*shape, len(flat)))
         parts = jnp.split(log_gamma, np.cumsum([a.size for a in arrays.values()])[:-1], axis=-1)
-        return {name: jax.nn.softmax(part.reshape(*shape, *a.shape), axis=-1) for (name, a), part in zip(arrays.items(), parts)}
+        return {name: jax.nn.softmax(part.reshape(*shape, *a.shape), axis=-1)
+                for (name, a), part in zip(arrays.items(), parts)}
 
     def log_density(self, theta: dict) -> Float[Array, "..."]:
         "Log density at theta; each law as in `Dirichlet`."
@@ -70,8 +71,9 @@ def _warn_of_range(name, levels):
     "Two numbers apart are two levels here, and a range in a regression: say which."
     if len(levels) == 2 and not isinstance(levels[0], str) and abs(levels[1] - levels[0]) > 1:
         low, high = sorted(levels)
-        warnings.warn(f"{name!r} has two levels, {low} and {high}, and no number between them is one; if you mean a range, write down all "
-                      f"its whole numbers, list(range({low}, {high + 1})), or cut the column into intervals first and name those",
+        warnings.warn(f"{name!r} has two levels, {low} and {high}, and no number between them is one; if you mean a "
+                      f"range, write down all its whole numbers, list(range({low}, {high + 1})), or cut the column "
+                      "into intervals first and name those",
                       UserWarning, stacklevel=4)
 
 # %% ../nbs/10_naive_bayes.ipynb #fe5dbbce
@@ -90,8 +92,10 @@ def check_dirichlets(model: Model, prior: Any) -> Dirichlets:
         value = law.alpha if isinstance(law, Dirichlet) else law
         row = np.ndim(value) == 1 and len(p.shape) == 2  # the same row for every class
         if np.ndim(value) > 1 and np.shape(value) != p.shape:
-            refuse(f"prior of {name!r}", f"one number, a row of {p.shape[-1]} numbers or numbers of shape {p.shape}", f"shape {np.shape(value)}")
-        alpha[name] = jnp.broadcast_to(check_hyperparameter(f"prior of {name!r}", value, p.shape[-1:] if row else p.shape), p.shape)
+            refuse(f"prior of {name!r}", f"one number, a row of {p.shape[-1]} numbers or numbers of shape {p.shape}",
+                   f"shape {np.shape(value)}")
+        value = check_hyperparameter(f"prior of {name!r}", value, p.shape[-1:] if row else p.shape)
+        alpha[name] = jnp.broadcast_to(value, p.shape)
     return Dirichlets(alpha)
 
 # %% ../nbs/10_naive_bayes.ipynb #b1d57811
@@ -102,17 +106,20 @@ class NaiveBayes(Model):
 
     - `label:` `("class", levels)`, the column of the class.
     - `features:` `{"name": levels, ...}`.
-    - Levels: a number of codes 0 … k − 1, or the texts or whole numbers themselves, so that `[0, 10]` is two levels and no range;
-      that is `list(range(0, 11))`.
+    - Levels: a number of codes 0 … k − 1, or the texts or whole numbers themselves, so that `[0, 10]` is two levels and
+      no range; that is `list(range(0, 11))`.
     - Parameters: `class_probabilities` (I,), and for each feature a table (I, J) of its name, rows adding up to 1.
-    - Prior: `Dirichlet(alpha)` for all, or `{"class_probabilities": Dirichlet(...), "name": Dirichlet(...), ...}`; `None` is `Dirichlet(1)`.
+    - Prior: `Dirichlet(alpha)` for all, or `{"class_probabilities": Dirichlet(...), "name": Dirichlet(...), ...}`;
+      `None` is `Dirichlet(1)`.
     """
     label: Any  # ("class", levels)
     features: Any  # {"name": levels, ...}
 
     by_name, integer, magnitude = True, True, 1.0
-    methods = {"collapsed": "dp_bayes_nb.naive_bayes_sampler:COLLAPSED", "variational": "dp_bayes_nb.variational:VARIATIONAL"}
-    refusals = {"predict": "a record has several columns; classify(idata, rows) gives the class probabilities of new rows"}
+    methods = {"collapsed": "dp_bayes_nb.naive_bayes_sampler:COLLAPSED",
+               "variational": "dp_bayes_nb.variational:VARIATIONAL"}
+    refusals = {"predict": "a record has several columns; "
+                           "classify(idata, rows) gives the class probabilities of new rows"}
 
     def __post_init__(self):
         label = check_variable("label", self.label)
@@ -134,14 +141,18 @@ class NaiveBayes(Model):
 
     def to_dict(self):
         "Name and declarations, as JSON values."
-        return {"family": "NaiveBayes", "label": listed(self.label), "features": [listed(pair) for pair in self.features]}
+        return {"family": "NaiveBayes", "label": listed(self.label),
+                "features": [listed(pair) for pair in self.features]}
 
     # Shapes, and the way between a vector of sums and its tables
-    columns = property(lambda self: tuple(Column(*pair) for pair in (self.label, *self.features)), doc="The columns it reads.")
+    columns = property(lambda self: tuple(Column(*pair) for pair in (self.label, *self.features)),
+                       doc="The columns it reads.")
     table_names = property(lambda self: tuple(name for name, _ in self.features), doc="Names of the features.")
-    sizes = property(lambda self: tuple(len(levels) for _, levels in self.features), doc="Levels of each feature, (K,).")
+    sizes = property(lambda self: tuple(len(levels) for _, levels in self.features),
+                     doc="Levels of each feature, (K,).")
     classes = property(lambda self: len(self.label[1]), doc="Number of classes.")
-    mask = property(lambda self: np.arange(max(self.sizes)) < np.array(self.sizes)[:, None], doc="Which levels exist, (K, J).")
+    mask = property(lambda self: np.arange(max(self.sizes)) < np.array(self.sizes)[:, None],
+                    doc="Which levels exist, (K, J).")
 
     @property
     def statistics(self):
@@ -152,7 +163,8 @@ class NaiveBayes(Model):
     def parameters(self):
         "Class probabilities, and a table for each feature."
         first = {"class_probabilities": Parameter("simplex", (self.classes,), (self.label[0],), self.label[1])}
-        return first | {name: Parameter("simplex", (self.classes, len(levels)), (self.label[0], f"{name}_level"), levels)
+        return first | {name: Parameter("simplex", (self.classes, len(levels)), (self.label[0], f"{name}_level"),
+                                        levels)
                         for name, levels in self.features}
 
     def tables(self, s: Float[Array, "m"]) -> list:
@@ -173,7 +185,8 @@ class NaiveBayes(Model):
     def statistic(self, x) -> tuple:
         "t(x): the cell of the record in each table, as K · I · J indicators."
         name, classes = self.label
-        return tuple((x[name] == i) & (x[feature] == j) for feature, levels in self.features for i in classes for j in levels)
+        return tuple((x[name] == i) & (x[feature] == j) for feature, levels in self.features for i in classes
+                     for j in levels)
 
     def sensitivity(self, neighbours: str = "change_one", norm: str = "l1", grid_exponent: int | None = None) -> float:
         "2K in L1, √(2K) in L2."
@@ -208,7 +221,7 @@ class NaiveBayes(Model):
 
     # Prior and posterior
     def accept(self, prior):
-        "The prior as `Dirichlets`: one Dirichlet is for all parameters, a dictionary names some of them, None is Dirichlet(1)."
+        "The prior as `Dirichlets`: one is for all parameters, a dictionary names some of them, None is Dirichlet(1)."
         return check_dirichlets(self, prior)
 
     def update(self, prior, s, n):
@@ -222,7 +235,8 @@ class NaiveBayes(Model):
         "Tables that could be: cells in [0, n], one vector of class counts for all (Karwa et al., section 4.1)."
         tables = [jnp.clip(table, 0.0, n) for table in self.tables(z)]
         classes = project_simplex(sum(table.sum(axis=-1) for table in tables) / len(tables), n)
-        rows = jax.vmap(jax.vmap(project_simplex), in_axes=(0, None))(self.pad(tables, -1e30), classes)  # no counts where padded
+        # no counts where padded
+        rows = jax.vmap(jax.vmap(project_simplex), in_axes=(0, None))(self.pad(tables, -1e30), classes)
         return self.flat([row[:, :size] for row, size in zip(rows, self.sizes)])
 
     def feasible(self, s, n):

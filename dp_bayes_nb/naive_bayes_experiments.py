@@ -21,7 +21,8 @@ from .core import Released, run_chain
 from .experiments import EXPERIMENTS, MODELS, Experiment, Model, Run, _mean_and_error, _short
 from .families import check_prior
 from .methods import choose_method
-from .naive_bayes import NaiveBayes, naive_bayes_kernel
+from .naive_bayes import NaiveBayes
+from .naive_bayes_sampler import naive_bayes_kernel
 from .noise import noise_design, simulate_values
 from .ranks import LEVELS, Calibration
 from .variational import dirichlet_parameters, laws_of, problem_of, starting_shares

@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax.scipy.special import gammaln
 from jaxtyping import Array, Bool, Float
 
@@ -33,7 +32,7 @@ def _shares(x):
 
 
 def class_counts(n, x: Float[Array, "I-1"]) -> Float[Array, "I"]:
-    "Class counts at the coordinates of their shares. Whole numbers 0 … n fill −½ to n + ½: half a cell lies beyond each end."
+    "Class counts at the coordinates of their shares; whole numbers 0 … n fill −½ to n + ½, half a cell past each end."
     share, _ = _shares(x)
     counts = jnp.maximum((n + 0.5 * len(share)) * share - 0.5, 0.0)
     return counts * (n / counts.sum())
@@ -58,11 +57,12 @@ def class_start(n, groups) -> Float[Array, "I-1"]:
 
 
 def class_step(alpha, n, groups, x: Float[Array, "I-1"]):
-    "Gradient and information of equation (2) of the chapter on rows, of the shares' coordinates under a Dirichlet(α) prior."
+    "Gradient and information, as in equation (2) of the chapter on rows, for shares under a Dirichlet(α) prior."
     share, _ = _shares(x)
     def one(n_i, p, z, noise_variance):
         return p @ row_solve(n_i, p, noise_variance, jnp.stack([z - n_i * p, p], axis=1))
-    each = sum(jax.vmap(jax.vmap(one), in_axes=(None, 0, 0, 0))(class_counts(n, x), *group).sum(axis=0) for group in groups)
+    each = sum(jax.vmap(jax.vmap(one), in_axes=(None, 0, 0, 0))(class_counts(n, x), *group).sum(axis=0)
+               for group in groups)
     slope = (jnp.diag(share) - jnp.outer(share, share))[:, :-1]
     gradient = n * slope.T @ each[:, 0] + (alpha - alpha.sum() * share)[:-1]
     return gradient, n**2 * slope.T @ (each[:, 1:] * slope) + alpha.sum() * slope[:-1]
@@ -88,13 +88,15 @@ class _Group(NamedTuple):
 def _groups(family):
     "Positions of the features in groups: up to 8 levels, up to 16, 32, …"
     width = lambda size: max(3, math.ceil(math.log2(size)))
-    return [[k for k, size in enumerate(family.sizes) if width(size) == w] for w in sorted(set(map(width, family.sizes)))]
+    return [[k for k, size in enumerate(family.sizes) if width(size) == w]
+            for w in sorted(set(map(width, family.sizes)))]
 
 
 def _group(tables, group, fill):
     "Tables of a group as one array, padded to its widest."
     widest = max(tables[k].shape[1] for k in group)
-    return jnp.stack([jnp.pad(tables[k], ((0, 0), (0, widest - tables[k].shape[1])), constant_values=fill) for k in group])
+    return jnp.stack([jnp.pad(tables[k], ((0, 0), (0, widest - tables[k].shape[1])), constant_values=fill)
+                      for k in group])
 
 # %% ../nbs/10a_naive_bayes_sampler.ipynb #10a7000c
 def _move_row(normal, uniform, n_i, z, scale, alpha, mask, noise_variance, x):
@@ -112,7 +114,8 @@ def _each_row(function, numbers, n_i, tables):
 # %% ../nbs/10a_naive_bayes_sampler.ipynb #10a7000e
 def _theta(family, classes, tables):
     "Parameters by name."
-    found = {family.table_names[k]: p[i, :, :family.sizes[k]] for group, p in zip(_groups(family), tables) for i, k in enumerate(group)}
+    found = {family.table_names[k]: p[i, :, :family.sizes[k]] for group, p in zip(_groups(family), tables)
+             for i, k in enumerate(group)}
     return {"class_probabilities": classes, **{name: found[name] for name in family.table_names}}
 
 
@@ -120,7 +123,8 @@ def _init(family, kind, n, class_alpha, data, key):
     spread = [jnp.sqrt(Noise(kind, group.scale, 1.0).variance + jnp.clip(group.z, 0.0, n)) for group in data]
     apart = [AWAY * sd * jax.random.normal(k, sd.shape)  # chains start apart
              for sd, k in zip(spread, jax.random.split(jax.random.fold_in(key, 1), len(data)))]
-    rows = tuple(row_coordinates(group.mask, jnp.clip(group.z + away, 0.0, n) + group.alpha) for group, away in zip(data, apart))
+    rows = tuple(row_coordinates(group.mask, jnp.clip(group.z + away, 0.0, n) + group.alpha)
+                 for group, away in zip(data, apart))
     variance = tuple(noise_variance_start(k, Noise(kind, group.scale, jnp.ones_like(group.scale)))
                      for group, k in zip(data, jax.random.split(key, len(data))))
     tables = [(row_probabilities(group.mask, x)[0], group.z, v) for group, x, v in zip(data, rows, variance)]
@@ -135,7 +139,8 @@ def _move_rows(n, data, state, normals, uniforms):
         x, a = _each_row(_move_row, (normal, uniform), counts, (*group, v, x))
         rows.append(x)
         accepted.append(a.mean())
-    return rows, [(row_probabilities(group.mask, x)[0], group.z, v) for x, group, v in zip(rows, data, state.noise_variance)], accepted
+    parts = zip(rows, data, state.noise_variance)
+    return rows, [(row_probabilities(group.mask, x)[0], group.z, v) for x, group, v in parts], accepted
 
 
 def _draw_noise(kind, counts, data, tables, normals, noise_normals, uniforms):
@@ -150,8 +155,10 @@ def _draw_noise(kind, counts, data, tables, normals, noise_normals, uniforms):
 def _step(family, kind, n, class_alpha, data, key, state):
     shapes, I, G = [group.z.shape for group in data], len(class_alpha), len(data)
     rows = [(*s[:2], PROPOSALS + 1, s[2] - 1) for s in shapes]
-    normals, uniforms = random_numbers(key, rows + [(*s[:2], 2, s[2]) for s in shapes] + shapes + [(PROPOSALS + 1, I - 1), (TRIES, I)],
-                                       [(*s[:2], PROPOSALS, HALF + 1) for s in shapes] + shapes + [(PROPOSALS, HALF + 1), (TRIES + 1, I)])
+    normals, uniforms = random_numbers(key, rows + [(*s[:2], 2, s[2]) for s in shapes] + shapes
+                                       + [(PROPOSALS + 1, I - 1), (TRIES, I)],
+                                       [(*s[:2], PROPOSALS, HALF + 1) for s in shapes] + shapes
+                                       + [(PROPOSALS, HALF + 1), (TRIES + 1, I)])
     rows, tables, accepted = _move_rows(n, data, state, normals[:G], uniforms[:G])
     mode, H = near_mode(partial(class_step, class_alpha, n, tables), class_start(n, tables))
     x, a = resample(normals[-2], uniforms[-2], partial(class_log_density, class_alpha, n, tables), state.x, mode, H)
@@ -165,7 +172,8 @@ def _step(family, kind, n, class_alpha, data, key, state):
 def naive_bayes_kernel(family: NaiveBayes, released: Released, prior: Dirichlets) -> Kernel:
     "The sampler of rows, class counts, counts and noise variances: equation (1)."
     alpha = [jnp.asarray(prior.alpha[name], float) for name in family.table_names]
-    tables = (family.tables(released.z), 0.0), (family.tables(released.noise.scale), 1.0), (alpha, 0.0), ([a > 0 for a in alpha], False)
+    z, scale = family.tables(released.z), family.tables(released.noise.scale)
+    tables = (z, 0.0), (scale, 1.0), (alpha, 0.0), ([a > 0 for a in alpha], False)
     data = [_Group(*(_group(parts, group, fill) for parts, fill in tables)) for group in _groups(family)]
     numbers = released.n, prior.alpha["class_probabilities"], data
     kind = released.noise.kind

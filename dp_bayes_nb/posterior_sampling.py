@@ -87,7 +87,8 @@ def _interval(name, support, pair):
     except (TypeError, ValueError):
         refuse("limits", f"a pair (lowest, highest) for {name}", pair, _WHY)
     if not low < first < last < high:
-        refuse("limits", f"a pair strictly inside ({low:g}, {high:g}) for {name}, lowest < highest", (first, last), _WHY)
+        refuse("limits", f"a pair strictly inside ({low:g}, {high:g}) for {name}, lowest < highest", (first, last),
+               _WHY)
     return first, last
 
 # %% ../nbs/11_posterior_sampling.ipynb #902ba3cd
@@ -108,7 +109,9 @@ def _records(family):
             refuse("bounds", "at most a million apart for counts", (b.lower, b.upper))
         return np.arange(b.lower, b.upper + 1)
     even = np.linspace(b.lower, b.upper, 1001)
-    return np.union1d(even, np.geomspace(b.lower, b.upper, 1001)[1:-1]) if family.coordinate == "log" and b.lower > 0 else even
+    if family.coordinate != "log" or b.lower <= 0:
+        return even
+    return np.union1d(even, np.geomspace(b.lower, b.upper, 1001)[1:-1])
 
 
 def _highest(value, x, whole):
@@ -155,7 +158,8 @@ def record_sensitivity(family, limits: dict  # parameter name -> (lowest, highes
     with jax.ensure_compile_time_eval():
         found = _largest(family, limits)
     if not math.isfinite(found):
-        refuse("bounds", "such that the base measure of a record is bounded", (family.bounds.lower, family.bounds.upper),
+        refuse("bounds", "such that the base measure of a record is bounded",
+               (family.bounds.lower, family.bounds.upper),
                "raise the lower bound, or use record_range, from which the base measure cancels")
     return found
 
@@ -200,7 +204,8 @@ def temperature(bound: float, epsilon: float, draws: int) -> Float[Array, ""]:
 def check_temperature(temperature: float | Float[Array, ""]):
     "A temperature of 1 or more; traced ones were checked where they came from."
     if not isinstance(temperature, jax.Array) and check_positive("temperature", temperature) < 1:
-        refuse("temperature", "at least 1", temperature, "below 1 a draw is a step towards the mode, not a posterior sample")
+        refuse("temperature", "at least 1", temperature,
+               "below 1 a draw is a step towards the mode, not a posterior sample")
     return temperature
 
 
@@ -232,7 +237,8 @@ def tempered(prior, temperature: float):
         return replace(prior, alpha=cooled(prior.alpha))
     if isinstance(prior, Gamma) and prior.power == 1:
         return replace(prior, shape=cooled(prior.shape), rate=prior.rate / temperature)
-    refuse("prior", "Beta, Dirichlet or Gamma of the parameter itself", type(prior).__name__, "other powers have no such form")
+    refuse("prior", "Beta, Dirichlet or Gamma of the parameter itself", type(prior).__name__,
+           "other powers have no such form")
 
 # %% ../nbs/11_posterior_sampling.ipynb #d435a6cd
 # § Draws: one parameter
@@ -242,7 +248,7 @@ PROPOSALS, HALVINGS = 16, 30  # of a categorical draw: proposals at a time; step
 
 def truncated_table(log_density: Callable,  # of one variable, unimodal
                     low, high):
-    "A density on [low, high]: edges of cells, its distribution function there (CELLS + 1 of both), and the log of its integral."
+    "A density on [low, high]: CELLS + 1 edges of cells, its distribution function there, and the log of its integral."
     left, _, right = find_window(log_density, low, high)
     edges = left + (right - left) * jnp.linspace(0.0, 1.0, CELLS + 1)
     value = log_density(0.5 * (edges[1:] + edges[:-1]))
@@ -263,7 +269,8 @@ def simplex_draw(key: Key[Array, ""], powers: Float[Array, "k"], least: float) -
         v = truncated_draw(key, lambda v: powers[0] * jnp.log(v) + powers[1] * jnp.log1p(-v), least, 1 - least)
         return jnp.stack([v, 1 - v])
     rate, corners = _rate(powers + 1, least), powers.max() < 0
-    edges, cdf, log_mass = jax.vmap(lambda p: truncated_table(lambda v: p * jnp.log(v) - rate * v, least, 1 - (k - 1) * least))(powers)
+    table = lambda p: truncated_table(lambda v: p * jnp.log(v) - rate * v, least, 1 - (k - 1) * least)
+    edges, cdf, log_mass = jax.vmap(table)(powers)
     floor = jnp.where(corners, 1 / k, least)
     height = lambda r: powers * jnp.log(r) - rate * r
     bound = height(jnp.maximum(powers / rate, floor))
@@ -271,7 +278,8 @@ def simplex_draw(key: Key[Array, ""], powers: Float[Array, "k"], least: float) -
     def propose(state):
         key, key_hub, key_theta, key_accept = jax.random.split(state[0], 4)
         hub = jnp.arange(k) == jax.random.categorical(key_hub, log_part, shape=(PROPOSALS, 1))
-        theta = jax.vmap(jnp.interp, in_axes=(1, 0, 0), out_axes=1)(jax.random.uniform(key_theta, (PROPOSALS, k)), cdf, edges)
+        theta = jax.vmap(jnp.interp, in_axes=(1, 0, 0), out_axes=1)(jax.random.uniform(key_theta, (PROPOSALS, k)), cdf,
+                                                                    edges)
         rest = 1 - jnp.where(hub, 0.0, theta).sum(axis=1, keepdims=True)
         theta = jnp.where(hub, rest, theta)
         possible = (rest[:, 0] >= floor) & (~corners | (rest[:, 0] >= theta.max(axis=1)))
@@ -321,7 +329,8 @@ def box_draws(key: Key[Array, ""], edges, log_weight, draws: int) -> Float[Array
     "Draws from the table: a cell, and a uniform point in it."
     key_cell, key_point = jax.random.split(key)
     cdf = jnp.cumsum(jax.nn.softmax(log_weight.ravel()))
-    cell = jnp.minimum(jnp.searchsorted(cdf, jax.random.uniform(key_cell, (draws,)) * cdf[-1], side="right"), SIDE**2 - 1)
+    cell = jnp.minimum(jnp.searchsorted(cdf, jax.random.uniform(key_cell, (draws,)) * cdf[-1], side="right"),
+                       SIDE**2 - 1)
     i = jnp.stack([cell // SIDE, cell % SIDE], axis=1)
     low, high = (jnp.stack([edges[0][i[:, 0] + d], edges[1][i[:, 1] + d]], axis=1) for d in (0, 1))
     return low + jax.random.uniform(key_point, (draws, 2)) * (high - low)
@@ -335,7 +344,8 @@ def tempered_draws(key: Key[Array, ""], family, prior,
                    limits: dict,          # parameter name -> (lowest, highest); probabilities -> least; public
                    draws: int) -> dict:
     "Draws from the posterior at a temperature, inside the limits: equation (1)."
-    return _tempered_draws(key, family, prior, s, n, check_temperature(temperature), check_limits(family, limits), check_count("draws", draws))
+    return _tempered_draws(key, family, prior, s, n, check_temperature(temperature), check_limits(family, limits),
+                           check_count("draws", draws))
 
 
 @partial(jax.jit, static_argnames=("family", "draws"))
@@ -380,7 +390,8 @@ def posterior_samples(key: Any,               # JAX key or integer
     prior, n = check_prior(family, prior), check_positive("n", n)
     s = jnp.asarray(s, float)
     if s.shape != (len(family.names),) or not np.allclose(family.project(s, n), s, rtol=1e-6, atol=1e-6 * n):
-        refuse("s", f"a sum of statistics that {n:g} records can have, of shape ({len(family.names)},)", np.asarray(s).tolist())
+        refuse("s", f"a sum of statistics that {n:g} records can have, of shape ({len(family.names)},)",
+               np.asarray(s).tolist())
     return tempered_draws(as_key(key), family, prior, s, n, temperature(bound, epsilon, draws), limits, draws)
 
 # %% ../nbs/11_posterior_sampling.ipynb #f1f836cb

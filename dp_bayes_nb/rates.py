@@ -202,7 +202,7 @@ class Weibull(ExponentialLaw):
     column: str | None = None  # column to read; None: the only one
 
     statistics, support, coordinate = ("power_sum",), (0.0, math.inf, False), "log"
-    prior_fields = property(lambda self: {"name": "scale", "power": -self.shape}, doc="scale ** −shape has a Gamma law.")
+    prior_fields = property(lambda self: {"name": "scale", "power": -self.shape}, doc="scale ** −shape is Gamma.")
 
     @property
     def parameters(self):

@@ -38,7 +38,8 @@ def _range(name, value):
         refuse(name, "a range (low, high) of two finite numbers, low < high", (low, high),
                "ranges are public: choose them wide, without looking at the data")
     if not (low < 0.5 * low + 0.5 * high < high) or 0.5 * (high - low) < 1e-9 * max(abs(low), abs(high)):
-        refuse(name, "a range that is wide against its numbers", (low, high), "subtract a public offset from the column")
+        refuse(name, "a range that is wide against its numbers", (low, high),
+               "subtract a public offset from the column")
     return low, high
 
 
@@ -68,7 +69,7 @@ def _named(argument, value):
 
 # %% ../nbs/09_regression.ipynb #3fd0a7e2
 def _sums_of(covariates):
-    "How many sums a declaration leads to (but for fourth moments, which few covariates have), before anything is built."
+    "How many sums a declaration leads to, fourth moments aside (few covariates have them), before anything is built."
     levels = [level_count(s.get("levels") if isinstance(s, dict) else s) for _, s in covariates]
     widths = [max(k - 1, 1) for k in levels]
     p = sum(widths) + 1
@@ -76,7 +77,8 @@ def _sums_of(covariates):
 
 # %% ../nbs/09_regression.ipynb #fe5dbbce
 # § What is released
-_CODINGS = ("reference", "box")  # columns of 0 and 1 for three levels or more; ±1 for all categories, as in version 0.1.0
+# columns of 0 and 1 for three levels or more; ±1 for all categories, as in version 0.1.0
+_CODINGS = ("reference", "box")
 _MOST_MOMENTS = 6  # covariates whose fourth moments can be released: 182 sums
 
 
@@ -111,7 +113,9 @@ def sums_only(family, released: Released) -> Released:
     "A release without its fourth moments, if it has any."
     m, noise = len(family.names) - len(family.moment_terms), released.noise
     kind = noise.kind[:m] if isinstance(noise.kind, tuple) else noise.kind
-    return Released(released.z[:m], Noise(kind, noise.scale[:m], noise.grid[:m]), released.n) if family.moment_terms else released
+    if not family.moment_terms:
+        return released
+    return Released(released.z[:m], Noise(kind, noise.scale[:m], noise.grid[:m]), released.n)
 
 # %% ../nbs/09_regression.ipynb #17ba0791
 # § The user's units: equation (1)
@@ -137,7 +141,8 @@ def units(family) -> Units:
     centre, half, k = 0.5 * low + 0.5 * high, 0.5 * (high - low), len(halves)
     slopes = np.diag(half / halves)
     if not family.intercept:
-        return Units(np.vstack([np.eye(k), centres / halves]), centre / half, slopes, np.zeros(k), half, centres, halves)
+        return Units(np.vstack([np.eye(k), centres / halves]), centre / half, slopes, np.zeros(k), half, centres,
+                     halves)
     B = np.block([[slopes, np.zeros((k, 1))], [-half * centres[None] / halves, np.full((1, 1), half)]])
     return Units(np.eye(k + 1), 0.0, B, np.append(np.zeros(k), centre), half, centres, halves)
 
@@ -154,14 +159,16 @@ def box_prior(family, prior: NormalInverseGamma) -> BoxPrior:
     "A prior in the user's units, mapped to the box."
     u = units(family)
     mean = jnp.asarray(np.linalg.inv(u.B)) @ (prior.mean - u.c)
-    return BoxPrior(mean, u.B.T @ prior.precision_matrix @ u.B / u.response**2, jnp.asarray(prior.shape), prior.scale / u.response**2)
+    return BoxPrior(mean, u.B.T @ prior.precision_matrix @ u.B / u.response**2, jnp.asarray(prior.shape),
+                    prior.scale / u.response**2)
 
 
 def user_prior(family, box: BoxPrior) -> NormalInverseGamma:
     "The same prior or posterior back in the user's units."
     u = units(family)
     inverse = jnp.asarray(np.linalg.inv(u.B))
-    return NormalInverseGamma(u.B @ box.mean + u.c, u.response**2 * inverse.T @ box.precision @ inverse, box.shape, u.response**2 * box.scale,
+    return NormalInverseGamma(u.B @ box.mean + u.c, u.response**2 * inverse.T @ box.precision @ inverse, box.shape,
+                              u.response**2 * box.scale,
                               "coefficients", "noise_variance")
 
 # %% ../nbs/09_regression.ipynb #bd307a3e
@@ -205,12 +212,14 @@ def read_rows(family, new_data) -> dict:
                     refuse(f"new_data[{name!r}]", f"among the levels {', '.join(map(str, s[1:7]))}", value)
             out[name] = jnp.array([s[1:].index(value) for value in column])
         else:
-            values = quietly(lambda: np.array(column, dtype=float), f"read as numbers in {name!r}")
+            values = quietly(partial(np.array, column, dtype=float), f"read as numbers in {name!r}")
             if not np.all(np.isfinite(values)):
                 refuse(f"new_data[{name!r}]", "finite numbers", "missing or infinite ones")
             if beyond := int(np.sum((values < s[0]) | (values > s[1]))):
-                warnings.warn(f"{beyond} of {len(values)} rows of new_data have {name!r} outside its declared range {s[0]:g} to {s[1]:g}, "
-                              "where the release says nothing: there the prediction continues the line", UserWarning, stacklevel=4)
+                warnings.warn(f"{beyond} of {len(values)} rows of new_data have {name!r} outside its declared range "
+                              f"{s[0]:g} to {s[1]:g}, "
+                              "where the release says nothing: there the prediction continues the line", UserWarning,
+                              stacklevel=4)
             out[name] = jnp.asarray(values)
     return out
 
@@ -218,7 +227,9 @@ def read_rows(family, new_data) -> dict:
 def _row_columns(family, new_data) -> dict:
     "Columns of new rows as lists: of a data frame in memory, or of a dictionary with columns or single values."
     if new_data is None or isinstance(new_data, (int, str)):
-        refuse("new_data", f"a data frame or a dictionary with the columns {', '.join(name for name, _ in family.covariates)}", new_data)
+        refuse("new_data",
+               f"a data frame or a dictionary with the columns {', '.join(name for name, _ in family.covariates)}",
+               new_data)
     if isinstance(new_data, dict):
         return {name: column.tolist() for name, column in one_length("new_data", new_data).items()}
     return frame_columns(new_data)
@@ -229,7 +240,8 @@ def check_regression_prior(family, prior):
     if isinstance(prior, LogDensity):
         return prior
     if not isinstance(prior, NormalInverseGamma):
-        refuse("prior", "NormalInverseGamma(mean, precision, shape, scale) for LinearRegression", prior, "in the units of the columns")
+        refuse("prior", "NormalInverseGamma(mean, precision, shape, scale) for LinearRegression", prior,
+               "in the units of the columns")
     names = family.parameters["coefficients"].levels
     d = len(names)
     try:
@@ -237,16 +249,19 @@ def check_regression_prior(family, prior):
     except (TypeError, ValueError):
         refuse("prior", "one of numbers", prior)
     if mean.shape not in ((), (d,)):
-        refuse("prior.mean", f"one number or {d}, one for each of {', '.join(names[:6])}{', …' * (d > 6)}", f"shape {mean.shape}")
+        refuse("prior.mean", f"one number or {d}, one for each of {', '.join(names[:6])}{', …' * (d > 6)}",
+               f"shape {mean.shape}")
     if precision.shape not in ((), (d,), (d, d)):
         refuse("prior.precision", f"one number, {d} numbers or a ({d}, {d}) matrix", f"shape {precision.shape}")
     matrix = precision if precision.ndim == 2 else precision * np.eye(d)
     finite = np.all(np.isfinite(mean)) and np.all(np.isfinite(matrix))
     symmetric = finite and np.allclose(matrix, matrix.T, rtol=1e-8, atol=1e-12 * np.abs(matrix).max())
     if not symmetric or np.linalg.eigvalsh(matrix).min() <= 0:
-        refuse("prior.precision", "symmetric and positive definite, and the mean finite", prior, "it is a precision, the inverse of a covariance")
+        refuse("prior.precision", "symmetric and positive definite, and the mean finite", prior,
+               "it is a precision, the inverse of a covariance")
     shape, scale = check_positive("prior.shape", prior.shape), check_positive("prior.scale", prior.scale)
-    return NormalInverseGamma(jnp.asarray(np.broadcast_to(mean, (d,))), jnp.asarray(matrix), jnp.asarray(shape), jnp.asarray(scale),
+    return NormalInverseGamma(jnp.asarray(np.broadcast_to(mean, (d,))), jnp.asarray(matrix), jnp.asarray(shape),
+                              jnp.asarray(scale),
                               "coefficients", "noise_variance")
 
 # %% ../nbs/09_regression.ipynb #9e6a55b6
@@ -257,25 +272,30 @@ class LinearRegression(Model):
 
     - `covariates:` `{name: (low, high)}` for a number, `{name: [levels]}` for a category, against its first level.
     - `response:` `{name: (low, high)}`. Values outside a range are clipped to it, so ranges should be wide.
-    - Parameters: `coefficients` (names `"age"`, `"region[south]"`, `"intercept"` last) and `noise_variance`, in the units of the columns.
-    - Prior: `NormalInverseGamma(mean, precision, shape, scale)`, in the same units: coefficients given the noise variance have the
-      covariance `noise_variance * inverse(precision)`. (Bernstein and Sheldon's Λ₀ can be read as this precision, or as a covariance.)
-    - Prior of a category: `"region[south]"` is the difference from the first level, at equal other columns, and `"intercept"`
-      belongs to a record of the first levels with 0 in all numbers, in either coding.
+    - Parameters: `coefficients` (names `"age"`, `"region[south]"`, `"intercept"` last) and `noise_variance`, in the
+      units of the columns.
+    - Prior: `NormalInverseGamma(mean, precision, shape, scale)`, in the same units: coefficients given the noise
+      variance have the covariance `noise_variance * inverse(precision)`. (Bernstein and Sheldon's Λ₀ can be read as a
+      precision like this one, or as a covariance.)
+    - Prior of a category: `"region[south]"` is the difference from the first level, at equal other columns, and
+      `"intercept"` belongs to a record of the first levels with 0 in all numbers, in either coding.
     - Example: `LinearRegression({"age": (18, 90), "region": ["north", "south"]}, {"wage": (0, 2000)})`.
     """
     covariates: Any  # public ranges and levels, by column
     response: Any  # public range, by column
     intercept: bool = True
-    fourth_moments: bool = False  # release products of three and four covariates too, at half the budget, for "gibbs_noisy"
-    coding: str = field(default="reference", kw_only=True, metadata={"absent": "box"})  # of categories; "box": as in 0.1.0
+    fourth_moments: bool = False  # release products of three and four covariates too, for "gibbs_noisy"
+    coding: str = field(default="reference", kw_only=True, metadata={"absent": "box"})  # "box": as in version 0.1.0
 
     by_name, integer, prior_type = True, False, NormalInverseGamma
     fallback = "individual"  # the method of `auto` where "exact" does not apply
-    methods = {"exact": "dp_bayes_nb.regression_exact:EXACT", "individual": "dp_bayes_nb.regression_individual:INDIVIDUAL",
-               **{f"gibbs_{name}": f"dp_bayes_nb.regression_gibbs:{name.upper()}" for name in ("noisy", "prior", "update")},
+    methods = {"exact": "dp_bayes_nb.regression_exact:EXACT",
+               "individual": "dp_bayes_nb.regression_individual:INDIVIDUAL",
+               **{f"gibbs_{name}": f"dp_bayes_nb.regression_gibbs:{name.upper()}"
+                  for name in ("noisy", "prior", "update")},
                "collapsed": None, "gibbs": None}
-    refusals = {"predictive_check": "its sums hold nothing that the model does not fit: any mean and scatter of the covariates, and a plane"}
+    refusals = {"predictive_check": "its sums hold nothing that the model does not fit: any mean and scatter of the "
+                                    "covariates, and a plane"}
 
     def __post_init__(self):
         covariates, response = _named("covariates", self.covariates), _named("response", self.response)
@@ -293,7 +313,8 @@ class LinearRegression(Model):
         check_choice("coding", self.coding, _CODINGS)
         done = isinstance(self.covariates, tuple)  # pairs in normal form, as another family has them
         normal = lambda name, s: _covariate(name, {"levels": s[1:]} if done and s[0] == "levels" else s)
-        normal_form = {"covariates": tuple((name, normal(name, s)) for name, s in covariates), "response": ((names[-1], spec),),
+        normal_form = {"covariates": tuple((name, normal(name, s)) for name, s in covariates),
+                       "response": ((names[-1], spec),),
                        "intercept": bool(self.intercept), "fourth_moments": bool(self.fourth_moments)}
         for name, value in normal_form.items():
             object.__setattr__(self, name, value)
@@ -304,21 +325,24 @@ class LinearRegression(Model):
                    "only method 'gibbs_noisy' uses them")
         coefficients = self.parameters["coefficients"].levels
         if len(set(coefficients)) < len(coefficients):
-            refuse("covariates", "columns whose coefficients have different names", ", ".join(coefficients), "rename a column of the table")
+            refuse("covariates", "columns whose coefficients have different names", ", ".join(coefficients),
+                   "rename a column of the table")
 
     def to_dict(self) -> dict:
         "The family's name and declarations, as JSON values."
         levels = lambda s: {"levels": list(s[1:])} if len(s) == 3 and not isinstance(s[1], str) else list(s[1:])
         declared = {name: levels(s) if s[0] == "levels" else list(s) for name, s in self.covariates}
-        written = {"coding": self.coding} if max(self.blocks) > 0 else {}  # left out where files of version 0.1.0 leave it out
-        return {"family": "LinearRegression", "covariates": declared, "response": {name: list(s) for name, s in self.response},
+        written = {"coding": self.coding} if max(self.blocks) > 0 else {}  # left out where version 0.1.0 left it out
+        return {"family": "LinearRegression", "covariates": declared,
+                "response": {name: list(s) for name, s in self.response},
                 "intercept": self.intercept, "fourth_moments": self.fourth_moments, **written}
 
     # Names and shapes
     @property
     def columns(self):
         "The columns it reads, the response last."
-        return tuple(Column(name, s[1:]) if s[0] == "levels" else Column(name, (), *s) for name, s in (*self.covariates, *self.response))
+        return tuple(Column(name, s[1:]) if s[0] == "levels" else Column(name, (), *s)
+                     for name, s in (*self.covariates, *self.response))
 
     @property
     def blocks(self):
@@ -329,7 +353,8 @@ class LinearRegression(Model):
     @property
     def features(self):
         "Names of the mapped columns, the response last."
-        return tuple(f"{c.name}[{level}]" if c.levels else c.name for c in self.columns for level in (c.levels[1:] or (c.name,)))
+        return tuple(f"{c.name}[{level}]" if c.levels else c.name for c in self.columns
+                     for level in (c.levels[1:] or (c.name,)))
 
     @property
     def statistics(self):
@@ -343,7 +368,8 @@ class LinearRegression(Model):
         "Columns of the covariates' products of three and four, where they are released."
         if not self.fourth_moments:
             return ()
-        return tuple(term for degree in (3, 4) for term in combinations_with_replacement(range(size(self.blocks)), degree))
+        return tuple(term for degree in (3, 4)
+                     for term in combinations_with_replacement(range(size(self.blocks)), degree))
 
     @property
     def parameters(self):
@@ -362,7 +388,8 @@ class LinearRegression(Model):
                 out += [_one_where(x[c.name] == level, coding(d)[0]) for level in c.levels[1:]]
             else:
                 low, high = c.low, c.high
-                out.append(((x[c.name].clip(low, high) - (0.5 * low + 0.5 * high)) / (0.5 * (high - low))).clip(-1.0, 1.0))
+                moved = x[c.name].clip(low, high) - (0.5 * low + 0.5 * high)
+                out.append((moved / (0.5 * (high - low))).clip(-1.0, 1.0))
         return out
 
     def combined(self, v: list) -> tuple:
@@ -412,7 +439,7 @@ class LinearRegression(Model):
         return math.nextafter(steps + math.sqrt(rounded), math.inf)
 
     def check(self, n: int, sums: Any = None):
-        "Refuse a number of records from which no method could infer: judged by n, which is public, and the declarations."
+        "Refuse a number of records from which no method could infer: judged by n, which is public, and declarations."
         p = size(self.blocks) + 1
         if n <= p and any(self.blocks):
             refuse("data", f"more than {p} records, the columns with the response, where a category is declared", n,
@@ -439,7 +466,7 @@ class LinearRegression(Model):
 
     # Simulation and prediction
     def simulate(self, key, theta: dict, n) -> Float[Array, "m"]:
-        "Sums over n > k + 1 records: covariates' moments from the free prior; with fourth moments, covariates spread evenly."
+        "Sums over n > k + 1 records: covariates' moments by the free prior; with fourth moments, spread evenly."
         if self.fourth_moments:
             return self.sum_blocks(key, n, lambda key: jnp.stack(self.staged(self.simulate_records(key, theta, BLOCK))))
         k = size(self.blocks)
@@ -450,7 +477,7 @@ class LinearRegression(Model):
         return self.sums_given(keys, theta, free_moments(self.blocks, draw_free(key_x, self.blocks)), n)
 
     def sums_given(self, keys, theta: dict, point, n) -> Float[Array, "m"]:
-        "Sums over n records whose covariates have the moments `point`: the law of h and of the residual sum of squares."
+        "Sums over n records whose covariates have the moments `point`: the law of h and of the residual squares."
         (coefficients, variance), k = self.box_parameters(theta), size(self.blocks)
         g = mean_factor(point).T @ coefficients + jnp.sqrt(variance / n) * jax.random.normal(keys[0], (k + 1,))
         return sums_at(self.blocks, n, point, g, 2 * variance * jax.random.gamma(keys[1], 0.5 * (n - k - 1)))
@@ -460,11 +487,12 @@ class LinearRegression(Model):
         "Sums over n records that are simulated in blocks, so that a million need no memory."
         def add(i, total):
             kept = i * BLOCK + jnp.arange(BLOCK) < n
-            return total + jnp.sum(jnp.where(kept, jnp.stack(self.combined(list(block(jax.random.fold_in(key, i))))), 0.0), axis=1)
+            t = jnp.stack(self.combined(list(block(jax.random.fold_in(key, i)))))
+            return total + jnp.sum(jnp.where(kept, t, 0.0), axis=1)
         return jax.lax.fori_loop(0, jnp.ceil(n / BLOCK).astype(int), add, jnp.zeros(len(self.names)))
 
     def simulate_records(self, key, theta: dict, n: int) -> dict:
-        "n simulated records in the user's units: numbers spread evenly over their ranges, categories over their levels (as codes)."
+        "n simulated records in the user's units: numbers spread evenly over their ranges, codes over the levels."
         key_x, key_e = jax.random.split(key)
         x = {}
         for c, key_j in zip(self.columns, jax.random.split(key_x, len(self.covariates))):
@@ -477,7 +505,8 @@ class LinearRegression(Model):
         "Columns of the coefficients for records in the user's units, categories as codes of their levels."
         out = []
         for c in self.columns[:-1]:
-            out += [jnp.asarray(x[c.name] == j, float) for j in range(1, len(c.levels))] if c.levels else [jnp.asarray(x[c.name], float)]
+            own = [x[c.name] == j for j in range(1, len(c.levels))] if c.levels else [x[c.name]]
+            out += [jnp.asarray(column, float) for column in own]
         return jnp.stack([*out, *([jnp.ones_like(out[0])] if self.intercept else [])], axis=1)
 
     def predictor(self, new_data):

@@ -93,7 +93,8 @@ class Point(NamedTuple):
 
 def point(problem: Problem, w: Float[Array, "w"]) -> Point:
     "Sums and log densities at coordinates w: equations (2) to (4)."
-    n, k, moments, c, log_rss = problem.released.n, size(problem.blocks), problem.moments(w), w[-(size(problem.blocks) + 2):-1], w[-1]
+    n, k, moments, log_rss = problem.released.n, size(problem.blocks), problem.moments(w), w[-1]
+    c = w[-(k + 2):-1]
     at, rss = response(problem, moments, log_rss), jnp.exp(log_rss)
     q = solve_upper(at.K, at.pull + problem.noise * c)  # eq. (4)
     log_det = (k + 1) * jnp.log(problem.noise) - jnp.sum(jnp.log(jnp.diagonal(at.K)))
@@ -116,7 +117,8 @@ def pose(family, released: Released, prior, model: str = "free", covariate_prior
     released = replace(released, z=released.z[sums_order(family.blocks)])
     first, second = second_moments(blocks, released.z, released.n)
     h, noise = jnp.append(first[-1], second[:-1, -1]) / released.n, jnp.sqrt(released.noise.variance[0]) / released.n
-    problem = Problem(blocks, model, released, h, noise, mean[full], spread[full][:, full], box.shape, box.scale, covariate_prior, frame=None)
+    problem = Problem(blocks, model, released, h, noise, mean[full], spread[full][:, full], box.shape, box.scale,
+                      covariate_prior, frame=None)
     x_mean, S = released_moments(problem)
     return replace(problem, frame=fit_frame(blocks, model == "free", x_mean[:-1], S[:-1, :-1], noise)), box
 
@@ -128,7 +130,8 @@ def categories_first(blocks: tuple) -> tuple:
 
 def sums_order(blocks: tuple) -> np.ndarray:
     "Where each sum of the problem's order is among the sums as declared."
-    order, (I, J, *_), (first, second, *_) = np.append(kept_order(blocks), size(blocks)), pairs(blocks), pairs(categories_first(blocks))
+    order, (I, J, *_) = np.append(kept_order(blocks), size(blocks)), pairs(blocks)
+    first, second, *_ = pairs(categories_first(blocks))
     place = np.zeros((len(order),) * 2, int)
     place[I, J] = place[J, I] = len(order) + np.arange(len(I))
     return np.append(order, place[order[first], order[second]])
@@ -136,7 +139,8 @@ def sums_order(blocks: tuple) -> np.ndarray:
 
 def released_moments(problem: Problem) -> tuple:
     "Means and centred second moments of the columns, projected into what data in the box could have."
-    return project_moments(problem.blocks, problem.released.z, problem.released.n, jnp.minimum(0.05, problem.noise + 1e-6))
+    return project_moments(problem.blocks, problem.released.z, problem.released.n,
+                           jnp.minimum(0.05, problem.noise + 1e-6))
 
 # %% ../nbs/09b_regression_exact.ipynb #fa35e192
 # § The target: equation (5)
@@ -168,7 +172,8 @@ DENSE = 500  # coordinates up to which whitening is a matrix
 
 def released_start(problem: Problem) -> Float[Array, "w"]:
     "Coordinates with the covariates as released, and the response as release and prior want it together."
-    n, (mean, S), zeros, expected = problem.released.n, released_moments(problem), jnp.zeros(size(problem.blocks) + 1), problem.scale / problem.shape
+    n, (mean, S), expected = problem.released.n, released_moments(problem), problem.scale / problem.shape
+    zeros = jnp.zeros(size(problem.blocks) + 1)
     x = frame_coordinates(problem.blocks, problem.model == "free", problem.frame, mean[:-1], S[:-1, :-1])
     fitted = point(problem, jnp.concatenate([x, zeros, jnp.log(n * expected)[None]])).sums[-1] / n - expected  # |g|²
     rss = n * jnp.maximum(S[-1, -1] + mean[-1] ** 2 - fitted, 0.3 * expected)
@@ -221,7 +226,8 @@ def find_mode(problem: Problem) -> Mode:
         decrement = jnp.where(count < len(starts) - 1, jnp.inf, jnp.sum((Q.T @ at.gradient) ** 2 / e))
         return at, e, Q, damping, decrement, count + 1
     w = starts[0]
-    start = Place(w, jnp.asarray(-jnp.inf), jnp.zeros_like(w)), jnp.ones_like(w), jnp.eye(len(w)), jnp.asarray(0.0), jnp.asarray(jnp.inf), 0
+    start = (Place(w, jnp.asarray(-jnp.inf), jnp.zeros_like(w)), jnp.ones_like(w), jnp.eye(len(w)), jnp.asarray(0.0),
+             jnp.asarray(jnp.inf), 0)
     at, e, Q, _, decrement, _ = lax.while_loop(lambda s: (s[-2] > CLOSE) & (s[-1] < STEPS), step, start)
     if len(w) > DENSE:
         return Mode(at.position, jnp.sum(Q**2 * e, axis=1) ** -0.5, decrement)
@@ -297,7 +303,8 @@ def draw_parameters(setting: Setting, w: Float[Array, "w"], key: Key[Array, ""])
     "An exact draw of the parameters given the sums, in the user's units."
     key_variance, key_phi = jax.random.split(key)
     problem, prior, u = setting.problem, setting.prior, units(setting.family)
-    n, at, back = problem.released.n, point(problem, w), np.argsort(np.append(kept_order(setting.family.blocks), len(problem.h) - 1))
+    n, at, back = problem.released.n, point(problem, w), np.argsort(np.append(kept_order(setting.family.blocks),
+                                                                              len(problem.h) - 1))
     sums = matrices(problem.blocks, at.sums, n)
     G, h = sums.G[back][:, back], sums.h[back]  # as declared
     L = cholesky(prior.precision + u.design.T @ G @ u.design, definite=True)
@@ -314,7 +321,8 @@ def log_gamma(key: Key[Array, ""], shape: Float[Array, ""]) -> Float[Array, ""]:
     x, u = jax.random.normal(key_x, (16,)), jax.random.uniform(key_u, (16,), minval=1e-300)
     v = (1 + x / jnp.sqrt(9 * d)) ** 3
     log_v = jnp.log(jnp.maximum(v, 1e-300))
-    accepted = (v > 0) & (jnp.log(u) < 0.5 * x**2 + d * (1 - v + log_v))  # each with probability .95 or more: none in 1e21 draws
+    # each with probability .95 or more: none in 1e21 draws
+    accepted = (v > 0) & (jnp.log(u) < 0.5 * x**2 + d * (1 - v + log_v))
     return jnp.log(d) + log_v[jnp.argmax(accepted)]
 
 # %% ../nbs/09b_regression_exact.ipynb #887309d0
@@ -325,7 +333,8 @@ def _init(setting, key):
     theta = jax.tree.map(lambda a: jnp.zeros(a.shape, a.dtype), jax.eval_shape(setting.parameters, key, u))
     # nothing is evaluated, which would have to be compiled: the first trajectory has no length and is accepted
     state = ChainState(theta, Place(u, jnp.asarray(-1e10), zeros), jnp.asarray(0.0), step, zeros + 1, tuning)
-    return jax.tree.map(lambda a: jnp.asarray(a, jnp.asarray(a).dtype), state)  # no weak types, or a chain is compiled twice
+    # no weak types, or a chain is compiled twice
+    return jax.tree.map(lambda a: jnp.asarray(a, jnp.asarray(a).dtype), state)
 
 
 def _leapfrogs(setting, key, state, most):
@@ -348,7 +357,8 @@ def _leapfrogs(setting, key, state, most):
     gain = jnp.where(jnp.isnan(gain), -jnp.inf, gain)
     accepted = jnp.log(jax.random.uniform(key_accept)) < gain
     place = jax.tree.map(lambda new, old: jnp.where(accepted, new, old), end, start)
-    return place, {"leapfrogs": steps, "diverging": gain < -1000, "acceptance": jnp.exp(jnp.minimum(gain, 0.0)), "moved": accepted, "lp": place.value}
+    return place, {"leapfrogs": steps, "diverging": gain < -1000, "acceptance": jnp.exp(jnp.minimum(gain, 0.0)),
+                   "moved": accepted, "lp": place.value}
 
 
 def _step(move, setting, limit, key, state):
@@ -357,7 +367,8 @@ def _step(move, setting, limit, key, state):
     t, (*_, final) = state.tuning, _averaging(len(place.position))
     adapted = jnp.where(t.drawn < SETTLED, t.kept, final(t.averaging))  # what stays after warm-up
     step_size = jnp.where(t.steps > 0, adapted, state.step_size)
-    return ChainState(setting.parameters(key_theta, place.position), place, state.trajectories + 1, step_size, state.inverse_mass, t), info
+    return ChainState(setting.parameters(key_theta, place.position), place, state.trajectories + 1, step_size,
+                      state.inverse_mass, t), info
 
 
 def _adapt(setting, key, state, info):
@@ -369,10 +380,13 @@ def _adapt(setting, key, state, info):
     full, weight = count >= t.window, count / (count + 5.0)
     variance = weight * squares / jnp.maximum(count - 1, 1) + (1 - weight) * 1e-3  # shrunk a little, as in Stan
     kept = jnp.where(full, final(averaging), t.kept)
-    averaging = jax.tree.map(lambda new, old: jnp.where(full, new, old), _start_step(len(u), final(averaging)), averaging)
+    averaging = jax.tree.map(lambda new, old: jnp.where(full, new, old), _start_step(len(u), final(averaging)),
+                             averaging)
     empty = lambda a: jnp.where(full, jnp.zeros_like(a), a)
-    tuning = Tuning(averaging, kept, t.steps + 1, empty(mean), empty(squares), empty(count), jnp.where(full, 2 * t.window, t.window))
-    return state._replace(step_size=jnp.exp(averaging.log_step_size), inverse_mass=jnp.where(full, variance, state.inverse_mass), tuning=tuning)
+    tuning = Tuning(averaging, kept, t.steps + 1, empty(mean), empty(squares), empty(count),
+                    jnp.where(full, 2 * t.window, t.window))
+    return state._replace(step_size=jnp.exp(averaging.log_step_size),
+                          inverse_mass=jnp.where(full, variance, state.inverse_mass), tuning=tuning)
 
 # %% ../nbs/09b_regression_exact.ipynb #0a57cb53
 @lru_cache(maxsize=64)
@@ -385,7 +399,7 @@ def hamiltonian_kernel(setting,  # start(key), log_density(u), parameters(key, u
                        limit,    # leapfrogs of a trajectory at most
                        move: Callable = _leapfrogs  # move(setting, key, state, limit) -> (place, info)
                        ) -> Kernel:
-    "Hamiltonian Monte Carlo with adapted step size and diagonal mass matrix, and a draw of the parameters after each step."
+    "Hamiltonian Monte Carlo with adapted step size and diagonal mass matrix; a draw of the parameters after each step."
     return Kernel(bind(_init, setting), bind(_stepping(move), setting, limit), bind(_adapt, setting))
 
 # %% ../nbs/09b_regression_exact.ipynb #7719a1c7
@@ -403,7 +417,8 @@ def exact_kernel(family, released: Released, prior,
     "Hamiltonian Monte Carlo on the sums with everything else integrated out: equations (3) to (7)."
     check_choice("covariate_model", covariate_model, ("free", "normal"))
     if covariate_model == "normal" and any(family.blocks):
-        refuse("covariate_model", "'free' where a covariate is a category", covariate_model, "columns of 0 and 1 are not normal")
+        refuse("covariate_model", "'free' where a covariate is a category", covariate_model,
+               "columns of 0 and 1 are not normal")
     if covariate_model == "free" and covariate_prior is not None:
         refuse("covariate_prior", "left out with covariate_model='free'", covariate_prior)
     u = units(family)
@@ -419,9 +434,10 @@ def exact_unavailable(family, kind: str, n: int, prior) -> str | None:
     if isinstance(prior, LogDensity):
         return "it needs a NormalInverseGamma prior"
     if n <= p:
-        rescue = "the method 'individual' samples every record" + (", but takes no category" if any(family.blocks) else "")
+        rescue = "the method 'individual' samples every record" + (", but takes no category"
+                                                                   if any(family.blocks) else "")
         return f"{n} records are too few for {p} columns (it needs more than {p}); {rescue}"
     return None
 
 
-EXACT = Method(exact_kernel, unavailable=exact_unavailable, options=("covariate_model", "covariate_prior", "leapfrogs"))  # of `fit`
+EXACT = Method(exact_kernel, unavailable=exact_unavailable, options=("covariate_model", "covariate_prior", "leapfrogs"))

@@ -83,7 +83,7 @@ class Population(LinearRegression):
         x = {name: (z[:, j] > 0.5).astype(int) if s[0] == "levels" else jnp.clip(z[:, j], -edge, edge) for j, (name, s) in enumerate(self.covariates)}
         noise = jnp.sqrt(theta["noise_variance"]) * jax.random.normal(key_e, (BLOCK,), jnp.float32)
         y = self.design_matrix(x) @ theta["coefficients"] + noise
-        clipped = jnp.stack(self.records({**x, self.response[0][0]: y}))
+        clipped = jnp.stack(self.staged({**x, self.response[0][0]: y}))
         raw = jnp.stack([v if s[0] == "levels" else x[name] for v, (name, s) in zip(clipped, self.covariates)] + [y])
         return jnp.where(theta["law"] == LAWS.index("unclipped"), raw, clipped)
 

@@ -33,7 +33,8 @@ def prior_moments(prior: NormalInverseWishart) -> tuple[Float[Array, "d d"], Flo
     nu = prior.df - k
     pair = lambda A, B, order: jnp.einsum(f"ij,kl->{order}", A, B)
     squared = (nu - 2) * pair(P, P, "ijkl") + pair(P, P, "ikjl") + pair(P, P, "iklj")
-    squared = jnp.pad(kappa**2 * squared / (nu * (nu - 1) * (nu - 3)), ((0, 1),) * 4)  # E C ⊗ C, C = κΣ with a zero for the constant
+    # E C ⊗ C, C = κΣ with a zero for the constant
+    squared = jnp.pad(kappa**2 * squared / (nu * (nu - 1) * (nu - 3)), ((0, 1),) * 4)
     C = jnp.pad(kappa * P / (nu - 1), ((0, 1),) * 2)
     m = jnp.append(prior.mean, 1.0)
     mm = jnp.outer(m, m)
@@ -47,12 +48,14 @@ def noisy_moments(family, released: Released) -> tuple[Float[Array, "d d"], Floa
     k, n, terms = size(family.blocks), released.n, family.moment_terms
     first, products = second_moments(family.blocks, family.project(released.z, n), n)
     m = jnp.append(first[:k] / n, 1.0)
-    second = jnp.pad(products[:k, :k] / n, ((0, 1),) * 2) + jnp.outer(m, m) - jnp.outer(m.at[-1].set(0.0), m.at[-1].set(0.0))
+    x = m.at[-1].set(0.0)
+    second = jnp.pad(products[:k, :k] / n, ((0, 1),) * 2) + jnp.outer(m, m) - jnp.outer(x, x)
     high = jnp.clip(released.z[-len(terms):] / (n * family.moment_scale), -1.0, 1.0)
     values = jnp.concatenate([high, second.ravel()])
     def place(index):  # of E x_i x_j x_k x_l in `values`; column k is the constant
         short = tuple(sorted(i for i in index if i < k))
-        return terms.index(short) if len(short) > 2 else len(terms) + (k + 1) * (short + (k, k))[0] + (short + (k, k))[1]
+        i, j = (short + (k, k))[:2]
+        return terms.index(short) if len(short) > 2 else len(terms) + (k + 1) * i + j
     where = np.array([place(index) for index in np.ndindex((k + 1,) * 4)]).reshape((k + 1,) * 4)
     I, J = unique_pairs(k + 1)
     e, Q = jnp.linalg.eigh(values[where][I, J][:, I, J] - jnp.outer(second[I, J], second[I, J]))
@@ -96,8 +99,10 @@ class GibbsRegression:
     second: Any  # moments of (x, 1) where they are fixed
     fourth: Any
 
-    observe = property(lambda self: jnp.eye(len(released_positions(self.family.blocks))), doc="What is released of the latent sums: all.")
-    total = property(lambda self: jnp.eye(len(released_positions(self.family.blocks))), doc="What the update takes of them: all.")
+    observe = property(lambda self: jnp.eye(len(released_positions(self.family.blocks))),
+                       doc="What is released of the latent sums: all.")
+    total = property(lambda self: jnp.eye(len(released_positions(self.family.blocks))),
+                     doc="What the update takes of them: all.")
 
     def project(self, z, n):
         "Possible sums near z."
@@ -133,7 +138,8 @@ def released_positions(blocks: tuple) -> np.ndarray:
     k = d - 1
     place = lambda i, j: yy if i == j == k else xy + i if j == k else position[i, j]  # column k of v is the response
     I, J, _, _ = pairs(blocks)
-    return np.array([position[i, k] for i in range(k)] + [xy + k] + [place(i, j) for i, j in zip(I.tolist(), J.tolist())])
+    return np.array([position[i, k] for i in range(k)] + [xy + k]
+                    + [place(i, j) for i, j in zip(I.tolist(), J.tolist())])
 
 # %% ../nbs/09c_regression_gibbs.ipynb #472b07b9
 # § The methods
@@ -141,7 +147,8 @@ def _regression_gibbs(updating, family, released: Released, prior, covariate_pri
     u = units(family)
     covariates = mapped_prior(covariate_prior, u.centres, u.halves)
     second, fourth = (None, None) if updating else prior_moments(covariates)
-    return gibbs_kernel(GibbsRegression(family, updating, covariates, second, fourth), sums_only(family, released), prior)
+    return gibbs_kernel(GibbsRegression(family, updating, covariates, second, fourth), sums_only(family, released),
+                        prior)
 
 
 def gibbs_noisy_kernel(family, released: Released, prior) -> Kernel:
@@ -150,7 +157,8 @@ def gibbs_noisy_kernel(family, released: Released, prior) -> Kernel:
     return gibbs_kernel(GibbsRegression(family, False, None, second, fourth), sums_only(family, released), prior)
 
 
-def gibbs_prior_kernel(family, released: Released, prior, covariate_prior=None  # NormalInverseWishart in the user's units
+def gibbs_prior_kernel(family, released: Released, prior,
+                       covariate_prior=None  # NormalInverseWishart in the user's units
                        ) -> Kernel:
     "Gibbs-SS-Prior: moments of the covariates under their prior, fixed."
     df = covariate_prior.df if isinstance(covariate_prior, NormalInverseWishart) else math.inf
@@ -159,7 +167,8 @@ def gibbs_prior_kernel(family, released: Released, prior, covariate_prior=None  
     return _regression_gibbs(False, family, released, prior, covariate_prior)
 
 
-def gibbs_update_kernel(family, released: Released, prior, covariate_prior=None  # NormalInverseWishart in the user's units
+def gibbs_update_kernel(family, released: Released, prior,
+                        covariate_prior=None  # NormalInverseWishart in the user's units
                         ) -> Kernel:
     "Gibbs-SS-Update: normal covariates, their mean and covariance sampled too."
     return _regression_gibbs(True, family, released, prior, covariate_prior)
@@ -178,7 +187,9 @@ def gibbs_unavailable(family, kind: str, n: int, prior) -> str | None:
 
 def noisy_unavailable(family, kind: str, n: int, prior) -> str | None:
     "Why Gibbs-SS-Noisy cannot be used, or None where it can."
-    return gibbs_unavailable(family, kind, n, prior) if family.fourth_moments else "it needs a release of a family with fourth_moments=True"
+    if family.fourth_moments:
+        return gibbs_unavailable(family, kind, n, prior)
+    return "it needs a release of a family with fourth_moments=True"
 
 
 NOISY = Method(gibbs_noisy_kernel, unavailable=noisy_unavailable)  # "gibbs_noisy" of `fit`, and so on

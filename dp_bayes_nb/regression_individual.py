@@ -66,7 +66,8 @@ class Records:
 
     def parameters(self, key, u: Float[Array, "w"]) -> dict:
         "An exact draw of the parameters given the records."
-        return user_prior(self.family, box_update(self.family, self.prior, self.sums(self.unpack(u)), self.n)).sample(key)
+        posterior = box_update(self.family, self.prior, self.sums(self.unpack(u)), self.n)
+        return user_prior(self.family, posterior).sample(key)
 
 # %% ../nbs/09d_regression_individual.ipynb #b1d57811
 # § The method
@@ -82,13 +83,16 @@ def _no_u_turn(depth):
 
 def _tree(depth, setting, key, state, limit):
     step_size = jnp.where(state.trajectories > 0, state.step_size, 1e-9)  # the first trajectory evaluates the start
-    new, info = _nuts(key, blackjax.mcmc.hmc.HMCState(*state.place), setting.log_density, step_size, state.inverse_mass, depth)
+    new, info = _nuts(key, blackjax.mcmc.hmc.HMCState(*state.place), setting.log_density, step_size, state.inverse_mass,
+                      depth)
     moved = jnp.any(new.position != state.place.position)
-    return Place(*new), {"leapfrogs": info.num_integration_steps, "diverging": info.is_divergent, "acceptance": info.acceptance_rate, "moved": moved,
+    return Place(*new), {"leapfrogs": info.num_integration_steps, "diverging": info.is_divergent,
+                         "acceptance": info.acceptance_rate, "moved": moved,
                          "lp": new.logdensity}
 
 
-def individual_kernel(family, released: Released, prior, covariate_prior=None,  # NormalInverseWishart in the user's units
+def individual_kernel(family, released: Released, prior,
+                      covariate_prior=None,  # NormalInverseWishart in the user's units
                       records: int | None = None,  # how many; needed inside compiled programs only
                       depth: int = DEPTH  # doublings of a trajectory at most
                       ) -> Kernel:
@@ -112,10 +116,12 @@ def individual_unavailable(family, kind: str, n: int, prior) -> str | None:
     if isinstance(prior, LogDensity):
         return "it needs a NormalInverseGamma prior"
     if any(family.blocks):
-        return "its covariates are normal, and a category is not ('exact' takes categories, and more records than columns)"
+        return ("its covariates are normal, and a category is not ('exact' takes categories, and more records than "
+                "columns)")
     if n > MOST_RECORDS:
         return f"{n} records are too many for one chain (at most {MOST_RECORDS})"
     return None
 
 
-INDIVIDUAL = Method(individual_kernel, unavailable=individual_unavailable, options=("covariate_prior", "records", "depth"))  # of `fit`
+INDIVIDUAL = Method(individual_kernel, unavailable=individual_unavailable,
+                    options=("covariate_prior", "records", "depth"))  # of `fit`

@@ -77,7 +77,8 @@ def _l1_plus_minus(c, groups):
     "L1 sensitivity of c numbers and categories of `groups` columns of ±1: equation (4)."
     best, q = 0.0, sum(groups)
     for m, P in _least_unreleased(groups).items():
-        square, linear, constant = -2.0 * c - 2.0 * c * c, 4.0 * c + 2.0 * c * (q - m) - 2.0 * m * c + 2.0 * c * c, 2.0 * m + 2.0 * (m * (q - m) - P) + 2.0 * m * c
+        square, linear = -2.0 * c - 2.0 * c * c, 4.0 * c + 2.0 * c * (q - m) - 2.0 * m * c + 2.0 * c * c
+        constant = 2.0 * m + 2.0 * (m * (q - m) - P) + 2.0 * m * c
         beta = min(max(linear / (-2 * square), 0.0), 1.0)
         best = max(best, constant + linear * beta + square * beta**2)
     return best

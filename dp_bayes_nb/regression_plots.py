@@ -33,7 +33,8 @@ def prediction_intervals(idata,      # result of fit
     _regression(idata)
     tail = 0.5 * (1 - check_fraction("level", level))
     lower, median, upper = np.quantile(predict(idata, new_data, seed=seed).values, [tail, 0.5, 1 - tail], axis=(0, 1))
-    return xr.Dataset({"lower": ("row", lower), "median": ("row", median), "upper": ("row", upper)}, attrs={"level": level})
+    return xr.Dataset({"lower": ("row", lower), "median": ("row", median), "upper": ("row", upper)},
+                      attrs={"level": level})
 
 # %% ../nbs/09e_regression_plots.ipynb #b1d57811
 # § The fitted line
@@ -48,7 +49,8 @@ def _line_rows(family, covariate, at):
         refuse("covariate", f"one of {', '.join(declared)}", covariate)
     unknown = sorted(set(at) - (set(declared) - {covariate}))
     if unknown:
-        refuse("at", f"values of other covariates ({', '.join(n for n in declared if n != covariate)})", ", ".join(unknown))
+        refuse("at", f"values of other covariates ({', '.join(n for n in declared if n != covariate)})",
+               ", ".join(unknown))
     spec = declared[covariate]
     grid = np.array(spec[1:], dtype=object) if spec[0] == "levels" else np.linspace(*spec, POINTS)
     held = {name: at.get(name, s[1] if s[0] == "levels" else 0.5 * (s[0] + s[1])) for name, s in declared.items()}
@@ -110,7 +112,8 @@ def _coefficients(family, value):
         return _regression(value)[1]["coefficients"]
     names, found = family.parameters["coefficients"].levels, np.asarray(value, dtype=float)
     if found.shape != (len(names),):
-        refuse("others", f"results of fit, or {len(names)} coefficients ({', '.join(names[:6])})", f"shape {found.shape}")
+        refuse("others", f"results of fit, or {len(names)} coefficients ({', '.join(names[:6])})",
+               f"shape {found.shape}")
     return found[None]
 
 # %% ../nbs/09e_regression_plots.ipynb #1574bddb
@@ -118,7 +121,10 @@ def _coefficients(family, value):
 def plot_coefficients(idata,       # result of fit
                       *, others=None,  # {label: result of fit, or coefficients (d,) without uncertainty}
                       ax=None):
-    "95% intervals of all coefficients beside those of other methods, as distances from the first result's median in its standard deviations. Returns the axis."
+    """95% intervals of all coefficients beside those of other methods. Returns the axis.
+
+    They are distances from the first result's median, in its standard deviations.
+    """
     import matplotlib.pyplot as plt
     family, theta = _regression(idata)
     names = family.parameters["coefficients"].levels
@@ -132,7 +138,9 @@ def plot_coefficients(idata,       # result of fit
         if len(values) == 1:
             ax.plot(middle, y, "x", color=COLORS["truth"], label=label)
         else:
-            ax.errorbar(middle, y, xerr=[middle - low, high - middle], fmt="o", ms=4, color=_colors(idata)[i % 4], label=label)
-    ax.set(yticks=np.arange(len(names)), yticklabels=names, xlabel=f"distance, in standard deviations of “{_title(idata)}”", ylim=(len(names) - 0.5, -0.5))
+            ax.errorbar(middle, y, xerr=[middle - low, high - middle], fmt="o", ms=4, color=_colors(idata)[i % 4],
+                        label=label)
+    ax.set(yticks=np.arange(len(names)), yticklabels=names,
+           xlabel=f"distance, in standard deviations of “{_title(idata)}”", ylim=(len(names) - 0.5, -0.5))
     ax.legend(frameon=False, fontsize=9, loc="lower left", bbox_to_anchor=(0, 1), ncols=len(found))
     return ax

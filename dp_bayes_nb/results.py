@@ -38,7 +38,8 @@ def fitted(idata):
 
 def _result_key(idata, seed, *purpose):
     "A JAX key that no other result, purpose or seed has."
-    about = {name: idata.posterior.attrs.get(name) for name in ("entropy", "release_json", "prior_json", "method", "seed")}
+    kept = ("entropy", "release_json", "prior_json", "method", "seed")
+    about = {name: idata.posterior.attrs.get(name) for name in kept}
     return run_key(entropy(about, check_count("seed", seed, 0), *purpose))
 
 
@@ -56,7 +57,8 @@ def _each_draw(idata, draws, key, function):
     return release, np.asarray(_mapped(function, keys, theta))
 
 
-_mapped = jax.jit(lambda function, keys, theta: jax.vmap(jax.vmap(function))(keys, theta))  # compiled once for each kind of function
+# compiled once for each kind of function
+_mapped = jax.jit(lambda function, keys, theta: jax.vmap(jax.vmap(function))(keys, theta))
 
 
 def _columns(new_data):
@@ -107,7 +109,8 @@ def predictive_check(idata, *, seed: int = 0, draws: int | None = None):
 
 # %% ../nbs/07b_results.ipynb #b6692ea5
 # § One picture
-TAIL, SPIKE = 1e-3, 3.0  # probability beyond each end of a drawn density; its height at most, over the width of the middle half
+TAIL = 1e-3  # probability beyond each end of a drawn density
+SPIKE = 3.0  # its height at most, over the width of the middle half
 LONGEST_NAME = 24  # characters of a level's name
 
 
@@ -137,7 +140,7 @@ def _draw_intervals(ax, values, color, label, shift, points):
 
 
 def short_names(levels) -> list[str]:
-    "Levels as labels of an axis: long ones cut in the middle, all different, and nothing that a picture would read as a command."
+    "Levels as labels of an axis: long ones cut in the middle, all different, nothing that is read as a command."
     out: list[str] = []
     for level in map(str, levels):
         plain = "".join(c if c.isprintable() else "·" for c in level)
@@ -196,6 +199,6 @@ def plot_posterior(idata,        # result of fit
         if truth is not None:
             ax.plot(np.asarray(truth), rows, "|", color=COLORS["truth"], ms=min(16.0, 0.8 * row), mew=2, label="truth")
     room = LEGEND / max(height - LEGEND, LEGEND)
-    ax.set_ylim(low, high + min(0.35, room) * (high - low))  # room for the legend above what it names, and below a title
+    ax.set_ylim(low, high + min(0.35, room) * (high - low))  # room for the legend, below a title
     ax.legend(loc="upper left", ncols=2, fontsize=9, frameon=False, columnspacing=1.2)
     return ax

@@ -28,7 +28,8 @@ def _row_parts(n_i, p, noise_variance):
     return d, (p * noise_variance / d).sum()
 
 
-def row_log_density(n_i: Float[Array, ""], p: Float[Array, "J"], z: Float[Array, "J"], noise_variance: Float[Array, "J"]) -> Float[Array, ""]:
+def row_log_density(n_i: Float[Array, ""], p: Float[Array, "J"], z: Float[Array, "J"],
+                    noise_variance: Float[Array, "J"]) -> Float[Array, ""]:
     "log N(z; n p, n (diag p − p pᵀ) + diag σ²): equation (1)."
     d, kappa = _row_parts(n_i, p, noise_variance)
     r = z - n_i * p
@@ -36,14 +37,16 @@ def row_log_density(n_i: Float[Array, ""], p: Float[Array, "J"], z: Float[Array,
     return -0.5 * (jnp.log(d).sum() + jnp.log(kappa) + square + len(z) * jnp.log(2 * jnp.pi))
 
 
-def row_solve(n_i, p: Float[Array, "J"], noise_variance: Float[Array, "J"], b: Float[Array, "J ..."]) -> Float[Array, "J ..."]:
+def row_solve(n_i, p: Float[Array, "J"], noise_variance: Float[Array, "J"],
+              b: Float[Array, "J ..."]) -> Float[Array, "J ..."]:
     "Solve (n (diag p − p pᵀ) + diag σ²) x = b, by Sherman and Morrison."
     d, kappa = _row_parts(n_i, p, noise_variance)
     scaled = (b.T / d).T
     return scaled + n_i / kappa * jnp.multiply.outer(p / d, p @ scaled)
 
 
-def row_draw(normal: Float[Array, "2 J"], n_i, p: Float[Array, "J"], z: Float[Array, "J"], noise_variance: Float[Array, "J"]) -> Float[Array, "J"]:
+def row_draw(normal: Float[Array, "2 J"], n_i, p: Float[Array, "J"], z: Float[Array, "J"],
+             noise_variance: Float[Array, "J"]) -> Float[Array, "J"]:
     "The row's counts given the noisy ones, from standard normal numbers: Matheron's rule."
     g, e = normal
     root = jnp.sqrt(p)
@@ -69,7 +72,8 @@ def near_mode(step, start: Float[Array, "d"]):
     return lax.fori_loop(0, _STEPS, one, (start, jnp.eye(len(start))))
 
 
-def resample(normal: Float[Array, "PROPOSALS+1 d"], uniform: Float[Array, "PROPOSALS HALF+1"], target, x: Float[Array, "d"], mode, H):
+def resample(normal: Float[Array, "PROPOSALS+1 d"], uniform: Float[Array, "PROPOSALS HALF+1"], target,
+             x: Float[Array, "d"], mode, H):
     """One of the present point and a few proposals from the t law, drawn by importance weight, then a random walk.
 
     The new x, and whether it is another.
@@ -107,7 +111,8 @@ def random_numbers(key, normal_shapes, uniform_shapes):
 TRIES = 8
 
 
-def log_gammas(normal: Float[Array, "TRIES I"], uniform: Float[Array, "TRIES+1 I"], a: Float[Array, "I"]) -> Float[Array, "I"]:
+def log_gammas(normal: Float[Array, "TRIES I"], uniform: Float[Array, "TRIES+1 I"],
+               a: Float[Array, "I"]) -> Float[Array, "I"]:
     "Logarithms of Gamma(a, 1) variables from given numbers: Marsaglia and Tsang 2000, several tries at once."
     d = a + 2 / 3
     v = (1 + normal / jnp.sqrt(9 * d)) ** 3

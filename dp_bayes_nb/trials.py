@@ -44,11 +44,13 @@ def simulate_study(key, family, prior, noise: Noise, n,
     return Study(theta, s, rows, Measurement(simulate_values(key_noise, s, noise), noise, n), key_fit)
 
 
-def method_draws(key, family, prior, method: Method, released: Measurement, *, draws: int, warmup: int, options: dict | None = None):
+def method_draws(key, family, prior, method: Method, released: Measurement, *,
+                 draws: int, warmup: int, options: dict | None = None):
     "Draws of a method, {name: (draws, …)}, and what its chain says about itself, inside a compiled program."
     if method.draw is not None:
         return method.draw(key, family, released, prior, draws), {}
-    states, infos = run_chain(key, method.kernel(family, released, prior, **(options or {})), draws=draws, warmup=warmup)
+    kernel = method.kernel(family, released, prior, **(options or {}))
+    states, infos = run_chain(key, kernel, draws=draws, warmup=warmup)
     return states.theta, infos
 
 
@@ -70,8 +72,9 @@ def _batch(one, what, mesh, data, key, indices):
     "Trials numbered by `indices`, divided among the devices of the mesh."
     def batch(data, key, indices):
         return jax.vmap(lambda i: one(what, data, jax.random.fold_in(key, i)))(indices)
-    each = PartitionSpec("trials")
-    return jax.shard_map(batch, mesh=mesh, in_specs=(PartitionSpec(), PartitionSpec(), each), out_specs=each, check_vma=False)(data, key, indices)
+    each, same = PartitionSpec("trials"), PartitionSpec()
+    split = jax.shard_map(batch, mesh=mesh, in_specs=(same, same, each), out_specs=each, check_vma=False)
+    return split(data, key, indices)
 
 
 def run_trials(key, one: Callable,          # one(what, data, key) -> {name: array}, traceable
@@ -87,7 +90,8 @@ def run_trials(key, one: Callable,          # one(what, data, key) -> {name: arr
     done = {start: _load(folder, start) for start in starts if folder and _file(folder, start).exists()}
     missing = [start for start in starts if start not in done]
     mesh = Mesh(np.array(devices[:max(1, len(missing))]), ("trials",))
-    bar = tqdm(total=len(starts), initial=len(done), desc=words or None, disable=not _show_progress(progress), unit=unit)
+    hidden = not _show_progress(progress)
+    bar = tqdm(total=len(starts), initial=len(done), desc=words or None, disable=hidden, unit=unit)
     for i in range(0, len(missing), mesh.size):
         group = missing[i:i + mesh.size]
         padded = group + group[-1:] * (mesh.size - len(group))

@@ -14,9 +14,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from .bounds import (Redact, as_bounds, extremes, intervals, latent_moments, observe_matrix, quadrature_log_partition,
-                                quadrature_moments, released_moments, rounded_range_sensitivity, sensitivity, slack,
-                                total_matrix, truncated_log_partition, truncated_moments)
+from .bounds import (Redact, as_bounds, extremes, intervals, latent_moments, observe_matrix,
+                                quadrature_log_partition, quadrature_moments, released_moments,
+                                rounded_range_sensitivity, sensitivity, slack, total_matrix, truncated_log_partition,
+                                truncated_moments)
 from .contract import Column, optional
 from .core import check_choice, refuse
 from .families import ExponentialFamily, _check_column
@@ -44,12 +45,12 @@ class Univariate(ExponentialFamily):
     window: Any = None  # (eta, low, high) -> the part that matters, for the quadrature; None: searched
 
     @optional("it does not give its statistic: add t(x), a tuple of m")
-    def t(self, x) -> tuple:
-        "t(x) of a record that is neither clipped nor redacted."
+    def t(self, x) -> Any:
+        "t(x) of a record that is neither clipped nor redacted: a tuple of m."
 
     @optional("it does not give its base measure: add log_base(x)")
-    def log_base(self, x) -> Float[Array, "n"]:
-        "log h(x)."
+    def log_base(self, x) -> Any:
+        "log h(x), (n,)."
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
@@ -89,7 +90,9 @@ class Univariate(ExponentialFamily):
             good = good & (x >= low)
         if math.isfinite(high):
             good = good & (x <= high)
-        return good & (x == (x.floor() if hasattr(x, "floor") else jnp.floor(x))) if whole else good  # % is not everywhere
+        if whole:  # % is not on every engine
+            good = good & (x == (x.floor() if hasattr(x, "floor") else jnp.floor(x)))
+        return good
 
     @property
     def magnitude(self) -> float:
@@ -117,12 +120,12 @@ class Univariate(ExponentialFamily):
         return 0.0
 
     def probabilities(self, theta: dict) -> Float[Array, "3"]:
-        "Probabilities that a record is below, inside and above the bounds: equation (1), or differences of small tails."
+        "Probabilities that a record is below, inside and above the bounds: small tails, or equation (1)."
         parts = intervals(self)
         if self.cdf is None or self.survival is None:
             eta = self.natural(theta)
-            return jax.nn.softmax(jnp.stack([jnp.asarray(-jnp.inf if p is None else truncated_log_partition(self, eta, *p))
-                                             for p in parts]))
+            logs = [-jnp.inf if p is None else truncated_log_partition(self, eta, *p) for p in parts]
+            return jax.nn.softmax(jnp.stack([jnp.asarray(value) for value in logs]))
         start, stop = self.bounds.lower - (1.0 if self.support[2] else 0.0), self.bounds.upper
         below = jnp.zeros(()) if parts[0] is None else self.cdf(start, theta)
         above = jnp.zeros(()) if parts[2] is None else self.survival(stop, theta)
@@ -182,7 +185,8 @@ def _check_bounds(family):
     if b.lower < low or b.upper > high:
         refuse("bounds", f"inside the support [{low:g}, {high:g}] of {type(family).__name__}", (b.lower, b.upper))
     if whole and (b.lower % 1 or b.upper % 1):
-        refuse("bounds", "whole numbers for counts", (b.lower, b.upper), "round them outwards; to round a bought bound costs nothing")
+        refuse("bounds", "whole numbers for counts", (b.lower, b.upper),
+               "round them outwards; to round a bought bound costs nothing")
     ends = extremes(family)
     if not np.all(np.isfinite(ends)):
         needs_positive = family.coordinate == "log" and b.lower <= 0
@@ -220,7 +224,8 @@ def check_law(family, theta: dict, rtol: float = 1e-6):
         moments = [of(family, eta, b.lower, b.upper) for of in (truncated_moments, quadrature_moments)]
         whole = quadrature_log_partition(family, eta, low, high)
         kernels = family.log_kernel(inside, eta) + family.log_offset(eta), Univariate.log_kernel(family, inside, eta)
-        return whole, family.log_partition(eta), jax.nn.softmax(jnp.stack(parts)), family.probabilities(theta), moments, kernels
+        q = jax.nn.softmax(jnp.stack(parts))
+        return whole, family.log_partition(eta), q, family.probabilities(theta), moments, kernels
     whole, claimed, q, claimed_q, (moments, by_quadrature), kernels = jax.jit(both)(theta)
     _agree("log_kernel and log_offset against log_base and t", kernels[0], kernels[1], rtol, rtol)
     _agree("log_partition against the integral of log_base", claimed, whole, rtol, rtol)

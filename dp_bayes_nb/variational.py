@@ -31,7 +31,8 @@ from .naive_bayes import Dirichlets, NaiveBayes
 HAIR = 1e-12  # where a count and its share are both 0, the weight would be infinite; more square is still a lower bound
 
 
-def expected_square(n, classes: Float[Array, "I"], rows: Float[Array, "K I J"], m: Float[Array, "K I J"]) -> Float[Array, "K I J"]:
+def expected_square(n, classes: Float[Array, "I"], rows: Float[Array, "K I J"],
+                    m: Float[Array, "K I J"]) -> Float[Array, "K I J"]:
     "E (m − n_ij)² under q: equation (1), as a square and a variance, which does not cancel."
     share = classes[:, None] * rows
     return (m - n * share) ** 2 + n * share * (1 - share) + HAIR
@@ -83,7 +84,7 @@ def _log(x):
 
 
 def dirichlet_parameters(problem: Problem, shares: Shares) -> tuple[Float[Array, "I"], Float[Array, "K I J"]]:
-    "Best Dirichlet laws of the parameters: prior counts plus expected counts (the paper's equations 4 and 5, corrected)."
+    "Best Dirichlet laws of the parameters: prior plus expected counts (the paper's equations 4 and 5, corrected)."
     counts = problem.n * shares.classes
     return problem.class_prior + counts, problem.row_prior + counts[:, None] * shares.rows
 
@@ -249,7 +250,8 @@ def starting_shares(key, problem: Problem, starts: int) -> Shares:
     first = Shares(classes / classes.sum(), rows)
     key_class, key_row = jax.random.split(key)
     gamma = jax.random.gamma(key_row, problem.row_prior, (starts - 1, *m.shape)) * mask[:, None] + 1e-9 * mask[:, None]
-    others = Shares(jax.random.dirichlet(key_class, problem.class_prior, (starts - 1,)), gamma / gamma.sum(axis=-1, keepdims=True))
+    others = Shares(jax.random.dirichlet(key_class, problem.class_prior, (starts - 1,)),
+                    gamma / gamma.sum(axis=-1, keepdims=True))
     return jax.tree.map(lambda a, b: jnp.concatenate([a[None], b]), first, others)
 
 
@@ -297,7 +299,8 @@ def variational_posterior(family: NaiveBayes, released: Released, prior: Dirichl
     starts, tolerance = check_count("starts", starts), check_positive("tolerance", tolerance)
     problem = problem_of(family, released, prior)
     best = best_ascent(problem, released.noise.kind == "gaussian", starts, step, tolerance, ROUNDS)
-    return VariationalPosterior(laws_of(family, *dirichlet_parameters(problem, best.shares)), best.bound, best.rounds, best.converged)
+    return VariationalPosterior(laws_of(family, *dirichlet_parameters(problem, best.shares)), best.bound, best.rounds,
+                                best.converged)
 
 
 def _variational_init(posterior, key):

@@ -252,12 +252,12 @@ def test_plan_prints_a_table_and_a_budget_and_opens_no_data(folder):
 
 @needs_plan
 def test_a_plan_shows_on_standard_error_how_far_it_is(folder, monkeypatch):
-    from dp_bayes_nb.planning import plan
+    from dp_bayes_nb.trials import run_trials
 
     arguments = ("plan", "--family", "family.toml", "--n", "100", "--epsilon", "1", "--trials", "40", "--method", "collapsed")
     quiet = dp_bayes(*arguments, cwd=folder)
     assert (quiet[0], quiet[2]) == (0, "")  # no terminal, no bar
-    monkeypatch.setitem(plan.__globals__, "_show_progress", bool)
+    monkeypatch.setitem(run_trials.__globals__, "_show_progress", bool)
     code, out, err = dp_bayes(*arguments, cwd=folder)
     assert (code, out) == quiet[:2] and "simulated studies: 100%" in err
 

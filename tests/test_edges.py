@@ -8,10 +8,11 @@ from scipy.special import betainc, betaln, gammaln
 from scipy.stats import binom
 
 from dp_bayes_nb import Bernoulli, Beta, HiddenMarkov, LogDensity, fit, simulate_release
-from dp_bayes_nb.bulk import PLAIN, Route, bulk_posterior, count_terms, route, tabulate_moments
+from dp_bayes_nb.bulk import Route, bulk_posterior, count_terms, route, tabulate_moments
 from dp_bayes_nb.grid import quantile
 from dp_bayes_nb.core import Released
 from dp_bayes_nb.exact_counts import first_true
+from dp_bayes_nb.methods import SHARE
 from dp_bayes_nb.noise import noise_design
 
 MADE = simulate_release(jax.random.key(5), Bernoulli(), {"probability": 0.3}, 2000, epsilon=0.5)[1]
@@ -87,6 +88,6 @@ def test_bulk_tables_keep_the_tails_of_rare_counts(design):
 def test_a_prior_with_a_pole_is_not_tabulated_in_bulk():
     "Its table would lose the upper tail; chapter 6's grid does not."
     noise = noise_design(Bernoulli(), epsilon=5)[0]
-    assert route(Bernoulli(), "exact", PLAIN["exact"], 50, noise, Beta(0.1, 10)) is None
-    assert route(Bernoulli(), "exact", PLAIN["exact"], 50, noise, Beta(1, 10)) is not None
+    assert route(Bernoulli(), SHARE, 50, noise, Beta(0.1, 10)) is None
+    assert route(Bernoulli(), SHARE, 50, noise, Beta(1, 10)) is not None
     assert tail_errors(Beta(0.1, 10), 50, 5, 0.0).max() > 0.01

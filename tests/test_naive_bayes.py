@@ -12,7 +12,7 @@ import pytest
 
 import dp_bayes_nb as db
 from dp_bayes_nb.cli import main
-from dp_bayes_nb.evaluation import _names
+from dp_bayes_nb.trials import component_names
 from dp_bayes_nb.files import seal
 from dp_bayes_nb.naive_bayes import Dirichlets
 
@@ -195,7 +195,7 @@ def test_no_chain_stays_at_a_boundary_on_a_real_release():
 
 
 def test_a_calibration_names_every_cell_of_every_table():
-    names = _names(SEEN)
+    names = component_names(SEEN)
     assert names[:3] == ("class_probabilities[no]", "class_probabilities[yes]", "health[no, poor]")
     assert len(set(names)) == len(names) == sum(int(np.prod(p.shape)) for p in SEEN.parameters.values()) == 12
 

@@ -173,7 +173,7 @@ DECLARED = [{"g": THREE}, {"g": FOUR, "f": FLAG}, {"x": (-1, 1), "g": THREE}, {"
 
 def choices(family):
     "Levels of each column; for numbers in [-1, 1] multiples of 1/60, which hold every best pair of up to five numbers."
-    return {name: np.array(levels if levels else np.arange(-60, 61) / 60) for name, levels in family.column_levels.items()}
+    return {c.name: np.array(c.levels or np.arange(-60, 61) / 60) for c in family.columns}
 
 
 def sums_of(family, records, kept):
@@ -203,8 +203,8 @@ def check_sensitivity(family, norm, claimed, kept=slice(None), seed=0):
     "What one record can move is what is claimed, to the last digits; and random pairs never exceed it."
     rng = np.random.default_rng(seed)
     def anyone(levels):
-        return rng.uniform(-1, 1, 20_000) if levels is None else rng.choice(np.array(levels), 20_000)
-    pairs = [{name: anyone(levels) for name, levels in family.column_levels.items()} for _ in range(2)]
+        return rng.choice(np.array(levels), 20_000) if levels else rng.uniform(-1, 1, 20_000)
+    pairs = [{c.name: anyone(c.levels) for c in family.columns} for _ in range(2)]
     assert moved(family, pairs, norm, kept).max() <= claimed
     assert farthest(family, norm, rng, kept) == pytest.approx(claimed, rel=1e-12)
 
