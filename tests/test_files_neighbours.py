@@ -166,7 +166,7 @@ def guessing(family, data, connection, others):
     import narwhals as nw
 
     form = {"sample_size": -1, "header": True, "sep": ",", "quotechar": '"', "comment": "", "skiprows": 0}
-    levels = [name for name, texts in sums.declared_columns(family).items() if texts]
+    levels = [column.name for column in family.columns if column.texts]
     yield nw.from_native(connection.read_csv(str(data), dtype=dict.fromkeys(levels, "VARCHAR"), **form)).lazy(), False
 
 

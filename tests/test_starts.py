@@ -14,7 +14,7 @@ from dp_bayes_nb.fit import fit
 from dp_bayes_nb.methods import choose_method
 from dp_bayes_nb.mesh import log_law
 from dp_bayes_nb.normal import Normal
-from dp_bayes_nb.release import simulate_release
+from dp_bayes_nb.simulate import simulate_release
 
 COUNTED = Categorical(3), {"probabilities": [0.2, 0.3, 0.5]}, None
 MEASURED = Normal((0, 10)), {"mean": 4.0, "variance": 4.0}, NormalInverseGamma(5.0, 1.0, 3.0, 8.0)
