@@ -374,7 +374,7 @@ def _prior_draws(key, prior, draws):
 
 def _numbers(prior):
     "All numbers of a prior, (numbers,)."
-    return np.concatenate([np.ravel(np.asarray(leaf, dtype=float)) for leaf in jax.tree.leaves(prior)])
+    return np.concatenate([np.zeros(0), *(np.ravel(np.asarray(leaf, dtype=float)) for leaf in jax.tree.leaves(prior))])
 
 # %% ../nbs/14c_check_model.ipynb #14ce001c
 def check_update(key, model: Model, theta: dict, prior: Any):
