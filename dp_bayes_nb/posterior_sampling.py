@@ -53,14 +53,8 @@ def _considered(family):
 
 @_considered.register(BernoulliLaw)
 @_considered.register(CategoricalLaw)
-def _(family):
-    return family
-
-
 @_considered.register(Univariate)
 def _(family):
-    if why := family.lacks("update"):
-        refuse("family", "one with a conjugate prior", type(family).__name__, why)
     return family
 
 # %% ../nbs/11_posterior_sampling.ipynb #11a70001
