@@ -19,10 +19,16 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from .contract import Model, as_model, family_from_dict
-from .core import Measurement, Noise, atomic_write, check_choice, check_count, check_fraction, check_positive, printable, refuse
-from .files import as_path, open_sealed, parse, read_text, seal, tuples
-from .noise import MAX_STEPS, MECHANISMS, design
+from dp_bayes_nb.contract import Model, as_model, family_from_dict
+<<<<<<< ours
+from dp_bayes_nb.core import Measurement, Noise, atomic_write, check_choice, check_count, check_fraction, check_positive, printable, refuse
+from dp_bayes_nb.files import as_path, open_sealed, parse, read_text, seal, tuples
+=======
+from dp_bayes_nb.core import (Measurement, Noise, atomic_write, check_choice, check_count, check_fraction, check_positive,
+                              printable, refuse)
+from dp_bayes_nb.files import open_sealed, parse, read_text, seal, tuples
+>>>>>>> theirs
+from dp_bayes_nb.noise import MAX_STEPS, MECHANISMS, design
 
 # %% ../nbs/04d_document.ipynb #c1dfd96e
 # § What a release says
@@ -45,7 +51,7 @@ class Release:
     simulated: bool = False  # drawn with a JAX key: protects nobody
     bounds_source: str = "public"  # where the family's bounds come from
     missing: Any = "error"  # "drop": records without a value were left out; {"as": …}: what a missing value counted as
-    id: str | None = None  # 16 random hex digits: no two releases share random numbers; None where simulated, and in schema 1
+    id: str | None = None  # 16 random hex digits, so that no two releases share draws; None where simulated, in schema 1
 
     matrix: ClassVar[None] = None  # H; the identity
     printed: ClassVar[str] = "exact"  # values stand here as they came out
@@ -55,7 +61,8 @@ class Release:
             object.__setattr__(self, name, value)
 
     model = property(lambda self: self.family, doc="What was counted: the same as `family`.")
-    origin = property(lambda self: "simulated" if self.simulated else "made here", doc="Who says so: \"made here\" or \"simulated\".")
+    origin = property(lambda self: "simulated" if self.simulated else "made here",
+                      doc="Who says so: \"made here\" or \"simulated\".")
     budget = property(lambda self: {"epsilon": self.epsilon, "delta": self.delta}, doc="What the release costs, by name.")
 
     @property
@@ -178,7 +185,8 @@ def check_missing_as(family: Model, value: Any, missing: str = "error") -> dict:
             refuse("missing_as", f"a dict with columns among {shown}", value, "say for each column what to count")
         value = {family.columns[0].name: value}
     if not value or not set(value) <= set(columns):
-        wanted = "one value, because the family names no column" if list(columns) == [None] else f"for declared columns, among {shown}"
+        wanted = ("one value, because the family names no column" if list(columns) == [None]
+                  else f"for declared columns, among {shown}")
         refuse("missing_as", wanted, f"{value!s:.80}")
     return {name: _declared_value(family, column, value[name]) for name, column in columns.items() if name in value}
 
@@ -250,11 +258,12 @@ def to_json(release: Release) -> str:
     exponent = round(-math.log2(grid))
     if 2.0**-exponent != grid or np.any(noise.grid != grid) or np.any(steps * grid != release.values):
         refuse("values", "whole numbers of steps of one grid 2**-g", release.values.tolist(), "round them to the grid")
+    names, declared = list(release.names), release.family.to_dict()
     if release.schema == 1:
-        return seal({"schema": 1, "family": release.family.to_dict(), "names": list(release.names), "integers": [int(v) for v in steps],
+        return seal({"schema": 1, "family": declared, "names": names, "integers": [int(v) for v in steps],
                      "grid_exponent": exponent, "noise": {"kind": noise.kind, "scale": noise.scale.tolist()},
                      **{key: getattr(release, key) for key in SAME}})
-    document = {"model": release.family.to_dict(), "names": list(release.names), "values": [_short(v) for v in release.values],
+    document = {"model": declared, "names": names, "values": [_short(v) for v in release.values],
                 "noise": {"kind": noise.kind, "scale": _rows(noise.scale), "grid": _rows(noise.grid)}}
     return seal({key: document[key] if key in document else getattr(release, key) for key in KEYS})
 
@@ -377,7 +386,8 @@ def _read_1(d):
     _whole("n", d["n"], 1, MAX_STEPS - 1)
     family = _family(d["family"], m)
     fields = {key: d[key] for key in SAME} | _as_read(family, d)
-    return Release(family, tuple(names), np.array(integers, dtype=float) * 2.0**-g, noise=Noise(noise["kind"], scale, np.full(m, 2.0**-g)), **fields)
+    law = Noise(noise["kind"], scale, np.full(m, 2.0**-g))
+    return Release(family, tuple(names), np.array(integers, dtype=float) * 2.0**-g, noise=law, **fields)
 
 # %% ../nbs/04d_document.ipynb #a6e00004
 def _as_read(family, d):

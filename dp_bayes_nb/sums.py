@@ -131,7 +131,7 @@ def _level_flags(family, x):
 
 
 def _stage(family, table, x, flags):
-    """The table in which the numbers of a record stand that several sums share, zeros where it is not good; its flags, and the statistics.
+    """The table with the numbers of a record that several sums share, zeros where it is not good; its flags, and the statistics.
 
     Numbers that are summed as they are need no column: to write down the indicators of 200 levels costs more than to sum them.
     """

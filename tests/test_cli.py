@@ -123,8 +123,8 @@ def test_a_release_that_cannot_be_written_is_printed(folder):
 import os, sys
 from dp_bayes_nb.cli import main
 def full(*a): raise OSError(28, "No space left on device")
-import dp_bayes_nb.release
-sys.modules["dp_bayes_nb.release"].atomic_write = full
+import dp_bayes_nb.document
+sys.modules["dp_bayes_nb.document"].atomic_write = full
 sys.exit(main())
 """
     done = subprocess.run([sys.executable, "-c", code, "release", "survey.csv", "--family", "family.toml", "--epsilon", "0.5", "--ledger", "budget.json",
