@@ -34,7 +34,7 @@ WIDE = 1e6  # limits farther apart than that are no limits: numbers of ordinary 
 
 
 def column_values(rng, column: Column, rows: int) -> np.ndarray:
-    "Values of a column to try, (rows,): its levels and one more where it is open; or numbers near, between and beyond its limits."
+    "Values of a column to try, (rows,): its levels and one more where it is open; or numbers about its limits."
     if column.levels:
         other = "another value" if column.texts else max(column.levels) + 1
         levels = np.asarray([*column.levels, other] if column.open else column.levels)
@@ -44,8 +44,19 @@ def column_values(rng, column: Column, rows: int) -> np.ndarray:
     away = rng.choice([1.0, high - low], rows) * 10.0 ** rng.uniform(-12, 0.5, rows)
     near = rng.choice(ends, rows) + rng.choice(signs, rows) * away
     sizes = rng.choice(signs, rows) * 10.0 ** rng.uniform(-6, 15.9, rows)
-    between = rng.uniform(low, high, rows) if high - low < WIDE else rng.choice(signs, rows) * 10.0 ** rng.uniform(-3, 4, rows)
-    kinds = [rng.choice(ends, rows), between, near, np.clip(near, low, high), sizes, rng.integers(-20, 21, rows).astype(float)]
+    between = (
+        rng.uniform(low, high, rows)
+        if high - low < WIDE
+        else rng.choice(signs, rows) * 10.0 ** rng.uniform(-3, 4, rows)
+    )
+    kinds = [
+        rng.choice(ends, rows),
+        between,
+        near,
+        np.clip(near, low, high),
+        sizes,
+        rng.integers(-20, 21, rows).astype(float),
+    ]
     x = np.choose(rng.choice(len(kinds), rows, p=[0.2, 0.3, 0.1, 0.2, 0.1, 0.1]), kinds)
     return np.where(rng.random(rows) < 0.5, np.rint(x), x)
 
@@ -66,8 +77,12 @@ def made_up_records(rng, model: Model, rows: int = 4096) -> dict:
     values = {column.name: column_values(rng, column, rows) for column in model.columns}
     good = is_valid(model, values)
     if good.sum() < 2:
-        refuse("model", "one whose columns say which records are valid", type(model).__name__,
-               f"of {rows} records made up from its columns {int(good.sum())} are valid; declare levels or limits")
+        refuse(
+            "model",
+            "one whose columns say which records are valid",
+            type(model).__name__,
+            f"of {rows} records made up from its columns {int(good.sum())} are valid; declare levels or limits",
+        )
     return {name: x[good] for name, x in values.items()}
 
 
@@ -78,7 +93,10 @@ def statistics_of(model: Model, values: dict) -> np.ndarray:
         t = model.statistic(as_record(model, values))
     if not isinstance(t, tuple) or len(t) != m:
         got = f"{len(t)} numbers" if isinstance(t, tuple) else type(t).__name__
-        raise AssertionError(f"statistic: statistics has {m} names, but statistic(record) gives {got}; it must be a tuple, a number for each name")
+        raise AssertionError(
+            f"statistic: statistics has {m} names, but statistic(record) "
+            f"gives {got}; it must be a tuple, a number for each name"
+        )
     return np.stack([np.broadcast_to(np.asarray(v, dtype=float), (rows,)) for v in t], axis=-1)
 
 # %% ../nbs/14c_check_model.ipynb #14ce0009
@@ -88,6 +106,7 @@ def _in_tables(model, values):
     import duckdb
     import narwhals as nw
     import pandas as pd
+
     record = as_record(model, {name: nw.col(f"x_{j}") for j, name in enumerate(values)})
     number = lambda t: t.cast(nw.Float64) if isinstance(t, nw.Expr) else nw.lit(float(t))
     wanted = [number(t).alias(f"t_{j}") for j, t in enumerate((*model.statistic(record), model.valid(record)))]
@@ -119,32 +138,48 @@ def check_statistic(rng, model: Model, rows: int = 512):
     t = statistics_of(model, values)
     if not np.all(np.isfinite(t)):
         row, j = np.argwhere(~np.isfinite(t))[0]
-        raise AssertionError(f"statistic: {model.names[j]} of the valid record {_shown(values, row)} is {t[row, j]}; it must be finite")
+        raise AssertionError(
+            f"statistic: {model.names[j]} of the valid record {_shown(values, row)} is {t[row, j]}; it must be finite"
+        )
     if model.integer and np.any(t % 1):
         row, j = np.argwhere(t % 1 != 0)[0]
-        raise AssertionError(f"statistic: integer is declared, but {model.names[j]} of the record {_shown(values, row)} is {t[row, j]}")
+        raise AssertionError(
+            f"statistic: integer is declared, but {model.names[j]} of the record {_shown(values, row)} is {t[row, j]}"
+        )
     expected, scale = np.column_stack([t, is_valid(model, values)]), np.append(np.abs(t).max(axis=0), 1.0)
     try:
         engines = [*_in_jax(model, values), *_in_tables(model, values)]
     except (TypeError, ValueError, AttributeError, NotImplementedError) as error:
-        raise AssertionError(f"statistic: it must be written with + − × ÷ and comparisons, for arrays and narwhals expressions alike; got {error}") from error
+        raise AssertionError(
+            "statistic: it must be written with + − × ÷ and comparisons, for arrays and narwhals expressions alike; "
+            f"got {error}"
+        ) from error
     for engine, found in engines:
         off = ~(np.abs(np.asarray(found, dtype=float) - expected) <= (0.0 if model.integer else 1e-9) * scale)
         if np.any(off):
             row, j = np.argwhere(off)[0]
             what = (*model.names, "valid")[j]
-            raise AssertionError(f"statistic: {what} of the record {_shown(values, row)} is {expected[row, j]} in NumPy and {found[row, j]} in {engine}")
+            raise AssertionError(
+                f"statistic: {what} of the record {_shown(values, row)} is "
+                f"{expected[row, j]} in NumPy and {found[row, j]} in {engine}"
+            )
     _check_steps(model, values, t)
 
-
+# %% ../nbs/14c_check_model.ipynb #14ce0040
 def _check_steps(model, values, t):
     "The statistic in two steps is the statistic, and zeros of zeros."
     staged = model.staged(as_record(model, values))
-    combined = np.stack([np.broadcast_to(np.asarray(v, dtype=float), (len(t),)) for v in model.combined(staged)], axis=-1)
+    combined = np.stack(
+        [np.broadcast_to(np.asarray(v, dtype=float), (len(t),)) for v in model.combined(staged)], axis=-1
+    )
     if not np.allclose(combined, t, rtol=1e-12, atol=0):
-        raise AssertionError(f"statistic: combined(staged(record)) differs from statistic(record) by {np.abs(combined - t).max()}")
+        raise AssertionError(
+            f"statistic: combined(staged(record)) differs from statistic(record) by {np.abs(combined - t).max()}"
+        )
     if any(float(v) for v in model.combined([0.0] * len(staged))):
-        raise AssertionError("statistic: combined() must make zeros of zeros, which stand for records that are not good")
+        raise AssertionError(
+            "statistic: combined() must make zeros of zeros, which stand for records that are not good"
+        )
 
 # %% ../nbs/14c_check_model.ipynb #14ce000d
 # § The sensitivity, by search
@@ -156,7 +191,10 @@ def _far_pairs(rng, t, norm, keep):
     "Pairs of rows of t that are far apart, the farthest first."
     some = rng.choice(len(t), min(len(t), 256), replace=False)
     distances = np.stack([_norm(t[some] - row, norm) for row in t[some]])
-    first = [(some[i], some[j]) for i, j in zip(*np.unravel_index(np.argsort(distances, axis=None)[::-1][:keep], distances.shape))]
+    first = [
+        (some[i], some[j])
+        for i, j in zip(*np.unravel_index(np.argsort(distances, axis=None)[::-1][:keep], distances.shape))
+    ]
     spread = np.maximum(np.ptp(t, axis=0), 1e-300)
     m = t.shape[1]
     directions = np.concatenate([rng.choice([-1.0, 1.0], (64, m)), rng.normal(size=(64, m)) / spread, np.eye(m)[:256]])
@@ -171,7 +209,7 @@ def _neighbourhood(rng, model, record, column, tries=64):
     if not column.levels:
         width = max(min(column.high, 2.0**53) - max(column.low, -(2.0**53)), 1.0)
         steps = rng.choice([-1.0, 1.0], tries // 2) * 2.0 ** rng.uniform(-20, math.log2(width), tries // 2)
-        x[:tries // 2] = record[column.name] + np.where(rng.random(tries // 2) < 0.3, np.rint(steps), steps)
+        x[: tries // 2] = record[column.name] + np.where(rng.random(tries // 2) < 0.3, np.rint(steps), steps)
     values = {name: np.full(tries, v) for name, v in record.items()} | {column.name: x}
     good = is_valid(model, values)
     return {name: v[good] for name, v in values.items()}
@@ -200,11 +238,13 @@ def _climb(rng, model, pair, of, norm, sweeps=12):
 def largest_move(rng, model: Model, norm: str = "l1", exponent: int | None = None, climbs: int = 4):
     """The largest distance between the statistics of two records that a search finds, and the two records in words.
 
-    With a grid exponent g the statistic is rounded to multiples of 2⁻ᵍ, as it is released, and the distance is in steps.
+    With a grid exponent g the statistic is rounded to multiples of 2⁻ᵍ, as it is released; the distance is in steps.
     """
+
     def of(values):
         t = statistics_of(model, values)
         return t if exponent is None or model.integer else np.floor(t * 2.0**exponent + 0.5)
+
     values = made_up_records(rng, model)
     t, found = of(values), (0.0, "")
     for i, j in _far_pairs(rng, t, norm, climbs):
@@ -215,22 +255,28 @@ def largest_move(rng, model: Model, norm: str = "l1", exponent: int | None = Non
             found = best, f"({one(a)}) and ({one(b)})"
     return found
 
-
+# %% ../nbs/14c_check_model.ipynb #14ce0041
 def check_sensitivity(rng, model: Model):
-    "Assert that no pair of records was found that moves the sums by more than is claimed, rounded or not, and no larger statistic."
+    "Assert that no pair of records moves the sums by more than is claimed, rounded or not, and no statistic is larger."
     for norm in ("l1", "l2"):
         claimed, (found, pair) = float(model.sensitivity(norm=norm)), largest_move(rng, model, norm)
         if not found <= claimed * (1 + 1e-12):
-            raise AssertionError(f"sensitivity: the model claims {claimed} ({norm}), but the records {pair} differ by {found}")
+            raise AssertionError(
+                f"sensitivity: the model claims {claimed} ({norm}), but the records {pair} differ by {found}"
+            )
         coarse = max(0, math.ceil(-math.log2(claimed)) + 1)
         for g in (0,) if model.integer else (coarse, grid_exponent(claimed, claimed)):
             steps, (found, pair) = float(model.rounded_sensitivity(g, norm=norm)), largest_move(rng, model, norm, g, 2)
             if not found <= steps * (1 + 1e-12):
-                raise AssertionError(f"rounded_sensitivity: the model claims {steps} steps of 2^-{g} ({norm}), but the records {pair} "
-                                     f"differ by {found} steps")
+                raise AssertionError(
+                    f"rounded_sensitivity: the model claims {steps} steps of 2^-{g} ({norm}), but the records {pair} "
+                    f"differ by {found} steps"
+                )
     largest = float(np.abs(statistics_of(model, made_up_records(rng, model))).max())
     if not largest <= float(model.magnitude) * (1 + 1e-12):
-        raise AssertionError(f"magnitude: the model claims that no statistic is beyond {float(model.magnitude)}, but one is {largest}")
+        raise AssertionError(
+            f"magnitude: the model claims that no statistic is beyond {float(model.magnitude)}, but one is {largest}"
+        )
 
 # %% ../nbs/14c_check_model.ipynb #14ce0013
 # § Moments, and simulation
@@ -265,27 +311,42 @@ def _p_value(difference, error, unit):
 
 
 def _simulated(key, model, theta, n):
-    "Statistics of simulated records, (RECORDS, m), and sums of simulated tables, (TABLES, m); None where they cannot be simulated."
+    "Statistics of simulated records, (RECORDS, m) or None, and sums of simulated tables, (TABLES, m)."
     records = None
     if model.lacks("simulate_records") is None:
-        records = np.asarray(jax.jit(lambda key: model.record_statistics(model.simulate_records(key, theta, RECORDS)))(key), dtype=float)
-    sums = jax.jit(jax.vmap(lambda key: model.simulate(key, theta, float(n))))(jax.random.split(jax.random.fold_in(key, 1), TABLES))
+        records = np.asarray(
+            jax.jit(lambda key: model.record_statistics(model.simulate_records(key, theta, RECORDS)))(key), dtype=float
+        )
+    sums = jax.jit(jax.vmap(lambda key: model.simulate(key, theta, float(n))))(
+        jax.random.split(jax.random.fold_in(key, 1), TABLES)
+    )
     for name, t, rows in (("simulate_records", records, RECORDS), ("simulate", np.asarray(sums, dtype=float), TABLES)):
         if t is not None and (t.shape != (rows, len(model.names)) or not np.all(np.isfinite(t))):
-            raise AssertionError(f"{name}: expected {rows} times {len(model.names)} finite numbers, got shape {t.shape}")
+            raise AssertionError(
+                f"{name}: expected {rows} times {len(model.names)} finite numbers, got shape {t.shape}"
+            )
     return records, np.asarray(sums, dtype=float)
 
-
+# %% ../nbs/14c_check_model.ipynb #14ce0042
 def _claims(model, theta):
     "Mean (m,) and covariance (m, m) that the model claims, checked for shape; None where it claims none."
     if model.lacks("moments") is not None:
         return None
     m = len(model.names)
     mean, covariance = (np.asarray(a, dtype=float) for a in jax.jit(model.moments)(theta))
-    if (mean.shape, covariance.shape) != ((m,), (m, m)) or not np.all(np.isfinite(covariance)) or not np.all(np.isfinite(mean)):
-        raise AssertionError(f"moments: expected finite numbers of shape ({m},) and ({m}, {m}), got {mean.shape} and {covariance.shape}")
+    if (
+        (mean.shape, covariance.shape) != ((m,), (m, m))
+        or not np.all(np.isfinite(covariance))
+        or not np.all(np.isfinite(mean))
+    ):
+        raise AssertionError(
+            f"moments: expected finite numbers of shape ({m},) and ({m}, {m}), got {mean.shape} and {covariance.shape}"
+        )
     unit = max(np.abs(covariance).max(), 1e-300)
-    if not np.allclose(covariance, covariance.T, atol=1e-9 * unit) or np.linalg.eigvalsh(covariance).min() < -1e-9 * unit:
+    if (
+        not np.allclose(covariance, covariance.T, atol=1e-9 * unit)
+        or np.linalg.eigvalsh(covariance).min() < -1e-9 * unit
+    ):
         raise AssertionError("moments: the covariance is not symmetric and positive semidefinite")
     return mean, covariance
 
@@ -302,7 +363,9 @@ def check_moments(key, model: Model, theta: dict, n: int):
     records, sums = _simulated(key, model, theta, n)
     claimed = _claims(model, theta)
     pairs = _pairs(np.random.default_rng(0), len(model.names))
-    found = {"simulate": _averages(sums, n, pairs)} | ({} if records is None else {"simulate_records": _averages(records, 1, pairs)})
+    found = {"simulate": _averages(sums, n, pairs)} | (
+        {} if records is None else {"simulate_records": _averages(records, 1, pairs)}
+    )
     alarms, judged = FalseAlarms(LEVEL), _judged(model, found, n)
     for what, i, j in found["simulate"]:
         if judged[i] and judged[j]:
@@ -324,7 +387,10 @@ def _compare(alarms, names, name, found, claim):
         words = f"simulate: the {of} is {a:.6g} a record in the sums that it draws, and {b:.6g} in simulated records"
         alarms.add(words, _p_value(a - b, math.hypot(ea, eb), unit))
     for source, (value, error) in values.items() if claim is not None else ():
-        alarms.add(f"moments: the {of} is claimed to be {claim:.6g}, and is {value:.6g} a record by {source}", _p_value(value - claim, error, unit))
+        alarms.add(
+            f"moments: the {of} is claimed to be {claim:.6g}, and is {value:.6g} a record by {source}",
+            _p_value(value - claim, error, unit),
+        )
 
 # %% ../nbs/14c_check_model.ipynb #14ce0018
 def _written(model, records):
@@ -347,13 +413,18 @@ def check_records(key, model: Model, theta: dict, rows: int = 2_000):
         return
     good = is_valid(model, values)
     if not np.all(good):
-        raise AssertionError(f"simulate_records: the record {_shown(values, int(np.argmin(good)))} is not valid by the model's own declaration")
+        raise AssertionError(
+            f"simulate_records: the record {_shown(values, int(np.argmin(good)))} "
+            "is not valid by the model's own declaration"
+        )
     t = statistics_of(model, values)
     off = np.abs(t - claimed) > 1e-9 * (1 + np.abs(t).max())
     if np.any(off):
         row, j = np.argwhere(off)[0]
-        raise AssertionError(f"simulate_records: {model.names[j]} of the record {_shown(values, row)} is {t[row, j]} by statistic "
-                             f"and {claimed[row, j]} by record_statistics")
+        raise AssertionError(
+            f"simulate_records: {model.names[j]} of the record {_shown(values, row)} is {t[row, j]} by statistic "
+            f"and {claimed[row, j]} by record_statistics"
+        )
 
 # %% ../nbs/14c_check_model.ipynb #14ce001b
 # § The update: equation (1)
@@ -381,24 +452,32 @@ def check_update(key, model: Model, theta: dict, prior: Any):
     "Assert that the conjugate update adds up, and that many records give the information of equation (1)."
     if model.lacks("update") is not None or isinstance(prior, LogDensity) or not jax.tree.leaves(prior):
         return
+
     def updates(theta, prior):
         mean, _ = _total_moments(model, theta)
         after = lambda prior, n: model.update(prior, n * mean, n)
         return after(after(prior, 60.0), 40.0), after(prior, 100.0), after(prior, MANY)
+
     both, once, posterior = jax.jit(updates)(theta, prior)
-    if _numbers(both).shape != _numbers(once).shape or not np.allclose(_numbers(both), _numbers(once), rtol=1e-9, atol=1e-9):
-        raise AssertionError(f"update: two tables one after the other give {_numbers(both)}, and both at once {_numbers(once)}")
+    if _numbers(both).shape != _numbers(once).shape or not np.allclose(
+        _numbers(both), _numbers(once), rtol=1e-9, atol=1e-9
+    ):
+        raise AssertionError(
+            f"update: two tables one after the other give {_numbers(both)}, and both at once {_numbers(once)}"
+        )
     _check_information(key, model, theta, posterior)
     _check_possible(key, model, theta)
 
-
+# %% ../nbs/14c_check_model.ipynb #14ce0043
 def _check_information(key, model, theta, posterior):
     "Compare draws of a posterior after MANY records with equation (1)."
+
     def of(key, posterior, theta):
         x = jax.vmap(lambda key: unconstrain(model.parameters, posterior.sample(key)))(jax.random.split(key, DRAWS))
         centre = unconstrain(model.parameters, theta)
         J = jax.jacobian(lambda x: _total_moments(model, constrain(model.parameters, x)[0])[0])(centre)
         return x, centre, J, _total_moments(model, theta)[1]
+
     x, centre, J, covariance = (np.asarray(a, dtype=float) for a in jax.jit(of)(key, posterior, theta))
     inverse = np.linalg.pinv(covariance, rcond=1e-10, hermitian=True)
     expected = np.linalg.inv(J.T @ inverse @ J) / MANY  # eq. (1)
@@ -406,26 +485,36 @@ def _check_information(key, model, theta, posterior):
     off = (x.mean(axis=0) - centre) / sd
     ratio = x.var(axis=0) / np.diag(expected)
     if not np.all(np.abs(off) < MOST_OFF / math.sqrt(DRAWS) + 0.01):
-        raise AssertionError(f"update: after {MANY:g} records whose sums are those expected at theta the posterior is {np.abs(off).max():.3g} "
-                             "standard deviations away from theta")
+        raise AssertionError(
+            f"update: after {MANY:g} records with the sums expected at theta the posterior is {np.abs(off).max():.3g} "
+            "standard deviations away from theta"
+        )
     if not np.all(np.abs(ratio - 1) < MOST_OFF * math.sqrt(2 / DRAWS)):
-        raise AssertionError(f"update: after {MANY:g} records the posterior variance is {ratio[np.argmax(np.abs(ratio - 1))]:.4g} times "
-                             "the inverse of the information in the sums")
+        raise AssertionError(
+            f"update: after {MANY:g} records the posterior variance is {ratio[np.argmax(np.abs(ratio - 1))]:.4g} times "
+            "the inverse of the information in the sums"
+        )
 
 # %% ../nbs/14c_check_model.ipynb #14ce001d
 def _check_possible(key, model, theta, n=50.0):
     "Sums of simulated tables are possible, and their own projection."
     if model.lacks("project", "feasible") is not None:
         return
+
     def of(key):
         s = model.simulate(key, theta, n)
         return s, model.feasible(s, n), model.project(s, n)
+
     sums, possible, projected = (np.asarray(a) for a in jax.jit(jax.vmap(of))(jax.random.split(key, 50)))
     if not np.all(possible):
-        raise AssertionError(f"feasible: the sums {sums[np.argmin(possible)]} of {n:g} simulated records are called impossible")
+        raise AssertionError(
+            f"feasible: the sums {sums[np.argmin(possible)]} of {n:g} simulated records are called impossible"
+        )
     moved = np.abs(projected - sums).max()
     if not moved <= 1e-6 * max(float(np.abs(sums).max()), 1.0):
-        raise AssertionError(f"project: the sums of {n:g} simulated records are possible, and their projection moves them by {moved}")
+        raise AssertionError(
+            f"project: the sums of {n:g} simulated records are possible, and their projection moves them by {moved}"
+        )
 
 # %% ../nbs/14c_check_model.ipynb #14ce0020
 # § The exact law
@@ -443,8 +532,10 @@ def check_law(model: Model, theta: dict, n: float = 30.0):
         found = np.array([p.sum(), p @ z, p @ (z - mean) ** 2])
         expected = np.array([1.0, mean, variance + float(_grid_variance(kind, 1.5))])
         if not np.all(np.abs(found - expected) <= 1e-6 * (1 + np.abs(expected))):
-            raise AssertionError(f"log_marginal: with {kind} noise the probabilities of {n:g} records, their mean and variance are {found}, "
-                                 f"and should be {expected}")
+            raise AssertionError(
+                f"log_marginal: with {kind} noise the probabilities, their mean and variance are {found}, "
+                f"and should be {expected}"
+            )
 
 
 def _law(model, theta, n, noise, z):
@@ -469,18 +560,29 @@ def check_prior_of(key, model: Model, prior: Any):
     draws = {name: np.asarray(x, dtype=float) for name, x in _prior_draws(key, prior, 200).items()}
     shapes = {name: p.shape for name, p in model.parameters.items()}
     if {name: x.shape[1:] for name, x in draws.items()} != {name: tuple(shape) for name, shape in shapes.items()}:
-        raise AssertionError(f"prior: the parameters have the shapes {shapes}, and the prior draws { {k: x.shape[1:] for k, x in draws.items()} }")
+        raise AssertionError(
+            f"prior: the parameters have the shapes {shapes}, and the "
+            f"prior draws { {k: x.shape[1:] for k, x in draws.items()} }"
+        )
     _check_inside("prior: a draw of the prior", model, draws)
-    density = np.asarray(jax.jit(jax.vmap(prior.fn if isinstance(prior, LogDensity) else prior.log_density))({k: jnp.asarray(v) for k, v in draws.items()}))
+    density = np.asarray(
+        jax.jit(jax.vmap(prior.fn if isinstance(prior, LogDensity) else prior.log_density))(
+            {k: jnp.asarray(v) for k, v in draws.items()}
+        )
+    )
     if density.shape != (200,) or not np.all(np.isfinite(density)):
-        raise AssertionError(f"prior: its log density at 200 of its draws has shape {density.shape} and should be finite")
+        raise AssertionError(
+            f"prior: its log density at 200 of its draws has shape {density.shape} and should be finite"
+        )
 
 
 def _check_inside(what, model, draws):
     "Assert that draws (draws, …) lie in the supports."
     for name, parameter in model.parameters.items():
         if not np.all(SUPPORTS[parameter.support].contains(draws[name])):
-            raise AssertionError(f"{what} has {name} outside its support: it must be {SUPPORTS[parameter.support].words}")
+            raise AssertionError(
+                f"{what} has {name} outside its support: it must be {SUPPORTS[parameter.support].words}"
+            )
 
 # %% ../nbs/14c_check_model.ipynb #14ce0024
 def check_file(model: Model):
@@ -501,6 +603,7 @@ FEW = dict(chains=2, draws=20, warmup=20)  # of a fit that only has to run
 def _fitted(key, model, theta, prior, n):
     "A simulated release, read from its file, and its posterior."
     from dp_bayes_nb.fit import fit
+
     _, release = simulate_release(key, model, theta, n, 1.0)
     try:
         read = Release.from_json(release.to_json())
@@ -516,10 +619,11 @@ def _fitted(key, model, theta, prior, n):
     _check_inside("fit: a draw of the posterior", model, draws)
     return idata
 
-
+# %% ../nbs/14c_check_model.ipynb #14ce0030
 def check_run(key, model: Model, theta: dict, prior: Any, n: int):
     "Assert that release, file, fit, predict, predictive_check and plot run one after the other."
     from dp_bayes_nb.results import plot_posterior, predict, predictive_check
+
     step = "fit"
     try:
         with warnings.catch_warnings():
@@ -538,33 +642,38 @@ def check_run(key, model: Model, theta: dict, prior: Any, n: int):
     except Exception as error:
         raise AssertionError(f"{step}: {type(error).__name__}: {error}") from error
 
-
+# %% ../nbs/14c_check_model.ipynb #14ce0031
 def _new_data(model):
     "What to predict: made-up rows where the model has a predictor of its own, else three records."
     if type(model).predictor is Model.predictor:
         return 3
     import pandas as pd
+
     return pd.DataFrame({name: x[:3] for name, x in made_up_records(np.random.default_rng(0), model).items()})
 
 
 def _close(ax):
     "Close the figure of a plot."
     import matplotlib.pyplot as plt
+
     plt.close(np.ravel(np.asarray(ax, dtype=object))[0].figure)
 
 # %% ../nbs/14c_check_model.ipynb #14ce0029
 # § All together
-def check_model(key: Any,      # JAX key, or an integer
-                model: Model,  # its declarations
-                theta: dict,   # parameters under which everything happens often enough to be seen
-                prior: Any = None,  # None: the model's default
-                *, n: int = 400     # records of the tables that are simulated
-                ):
+def check_model(
+    key: Any,  # JAX key, or an integer
+    model: Model,  # its declarations
+    theta: dict,  # parameters under which everything happens often enough to be seen
+    prior: Any = None,  # None: the model's default
+    *,
+    n: int = 400,  # records of the tables that are simulated
+):
     """Hold every part of a model against the others; returns nothing where all agree.
 
-    Raises AssertionError, with a message that begins with the part that is at fault and names what was claimed and what was
-    found; ValueError for what is not a model, cannot be fitted, or has other parameters than `theta`. The comparisons of
-    simulations refuse a correct model once in a thousand keys. A search can refute a sensitivity, and prove none.
+    Raises AssertionError, with a message that begins with the part that is at fault and names what was claimed and
+    what was found; ValueError for what is not a model, cannot be fitted, or has other parameters than `theta`. The
+    comparisons of simulations refuse a correct model once in a thousand keys. A search can refute a sensitivity, and
+    prove none.
     """
     prior, n, key = check_prior(model, prior), check_count("n", n), as_key(key)
     theta = {name: jnp.asarray(value) for name, value in _check_theta(model, theta).items()}

@@ -1,4 +1,4 @@
-"""Every model of the package keeps its promises (`check_model`), and a model that breaks one is caught by its own message."""
+"""Every model of the package keeps its promises (`check_model`), and one that breaks a promise is told which."""
 
 import json
 from pathlib import Path
@@ -29,15 +29,25 @@ def shape_draw(key):
 
 SHAPE = dpb.LogDensity(shape_density, shape_draw)
 BAYES = dpb.NaiveBayes(("class", ["no", "yes"]), {"word": 2, "size": ["s", "m", "l"]})
-HIDDEN = dpb.HiddenMarkov(("region", ["a", "b"]), ("month", [1, 2, 3, 4]), {"word": 2, "size": 3}, states=2,
-                          records=((60, 70, 50, 80), (90, 40, 60, 70)))
+HIDDEN = dpb.HiddenMarkov(
+    ("region", ["a", "b"]),
+    ("month", [1, 2, 3, 4]),
+    {"word": 2, "size": 3},
+    states=2,
+    records=((60, 70, 50, 80), (90, 40, 60, 70)),
+)
 AGES = {"age": (18, 90), "region": ["north", "south", "west"]}
 DECLARED = {  # model, parameters, prior, records
     "Bernoulli": (dpb.Bernoulli(), {"probability": 0.3}, None, 400),
     "Bernoulli, texts": (dpb.Bernoulli("ill", "yes", ["no", "unknown"]), {"probability": 0.6}, dpb.Beta(2.0, 3.0), 400),
     "Bernoulli, open": (dpb.Bernoulli("ill", "yes"), {"probability": 0.6}, None, 400),
     "Categorical": (dpb.Categorical(3), {"probabilities": [0.5, 0.3, 0.2]}, None, 400),
-    "Categorical, texts": (dpb.Categorical(["low", "high"], "income"), {"probabilities": [0.3, 0.7]}, dpb.Dirichlet([1.0, 2.0]), 400),
+    "Categorical, texts": (
+        dpb.Categorical(["low", "high"], "income"),
+        {"probabilities": [0.3, 0.7]},
+        dpb.Dirichlet([1.0, 2.0]),
+        400,
+    ),
     "Poisson": (dpb.Poisson((0, 12)), {"rate": 4.0}, GAMMA, 400),
     "Poisson, redacted": (dpb.Poisson(dpb.Redact(2, 6)), {"rate": 4.0}, GAMMA, 400),
     "Geometric": (dpb.Geometric((0, 15)), {"probability": 0.3}, dpb.Beta(2.0, 3.0), 400),
@@ -48,13 +58,27 @@ DECLARED = {  # model, parameters, prior, records
     "Normal, known": (dpb.Normal((40, 160), 225.0), {"mean": 100.0}, dpb.NormalMean(100.0, 0.01), 400),
     "Normal": (dpb.Normal((40, 160)), {"mean": 100.0, "variance": 225.0}, NORMAL, 400),
     "Normal, redacted": (dpb.Normal(dpb.Redact(80, 130)), {"mean": 100.0, "variance": 225.0}, NORMAL, 400),
-    "LogNormal": (dpb.LogNormal((1, 500)), {"log_mean": 3.0, "log_variance": 0.8}, dpb.NormalInverseGamma(3.0, 0.5, 2.0, 1.0), 400),
+    "LogNormal": (
+        dpb.LogNormal((1, 500)),
+        {"log_mean": 3.0, "log_variance": 0.8},
+        dpb.NormalInverseGamma(3.0, 0.5, 2.0, 1.0),
+        400,
+    ),
     "GammaData, known": (dpb.GammaData((0, 30), 2.0), {"rate": 0.4}, GAMMA, 400),
     "GammaData": (dpb.GammaData((0.1, 30)), {"shape": 2.0, "rate": 0.4}, SHAPE, 400),
-    "LinearRegression": (dpb.LinearRegression(AGES, {"wage": (0, 800)}), {"coefficients": [2.0, 50.0, -40.0, 300.0], "noise_variance": 2500.0},
-                         dpb.NormalInverseGamma(0.0, 0.001, 2.0, 400.0), 400),
+    "LinearRegression": (
+        dpb.LinearRegression(AGES, {"wage": (0, 800)}),
+        {"coefficients": [2.0, 50.0, -40.0, 300.0], "noise_variance": 2500.0},
+        dpb.NormalInverseGamma(0.0, 0.001, 2.0, 400.0),
+        400,
+    ),
     "NaiveBayes": (BAYES, {"class_probabilities": [0.4, 0.6], "word": ROWS, "size": SIZES}, None, 400),
-    "HiddenMarkov": (HIDDEN, {"initial_probabilities": [0.5, 0.5], "transition_probabilities": ROWS, "word": ROWS[::-1], "size": SIZES}, None, 520),
+    "HiddenMarkov": (
+        HIDDEN,
+        {"initial_probabilities": [0.5, 0.5], "transition_probabilities": ROWS, "word": ROWS[::-1], "size": SIZES},
+        None,
+        520,
+    ),
 }
 OFTEN = {name.split(",")[0]: name for name in reversed(DECLARED)}  # the first declaration of each model
 
@@ -63,7 +87,9 @@ def test_every_model_is_declared_here():
     assert {type(model).__name__ for model, *_ in DECLARED.values()} == set(MODELS)
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=() if name in OFTEN.values() else pytest.mark.slow) for name in DECLARED])
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name in OFTEN.values() else pytest.mark.slow) for name in DECLARED]
+)
 def test_every_model_keeps_its_promises(name):
     model, theta, prior, n = DECLARED[name]
     dpb.check_model(1, model, theta, prior, n=n)
@@ -72,6 +98,7 @@ def test_every_model_keeps_its_promises(name):
 @family_class
 class Days(Model):
     "On how many of seven days, each with the same probability: with a conjugate prior."
+
     statistics, columns, integer = ("days",), (Column(None, tuple(range(8))),), True
     parameters, prior_type, default_prior = {"probability": Parameter("unit")}, dpb.Beta, dpb.Beta(1.0, 1.0)
 
@@ -182,7 +209,10 @@ class Prior(Days):
 
 
 class Support(Days):
-    prior_type, default_prior = None, dpb.LogDensity(lambda t: -(t["probability"]**2), lambda key: {"probability": 3 + jax.random.uniform(key)})
+    prior_type, default_prior = (
+        None,
+        dpb.LogDensity(lambda t: -(t["probability"] ** 2), lambda key: {"probability": 3 + jax.random.uniform(key)}),
+    )
 
     def accept(self, prior):
         return self.default_prior
@@ -193,14 +223,26 @@ class Predictions(Days):
         raise ValueError("no predictions today")
 
 
-CAUGHT = {Mean: "moments: the mean of days is claimed to be", Covariance: "moments: the covariance of days is claimed to be",
-          Sensitivity: "sensitivity: the model claims 6.0 (l1), but the records", Rounded: "rounded_sensitivity: the model claims 6.0 steps",
-          Magnitude: "magnitude: the model claims that no statistic is beyond 6.0", Sums: "simulate: the mean of days is",
-          Records: "simulate_records: the record 8", Update: "update: after 1e+08 records", Forgets: "update: two tables one after the other",
-          Projection: "project: the sums of 50 simulated records", Feasible: "feasible: the sums",
-          Engines: "statistic: days of the record", Numbers: "statistic: statistics has 1 names, but statistic(record) gives 2 numbers",
-          NumPy: "statistic: it must be written with", File: "file: ", Prior: "prior: accept(prior) gives", Support: "prior: a draw of the prior",
-          Predictions: "predict: ValueError: no predictions today"}
+CAUGHT = {
+    Mean: "moments: the mean of days is claimed to be",
+    Covariance: "moments: the covariance of days is claimed to be",
+    Sensitivity: "sensitivity: the model claims 6.0 (l1), but the records",
+    Rounded: "rounded_sensitivity: the model claims 6.0 steps",
+    Magnitude: "magnitude: the model claims that no statistic is beyond 6.0",
+    Sums: "simulate: the mean of days is",
+    Records: "simulate_records: the record 8",
+    Update: "update: after 1e+08 records",
+    Forgets: "update: two tables one after the other",
+    Projection: "project: the sums of 50 simulated records",
+    Feasible: "feasible: the sums",
+    Engines: "statistic: days of the record",
+    Numbers: "statistic: statistics has 1 names, but statistic(record) gives 2 numbers",
+    NumPy: "statistic: it must be written with",
+    File: "file: ",
+    Prior: "prior: accept(prior) gives",
+    Support: "prior: a draw of the prior",
+    Predictions: "predict: ValueError: no predictions today",
+}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -220,10 +262,17 @@ def test_what_is_wrong_is_caught_by_its_own_message(wrong):
     assert str(caught.value).startswith(CAUGHT[wrong]), str(caught.value)
 
 
-@pytest.mark.parametrize("arguments, words", [
-    ((Days, {"probability": 0.4}), "write the brackets"), ((3, {"probability": 0.4}), "a model of your own derives from Model"),
-    ((Days(), {"p": 0.4}), "theta must be a dict with the keys"), ((Days(), {"probability": 1.4}), "between 0 and 1"),
-    ((Days(), {"probability": [0.4]}), "of shape ()"), ((Days(), {"probability": 0.4}, dpb.Gamma(1.0, 1.0)), "prior must be Beta(...)")])
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        ((Days, {"probability": 0.4}), "write the brackets"),
+        ((3, {"probability": 0.4}), "a model of your own derives from Model"),
+        ((Days(), {"p": 0.4}), "theta must be a dict with the keys"),
+        ((Days(), {"probability": 1.4}), "between 0 and 1"),
+        ((Days(), {"probability": [0.4]}), "of shape ()"),
+        ((Days(), {"probability": 0.4}, dpb.Gamma(1.0, 1.0)), "prior must be Beta(...)"),
+    ],
+)
 def test_what_is_no_model_or_no_parameter_is_refused(arguments, words):
     with pytest.raises(ValueError) as refused:
         dpb.check_model(0, *arguments)
@@ -234,5 +283,8 @@ def test_models_of_the_chapter_are_short():
     "A model of one's own in ten lines, and one with a law of its own in under forty."
     path = next((HERE.parent / "nbs").rglob("*your_own_model.ipynb"))
     cells = ["".join(cell["source"]) for cell in json.loads(path.read_text())["cells"]]
-    lines = {name: len(next(cell for cell in cells if f"class {name}(Model)" in cell).splitlines()) for name in ("Days", "Visits")}
+    lines = {
+        name: len(next(cell for cell in cells if f"class {name}(Model)" in cell).splitlines())
+        for name in ("Days", "Visits")
+    }
     assert lines["Days"] <= 10 and lines["Visits"] < 40, lines

@@ -42,14 +42,22 @@ def test_integers_where_keys_are():
     run = dict(n=100, epsilon=1.0, trials=20, draws=10)
     a, b = (dpb.calibrate(key=key, family=dpb.Bernoulli(), **run) for key in (3, jax.random.key(3)))
     np.testing.assert_array_equal(a.ranks, b.ranks)
-    c, d = (dpb.plan(dpb.Bernoulli(), n=100, epsilon=[1.0], trials=10, key=key, progress=False) for key in (3, jax.random.key(3)))
+    c, d = (
+        dpb.plan(dpb.Bernoulli(), n=100, epsilon=[1.0], trials=10, key=key, progress=False)
+        for key in (3, jax.random.key(3))
+    )
     assert str(c) == str(d)
 
 
-@pytest.mark.parametrize("call", [
-    lambda **k: dpb.simulate_release(1, dpb.Bernoulli(), THETA, **k)[1].to_json(),
-    lambda **k: dpb.calibrate(1, dpb.Bernoulli(), trials=20, draws=10, **k).ranks.tolist(),
-    lambda **k: str(dpb.plan(dpb.Bernoulli(), trials=10, progress=False, **k))], ids=["simulate_release", "calibrate", "plan"])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda **k: dpb.simulate_release(1, dpb.Bernoulli(), THETA, **k)[1].to_json(),
+        lambda **k: dpb.calibrate(1, dpb.Bernoulli(), trials=20, draws=10, **k).ranks.tolist(),
+        lambda **k: str(dpb.plan(dpb.Bernoulli(), trials=10, progress=False, **k)),
+    ],
+    ids=["simulate_release", "calibrate", "plan"],
+)
 def test_a_design_stands_for_its_numbers(call):
     assert call(design=DESIGN) == call(n=200, epsilon=0.5) == call(design=DESIGN, n=200)
     gaussian = dpb.Design(200, 0.5, "gaussian", 1e-6)
@@ -62,9 +70,19 @@ def test_a_design_stands_for_its_numbers(call):
 
 
 def test_a_design_is_checked():
-    assert DESIGN == dpb.Design(np.int64(200), 0.5, "laplace", None, "change_one") and hash(DESIGN) == hash(dpb.Design(200, 0.5))
-    for wrong in (dict(n=0), dict(n=2.5), dict(epsilon=-1), dict(epsilon="1"), dict(delta=1e-6), dict(mechanism="gaussian"), dict(mechanism="none"),
-                  dict(neighbours="any")):
+    assert DESIGN == dpb.Design(np.int64(200), 0.5, "laplace", None, "change_one") and hash(DESIGN) == hash(
+        dpb.Design(200, 0.5)
+    )
+    for wrong in (
+        dict(n=0),
+        dict(n=2.5),
+        dict(epsilon=-1),
+        dict(epsilon="1"),
+        dict(delta=1e-6),
+        dict(mechanism="gaussian"),
+        dict(mechanism="none"),
+        dict(neighbours="any"),
+    ):
         with pytest.raises(ValueError, match="must be"):
             dpb.Design(**{"n": 200, "epsilon": 0.5, **wrong})
 
@@ -76,9 +94,21 @@ def test_numbers_that_are_missing_are_refused():
         dpb.calibrate(1, dpb.Bernoulli(), epsilon=1.0, trials=20, draws=10)
 
 
-@pytest.mark.parametrize("model, arguments", [
-    (dpb.Bernoulli, ()), (dpb.Categorical, (3,)), (dpb.Poisson, ((0, 9),)), (dpb.Geometric, ((0, 9),)), (dpb.Exponential, ((0, 9),)),
-    (dpb.Pareto, ((1, 9), 1)), (dpb.Weibull, ((0, 9), 1.5)), (dpb.Normal, ((0, 9),)), (dpb.LogNormal, ((1, 9),)), (dpb.GammaData, ((1, 9),))])
+@pytest.mark.parametrize(
+    "model, arguments",
+    [
+        (dpb.Bernoulli, ()),
+        (dpb.Categorical, (3,)),
+        (dpb.Poisson, ((0, 9),)),
+        (dpb.Geometric, ((0, 9),)),
+        (dpb.Exponential, ((0, 9),)),
+        (dpb.Pareto, ((1, 9), 1)),
+        (dpb.Weibull, ((0, 9), 1.5)),
+        (dpb.Normal, ((0, 9),)),
+        (dpb.LogNormal, ((1, 9),)),
+        (dpb.GammaData, ((1, 9),)),
+    ],
+)
 def test_every_model_of_one_column_takes_it_by_keyword(model, arguments):
     made = model(*arguments, column="x")
     assert made.columns[0].name == "x" and inspect.signature(model).parameters["column"].default is None
