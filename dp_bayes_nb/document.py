@@ -7,6 +7,7 @@ __all__ = ['FROM_ELSEWHERE', 'RELATIONS', 'CHANGE_VALUE', 'SCHEMA', 'KEYS', 'SAM
            'check_missing_as', 'relation', 'to_json', 'from_json', 'numbers_in']
 
 # %% ../nbs/04d_document.ipynb #04d00004
+import errno
 import math
 import re
 import warnings
@@ -19,16 +20,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from dp_bayes_nb.contract import Model, as_model, family_from_dict
-<<<<<<< ours
-from dp_bayes_nb.core import Measurement, Noise, atomic_write, check_choice, check_count, check_fraction, check_positive, printable, refuse
-from dp_bayes_nb.files import as_path, open_sealed, parse, read_text, seal, tuples
-=======
-from dp_bayes_nb.core import (Measurement, Noise, atomic_write, check_choice, check_count, check_fraction, check_positive,
+from .contract import Model, as_model, family_from_dict
+from .core import (Measurement, Noise, atomic_write, check_choice, check_count, check_fraction, check_positive,
                               printable, refuse)
-from dp_bayes_nb.files import open_sealed, parse, read_text, seal, tuples
->>>>>>> theirs
-from dp_bayes_nb.noise import MAX_STEPS, MECHANISMS, design
+from .files import as_path, open_sealed, parse, read_text, seal, tuples
+from .noise import MAX_STEPS, MECHANISMS, design
 
 # %% ../nbs/04d_document.ipynb #c1dfd96e
 # § What a release says
