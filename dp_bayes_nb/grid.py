@@ -18,7 +18,7 @@ from jaxtyping import Array, Float
 from .core import Kernel, Measurement, bind, pytree, run_chain
 from .gibbs import Draw
 from .laplace import convolved_log_density
-from .priors import SUPPORTS, constrain, free_size, log_density_free
+from .priors import SUPPORTS, LogDensity, constrain, free_size, log_density_free
 
 # %% ../nbs/05b_grid.ipynb #c1dfd96e
 # § One parameter: equations (1) and (2)
@@ -177,7 +177,7 @@ def _open_grid_step(family, posterior, at_edge, key, state):
 
 
 def grid_kernel(family, released: Measurement, prior, *, exact: bool) -> Kernel:
-    "Independent draws from the grid posterior; under a `LogDensity`, which may not integrate, each says whether mass runs off the grid."
+    "Independent draws from the grid posterior; under a `LogDensity`, each says whether mass runs off the grid."
     data = family, grid_posterior(family, released, prior, exact)
     if isinstance(prior, LogDensity):
         (support,) = {p.support for p in family.parameters.values()}
