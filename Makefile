@@ -11,7 +11,7 @@ JOBS ?= 2
 PORT ?= 8866
 FLAGS ?=
 
-# Caches live in the working tree; compiled JAX programs survive between runs, the many tiny ones too (chapter 1b: 30 s, then 11).
+# Caches live in the working tree; compiled JAX programs survive between runs, the many tiny ones too (a chapter of 30 s takes 11).
 CACHE := $(CURDIR)/.cache
 export JAX_COMPILATION_CACHE_DIR ?= $(CACHE)/jax
 export JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS ?= 0
@@ -21,12 +21,13 @@ export MPLCONFIGDIR ?= $(CACHE)/matplotlib
 PIP := $(PY) -m pip --disable-pip-version-check --quiet
 SETUP := settings.ini setup.py constraints.txt
 
-.PHONY: help setup demo app test slow docs readme notebooks outputs bench case clean
+.PHONY: help setup demo app test check slow docs readme notebooks outputs bench case clean
 
 help:
 	@echo "make demo       a real table to a release, a posterior, a summary and a figure"
 	@echo "make app        five tools in a browser: explorer, calibration, budget, regression, your own data"
 	@echo "make test       set-up, then every test; closes 'N passed, N failed'"
+	@echo "make check      one notebook: export, lint, types, its cells and its outputs (NB='posterior/collapsed')"
 	@echo "make slow       the statistical checks of the notebooks too"
 	@echo "make docs       the site, into _docs/"
 	@echo "make notebooks  run every notebook and save its outputs (NB='name …' for some)"
@@ -75,6 +76,9 @@ slow: $(VENV)/.dev
 docs: $(VENV)/.dev
 	@$(PY) tools/docs.py
 
+check: $(VENV)/.dev
+	@$(PY) tools/check.py $(NB)
+
 readme: $(VENV)/.dev
 	@$(PY) tools/readme.py
 
@@ -90,7 +94,7 @@ bench: $(VENV)/.dev
 
 # Two tables, every route, and the posteriors of their releases; goes on where it was interrupted.
 case: $(VENV)/.dev
-	@$(PY) experiments/hmm_case.py --processes $(JOBS) $(FLAGS)
+	@$(PY) nbs/papers/hmm_case.py --processes $(JOBS) $(FLAGS)
 
 clean:
 	rm -rf _docs _proc build dist *.egg-info .cache .pytest_cache .mypy_cache .ruff_cache

@@ -3,7 +3,7 @@
 from configparser import ConfigParser
 from pathlib import Path
 
-from setuptools import setup
+from setuptools import find_packages, setup
 
 HERE = Path(__file__).parent
 parser = ConfigParser(delimiters=["="], interpolation=None)
@@ -23,7 +23,7 @@ setup(
     author=cfg["author"],
     license="Apache-2.0",
     keywords=cfg["keywords"].split(),
-    packages=[lib],
+    packages=find_packages(include=[lib, f"{lib}.*"]),
     package_data={lib: ["py.typed"]},
     python_requires=f">={cfg['min_python']}",
     install_requires=cfg["requirements"].split(),

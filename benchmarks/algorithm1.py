@@ -16,10 +16,11 @@ import jax.numpy as jnp
 import numpy as np
 from table import clock, interleave, record
 
-from dp_bayes_nb.core import Noise, Released, run_chains
-from dp_bayes_nb.families import Bernoulli
-from dp_bayes_nb.gibbs import gibbs_kernel
-from dp_bayes_nb.priors import Beta
+from dp_bayes_nb.base.chains import run_chains
+from dp_bayes_nb.base.measurement import Noise, Released
+from dp_bayes_nb.models.counts import Bernoulli
+from dp_bayes_nb.posterior.gibbs import gibbs_kernel
+from dp_bayes_nb.base.priors import Beta
 
 # A thousand records, epsilon 0.01 (sensitivity 1, so Laplace noise of scale 100), prior Beta(10, 10).
 Z, B, N, ALPHA, BETA = 531.0, 100.0, 1000.0, 10.0, 10.0
@@ -73,17 +74,20 @@ def main():
         return run_chains(jax.random.key(seed), kernel, draws=SWEEPS, warmup=0, chains=CHAINS)[0].theta["probability"]
 
     first, _ = clock(ours)
-    means = [float(np.mean(x[:, 100:])) for x in (ours(1), numpy_vectorised(rng, CHAINS, SWEEPS), numpy_one_chain_at_a_time(rng, 100, SWEEPS))]
+    means = [float(np.mean(x[:, 100:])) for x in (ours(1), numpy_vectorised(rng, CHAINS, SWEEPS),
+                                                  numpy_one_chain_at_a_time(rng, 100, SWEEPS))]
     assert np.ptp(means) < 0.03, f"the three programs sample different laws: {means}"
 
     times = interleave({"ours": ours, "numpy, all chains at once": lambda: numpy_vectorised(rng, CHAINS, SWEEPS),
-                        "numpy, one chain at a time": lambda: numpy_one_chain_at_a_time(rng, LOOP_CHAINS, SWEEPS)}, ROUNDS)
+                        "numpy, one chain at a time": lambda: numpy_one_chain_at_a_time(rng, LOOP_CHAINS, SWEEPS)},
+                       ROUNDS)
     times["numpy, one chain at a time"] *= CHAINS / LOOP_CHAINS
     fastest = min(times, key=lambda name: np.inf if name == "ours" else np.median(times[name][:, 0]))
     rows = {name: {"chain-sweeps/s": CHAINS * SWEEPS / np.median(t[:, 0]),
                    "ours is faster by": np.median(t[:, 0] / times["ours"][:, 0]),
                    "per processor second": np.median(t[:, 1] / times["ours"][:, 1])} for name, t in times.items()}
-    rows["against the fastest NumPy"] = {"is": fastest, "ours is faster by": rows[fastest]["ours is faster by"], "target": 5.0}
+    rows["against the fastest NumPy"] = {"is": fastest, "ours is faster by": rows[fastest]["ours is faster by"],
+                                         "target": 5.0}
     rows["compilation, s"] = first - float(np.median(times["ours"][:, 0]))
     record("algorithm1", rows, "Bernoulli, n = 1000, epsilon = 0.01, 1000 chains; medians over interleaved rounds")
 

@@ -8,12 +8,13 @@ import jax.numpy as jnp
 import numpy as np
 from table import clock, interleave, record
 
-from dp_bayes_nb.collapsed import collapsed_kernel
-from dp_bayes_nb.grid import grid_kernel
-from dp_bayes_nb.core import Noise, Released, run_chains
-from dp_bayes_nb.families import Bernoulli, Categorical
-from dp_bayes_nb.gibbs import gibbs_kernel
-from dp_bayes_nb.priors import Beta, Dirichlet
+from dp_bayes_nb.posterior.collapsed import collapsed_kernel
+from dp_bayes_nb.posterior.grid import grid_kernel
+from dp_bayes_nb.base.chains import run_chains
+from dp_bayes_nb.base.measurement import Noise, Released
+from dp_bayes_nb.models.counts import Bernoulli, Categorical
+from dp_bayes_nb.posterior.gibbs import gibbs_kernel
+from dp_bayes_nb.base.priors import Beta, Dirichlet
 
 CHAINS, DRAWS, ROUNDS = 100, 2500, 3
 CELLS = [(1e4, 0.001), (1e5, 1.0)]  # noise larger than the data's own spread by far; hardly any noise
@@ -28,7 +29,8 @@ def simulated(family, prior, sensitivity, n, epsilon):
     key_theta, key_s, key_noise = jax.random.split(jax.random.key(7), 3)
     s = family.simulate(key_s, prior.sample(key_theta), n)
     b = jnp.full(s.shape, sensitivity / epsilon)
-    return Released(s + jnp.round(b * jax.random.laplace(key_noise, s.shape)), Noise("laplace", b, jnp.ones(s.shape)), jnp.asarray(n))
+    return Released(s + jnp.round(b * jax.random.laplace(key_noise, s.shape)), Noise("laplace", b, jnp.ones(s.shape)),
+                    jnp.asarray(n))
 
 
 def methods(family):
@@ -66,7 +68,8 @@ def compare(family, prior, released):
         return run_chains(jax.random.key(1), built[name], draws=DRAWS, warmup=warmup, chains=CHAINS)[0].theta
 
     for name, kernel in kernels.items():
-        building, _ = clock(lambda: built.setdefault(name, kernel(family, released, prior)).step)  # noqa: B023 (called now)
+        # called now, so the names are those of this round
+        building, _ = clock(lambda: built.setdefault(name, kernel(family, released, prior)).step)  # noqa: B023
         drawing, _ = clock(partial(run, name))
         first[name] = building + drawing
         sizes[name] = effective(family, name, run(name, 0 if is_independent(family, name) else DRAWS))
@@ -85,7 +88,9 @@ def main():
                 if (n, epsilon) == CELLS[0]:  # later cells reuse the programs
                     row["compilation, s"] = compilation[name]
                 rows[f"{model}, n = {n:.0e}, epsilon = {epsilon:g}, {name}"] = row
-    record("collapsed", rows, f"effective draws per second of sampling, {CHAINS} chains of {DRAWS}; target: 100 times gibbs at epsilon = 0.001")
+    record("collapsed", rows,
+           f"effective draws per second of sampling, {CHAINS} chains of {DRAWS}; target: 100 times gibbs at epsilon = "
+           f"0.001")
 
 
 if __name__ == "__main__":

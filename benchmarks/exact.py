@@ -1,4 +1,6 @@
-"""Exact posteriors of counts: a second fit against 0.1.0's kernel, the first posterior of a process, a plain SciPy loop, and the accuracy."""
+"""Exact posteriors of counts: a second fit against 0.1.0's kernel, the first posterior of a process,
+a plain SciPy loop, and the accuracy.
+"""
 
 import os
 import subprocess
@@ -13,10 +15,10 @@ from scipy.special import betainc, gammaln
 from table import interleave, record
 
 import dp_bayes_nb as d
-from dp_bayes_nb.grid import grid_kernel
-from dp_bayes_nb.core import Kernel, run_chains
-from dp_bayes_nb.exact_categories import share_mixtures, table_counts
-from dp_bayes_nb.exact_counts import count_posterior, share_moments, tabulate
+from dp_bayes_nb.posterior.grid import grid_kernel
+from dp_bayes_nb.base.chains import Kernel, run_chains
+from dp_bayes_nb.posterior.exact_categories import share_mixtures, table_counts
+from dp_bayes_nb.posterior.exact_counts import count_posterior, share_moments, tabulate
 
 ROUNDS, STARTS = 5, 3
 SHARE = d.simulate_release(0, d.Bernoulli(), {"probability": 0.3}, 1000, 0.1)[1]
@@ -29,7 +31,9 @@ import dp_bayes_nb
 idata = dp_bayes_nb.fit(dp_bayes_nb.Release.load(sys.argv[1]))
 print(time.perf_counter() - start, time.process_time() - processor)
 """
-IMPORT = "import time; s, p = time.perf_counter(), time.process_time(); import arviz; print(time.perf_counter() - s, time.process_time() - p)"
+IMPORT = (
+    "import time; s, p = time.perf_counter(), time.process_time(); import arviz; print(time.perf_counter() - s, "
+    "time.process_time() - p)")
 COMMAND = "import sys; from dp_bayes_nb.cli import main; main(['fit', sys.argv[1]])"
 
 
@@ -58,7 +62,8 @@ def ours(n, z, scale):
 def process(code, path):
     "What a new process prints, and how long it lives."
     start = time.perf_counter()
-    out = subprocess.run([sys.executable, "-W", "ignore", "-c", code, str(path)], capture_output=True, text=True, check=True, env=os.environ).stdout
+    out = subprocess.run([sys.executable, "-W", "ignore", "-c", code, str(path)], capture_output=True, text=True,
+                         check=True, env=os.environ).stdout
     return out, time.perf_counter() - start
 
 
@@ -75,7 +80,8 @@ def accuracy(trials=40):
         theta = tabulate(posterior).quantile(u)[0]
         F = np.array([w @ betainc(alpha + s, beta + n - s, t) for t in theta])
         errors.append(np.trapezoid(np.abs(F - u), theta) / share_moments(posterior)[1][0])
-    return {"designs": trials, "largest W1, posterior sd": float(max(errors)), "median W1, posterior sd": float(np.median(errors))}
+    return {"designs": trials, "largest W1, posterior sd": float(max(errors)),
+            "median W1, posterior sd": float(np.median(errors))}
 
 
 def main():
@@ -87,10 +93,14 @@ def main():
         call()  # everything is compiled that can be
     ms = {name: 1e3 * found[:, 0] for name, found in interleave(calls, ROUNDS).items()}
     np.testing.assert_allclose(ours(1000, 300.0, 10.0), all_counts(1000, 300.0, 10.0), atol=2e-4)
-    rows = {"second fit of a share": {"0.1.0, ms": float(np.median(ms["0.1.0"])), "now, ms": float(np.median(ms["now"])),
-                                      "times faster": float(np.median(ms["0.1.0"] / ms["now"])), "five categories, ms": float(np.median(ms["now, five categories"]))},
-            "a tabulated share, n = 1000": {"ms": float(np.median(ms["ours"])), "SciPy over all counts, ms": float(np.median(ms["SciPy"])),
-                                            "times faster": float(np.median(ms["SciPy"] / ms["ours"])), "five categories, ms": float(np.median(ms["five curves"]))},
+    rows = {"second fit of a share": {"0.1.0, ms": float(np.median(ms["0.1.0"])),
+                                      "now, ms": float(np.median(ms["now"])),
+                                      "times faster": float(np.median(ms["0.1.0"] / ms["now"])),
+                                      "five categories, ms": float(np.median(ms["now, five categories"]))},
+            "a tabulated share, n = 1000": {"ms": float(np.median(ms["ours"])),
+                                            "SciPy over all counts, ms": float(np.median(ms["SciPy"])),
+                                            "times faster": float(np.median(ms["SciPy"] / ms["ours"])),
+                                            "five categories, ms": float(np.median(ms["five curves"]))},
             "accuracy": accuracy()}
     with tempfile.TemporaryDirectory() as folder:
         for name, release in (("share", SHARE), ("five categories", CATEGORIES)):
@@ -99,10 +109,13 @@ def main():
             bare = np.array([process(IMPORT, path)[0].split() for _ in range(STARTS)], float)
             cold = np.array([process(COLD, path)[0].split() for _ in range(STARTS)], float)
             command = [process(COMMAND, path)[1] for _ in range(STARTS)]
-            rows[f"cold start, {name}"] = {"import of ArviZ, s": float(np.median(bare[:, 0])), "beyond it, s": float(np.median(cold[:, 0])),
-                                           "processor: import of ArviZ, s": float(np.median(bare[:, 1])), "processor: beyond it, s": float(np.median(cold[:, 1])),
+            rows[f"cold start, {name}"] = {"import of ArviZ, s": float(np.median(bare[:, 0])),
+                                           "beyond it, s": float(np.median(cold[:, 0])),
+                                           "processor: import of ArviZ, s": float(np.median(bare[:, 1])),
+                                           "processor: beyond it, s": float(np.median(cold[:, 1])),
                                            "dp-bayes fit, summary only, s": float(np.median(command))}
-    record("exact", rows, "1,000 records, epsilon = 0.1; medians, rounds interleaved; cold starts in processes of their own")
+    record("exact", rows,
+           "1,000 records, epsilon = 0.1; medians, rounds interleaved; cold starts in processes of their own")
 
 
 if __name__ == "__main__":

@@ -1,17 +1,20 @@
-"""What a posterior costs as the table grows: nothing in n is summed, so one likelihood, and the tabulated posterior, should stay flat."""
+"""What a posterior costs as the table grows: nothing in n is summed, so one likelihood, and the tabulated posterior,
+should stay flat.
+"""
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from table import interleave, record
 
-from dp_bayes_nb.checks import release_of
-from dp_bayes_nb.grid import grid_posterior, log_likelihood
-from dp_bayes_nb.conjugate_priors import Gamma
-from dp_bayes_nb.families import Bernoulli, check_prior
-from dp_bayes_nb.noise import noise_design
-from dp_bayes_nb.priors import Beta
-from dp_bayes_nb.rates import Exponential, Poisson
+from dp_bayes_nb.base.checks import release_of
+from dp_bayes_nb.posterior.grid import grid_posterior, log_likelihood
+from dp_bayes_nb.models.conjugate_priors import Gamma
+from dp_bayes_nb.models.contract import check_prior
+from dp_bayes_nb.models.counts import Bernoulli
+from dp_bayes_nb.noise.design import noise_design
+from dp_bayes_nb.base.priors import Beta
+from dp_bayes_nb.models.rates import Exponential, Poisson
 
 EPSILON, ROUNDS = 0.01, 15
 SIZES = [10.0**k for k in range(2, 9)]
@@ -44,7 +47,8 @@ def main():
             ms = {part: 1e3 * times[name, part, n][:, 0] for part in ("likelihood", "posterior")}
             base = {part: 1e3 * times[name, part, SIZES[0]][:, 0] for part in ms}
             rows[f"{name}, n = {n:.0e}"] = {**{f"{part}, ms": float(np.median(ms[part])) for part in ms},
-                                            **{f"{part}, times n = 100": float(np.median(ms[part] / base[part])) for part in ms}}
+                                            **{f"{part}, times n = 100": float(np.median(ms[part] / base[part]))
+                                               for part in ms}}
     record("grid", rows, "one likelihood, and the whole tabulated posterior, against the number of records")
 
 

@@ -5,11 +5,11 @@ import jax.numpy as jnp
 import numpy as np
 from table import clock, interleave, record
 
-from dp_bayes_nb.core import run_chains
-from dp_bayes_nb.families import check_prior
-from dp_bayes_nb.methods import choose_method
-from dp_bayes_nb.naive_bayes import NaiveBayes
-from dp_bayes_nb.release import simulate_release
+from dp_bayes_nb.base.chains import run_chains
+from dp_bayes_nb.models.contract import check_prior
+from dp_bayes_nb.posterior.methods import choose_method
+from dp_bayes_nb.naive_bayes.model import NaiveBayes
+from dp_bayes_nb.releases.simulate import simulate_release
 
 N, EPSILON, ROUNDS, CHAINS, DRAWS = 10_000, 1.0, 5, 4, 1000
 FAMILY = NaiveBayes(("class", 2), {f"x{k}": 2 for k in range(10)})
@@ -37,7 +37,9 @@ def main():
         draws = np.asarray(calls[name]()["class_probabilities"][..., 0])
         rows[name] = {"s": float(np.median(t[:, 0])), "processor s": float(np.median(t[:, 1])), "target, s": 1.0,
                       "first call with compilation, s": first[name], "ESS/draw": float(az.ess(draws)) / draws.size}
-    record("naive_bayes", rows, f"two classes, ten features of two levels, n = {N}, epsilon = {EPSILON:g}; {CHAINS} chains of {DRAWS} draws, "
+    record("naive_bayes", rows,
+           f"two classes, ten features of two levels, n = {N}, epsilon = {EPSILON:g}; {CHAINS} chains of {DRAWS} "
+           f"draws, "
            "the sampler's after as many of warm-up")
 
 

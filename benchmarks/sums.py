@@ -12,8 +12,8 @@ import numpy as np
 import polars as pl
 from table import record
 
-from dp_bayes_nb.regression import LinearRegression
-from dp_bayes_nb.sums import exact_sums, run_query
+from dp_bayes_nb.regression.model import LinearRegression
+from dp_bayes_nb.data_holder.sums import exact_sums, run_query
 
 K, G, ROUNDS, TARGET = 10, 20, 2, 6.0
 warnings.filterwarnings("ignore", "Dask support is moving", FutureWarning)
@@ -95,7 +95,8 @@ def main():
     record(
         "sums",
         rows,
-        f"{len(FAMILY.names)} sums of a regression with {K} covariates: the query of a release (new), that of version 0.1.0 (old), "
+        f"{len(FAMILY.names)} sums of a regression with {K} covariates: the query of a release (new), that of version "
+        f"0.1.0 (old), "
         "and the engine's own sums of columns and products; the same integers; least of the rounds, in turn",
     )
 

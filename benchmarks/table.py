@@ -10,7 +10,7 @@ from pathlib import Path
 import jax
 import numpy as np
 
-from dp_bayes_nb.core import atomic_write
+from dp_bayes_nb.base.files import atomic_write
 
 RESULTS = Path(__file__).parent.parent / "results" / "benchmarks.json"
 
@@ -61,7 +61,8 @@ def show(name, result):
     print(f"\n{name}: {result['about']}")
     for row, values in result["rows"].items():
         values = values if isinstance(values, dict) else {"": values}
-        print(f"  {row:42s} " + "  ".join(f"{k} {v:,.4g}" if not isinstance(v, str) else f"{k} {v}" for k, v in values.items()))
+        print(f"  {row:42s} " + "  ".join(f"{k} {v:,.4g}" if not isinstance(v, str) else f"{k} {v}"
+                                          for k, v in values.items()))
 
 
 if __name__ == "__main__":

@@ -1,90 +1,91 @@
 """Bayesian inference from differentially private sufficient statistics.
 
 The public names below are loaded on first use (PEP 562), so that importing the package stays fast:
-JAX, ArviZ, DuckDB and OpenDP are imported by the modules that need them.
+JAX, ArviZ, DuckDB and OpenDP are imported by the modules that need them. Type checkers read the imports at the end.
 """
+
+import typing as _typing
 
 __version__ = "0.2.0"
 
-import sys as _sys
-from importlib import import_module as _import_module
-from types import ModuleType as _ModuleType
-from typing import Any as _Any
-
 # Where each public name lives.
 _public = {
-    "Bernoulli": "families",
-    "Categorical": "families",
-    "Beta": "priors",
-    "Dirichlet": "priors",
-    "LogDensity": "priors",
-    "Model": "contract",
-    "Column": "contract",
-    "Parameter": "priors",
-    "family_class": "contract",
-    "register": "contract",
-    "Clip": "bounds",
-    "Redact": "bounds",
-    "Poisson": "rates",
-    "Geometric": "rates",
-    "Exponential": "rates",
-    "Pareto": "rates",
-    "Weibull": "rates",
-    "NaiveBayes": "naive_bayes",
-    "HiddenMarkov": "hmm",
-    "state_probabilities": "hmm_routes",
-    "relabel": "hmm_routes",
-    "classify": "classification",
-    "classification_scores": "classification",
-    "reliability": "classification",
-    "plot_reliability": "classification",
-    "Normal": "normal",
-    "LogNormal": "normal",
-    "GammaData": "gamma",
-    "LinearRegression": "regression",
-    "Gamma": "conjugate_priors",
-    "NormalMean": "conjugate_priors",
-    "NormalInverseGamma": "conjugate_priors",
-    "NormalInverseWishart": "covariates",
-    "Release": "document",
-    "release": "release",
-    "simulate_release": "simulate",
-    "Ledger": "ledger",
-    "private_quantile": "quantiles",
-    "fit": "fit",
-    "predict": "results",
-    "predictive_check": "results",
-    "plot_posterior": "results",
-    "plot_regression": "regression_plots",
-    "plot_coefficients": "regression_plots",
-    "prediction_intervals": "regression_plots",
-    "calibrate": "evaluation",
-    "Calibration": "ranks",
-    "plot_intervals": "ranks",
-    "mmd2": "ranks",
-    "plan": "planning",
-    "Plan": "planning",
-    "plan_bounds": "bounds_planning",
-    "run_experiment": "experiments",
-    "Experiment": "experiments",
-    "wasserstein1": "checks",
-    "ks_uniform": "checks",
-    "check_model": "check_model",
-    "Design": "noise",
+    "Bernoulli": "models.counts",
+    "Categorical": "models.counts",
+    "Beta": "base.priors",
+    "Dirichlet": "base.priors",
+    "LogDensity": "base.priors",
+    "Model": "models.contract",
+    "Column": "models.contract",
+    "Parameter": "base.supports",
+    "family_class": "models.contract",
+    "register": "models.contract",
+    "Clip": "models.bounds",
+    "Redact": "models.bounds",
+    "Poisson": "models.rates",
+    "Geometric": "models.rates",
+    "Exponential": "models.rates",
+    "Pareto": "models.rates",
+    "Weibull": "models.rates",
+    "NaiveBayes": "naive_bayes.model",
+    "HiddenMarkov": "hidden_markov.model",
+    "state_probabilities": "research.hmm_routes",
+    "relabel": "research.hmm_routes",
+    "classify": "naive_bayes.classification",
+    "classification_scores": "naive_bayes.classification",
+    "reliability": "naive_bayes.classification",
+    "plot_reliability": "naive_bayes.classification",
+    "Normal": "models.normal",
+    "LogNormal": "models.normal",
+    "GammaData": "models.gamma",
+    "LinearRegression": "regression.model",
+    "Gamma": "models.conjugate_priors",
+    "NormalMean": "models.conjugate_priors",
+    "NormalInverseGamma": "models.conjugate_priors",
+    "NormalInverseWishart": "regression.covariates",
+    "Release": "releases.document",
+    "release": "data_holder.release",
+    "simulate_release": "releases.simulate",
+    "Ledger": "data_holder.ledger",
+    "private_quantile": "data_holder.quantiles",
+    "fit": "posterior.fit",
+    "predict": "posterior.results",
+    "predictive_check": "posterior.results",
+    "plot_posterior": "posterior.results",
+    "plot_regression": "regression.plots",
+    "plot_coefficients": "regression.plots",
+    "prediction_intervals": "regression.plots",
+    "calibrate": "research.evaluation",
+    "Calibration": "research.ranks",
+    "plot_intervals": "research.ranks",
+    "mmd2": "research.ranks",
+    "plan": "research.planning",
+    "Plan": "research.planning",
+    "plan_bounds": "research.bounds_planning",
+    "run_experiment": "papers.experiments",
+    "Experiment": "papers.experiments",
+    "wasserstein1": "base.checks",
+    "ks_uniform": "base.checks",
+    "check_model": "research.check_model",
+    "Design": "noise.design",
 }
 
-__all__ = list(_public)
+__all__ = list(_public)  # noqa: PLE0605
 
 
-def __getattr__(name: str) -> _Any:
-    "Import the module of a public name and keep the name."
-    if name not in _public:
-        raise AttributeError(
-            f"module {__name__!r} has no attribute {name!r}; its public names are {', '.join(sorted(_public))}"
-        )
-    value = getattr(_import_module(f"{__name__}.{_public[name]}"), name)
-    globals()[name] = value
-    return value
+if not _typing.TYPE_CHECKING:  # for a type checker an unknown name stays an error
+
+    def __getattr__(name: str) -> object:
+        "Import the module of a public name and keep the name."
+        if name not in _public:
+            raise AttributeError(
+                f"module {__name__!r} has no attribute {name!r}; its public names are {', '.join(sorted(_public))}"
+            )
+        from importlib import import_module
+
+        value = getattr(import_module(f"{__name__}.{_public[name]}"), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:
@@ -92,13 +93,58 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *_public})
 
 
-class _Package(_ModuleType):
-    # `release` and `fit` are each a public function and the module it lives in. Importing a submodule sets it as an
-    # attribute of the package; here the public function keeps its name, and `from dp_bayes_nb.fit import …` still
-    # finds the module.
-    def __setattr__(self, name: str, value: _Any) -> None:
-        if not (name in _public and isinstance(value, _ModuleType)):
-            super().__setattr__(name, value)
-
-
-_sys.modules[__name__].__class__ = _Package
+if _typing.TYPE_CHECKING:
+    from .base.checks import wasserstein1 as wasserstein1, ks_uniform as ks_uniform
+    from .base.priors import Beta as Beta, Dirichlet as Dirichlet, LogDensity as LogDensity
+    from .base.supports import Parameter as Parameter
+    from .noise.design import Design as Design
+    from .models.bounds import Clip as Clip, Redact as Redact
+    from .models.conjugate_priors import (
+        Gamma as Gamma,
+        NormalMean as NormalMean,
+        NormalInverseGamma as NormalInverseGamma,
+    )
+    from .models.contract import Model as Model, Column as Column, family_class as family_class, register as register
+    from .models.counts import Bernoulli as Bernoulli, Categorical as Categorical
+    from .models.gamma import GammaData as GammaData
+    from .models.normal import Normal as Normal, LogNormal as LogNormal
+    from .models.rates import (
+        Poisson as Poisson,
+        Geometric as Geometric,
+        Exponential as Exponential,
+        Pareto as Pareto,
+        Weibull as Weibull,
+    )
+    from .releases.document import Release as Release
+    from .releases.simulate import simulate_release as simulate_release
+    from .data_holder.ledger import Ledger as Ledger
+    from .data_holder.quantiles import private_quantile as private_quantile
+    from .data_holder.release import release as release
+    from .posterior.fit import fit as fit
+    from .posterior.results import (
+        predict as predict,
+        predictive_check as predictive_check,
+        plot_posterior as plot_posterior,
+    )
+    from .regression.covariates import NormalInverseWishart as NormalInverseWishart
+    from .regression.model import LinearRegression as LinearRegression
+    from .regression.plots import (
+        plot_regression as plot_regression,
+        plot_coefficients as plot_coefficients,
+        prediction_intervals as prediction_intervals,
+    )
+    from .naive_bayes.classification import (
+        classify as classify,
+        classification_scores as classification_scores,
+        reliability as reliability,
+        plot_reliability as plot_reliability,
+    )
+    from .naive_bayes.model import NaiveBayes as NaiveBayes
+    from .hidden_markov.model import HiddenMarkov as HiddenMarkov
+    from .research.bounds_planning import plan_bounds as plan_bounds
+    from .research.check_model import check_model as check_model
+    from .research.evaluation import calibrate as calibrate
+    from .research.hmm_routes import state_probabilities as state_probabilities, relabel as relabel
+    from .research.planning import plan as plan, Plan as Plan
+    from .research.ranks import Calibration as Calibration, plot_intervals as plot_intervals, mmd2 as mmd2
+    from .papers.experiments import run_experiment as run_experiment, Experiment as Experiment

@@ -22,7 +22,8 @@ from browse import FLAGS, chromium  # noqa: E402
 pytest.importorskip("voila", reason="Voilà is not installed: pip install -e '.[app]'")
 playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed: pip install -e '.[dev]'")
 if chromium() is None:
-    pytest.skip("Chromium is not installed, so the app was not opened in a browser (Debian: apt-get install chromium)", allow_module_level=True)
+    pytest.skip("Chromium is not installed, so the app was not opened in a browser (Debian: apt-get install chromium)",
+                allow_module_level=True)
 
 WATCH = """() => {
     window.latencies = []; window.pressed = null;
@@ -42,7 +43,8 @@ def server(tmp_path_factory):
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     env = {**os.environ, "JAX_PLATFORMS": "cpu", "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path_factory.mktemp("app"))}
-    process = subprocess.Popen([sys.executable, "tools/app.py", "--port", str(port)], cwd=ROOT, env=env, text=True, stdin=subprocess.DEVNULL,
+    process = subprocess.Popen([sys.executable, "tools/app.py", "--port", str(port)], cwd=ROOT, env=env, text=True,
+                               stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     address = re.search(r"http://127\.0\.0\.1:\d+/\?token=[-\w]+", process.stdout.readline())[0]
     try:
@@ -67,7 +69,8 @@ def page(server):
         browser = driver.chromium.launch(executable_path=chromium(), args=FLAGS)
         tab = browser.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True).new_page()
         tab.set_default_timeout(60_000)
-        tab.on("request", lambda r: said.append(f"request to {r.url}") if not re.match(r"(https?|wss?)://127\.0\.0\.1[:/]|data:|blob:", r.url) else None)
+        tab.on("request", lambda r: said.append(f"request to {r.url}")
+               if not re.match(r"(https?|wss?)://127\.0\.0\.1[:/]|data:|blob:", r.url) else None)
         tab.on("pageerror", lambda e: said.append(f"script error: {e}"))
         tab.on("console", lambda m: said.append(f"console error: {m.text}") if m.type == "error" else None)
         tab.goto(server)
@@ -80,7 +83,8 @@ def page(server):
 
 def control(page, words):
     "The visible control with these words above it."
-    return page.locator(".widget-inline-hbox:visible, .widget-dropdown:visible, .widget-text:visible").filter(has_text=words).first
+    return page.locator(".widget-inline-hbox:visible, .widget-dropdown:visible, .widget-text:visible").filter(
+        has_text=words).first
 
 
 def test_slider_moves_the_picture(page, record_property):
@@ -107,8 +111,10 @@ def test_sliders_have_names_and_say_their_value(page):
     assert handle.get_attribute("aria-valuetext") == shown
     handle.focus()
     page.keyboard.press("ArrowLeft")
-    page.wait_for_function("([h, before]) => h.getAttribute('aria-valuetext') !== before", arg=[handle.element_handle(), shown])
-    assert handle.get_attribute("aria-valuetext") == control(page, "Budget epsilon").locator(".widget-readout").inner_text()
+    page.wait_for_function("([h, before]) => h.getAttribute('aria-valuetext') !== before",
+                           arg=[handle.element_handle(), shown])
+    assert handle.get_attribute("aria-valuetext") == control(page,
+                                                             "Budget epsilon").locator(".widget-readout").inner_text()
 
 
 def width(text, words):
@@ -120,7 +126,8 @@ def width(text, words):
 def test_calibration_is_cancelled(page):
     "A run shows its batches and ends when it is told to."
     page.get_by_role("button", name="Calibration", exact=True).click()
-    page.get_by_role("button", name="Run", exact=True).wait_for()  # the explorer, seen until then, has a box of the same name
+    # the explorer, seen until then, has a box of the same name
+    page.get_by_role("button", name="Run", exact=True).wait_for()
     page.get_by_role("checkbox", name="accounts for the noise").locator("visible=true").uncheck()
     slider = control(page, "Simulated releases").locator(".noUi-handle")
     slider.focus()
@@ -185,8 +192,12 @@ def test_keys_alone_reach_every_tool_on_a_phone(page):
     page.set_viewport_size({"width": 390, "height": 844})
     seen = "() => getComputedStyle(document.activeElement).outline"
     wider = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
-    cut = "() => [...document.querySelectorAll('.db-intro p, .db-picture, .db-controls')].filter(e => e.offsetParent && e.getBoundingClientRect().right > innerWidth + 1).length"
-    shown, another = "() => document.querySelector('.db-status')", "old => { const now = document.querySelector('.db-status'); return now && now !== old && now.offsetParent; }"
+    cut = (
+        "() => [...document.querySelectorAll('.db-intro p, .db-picture, .db-controls')].filter(e => e.offsetParent && "
+        "e.getBoundingClientRect().right > innerWidth + 1).length")
+    shown, another = ("() => document.querySelector('.db-status')",
+                      "old => { const now = document.querySelector('.db-status'); return now && now !== old && "
+                      "now.offsetParent; }")
     for name in ("Explorer", "Calibration", "Budget planner", "Regression", "Your data"):
         button, old = page.get_by_role("button", name=name, exact=True).first, page.evaluate_handle(shown)
         open_already = "mod-active" in button.get_attribute("class")
@@ -198,5 +209,8 @@ def test_keys_alone_reach_every_tool_on_a_phone(page):
         for _ in range(3):
             page.keyboard.press("Tab")
             assert "solid 2px" in page.evaluate(seen), (name, page.evaluate("document.activeElement.outerHTML")[:200])
-        page.locator(".db-text:visible").first.evaluate("e => { e.querySelector('.widget-html-content').innerHTML = '<p style=\"white-space: nowrap\">' + 'wide '.repeat(60) + '</p>'; }")
-        assert page.evaluate(wider) <= 0 and page.evaluate(cut) == 0, name  # results that are too wide are scrolled by themselves
+        page.locator(".db-text:visible").first.evaluate(
+            "e => { e.querySelector('.widget-html-content').innerHTML = '<p style=\"white-space: nowrap\">' + 'wide "
+            "'.repeat(60) + '</p>'; }")
+        # results that are too wide are scrolled by themselves
+        assert page.evaluate(wider) <= 0 and page.evaluate(cut) == 0, name

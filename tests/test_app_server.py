@@ -23,9 +23,13 @@ from tornado.httpclient import HTTPClientError, HTTPRequest  # noqa: E402
 from tornado.websocket import websocket_connect  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
-CELL = "import tempfile\nfrom pathlib import Path\nPath(tempfile.gettempdir(), 'upload.csv').write_text('confidential')\nprint('this is', 'the page')"
-NOTEBOOK = {"cells": [{"cell_type": "code", "id": "a0", "metadata": {}, "source": CELL, "execution_count": None, "outputs": []}],
-            "metadata": {"kernelspec": {"display_name": "python3", "language": "python", "name": "python3"}}, "nbformat": 4, "nbformat_minor": 5}
+CELL = (
+    "import tempfile\nfrom pathlib import Path\nPath(tempfile.gettempdir(), "
+    "'upload.csv').write_text('confidential')\nprint('this is', 'the page')")
+NOTEBOOK = {"cells": [{"cell_type": "code", "id": "a0", "metadata": {}, "source": CELL, "execution_count": None,
+                       "outputs": []}],
+            "metadata": {"kernelspec": {"display_name": "python3", "language": "python", "name": "python3"}},
+            "nbformat": 4, "nbformat_minor": 5}
 
 
 class Server:
@@ -39,7 +43,8 @@ class Server:
         notebook = folder / "small.ipynb"
         notebook.write_text(json.dumps(NOTEBOOK))
         command = [sys.executable, "tools/app.py", "--port", str(self.port), *options, str(notebook)]
-        self.process = subprocess.Popen(command, cwd=ROOT, env={**os.environ, "TMPDIR": str(folder)}, text=True, stdin=subprocess.DEVNULL,
+        self.process = subprocess.Popen(command, cwd=ROOT, env={**os.environ, "TMPDIR": str(folder)}, text=True,
+                                        stdin=subprocess.DEVNULL,
                                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         said = self.process.stdout.readline()
         self.token = re.search(rf"http://127\.0\.0\.1:{self.port}/\?token=([-\w]{{40,}}) ", said)[1]
@@ -56,7 +61,8 @@ class Server:
         "Status, headers and text of an answer."
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
         headers = {name.replace("_", "-"): value for name, value in headers.items()}
-        connection.request(method, path, headers={**headers, **({"Authorization": f"token {self.token}"} if token else {})})
+        connection.request(method, path,
+                           headers={**headers, **({"Authorization": f"token {self.token}"} if token else {})})
         answer = connection.getresponse()
         text = answer.read().decode(errors="replace")
         connection.close()
@@ -99,9 +105,11 @@ def kernel(server):
     return server.page()
 
 
-@pytest.mark.parametrize("path", ["/", "/?token=TOKEN", "/login", "/voila/static/voila.js", "/api/kernels/KERNEL", "/api/kernels/KERNEL/channels",
+@pytest.mark.parametrize("path", ["/", "/?token=TOKEN", "/login", "/voila/static/voila.js", "/api/kernels/KERNEL",
+                                  "/api/kernels/KERNEL/channels",
                                   "/voila/files/app/app.ipynb", "/nothing"])
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:PORT", "127.0.0.1.evil.example:PORT", "localhost", "127.0.0.1:1", "[::1]:PORT", "0.0.0.0:PORT"])
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:PORT", "127.0.0.1.evil.example:PORT", "localhost",
+                                  "127.0.0.1:1", "[::1]:PORT", "0.0.0.0:PORT"])
 def test_another_name_is_refused_whatever_is_asked(server, kernel, path, host):
     "DNS rebinding: a hostile page gives its own name this machine's address, and the browser sends that name."
     path, host = path.replace("TOKEN", server.token).replace("KERNEL", kernel), host.replace("PORT", str(server.port))
@@ -132,7 +140,8 @@ def shake(server, kernel, cookie, **headers):
     async def go():
         address = f"ws://127.0.0.1:{server.port}/api/kernels/{kernel}/channels"
         try:
-            (await websocket_connect(HTTPRequest(address, headers={"Cookie": cookie, **headers}, connect_timeout=60))).close()
+            (await websocket_connect(HTTPRequest(address, headers={"Cookie": cookie, **headers},
+                                                 connect_timeout=60))).close()
         except HTTPClientError as error:
             return error.code
         return 101
@@ -142,9 +151,11 @@ def shake(server, kernel, cookie, **headers):
 def test_a_foreign_page_cannot_speak_to_a_kernel(server, kernel):
     "A browser that has been on the app's page sends its cookie along, whichever page asks."
     own = f"http://127.0.0.1:{server.port}"
-    cookie = "; ".join(c.split(";")[0] for c in server.ask(f"/api/kernels/{kernel}?token={server.token}")[1].get_all("Set-Cookie"))
+    cookie = "; ".join(c.split(";")[0]
+                       for c in server.ask(f"/api/kernels/{kernel}?token={server.token}")[1].get_all("Set-Cookie"))
     assert cookie.startswith("username-127-0-0-1") and shake(server, kernel, cookie, Origin=own) == 101
-    for refused in (dict(Origin="http://evil.example"), dict(Origin="null"), dict(Origin=f"http://127.0.0.1:{server.port + 1}"),
+    for refused in (dict(Origin="http://evil.example"), dict(Origin="null"),
+                    dict(Origin=f"http://127.0.0.1:{server.port + 1}"),
                     dict(Origin=own, Cookie="none"), dict(Origin="http://evil.example", Host="evil.example")):
         assert shake(server, kernel, cookie, **refused) in (302, 403), refused
 
@@ -178,7 +189,8 @@ def test_what_a_killed_server_left_is_removed_at_the_next_start(tmp_path):
     first, second = Server(tmp_path), Server(tmp_path)
     try:
         first.page(), second.page()
-        (left, kept) = (next(s for s in served.folder.glob("dp-bayes-app-*/server-*/session-*") if s.parent.name == name)
+        (left,
+         kept) = (next(s for s in served.folder.glob("dp-bayes-app-*/server-*/session-*") if s.parent.name == name)
                         for served, name in ((first, owner(first)), (second, owner(second))))
         first.end(signal.SIGKILL)
         assert (left / "upload.csv").exists()

@@ -14,7 +14,8 @@ from dp_bayes_nb import Bernoulli, Ledger, Release, __version__, simulate_releas
 from dp_bayes_nb.cli import main
 
 FAMILY = 'family = "Bernoulli"\ncolumn = "smokes"\n'
-needs_fit = pytest.mark.skipif(importlib.util.find_spec("dp_bayes_nb.fit") is None, reason="the fit chapter is not there yet")
+needs_fit = pytest.mark.skipif(importlib.util.find_spec("dp_bayes_nb.posterior.fit") is None,
+                               reason="the fit chapter is not there yet")
 
 
 def dp_bayes(*arguments, cwd):
@@ -28,7 +29,8 @@ def dp_bayes(*arguments, cwd):
 def dp_bayes_process(*arguments, cwd):
     "Run the command in a process of its own, as a user does: exit code, standard output, standard error."
     code = "import sys; from dp_bayes_nb.cli import main; sys.exit(main())"
-    done = subprocess.run([sys.executable, "-c", code, *map(str, arguments)], cwd=cwd, capture_output=True, text=True, timeout=300,
+    done = subprocess.run([sys.executable, "-c", code, *map(str, arguments)], cwd=cwd, capture_output=True, text=True,
+                          timeout=300,
                           env={**os.environ, "MPLBACKEND": "Agg"})
     return done.returncode, done.stdout, done.stderr
 
@@ -43,7 +45,8 @@ def folder(tmp_path):
 
 
 def release(folder, *more, data="survey.csv", family="family.toml", epsilon="0.5", output="release.json", run=dp_bayes):
-    return run("release", data, "--family", family, "--epsilon", epsilon, "--ledger", "budget.json", "-o", output, *more, cwd=folder)
+    return run("release", data, "--family", family, "--epsilon", epsilon, "--ledger", "budget.json", "-o", output,
+               *more, cwd=folder)
 
 
 def test_release_then_ledger(folder):
@@ -58,12 +61,17 @@ def test_release_then_ledger(folder):
 
 
 REFUSED = {
-    "epsilon zero": dict(epsilon="0"), "epsilon NaN": dict(epsilon="nan"), "epsilon infinite": dict(epsilon="inf"), "epsilon text": dict(epsilon="lots"),
-    "over budget": dict(epsilon="1.5"), "no file": dict(data="nowhere.csv"), "wrong ending": dict(data="family.toml"), "no family": dict(family="nowhere.toml"),
+    "epsilon zero": dict(epsilon="0"), "epsilon NaN": dict(epsilon="nan"), "epsilon infinite": dict(epsilon="inf"),
+    "epsilon text": dict(epsilon="lots"),
+    "over budget": dict(epsilon="1.5"), "no file": dict(data="nowhere.csv"), "wrong ending": dict(data="family.toml"),
+    "no family": dict(family="nowhere.toml"),
     "no folder": dict(output="none/release.json"), "output is input": dict(more=["--force"], output="survey.csv"),
-    "gaussian without delta": dict(more=["--mechanism", "gaussian"]), "delta of one": dict(more=["--mechanism", "gaussian", "--delta", "1"]),
-    "delta over budget": dict(more=["--mechanism", "gaussian", "--delta", "1e-6"]), "unknown column": dict(more=["--column", "smoke"]),
-    "outside the support": dict(more=["--column", "age"]), "mechanism": dict(more=["--mechanism", "cauchy"]), "missing": dict(more=["--missing", "impute"]),
+    "gaussian without delta": dict(more=["--mechanism", "gaussian"]),
+    "delta of one": dict(more=["--mechanism", "gaussian", "--delta", "1"]),
+    "delta over budget": dict(more=["--mechanism", "gaussian", "--delta", "1e-6"]),
+    "unknown column": dict(more=["--column", "smoke"]),
+    "outside the support": dict(more=["--column", "age"]), "mechanism": dict(more=["--mechanism", "cauchy"]),
+    "missing": dict(more=["--missing", "impute"]),
     "unknown option": dict(more=["--seed", "1"]),
 }
 
@@ -78,7 +86,8 @@ def test_a_refused_release_costs_nothing_and_writes_nothing(folder, case):
     assert "Traceback" not in err and after == before
 
 
-@pytest.mark.parametrize("rows, said", [("", "nothing below its header line"), ("1\n\n0\n", "1 missing"), ("1\n2\n", "1 outside"), ("1\nMrs Smith\n", "1 of 2 fields that are none")])
+@pytest.mark.parametrize("rows, said", [("", "nothing below its header line"), ("1\n\n0\n", "1 missing"),
+                                        ("1\n2\n", "1 outside"), ("1\nMrs Smith\n", "1 of 2 fields that are none")])
 def test_bad_tables_are_refused_without_quoting_them(folder, rows, said):
     (folder / "bad.csv").write_text("smokes,id\n" + "".join(f"{row},7\n" for row in rows.splitlines()))
     code, out, err = release(folder, data="bad.csv")
@@ -86,10 +95,14 @@ def test_bad_tables_are_refused_without_quoting_them(folder, rows, said):
     assert not Ledger(folder / "budget.json").entries
 
 
-MALFORMED = {"blank": ("\n\n", "no names"), "no header": ("Mrs Smith,1\nMr Jones,0\n", "reads like a record"), "semicolons": ("smokes;id\n1;Smith\n", "semicolons"),
-             "ragged": ("smokes,id\n1,Smith\n0,Smith,Ann\n", "1 of 2 records"), "quotes": ('smokes,id\n1,"Smith\n', "double quote"),
-             "encoding": ("smokes,id\n1,Smïth\n".encode("latin-1"), "not UTF-8"), "names": ("smokes,smokes\n1,0\n", "2 names that come again"),
-             "no numbers": ("smokes,id\nSmith,1\n", "numbers or booleans"), "gaps": ("smokes,id\n1,7\n,7\n", "or pass --missing drop")}
+MALFORMED = {"blank": ("\n\n", "no names"), "no header": ("Mrs Smith,1\nMr Jones,0\n", "reads like a record"),
+             "semicolons": ("smokes;id\n1;Smith\n", "semicolons"),
+             "ragged": ("smokes,id\n1,Smith\n0,Smith,Ann\n", "1 of 2 records"),
+             "quotes": ('smokes,id\n1,"Smith\n', "double quote"),
+             "encoding": ("smokes,id\n1,Smïth\n".encode("latin-1"), "not UTF-8"),
+             "names": ("smokes,smokes\n1,0\n", "2 names that come again"),
+             "no numbers": ("smokes,id\nSmith,1\n", "numbers or booleans"),
+             "gaps": ("smokes,id\n1,7\n,7\n", "or pass --missing drop")}
 
 
 @pytest.mark.parametrize("case", MALFORMED)
@@ -98,7 +111,8 @@ def test_a_malformed_csv_file_is_told_what_is_wrong_in_the_words_of_the_shell(fo
     (folder / "bad.csv").write_bytes(content if isinstance(content, bytes) else content.encode())
     code, out, err = release(folder, data="bad.csv")
     assert (code, out, len(err.splitlines())) == (2, "", 1) and said in err, err
-    assert not re.search(r"Sm.th|Jones", err) and not re.search(r"\b(missing|success|k|mechanism)=", re.sub(r"\(.*?\)", "", err)), err
+    assert not re.search(r"Sm.th|Jones", err) and not re.search(r"\b(missing|success|k|mechanism)=",
+                                                                re.sub(r"\(.*?\)", "", err)), err
     assert not Ledger(folder / "budget.json").entries
 
 
@@ -123,11 +137,12 @@ def test_a_release_that_cannot_be_written_is_printed(folder):
 import os, sys
 from dp_bayes_nb.cli import main
 def full(*a): raise OSError(28, "No space left on device")
-import dp_bayes_nb.document
-sys.modules["dp_bayes_nb.document"].atomic_write = full
+import dp_bayes_nb.releases.document
+sys.modules["dp_bayes_nb.releases.document"].atomic_write = full
 sys.exit(main())
 """
-    done = subprocess.run([sys.executable, "-c", code, "release", "survey.csv", "--family", "family.toml", "--epsilon", "0.5", "--ledger", "budget.json",
+    done = subprocess.run([sys.executable, "-c", code, "release", "survey.csv", "--family", "family.toml", "--epsilon",
+                           "0.5", "--ledger", "budget.json",
                            "-o", "release.json"], cwd=folder, capture_output=True, text=True, timeout=300)
     assert done.returncode == 1 and len(done.stderr.splitlines()) == 1 and "printed instead" in done.stderr
     assert Release.from_json(done.stdout).n == 400 and len(Ledger(folder / "budget.json").entries) == 1
@@ -146,13 +161,16 @@ def test_a_release_is_printed_whatever_went_wrong(folder, failure, monkeypatch):
 
 def test_a_careless_delta_is_one_line_on_standard_error(folder):
     Ledger(folder / "both.json", epsilon=1, delta=0.5)
-    code, out, err = dp_bayes("release", "survey.csv", "--family", "family.toml", "--epsilon", "1", "--mechanism", "gaussian", "--delta", "0.1",
+    code, out, err = dp_bayes("release", "survey.csv", "--family", "family.toml", "--epsilon", "1", "--mechanism",
+                              "gaussian", "--delta", "0.1",
                               "--ledger", "both.json", "-o", "release.json", cwd=folder)
-    assert code == 0 and len(err.splitlines()) == 1 and err.startswith("dp-bayes: warning: --delta should be far below 1/n")
+    assert code == 0 and len(err.splitlines()) == 1 and err.startswith(
+        "dp-bayes: warning: --delta should be far below 1/n")
 
 
 def test_a_release_without_a_ledger_is_warned_of(folder):
-    code, _, err = dp_bayes("release", "survey.csv", "--family", "family.toml", "--epsilon", "0.5", "-o", "release.json", cwd=folder)
+    code, _, err = dp_bayes("release", "survey.csv", "--family", "family.toml", "--epsilon", "0.5", "-o",
+                            "release.json", cwd=folder)
     assert code == 0 and "no --ledger" in err and err.count("\n") == 1
     assert "no --ledger" not in release(folder, output="other.json")[2]
 
@@ -161,17 +179,23 @@ def test_parquet_gaussian_and_a_ledger_with_delta(folder):
     duckdb = pytest.importorskip("duckdb")
     duckdb.sql(f"copy (select * from read_csv('{folder}/survey.csv')) to '{folder}/survey.parquet' (format parquet)")
     assert dp_bayes("ledger", "both.json", "--create", "--epsilon", "1", "--delta", "1e-5", cwd=folder)[0] == 0
-    code, out, err = dp_bayes("release", "survey.parquet", "--family", "family.toml", "--epsilon", "1", "--mechanism", "gaussian", "--delta", "1e-6",
+    code, out, err = dp_bayes("release", "survey.parquet", "--family", "family.toml", "--epsilon", "1", "--mechanism",
+                              "gaussian", "--delta", "1e-6",
                               "--ledger", "both.json", "-o", "release.json", cwd=folder)
     assert (code, err) == (0, "")
     assert [str(v) for v in Ledger(folder / "both.json").left] == ["0.0", "0.000009"]
 
 
-@pytest.mark.parametrize("arguments, said", [(["ledger", "none.json"], "does not exist"), (["ledger", "survey.csv"], "not valid JSON"),
-                                             (["ledger", "budget.json", "--create", "--epsilon", "2"], "--create must be given with a new ledger"),
-                                             (["ledger", "budget.json", "--create", "--epsilon", "1"], "never changes"), (["ledger", "."], "not a folder"),
-                                             (["ledger", ".", "--create", "--epsilon", "1"], "name a file in it"), (["ledger", "new.json", "--create"], "--epsilon"),
-                                             (["ledger", "new.json", "--create", "--epsilon", "-1"], "> 0"), (["audit"], "invalid choice"), ([], "required")])
+@pytest.mark.parametrize("arguments, said",
+                         [(["ledger", "none.json"], "does not exist"), (["ledger", "survey.csv"], "not valid JSON"),
+                                             (["ledger", "budget.json", "--create", "--epsilon", "2"],
+                                              "--create must be given with a new ledger"),
+                                             (["ledger", "budget.json", "--create", "--epsilon", "1"], "never changes"),
+                          (["ledger", "."], "not a folder"),
+                                             (["ledger", ".", "--create", "--epsilon", "1"], "name a file in it"),
+                          (["ledger", "new.json", "--create"], "--epsilon"),
+                                             (["ledger", "new.json", "--create", "--epsilon", "-1"], "> 0"),
+                          (["audit"], "invalid choice"), ([], "required")])
 def test_refused_ledgers_and_commands(folder, arguments, said):
     code, out, err = dp_bayes(*arguments, cwd=folder)
     assert (code, out) == (2, "") and said in err and len(err.splitlines()) == 1
@@ -189,7 +213,8 @@ def test_help_shows_defaults_and_an_example_that_runs(folder, command):
     code, out, err = dp_bayes(*command, "--help", cwd=folder)
     assert (code, err) == (0, "") and "Example:" in out
     if command:
-        options = [line for line in re.split(r"\n  (?=-)", out.split("options:")[1].split("Example:")[0]) if "--help" not in line][1:]
+        options = [line for line in re.split(r"\n  (?=-)", out.split("options:")[1].split("Example:")[0])
+                   if "--help" not in line][1:]
         assert all("default" in option or "--output" in option or "--family" in option for option in options), options
     if command in ([], ["release"]):
         families = re.findall(r"^  family = .*\n(?:  .*\n?)+", out, re.M)
@@ -207,7 +232,8 @@ def test_help_shows_defaults_and_an_example_that_runs(folder, command):
 @needs_fit
 def test_fit_writes_draws_a_figure_and_a_summary(folder):
     simulate_release(0, Bernoulli("smokes"), {"probability": 0.3}, 1000, 0.5)[1].save(folder / "release.json")
-    code, out, err = dp_bayes_process("fit", "release.json", "--prior", "Beta(2, 5)", "--draws", "500", "-o", "posterior.nc", "--plot", "posterior.png", cwd=folder)
+    code, out, err = dp_bayes_process("fit", "release.json", "--prior", "Beta(2, 5)", "--draws", "500", "-o",
+                                      "posterior.nc", "--plot", "posterior.png", cwd=folder)
     assert code == 0 and "probability" in out, err
     assert (folder / "posterior.png").read_bytes()[:4] == b"\x89PNG"
     import arviz
@@ -219,7 +245,8 @@ def test_fit_writes_draws_a_figure_and_a_summary(folder):
 
 
 @needs_fit
-@pytest.mark.parametrize("more", [["--prior", "Beta(1)"], ["--prior", "Dirichlet(1)"], ["--prior", "__import__('os').abort()"], ["--draws", "0"], ["--method", "magic"],
+@pytest.mark.parametrize("more", [["--prior", "Beta(1)"], ["--prior", "Dirichlet(1)"],
+                                  ["--prior", "__import__('os').abort()"], ["--draws", "0"], ["--method", "magic"],
                                   ["--plot", "figure.txt"], ["--prior", "Beta(0, 1)"]])
 def test_a_refused_fit_writes_nothing(folder, more):
     simulate_release(0, Bernoulli("smokes"), {"probability": 0.3}, 100, 0.5)[1].save(folder / "release.json")
@@ -235,7 +262,8 @@ def test_a_fit_of_a_file_that_is_no_release_is_refused(folder):
         assert (code, out) == (2, "") and len(err.splitlines()) == 1, err
 
 
-needs_plan = pytest.mark.skipif(importlib.util.find_spec("dp_bayes_nb.planning") is None, reason="the planning chapter is not there yet")
+needs_plan = pytest.mark.skipif(importlib.util.find_spec("dp_bayes_nb.research.planning") is None,
+                                reason="the planning chapter is not there yet")
 
 
 @needs_plan
@@ -243,7 +271,8 @@ needs_plan = pytest.mark.skipif(importlib.util.find_spec("dp_bayes_nb.planning")
 def test_plan_prints_a_table_and_a_budget_and_opens_no_data(folder):
     (folder / "survey.csv").unlink()
     before = (folder / "budget.json").read_bytes()
-    code, out, err = dp_bayes("plan", "--family", "family.toml", "--prior", "Beta(1, 1)", "--n", "1000", "--target", "0.1", "--trials", "20",
+    code, out, err = dp_bayes("plan", "--family", "family.toml", "--prior", "Beta(1, 1)", "--n", "1000", "--target",
+                              "0.1", "--trials", "20",
                               "--method", "collapsed", "--plot", "plan.png", cwd=folder)
     assert (code, err) == (0, "")
     assert "width_95" in out and 0.03 < float(re.search(r"n = 1000: epsilon (\S+) ", out)[1]) < 0.2
@@ -252,9 +281,10 @@ def test_plan_prints_a_table_and_a_budget_and_opens_no_data(folder):
 
 @needs_plan
 def test_a_plan_shows_on_standard_error_how_far_it_is(folder, monkeypatch):
-    from dp_bayes_nb.trials import run_trials
+    from dp_bayes_nb.research.trials import run_trials
 
-    arguments = ("plan", "--family", "family.toml", "--n", "100", "--epsilon", "1", "--trials", "40", "--method", "collapsed")
+    arguments = ("plan", "--family", "family.toml", "--n", "100", "--epsilon", "1", "--trials", "40", "--method",
+                 "collapsed")
     quiet = dp_bayes(*arguments, cwd=folder)
     assert (quiet[0], quiet[2]) == (0, "")  # no terminal, no bar
     monkeypatch.setitem(run_trials.__globals__, "_show_progress", bool)
@@ -264,20 +294,25 @@ def test_a_plan_shows_on_standard_error_how_far_it_is(folder, monkeypatch):
 
 def test_calibrate_prints_ranks_and_opens_no_data(folder):
     (folder / "survey.csv").unlink()
-    design = ("calibrate", "--family", "family.toml", "--n", "100", "--epsilon", "0.5", "--trials", "64", "--draws", "50", "--path", "batches")
+    design = ("calibrate", "--family", "family.toml", "--n", "100", "--epsilon", "0.5", "--trials", "64", "--draws",
+              "50", "--path", "batches")
     code, out, err = dp_bayes(*design, "--plot", "ranks.png", cwd=folder)
     assert (code, err) == (0, "")
     assert "64 trials of 50 draws" in out and float(re.search(r"KS (\S+) \(p = ", out)[1]) < 0.25
-    assert (folder / "ranks.png").read_bytes()[:4] == b"\x89PNG" and len(list((folder / "batches").glob("trials-*.npz"))) == 1
+    assert (folder / "ranks.png").read_bytes()[:4] == b"\x89PNG" and len(
+        list((folder / "batches").glob("trials-*.npz"))) == 1
     assert dp_bayes(*design, cwd=folder)[1] == out  # from the kept batches
     code, out, err = dp_bayes("calibrate", "--family", "family.toml", "--n", "100", "--epsilon", "-1", cwd=folder)
     assert (code, out) == (2, "") and "epsilon must be" in err and len(err.splitlines()) == 1
 
 
 @needs_plan
-@pytest.mark.parametrize("more, said", [(["--n", "0"], "n must be"), (["--n", "ten"], "invalid int"), (["--target", "-1"], "target must be"),
-                                        (["--epsilon", "0"], "epsilon must be"), (["--prior", "Gamma(1, 1)"], "prior must be Beta"),
-                                        (["--mechanism", "gaussian"], "delta must be"), (["--plot", "plan.doc"], "--plot must be")])
+@pytest.mark.parametrize("more, said", [(["--n", "0"], "n must be"), (["--n", "ten"], "invalid int"),
+                                        (["--target", "-1"], "target must be"),
+                                        (["--epsilon", "0"], "epsilon must be"),
+                                        (["--prior", "Gamma(1, 1)"], "prior must be Beta"),
+                                        (["--mechanism", "gaussian"], "delta must be"),
+                                        (["--plot", "plan.doc"], "--plot must be")])
 def test_a_refused_plan_says_why_and_writes_nothing(folder, more, said):
     before = sorted(folder.iterdir())
     code, out, err = dp_bayes("plan", "--family", "family.toml", *more, cwd=folder)

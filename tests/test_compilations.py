@@ -1,4 +1,6 @@
-"A second fit of the same shape compiles nothing, whatever the method; and the exact posterior of counts never compiles."
+"""A second fit of the same shape compiles nothing, whatever the method;
+and the exact posterior of counts never compiles.
+"""
 
 import subprocess
 import sys
@@ -12,7 +14,8 @@ import dp_bayes_nb as d
 
 COMPILED = "/jax/core/compile/backend_compile_duration"
 seen: list[str] = []
-jax.monitoring.register_event_duration_secs_listener(lambda event, duration, **_: seen.append(event) if event == COMPILED else None)
+jax.monitoring.register_event_duration_secs_listener(lambda event, duration, **_: seen.append(event)
+                                                     if event == COMPILED else None)
 flat = d.LogDensity(lambda theta: jnp.zeros(()))
 CATEGORIES = d.Categorical(3), {"probabilities": [0.2, 0.3, 0.5]}
 SHARE = d.Bernoulli(), {"probability": 0.3}
@@ -25,7 +28,8 @@ FOURTH = d.LinearRegression({"x": (-1.0, 1.0)}, {"y": (-3.0, 3.0)}, fourth_momen
 AROUND = d.NormalInverseWishart([0.0], 1.0, [[1.0]], 6.0)
 TABLES = d.NaiveBayes(("y", 2), {"a": 2}), {"class_probabilities": [0.6, 0.4], "a": [[0.8, 0.2], [0.3, 0.7]]}
 MONTHS = (d.HiddenMarkov(("region", 2), ("month", 3), {"a": 2}, 2, records=((20, 20, 20), (20, 20, 20))),
-          {"initial_probabilities": [0.5, 0.5], "transition_probabilities": [[0.8, 0.2], [0.2, 0.8]], "a": [[0.8, 0.2], [0.3, 0.7]]})
+          {"initial_probabilities": [0.5, 0.5], "transition_probabilities": [[0.8, 0.2], [0.2, 0.8]],
+           "a": [[0.8, 0.2], [0.3, 0.7]]})
 
 FITS = {  # name: family and parameters, prior, method, options
     "share exact": (*SHARE, None, "exact", {}),
@@ -84,19 +88,21 @@ def test_a_second_fit_compiles_nothing(name):
 
 def test_a_new_function_at_each_call_is_noticed():
     "The mutant: a kernel whose functions are made anew, as those of 0.1.0 were."
-    from dp_bayes_nb.grid import grid_kernel
-    from dp_bayes_nb.core import Kernel, run_chains
+    from dp_bayes_nb.posterior.grid import grid_kernel
+    from dp_bayes_nb.base.chains import Kernel, run_chains
     release = released(*SHARE, 1)
 
     def fit_anew():
         kernel = grid_kernel(release.family, release.released, d.Beta(1.0, 1.0), exact=True)
-        return run_chains(jax.random.key(0), Kernel(lambda key: kernel.init(key), kernel.step), draws=20, warmup=0, chains=2)
+        return run_chains(jax.random.key(0), Kernel(lambda key: kernel.init(key), kernel.step), draws=20, warmup=0,
+                          chains=2)
 
     fit_anew()
     assert compilations(fit_anew)[0] > 0
 
 
-@pytest.mark.parametrize("again", [d.predictive_check, lambda idata, seed: d.predict(idata, 3, seed=seed)], ids=["predictive_check", "predict"])
+@pytest.mark.parametrize("again", [d.predictive_check, lambda idata, seed: d.predict(idata, 3, seed=seed)],
+                         ids=["predictive_check", "predict"])
 @pytest.mark.parametrize("family, theta", [SHARE, CATEGORIES], ids=["share", "categories"])
 def test_a_second_prediction_compiles_nothing(family, theta, again):
     first, second = (fitted(released(family, theta, key), None, "exact", {}, key) for key in (1, 2))
@@ -113,13 +119,15 @@ def test_a_second_prediction_of_a_regression_compiles_nothing():
 COLD = """
 import sys, jax
 compiled = []
-jax.monitoring.register_event_duration_secs_listener(lambda event, *_, **__: compiled.append(event) if "compile" in event else None)
+listen = jax.monitoring.register_event_duration_secs_listener
+listen(lambda event, *_, **__: compiled.append(event) if "compile" in event else None)
 """
 HEAVY = ("arviz", "xarray", "matplotlib", "duckdb", "opendp", "blackjax", "pandas")
 
 
 def in_a_process(code, *arguments):
-    done = subprocess.run([sys.executable, "-W", "ignore", "-c", COLD + code, *map(str, arguments)], capture_output=True, text=True, timeout=300)
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", COLD + code, *map(str, arguments)],
+                          capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import dp_bayes_nb as dpb
-from dp_bayes_nb.contract import MODELS, Column, Model, family_class, register
-from dp_bayes_nb.priors import Parameter
+from dp_bayes_nb.models.contract import MODELS, Column, Model, family_class, register
+from dp_bayes_nb.base.supports import Parameter
 
 HERE = Path(__file__).parent
 ROWS = [[0.7, 0.3], [0.2, 0.8]]

@@ -8,12 +8,12 @@ from scipy.special import betainc, betaln, gammaln
 from scipy.stats import binom
 
 from dp_bayes_nb import Bernoulli, Beta, HiddenMarkov, LogDensity, fit, simulate_release
-from dp_bayes_nb.bulk import Route, bulk_posterior, count_terms, route, tabulate_moments
-from dp_bayes_nb.grid import quantile
-from dp_bayes_nb.core import Released
-from dp_bayes_nb.exact_counts import first_true
-from dp_bayes_nb.methods import SHARE
-from dp_bayes_nb.noise import noise_design
+from dp_bayes_nb.posterior.bulk import Route, bulk_posterior, count_terms, route, tabulate_moments
+from dp_bayes_nb.posterior.grid import quantile
+from dp_bayes_nb.base.measurement import Released
+from dp_bayes_nb.posterior.exact_counts import first_true
+from dp_bayes_nb.posterior.methods import SHARE
+from dp_bayes_nb.noise.design import noise_design
 
 MADE = simulate_release(jax.random.key(5), Bernoulli(), {"probability": 0.3}, 2000, epsilon=0.5)[1]
 
@@ -68,7 +68,8 @@ def tail_errors(prior, n, epsilon, z, levels=(0.5, 0.975, 0.995)):
     noise = jax.tree.map(jnp.asarray, noise_design(Bernoulli(), epsilon=epsilon)[0])
     released = Released(jnp.array([z]), noise, jnp.asarray(float(n)))
     way = Route(True, count_terms(n, noise))
-    table = bulk_posterior(Bernoulli(), released, prior, way, tabulate_moments(Bernoulli(), prior, n, float(np.min(noise.variance))))
+    table = bulk_posterior(Bernoulli(), released, prior, way,
+                           tabulate_moments(Bernoulli(), prior, n, float(np.min(noise.variance))))
     a, b, s = float(prior.alpha), float(prior.beta), np.arange(n + 1)
     log_w = gammaln(n + 1) - gammaln(s + 1) - gammaln(n - s + 1) + betaln(a + s, b + n - s) - np.abs(z - s) * epsilon
     w = np.exp(log_w - log_w.max()) / np.exp(log_w - log_w.max()).sum()
@@ -80,13 +81,14 @@ def tail_errors(prior, n, epsilon, z, levels=(0.5, 0.975, 0.995)):
     return np.abs(q - exact) / sd
 
 
-@pytest.mark.parametrize("design", [(Beta(1, 50), 100, 10, 0.0), (Beta(10, 10), 1000, 0.1, 300.0), (Beta(1, 1), 20, 20.0, 3.0)])
+@pytest.mark.parametrize("design",
+                         [(Beta(1, 50), 100, 10, 0.0), (Beta(10, 10), 1000, 0.1, 300.0), (Beta(1, 1), 20, 20.0, 3.0)])
 def test_bulk_tables_keep_the_tails_of_rare_counts(design):
     assert tail_errors(*design).max() < 0.01
 
 
 def test_a_prior_with_a_pole_is_not_tabulated_in_bulk():
-    "Its table would lose the upper tail; chapter 6's grid does not."
+    "Its table would lose the upper tail; chapter ‘The sum integrated out’'s grid does not."
     noise = noise_design(Bernoulli(), epsilon=5)[0]
     assert route(Bernoulli(), SHARE, 50, noise, Beta(0.1, 10)) is None
     assert route(Bernoulli(), SHARE, 50, noise, Beta(1, 10)) is not None

@@ -7,13 +7,13 @@ import sys
 import numpy as np
 import pytest
 
-from dp_bayes_nb.bounds import Clip, Redact
-from dp_bayes_nb.contract import Column, Model, family_class
-from dp_bayes_nb.families import Bernoulli, Categorical
-from dp_bayes_nb.gamma import GammaData
-from dp_bayes_nb.normal import LogNormal, Normal
-from dp_bayes_nb.rates import Exponential, Geometric, Pareto, Poisson, Weibull
-from dp_bayes_nb.sums import exact_sums, run_query
+from dp_bayes_nb.models.bounds import Clip, Redact
+from dp_bayes_nb.models.contract import Column, Model, family_class
+from dp_bayes_nb.models.counts import Bernoulli, Categorical
+from dp_bayes_nb.models.gamma import GammaData
+from dp_bayes_nb.models.normal import LogNormal, Normal
+from dp_bayes_nb.models.rates import Exponential, Geometric, Pareto, Poisson, Weibull
+from dp_bayes_nb.data_holder.sums import exact_sums, run_query
 
 dd = pytest.importorskip("dask.dataframe")
 ibis = pytest.importorskip("ibis")
@@ -96,7 +96,8 @@ def test_sums_are_the_same_on_every_engine_and_in_any_order(column, tmp_path):
     assert {key: sums for key, sums in found.items() if sums != first} == {}
 
 
-@pytest.mark.parametrize("values, others", [(["yes", "no", "NA"] * 30, 2), (["no", "yes", "no ", None, "Yes"] * 30, 3), (["no", None] * 30, 1), (["yes", None], 0)])
+@pytest.mark.parametrize("values, others", [(["yes", "no", "NA"] * 30, 2), (["no", "yes", "no ", None, "Yes"] * 30, 3),
+                                            (["no", None] * 30, 1), (["yes", None], 0)])
 def test_a_third_text_is_refused_on_every_engine(values, others, tmp_path):
     family = Bernoulli("x", success="yes")
     for name, table in engines(values, pa.string(), tmp_path).items():
@@ -107,7 +108,8 @@ def test_a_third_text_is_refused_on_every_engine(values, others, tmp_path):
             assert exact_sums(family, table, missing="drop").integers == (values.count("yes"),), name
 
 
-BOUNDED = [Exponential(Redact(0.5, 6.0), "x"), Normal((0.5, 6.0), column="x"), Poisson((1, 5), "x"), Geometric(Redact(1, 5), "x")]
+BOUNDED = [Exponential(Redact(0.5, 6.0), "x"), Normal((0.5, 6.0), column="x"), Poisson((1, 5), "x"),
+           Geometric(Redact(1, 5), "x")]
 ROUNDED = [Pareto((0.5, 6.0), 0.25, "x"), Weibull(Redact(0.5, 6.0), 1.7, "x"), LogNormal((0.5, 6.0), column="x"),
            GammaData(Clip(0.5, 6.0), column="x")]  # a logarithm or a power: one step a record  # fmt: skip
 
@@ -116,7 +118,8 @@ ROUNDED = [Pareto((0.5, 6.0), 0.25, "x"), Weibull(Redact(0.5, 6.0), 1.7, "x"), L
 def test_clipped_and_redacted_sums_agree_on_every_engine(family, tmp_path):
     values = [1, 7, 0, 3, 5, 2, 4] * 40 if family.integer else [0.7, 0.3, 1 / 3, 6.0, 9.5, 2.25, 0.5, np.pi] * 40
     tables = engines(values, pa.int64() if family.integer else pa.float64(), tmp_path)
-    found = {name: exact_sums(family, table, grid_exponent=0 if family.integer else 30) for name, table in tables.items()}
+    found = {name: exact_sums(family, table, grid_exponent=0 if family.integer else 30)
+             for name, table in tables.items()}
     first = next(iter(found.values()))
     apart = len(values) if family in ROUNDED else 0  # steps of the grid
     for sums in found.values():
@@ -140,8 +143,10 @@ class Spending(Model):
         return known & ((x["code"] == 0) | (x["code"] == 1)) & (x["age"] >= 0)
 
 
-RECORDS = [("north", 4.25, 1, 30.5), ("it's", 5.5, 0, 120.0), ("north", 1 / 3, 0, 71.1), ("it's", 1e300, 1, 0.0), (None, 1.0, 1, 30.0),
-           ("north", None, None, 30.0), ("north", 1.0, 1, float("nan")), ("north", float("inf"), 0, 1.0), ("west", 2.0, 0, 1.0),
+RECORDS = [("north", 4.25, 1, 30.5), ("it's", 5.5, 0, 120.0), ("north", 1 / 3, 0, 71.1), ("it's", 1e300, 1, 0.0),
+           (None, 1.0, 1, 30.0),
+           ("north", None, None, 30.0), ("north", 1.0, 1, float("nan")), ("north", float("inf"), 0, 1.0),
+           ("west", 2.0, 0, 1.0),
            ("north", 2.0, 2, 1.0), ("it's", 2.0, 1, -1.0)] * 9  # fmt: skip
 
 
@@ -149,8 +154,10 @@ def frames(records, folder):
     "Records of several columns as every kind of table, among other columns and in another order."
     import pyarrow.parquet as parquet
 
-    columns = {name: pa.array([r[j] for r in records], from_pandas=False) for j, (name, *_) in enumerate(Spending.columns)}
-    arrow = pa.table({"other": list(range(len(records))), **{name: columns[name] for name in ("age", "region", "code", "spent")}})
+    columns = {name: pa.array([r[j] for r in records], from_pandas=False)
+               for j, (name, *_) in enumerate(Spending.columns)}
+    arrow = pa.table({"other": list(range(len(records))),
+                      **{name: columns[name] for name in ("age", "region", "code", "spent")}})
     frame = pd.DataFrame({name: arrow[name].to_pandas() for name in arrow.column_names})
     arrow_file, csv = folder / "table.parquet", folder / "table.csv"
     frame.to_csv(csv, index=False)
@@ -196,7 +203,8 @@ def test_a_sum_of_floats_would_differ():
 
 
 BAD = {
-    "reals": ([0.5, None, float("nan"), float("inf"), -float("inf"), 1.5, -0.5, 0.25], pa.float64(), TwoMoments("x"), (8, 2, 2, 2)),
+    "reals": ([0.5, None, float("nan"), float("inf"), -float("inf"), 1.5, -0.5, 0.25], pa.float64(), TwoMoments("x"),
+              (8, 2, 2, 2)),
     "codes": ([0, 1, None, 7, -1], pa.int32(), Categorical(3, "x"), (5, 1, 0, 2)),
     "booleans": ([True, None, False], pa.bool_(), Bernoulli("x"), (3, 1, 0, 2)),
     "texts": (["a", None, "z", "b"], pa.string(), Categorical(("a", "b"), "x"), (4, 1, 0, 2)),
@@ -210,7 +218,8 @@ def test_bad_records_are_counted_alike_on_every_engine(column, tmp_path):
         if (column, name) == ("booleans", "dask"):
             continue  # Dask turns a pandas column of True, None and False into texts
         if (column, name) == ("reals", "csv"):
-            with pytest.raises(ValueError, match="column 'x' must be of numbers, got 2 of 6 fields"):  # inf is a text there
+            # inf is a text there
+            with pytest.raises(ValueError, match="column 'x' must be of numbers, got 2 of 6 fields"):
                 run_query(family, table, 10)
             continue
         row = run_query(family, table, 10)
@@ -218,14 +227,16 @@ def test_bad_records_are_counted_alike_on_every_engine(column, tmp_path):
         assert counts == (rows, missing, infinite, good), name
         with pytest.raises(ValueError, match="got") as refused:
             exact_sums(family, table)
-        assert "1.5" not in str(refused.value) and "z" not in str(refused.value).replace("Categorical", "").split("got")[1]
+        assert "1.5" not in str(refused.value) and "z" not in str(refused.value).replace("Categorical",
+                                                                                         "").split("got")[1]
 
 
 @pytest.mark.parametrize("values", [[], [None, None]])
 def test_nothing_to_sum_is_refused_on_every_engine(values, tmp_path):
     for table in engines(values, pa.float64(), tmp_path).values():
         for missing in ("error", "drop"):
-            with pytest.raises(ValueError, match="data must|column 'x' must be of numbers"):  # some engines lose the type
+            # some engines lose the type
+            with pytest.raises(ValueError, match="data must|column 'x' must be of numbers"):
                 exact_sums(TwoMoments("x"), table, missing=missing)
 
 
@@ -247,7 +258,8 @@ def test_an_engine_does_not_quote_the_data(tmp_path):
 def test_a_collation_does_not_make_levels_overlap(engine, how):
     "One record in two levels would break the declared sensitivity."
     connection = ibis.duckdb.connect() if engine == "ibis" else duckdb.connect()
-    run = (lambda sql: connection.raw_sql(sql).fetchall()) if engine == "ibis" else (lambda sql: connection.execute(sql).fetchall())
+    run = (lambda sql: connection.raw_sql(sql).fetchall()) if engine == "ibis" else (
+        lambda sql: connection.execute(sql).fetchall())
     values = ["a", "A", "ä", "Ä", "A", None]
     if how == "connection":
         run("pragma default_collation = nocase")
@@ -262,7 +274,8 @@ def test_a_collation_does_not_make_levels_overlap(engine, how):
         exact_sums(Categorical(("a", "ä", "Ä"), "x"), connection.table("t"), missing="drop")
 
 
-@pytest.mark.parametrize("levels", [pytest.param(400, marks=pytest.mark.slow), [f"level {i}" for i in range(400)]], ids=["codes", "texts"])
+@pytest.mark.parametrize("levels", [pytest.param(400, marks=pytest.mark.slow), [f"level {i}" for i in range(400)]],
+                         ids=["codes", "texts"])
 def test_four_hundred_levels_are_counted(levels, tmp_path):
     family = Categorical(levels, "x")
     codes = np.random.default_rng(0).integers(0, 400, 2000)
@@ -279,8 +292,10 @@ def test_more_levels_than_a_query_can_hold_are_refused_at_once():
             Categorical(k)
 
 
-@pytest.mark.parametrize("values, family", [([1, "1", True, None], Categorical(("1", "2"), "x")), ([1, "1"], Bernoulli("x")), ([1, True], Bernoulli("x")),
-                                            ([1, 2], Categorical(("1", "2"), "x")), ([True, "yes"], Bernoulli("x", success="yes"))])
+@pytest.mark.parametrize("values, family", [([1, "1", True, None], Categorical(("1", "2"), "x")),
+                                            ([1, "1"], Bernoulli("x")), ([1, True], Bernoulli("x")),
+                                            ([1, 2], Categorical(("1", "2"), "x")),
+                                            ([True, "yes"], Bernoulli("x", success="yes"))])
 def test_mixed_objects_are_refused(values, family):
     with pytest.raises(ValueError, match="column 'x' must be of"):
         exact_sums(family, pd.DataFrame({"other": 0, "x": pd.Series(values, dtype=object)}), missing="drop")
@@ -291,7 +306,8 @@ def test_yes_and_no_are_texts_in_a_file_as_in_a_frame(tmp_path):
         frame = pd.DataFrame({"limit": [yes, no, yes]})
         frame.to_csv(tmp_path / "t.csv", index=False)
         for table in (frame, tmp_path / "t.csv"):
-            with pytest.raises(ValueError, match='column \'limit\' must be of numbers or booleans, got .*success="yes"'):
+            with pytest.raises(ValueError,
+                               match='column \'limit\' must be of numbers or booleans, got .*success="yes"'):
                 exact_sums(Bernoulli("limit"), table)
             assert exact_sums(Bernoulli("limit", yes), table).integers == (2,)
     (tmp_path / "t.csv").write_text("limit\ntrue\nFalse\n")
@@ -308,8 +324,8 @@ def test_an_empty_file_is_refused_in_words(name, tmp_path):
 PEAK = """
 import re, sys
 from pathlib import Path
-from dp_bayes_nb.families import Bernoulli
-from dp_bayes_nb.release import release
+from dp_bayes_nb.models.counts import Bernoulli
+from dp_bayes_nb.data_holder.release import release
 
 def memory(which):
     return int(re.search(which + r":\\s+(\\d+) kB", Path("/proc/self/status").read_text()).group(1)) / 1024
@@ -336,7 +352,9 @@ def peak_growth(small, path, kind="stream"):
 
 def write_parquet(path, rows):
     "A Parquet file of random 0 and 1, beside a column of random reals, in groups of 131,072 rows, made by DuckDB."
-    duckdb.sql(f"copy (select (random() < 0.3)::int as x, random() as y from range({rows})) to '{path}' (format parquet, row_group_size 131072)")
+    duckdb.sql(
+        f"copy (select (random() < 0.3)::int as x, random() as y from range({rows})) to '{path}' (format parquet, "
+        f"row_group_size 131072)")
     return path
 
 
@@ -348,9 +366,11 @@ def test_memory_does_not_grow_with_the_rows_of_a_file(tmp_path):
         for kind in ("stream", "load"):
             n, found[kind, rows] = peak_growth(files[10_000], files[rows], kind)
             assert n == rows
-    print("\npeak memory, MiB: " + ", ".join(f"{kind} {rows:,} rows + {growth:.0f}" for (kind, rows), growth in found.items()))
+    print("\npeak memory, MiB: " + ", ".join(f"{kind} {rows:,} rows + {growth:.0f}"
+                                             for (kind, rows), growth in found.items()))
     assert found["stream", 10_000_000] < found["stream", 1_000_000] + 20
-    assert found["load", 10_000_000] > found["load", 1_000_000] + 20, "the measurement does not see a column that is loaded"
+    assert found["load", 10_000_000] > found["load",
+                                             1_000_000] + 20, "the measurement does not see a column that is loaded"
 
 
 def test_an_engine_that_nobody_tested_is_refused():
@@ -362,16 +382,19 @@ def test_an_engine_that_nobody_tested_is_refused():
     connection.raw_sql("insert into t values ('a', 'u'), ('A', 'U')")
     tables = [connection.table("t"), ibis.polars.connect({"t": pl.DataFrame({"x": ["a"], "y": ["u"]})}).table("t")]
     for table, name in zip(tables, ("sqlite", "polars")):
-        with pytest.raises(ValueError, match=f"data must be a table of an engine that is tested .*got 'one of ibis on {name}'"):
+        with pytest.raises(ValueError,
+                           match=f"data must be a table of an engine that is tested .*got 'one of ibis on {name}'"):
             exact_sums(NaiveBayes(("x", ["a", "A"]), {"y": ["u", "U"]}), table)
 
 
 @pytest.mark.parametrize("model", ["naive Bayes", "regression"])
 def test_overlapping_levels_of_several_columns_are_noticed(model, monkeypatch):
     "With the encoding switched off, as the mutant, the query itself sees that records count twice."
-    from dp_bayes_nb import LinearRegression, NaiveBayes, tables
+    from dp_bayes_nb.data_holder import tables
+    from dp_bayes_nb import LinearRegression, NaiveBayes
 
-    family = NaiveBayes(("x", ["a", "A"]), {"y": ["u", "v"]}) if model == "naive Bayes" else LinearRegression(covariates={"x": ["a", "A"]}, response={"z": (0, 1)})
+    family = NaiveBayes(("x", ["a", "A"]), {"y": ["u", "v"]}) if model == "naive Bayes" else LinearRegression(
+        covariates={"x": ["a", "A"]}, response={"z": (0, 1)})
     connection = duckdb.connect()
     connection.execute("create table t (x varchar collate nocase, y varchar, z double)")
     connection.execute("insert into t values ('a', 'u', .5), ('A', 'v', .25)")

@@ -1,4 +1,6 @@
-"""What calibration promises about machines: any number of devices, and any number of interruptions, give the same ranks."""
+"""What calibration promises about machines: any number of devices, and any number of interruptions,
+give the same ranks.
+"""
 
 import os
 import signal

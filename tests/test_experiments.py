@@ -1,4 +1,6 @@
-"""The figures' numbers: repeated by one command, not lost by a kill, and committed with what is needed to repeat them."""
+"""The figures' numbers: repeated by one command, not lost by a kill,
+and committed with what is needed to repeat them.
+"""
 
 import json
 import os
@@ -11,13 +13,13 @@ from pathlib import Path
 import pytest
 
 from dp_bayes_nb.cli import main
-from dp_bayes_nb.experiments import BINS, EXPERIMENTS, MODELS, label
+from dp_bayes_nb.papers.experiments import BINS, EXPERIMENTS, MODELS, label
 
 ROOT = Path(__file__).resolve().parent.parent
 RUN = """
 import sys
 from dataclasses import replace
-from dp_bayes_nb.experiments import EXPERIMENTS
+from dp_bayes_nb.papers.experiments import EXPERIMENTS
 from dp_bayes_nb.cli import main
 EXPERIMENTS["fig1b"] = replace(EXPERIMENTS["fig1b"], designs=(("binomial", 50, 0.1),), methods=("naive", "non_private"))
 sys.exit(main(["experiment", "fig1b", "--trials", "320", *sys.argv[1:]]))
@@ -33,7 +35,8 @@ def start(cwd, *more):
 def numbers(path):
     "What a result says, without how long it took."
     result = json.loads(path.read_text())
-    return {d: {m: {k: v for k, v in row.items() if k != "seconds"} for m, row in rows.items()} for d, rows in result["cells"].items()}
+    return {d: {m: {k: v for k, v in row.items() if k != "seconds"} for m, row in rows.items()}
+            for d, rows in result["cells"].items()}
 
 
 @pytest.mark.slow
@@ -53,8 +56,10 @@ def test_a_killed_experiment_goes_on_and_gives_the_same_numbers(tmp_path):
     assert kept == {path: path.stat().st_mtime_ns for path in kept}  # read, not computed again
 
 
-@pytest.mark.parametrize("more, said", [(["fig9"], "NAME must be an experiment, got 'fig9'; they are fig1a"), (["fig2", "--trials", "0"], "trials must be"),
-                                        (["fig2", "-o", "none/a.json"], "-o must be"), ([], "required"), (["fig2", "-o", "here.json"], "--force"),
+@pytest.mark.parametrize("more, said", [(["fig9"], "NAME must be an experiment, got 'fig9'; they are fig1a"),
+                                        (["fig2", "--trials", "0"], "trials must be"),
+                                        (["fig2", "-o", "none/a.json"], "-o must be"), ([], "required"),
+                                        (["fig2", "-o", "here.json"], "--force"),
                                         (["fig2", "--cache", "here.json"], "--cache must be")])
 def test_a_refused_experiment_says_why_and_writes_nothing(tmp_path, monkeypatch, capsys, more, said):
     monkeypatch.chdir(tmp_path)
@@ -70,7 +75,8 @@ def test_results_are_complete_small_and_say_how_they_were_made(name):
     experiment, path = EXPERIMENTS[name], ROOT / "results" / f"{name}.json"
     text = path.read_text()
     result = json.loads(text)
-    assert len(text) < 200_000 and (result["experiment"], result["seed"], result["trials"]) == (name, experiment.seed, experiment.trials)
+    assert len(text) < 200_000 and (result["experiment"], result["seed"], result["trials"]) == (name, experiment.seed,
+                                                                                                experiment.trials)
     assert {"dp_bayes_nb", "python", "numpy", "jax", "jaxlib", "arviz"} == set(result["versions"])
     assert list(result["cells"]) == [label(*design) for design in experiment.designs]
     for design in experiment.designs:
@@ -78,5 +84,6 @@ def test_results_are_complete_small_and_say_how_they_were_made(name):
         assert list(rows) == [m for m in experiment.methods if m in MODELS[design[0]].runs]
         for row in rows.values():
             assert experiment.row is None or row["trials"] == experiment.trials
-            assert sum(row.get("ranks", [experiment.trials])) == experiment.trials and len(row.get("ranks", [0] * BINS)) == BINS
+            assert sum(row.get("ranks", [experiment.trials])) == experiment.trials and len(row.get("ranks",
+                                                                                                   [0] * BINS)) == BINS
             assert row.get("nonfinite", 0) == 0

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from dp_bayes_nb import LinearRegression, NaiveBayes
-from dp_bayes_nb import sums
-from dp_bayes_nb.bounds import Clip
-from dp_bayes_nb.families import Bernoulli, Categorical
-from dp_bayes_nb.rates import Exponential
-from dp_bayes_nb.sums import exact_sums
+from dp_bayes_nb.data_holder import sums
+from dp_bayes_nb.models.bounds import Clip
+from dp_bayes_nb.models.counts import Bernoulli, Categorical
+from dp_bayes_nb.models.rates import Exponential
+from dp_bayes_nb.data_holder.sums import exact_sums
 
 hypothesis = pytest.importorskip("hypothesis")
 duckdb = pytest.importorskip("duckdb")
@@ -41,10 +41,12 @@ VALUES = {
     "code": ["0", "1", "0", "1", "2", "true", "False", "01", "1.0", "x", "NA", ""],
     "income": ["1", "2.5", "40", "1e2", "0.1", "+7", "1,5", "inf", "nan", "1_0", "0x10", " 1", ""],
     "age": ["30", "55", "18", "90", "true", "40.5", "-"],
-    "note": ["", "ok", 'a "q"', "C:\\a", "C:\\", "\\", '"', "a,b", "two\nlines", "two\r\nlines", "#", "NULL", "yes", "1", "2024-01-01", "'", ";", "\t", "é", '""', '",",', "a\n1,2",
+    "note": ["", "ok", 'a "q"', "C:\\a", "C:\\", "\\", '"', "a,b", "two\nlines", "two\r\nlines", "#", "NULL", "yes",
+             "1", "2024-01-01", "'", ";", "\t", "é", '""', '",",', "a\n1,2",
              "two\n0,2024-01-01,1,2.5,30,ok", '\\"', "x" * 400],  # fmt: skip
 }
-PLAIN = {"path": ["C:\\a"], "sex": ["f", "m"], "day": list(DAYS), "code": ["0", "1"], "income": ["1", "2.5", "40"], "age": ["30", "55"], "note": ["ok", "", "C:\\a", 'a "q"', "a,b", "two\nlines"]}
+PLAIN = {"path": ["C:\\a"], "sex": ["f", "m"], "day": list(DAYS), "code": ["0", "1"], "income": ["1", "2.5", "40"],
+         "age": ["30", "55"], "note": ["ok", "", "C:\\a", 'a "q"', "a,b", "two\nlines"]}
 
 
 def python_csv(**options):
@@ -61,7 +63,8 @@ def python_csv(**options):
 def typed_frame(rows):
     "Columns with the types that a program would give them."
     columns = dict(zip(NAMES, zip(*rows)))
-    return pl.DataFrame({name: pl.Series([v or None for v in values], dtype=pl.String) for name, values in columns.items()}).with_columns(
+    return pl.DataFrame({name: pl.Series([v or None for v in values], dtype=pl.String)
+                         for name, values in columns.items()}).with_columns(
         pl.col("code", "age").cast(pl.Int64), pl.col("income").cast(pl.Float64))  # fmt: skip
 
 
@@ -91,7 +94,8 @@ WRITERS = {
     "single quotes": python_csv(quotechar="'"),
     "pandas": lambda rows, path: pd.DataFrame(rows, columns=NAMES).to_csv(path, index=False),
     "pandas, typed": lambda rows, path: typed_frame(rows).to_pandas().to_csv(path, index=False),
-    "pandas, escaped": lambda rows, path: pd.DataFrame(rows, columns=NAMES).to_csv(path, index=False, quoting=csv.QUOTE_ALL, **ESCAPED),
+    "pandas, escaped": lambda rows, path: pd.DataFrame(rows, columns=NAMES).to_csv(path, index=False,
+                                                                                   quoting=csv.QUOTE_ALL, **ESCAPED),
     "polars": lambda rows, path: typed_frame(rows).write_csv(path),
     "polars, all": lambda rows, path: typed_frame(rows).write_csv(path, quote_style="always", include_bom=True),
     "duckdb": by_duckdb,
@@ -144,8 +148,10 @@ def everywhere(folder, examples, families=tuple(FAMILIES), writers=tuple(sorted(
     "The check over random pairs: how many were read, of how many."
     compared = []
 
-    @hypothesis.settings(max_examples=examples, deadline=None, derandomize=True, database=None, report_multiple_bugs=False,
-                         phases=[hypothesis.Phase.generate], suppress_health_check=list(hypothesis.HealthCheck))  # fmt: skip
+    @hypothesis.settings(max_examples=examples, deadline=None, derandomize=True, database=None,
+                         report_multiple_bugs=False,
+                         # fmt: skip
+                         phases=[hypothesis.Phase.generate], suppress_health_check=list(hypothesis.HealthCheck))
     @hypothesis.given(neighbours(families, writers))
     def run(case):
         compared.append(check(*case, folder))
@@ -207,7 +213,8 @@ def test_a_level_may_look_like_a_date_a_time_or_a_number(tmp_path):
     levels = ("2024-01-01", "08:00", "1", "01", "true", "NULL", "C:\\a", "1e5")
     for level in levels:
         (tmp_path / "t.csv").write_text(f"id,x\n1,{level}\n2,{level}\n")
-        assert exact_sums(Categorical(levels, "x"), tmp_path / "t.csv").integers == tuple(2 * (other == level) for other in levels)
+        assert exact_sums(Categorical(levels, "x"), tmp_path / "t.csv").integers == tuple(2 * (other == level)
+                                                                                          for other in levels)
 
 
 @pytest.mark.parametrize("header", ["x,x,x_1", "X,x", "x,X", "x,y,Y", "x,x_1,X_1"])

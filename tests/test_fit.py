@@ -1,4 +1,6 @@
-"""What a result of `fit` must be, seen from outside: independent of other results, drawn and saved whole, and honest about trouble."""
+"""What a result of `fit` must be, seen from outside:
+independent of other results, drawn and saved whole, and honest about trouble.
+"""
 
 import importlib
 import json
@@ -14,26 +16,29 @@ import matplotlib
 import numpy as np
 import pytest
 
-from dp_bayes_nb import Bernoulli, Beta, Categorical, Exponential, Gamma, LinearRegression, NormalInverseGamma, Release, fit, register, simulate_release
+from dp_bayes_nb import (Bernoulli, Beta, Categorical, Exponential, Gamma, LinearRegression, NormalInverseGamma,
+                         Release, fit, register, simulate_release)
 from dp_bayes_nb import fit as front_door
-from dp_bayes_nb.checks import count_oracle
-from dp_bayes_nb.core import Noise
-from dp_bayes_nb.contract import MODELS, _registered, family_class, not_fitted
-from dp_bayes_nb.families import BernoulliLaw, ExponentialFamily
-from dp_bayes_nb.files import seal
-from dp_bayes_nb.fit import entropy, run_entropy, run_key
-from dp_bayes_nb.results import fitted, plot_posterior, predict, predictive_check, tabulated_density
-from dp_bayes_nb.priors import LogDensity, Parameter
+from dp_bayes_nb.base.checks import count_oracle
+from dp_bayes_nb.base.measurement import Noise
+from dp_bayes_nb.models.contract import MODELS, _registered, family_class, not_fitted
+from dp_bayes_nb.models.counts import BernoulliLaw, ExponentialFamily
+from dp_bayes_nb.releases.files import seal
+from dp_bayes_nb.posterior.fit import entropy, run_entropy, run_key
+from dp_bayes_nb.posterior.results import fitted, plot_posterior, predict, predictive_check, tabulated_density
+from dp_bayes_nb.base.priors import LogDensity
+from dp_bayes_nb.base.supports import Parameter
 
 matplotlib.use("Agg")
-door = sys.modules["dp_bayes_nb.fit"]
+door = sys.modules["dp_bayes_nb.posterior.fit"]
 COUNT = 10  # releases; 45 pairs
 LIMIT = 4.1  # standard errors of a correlation of zero: exceeded by one of 45 with probability 45 · 4.1e-5 = 0.002
 
 
 def releases(count=COUNT, n=2000, epsilon=0.1):
     "Different ones: with one n, two of ten could publish the same number, and would be one release."
-    return [simulate_release(jax.random.key(i), Bernoulli(), {"probability": 0.4}, n + i, epsilon=epsilon)[1] for i in range(count)]
+    return [simulate_release(jax.random.key(i), Bernoulli(), {"probability": 0.4}, n + i, epsilon=epsilon)[1]
+            for i in range(count)]
 
 
 def largest_correlation(rows):
@@ -64,7 +69,8 @@ def test_the_interval_of_a_difference_has_the_length_that_it_should():
 
 def test_chains_of_several_parameters_are_independent_too():
     "Autocorrelated draws: the limit is for 400 effective draws, the least that fit accepts without a warning."
-    made = [simulate_release(i, Categorical(4), {"probabilities": [0.1, 0.2, 0.3, 0.4]}, 1000, epsilon=0.2)[1] for i in range(4)]
+    made = [simulate_release(i, Categorical(4), {"probabilities": [0.1, 0.2, 0.3, 0.4]}, 1000, epsilon=0.2)[1]
+            for i in range(4)]
     rows = [values[..., 0] for values in draws_of(fit(each, method="gibbs", progress=False) for each in made)]
     assert largest_correlation(rows) < LIMIT * (4000 / 400) ** 0.5
 
@@ -77,7 +83,8 @@ def test_the_same_call_gives_the_same_draws_also_from_a_file_and_in_another_proc
     np.testing.assert_array_equal(predict(first, 3), predict(fit(release, progress=False), 3))
     code = ("import sys, warnings; warnings.simplefilter('ignore'); from dp_bayes_nb import Release, fit\n"
             "print(fit(Release.load(sys.argv[1]), progress=False).attrs['entropy'])")
-    found = subprocess.run([sys.executable, "-c", code, str(tmp_path / "r.json")], capture_output=True, text=True, check=True)
+    found = subprocess.run([sys.executable, "-c", code, str(tmp_path / "r.json")], capture_output=True, text=True,
+                           check=True)
     assert found.stdout.strip() == first.attrs["entropy"]
 
 
@@ -85,11 +92,15 @@ def test_whatever_tells_two_questions_apart_changes_the_draws():
     release, prior = releases(1)[0], Beta(1.0, 1.0)
     scale = np.asarray(release.noise.scale)
     questions = [
-        (release, prior, "exact", 0), (release, prior, "exact", 1), (release, prior, "collapsed", 0), (release, Beta(1.0, 2.0), "exact", 0),
-        (release, LogDensity(lambda theta: 0.0), "exact", 0), (release, LogDensity(lambda theta: theta["probability"]), "exact", 0),
+        (release, prior, "exact", 0), (release, prior, "exact", 1), (release, prior, "collapsed", 0),
+        (release, Beta(1.0, 2.0), "exact", 0),
+        (release, LogDensity(lambda theta: 0.0), "exact", 0),
+        (release, LogDensity(lambda theta: theta["probability"]), "exact", 0),
         *((each, prior, "exact", 0) for each in (
-            replace(release, values=release.values + 1), replace(release, n=release.n + 1), replace(release, family=Bernoulli("other")),
-            replace(release, family=Bernoulli(success=0)), replace(release, noise=Noise("laplace", 2 * scale, release.noise.grid)),
+            replace(release, values=release.values + 1), replace(release, n=release.n + 1),
+            replace(release, family=Bernoulli("other")),
+            replace(release, family=Bernoulli(success=0)),
+            replace(release, noise=Noise("laplace", 2 * scale, release.noise.grid)),
             replace(release, noise=Noise("gaussian", scale, release.noise.grid), delta=1e-6)))]
     found = [run_entropy(*question) for question in questions]
     assert len(set(found)) == len(found)
@@ -151,7 +162,8 @@ def test_few_effective_draws_are_said_and_good_chains_are_left_alone():
 
 
 def test_independent_draws_warn_of_nothing():
-    assert not any(problems(ar1(0.0, seed, chains, draws), independent=True) for seed in range(10) for chains, draws in ((4, 1000), (2, 20), (1, 4)))
+    assert not any(problems(ar1(0.0, seed, chains, draws), independent=True) for seed in range(10)
+                   for chains, draws in ((4, 1000), (2, 20), (1, 4)))
 
 
 def test_divergences_stuck_chains_and_kept_sums_are_said():
@@ -172,20 +184,24 @@ def test_sample_stats_have_the_names_of_arviz():
     if "accepted" in stats or "acceptance" in stats:
         pytest.fail("acceptance_rate is the name")
     family = LinearRegression({"x": (0, 10)}, {"y": (0, 20)})
-    _, release = simulate_release(0, family, {"coefficients": np.array([1.0, 5.0]), "noise_variance": 4.0}, 300, epsilon=1.0)
+    _, release = simulate_release(0, family, {"coefficients": np.array([1.0, 5.0]), "noise_variance": 4.0}, 300,
+                                  epsilon=1.0)
     stats = fit(release, NormalInverseGamma([0, 0], 0.01, 2, 2), draws=200, warmup=300, progress=False).sample_stats
     assert {"acceptance_rate", "diverging", "lp", "nonfinite"} <= set(stats.data_vars)
     assert np.isfinite(stats["lp"]).all() and float(stats["lp"].std()) > 0
 
 
 def declared(kind="laplace", z=3812.4, n=10_000, scale=20.0, grid=2.0**-20):
-    return Release(Bernoulli("voted"), ("successes",), [round(z / grid) * grid], n, Noise(kind, [scale], [grid]), 1.0, 0.05,
+    return Release(Bernoulli("voted"), ("successes",), [round(z / grid) * grid], n, Noise(kind, [scale], [grid]), 1.0,
+                   0.05,
                    delta=None if kind == "laplace" else 1e-6)
 
 
 @pytest.mark.parametrize("kind", ["laplace", "gaussian"])
 def test_a_declared_noise_goes_the_whole_road(kind, tmp_path):
-    "Mean and standard deviation of 4,000 draws within four standard errors of brute force; and everything after fit works, from a file too."
+    """Mean and standard deviation of 4,000 draws within four standard errors of brute force;
+    and everything after fit works, from a file too.
+    """
     release = declared(kind)
     run = fit(release, Beta(1, 1), progress=False)
     p = run.posterior["probability"].values
@@ -211,12 +227,14 @@ def test_a_declared_noise_goes_the_whole_road(kind, tmp_path):
 
 def test_what_cannot_be_kept_is_refused_before_any_work(monkeypatch):
     monkeypatch.setattr(door, "run_chains", lambda *a, **k: pytest.fail("it was computed first"))
-    for spoilt in (replace(declared(), values=np.array([1 / 3])), replace(declared(), noise=Noise("laplace", np.array([20.0]), np.array([4.0])), values=np.array([400.0]))):
+    for spoilt in (replace(declared(), values=np.array([1 / 3])), replace(declared(),
+        noise=Noise("laplace", np.array([20.0]), np.array([4.0])), values=np.array([400.0]))):
         with pytest.raises(ValueError, match="release must be of values on the grid of their noise"):
             fit(spoilt, progress=False)
 
 
-@pytest.mark.parametrize("spoil", [("successes", "failures"), ('"kind": "laplace"', '"kind": "cauchy"'), ('"n": 10000', '"n": -1')])
+@pytest.mark.parametrize("spoil", [("successes", "failures"), ('"kind": "laplace"', '"kind": "cauchy"'),
+                                   ('"n": 10000', '"n": -1')])
 def test_a_damaged_result_is_refused_in_words(spoil):
     run = fit(declared(), draws=10, progress=False)
     run.posterior.attrs["release_json"] = run.posterior.attrs["release_json"].replace(*spoil)
@@ -224,8 +242,10 @@ def test_a_damaged_result_is_refused_in_words(spoil):
         predict(run)
 
 
-@pytest.mark.parametrize("forged", [{"names": 5}, {"noise": []}, {"values": {}}, {"values": ["a"]}, {"noise": {"kind": "laplace"}}, {"n": "many"},
-                                    {"family": {"family": "os.system"}}, {"noise": {"kind": "cauchy", "scale": [1.0], "grid": [1.0]}}])
+@pytest.mark.parametrize("forged", [{"names": 5}, {"noise": []}, {"values": {}}, {"values": ["a"]},
+                                    {"noise": {"kind": "laplace"}}, {"n": "many"},
+                                    {"family": {"family": "os.system"}},
+                                    {"noise": {"kind": "cauchy", "scale": [1.0], "grid": [1.0]}}])
 def test_a_forged_declaration_is_a_value_error(forged):
     document = {**json.loads(door.release_text(declared())), **forged}
     del document["sha256"]
@@ -234,12 +254,15 @@ def test_a_forged_declaration_is_a_value_error(forged):
 
 
 def test_a_tabulated_posterior_is_drawn_as_it_is(tmp_path):
-    "The curve in the picture is the tabulated density, not an estimate: the largest difference is rounding. From a file: the same picture."
+    """The curve in the picture is the tabulated density, not an estimate: the largest difference is rounding.
+    From a file: the same picture.
+    """
     _, release = simulate_release(0, Exponential((0, 90), "days"), {"rate": 0.05}, 500, epsilon=0.5)
     run = fit(release, Gamma(1, 1), progress=False)
     run.to_netcdf(str(tmp_path / "run.nc"))
     x, density = tabulated_density(run)
-    line, again = (plot_posterior(each).lines[0].get_xydata() for each in (run, az.from_netcdf(str(tmp_path / "run.nc"))))
+    line, again = (plot_posterior(each).lines[0].get_xydata()
+                   for each in (run, az.from_netcdf(str(tmp_path / "run.nc"))))
     np.testing.assert_array_equal(line, again)
     np.testing.assert_allclose(line[1:-1, 1], np.interp(line[1:-1, 0], x, density), rtol=1e-12)
     rate = run.posterior["rate"].values.ravel()
@@ -282,19 +305,22 @@ def test_a_family_of_ones_own_is_asked_for_all_that_is_read():
     for lacking in ("parameters", "prior_type", "names", "statistic", "valid", "project", "feasible"):
         partial = family_class(type("Partial", (ExponentialFamily,), {
             **{k: vars(BernoulliLaw)[k] for k in ("natural", "log_partition", "simulate", "update")},
-            **{k: base[k] for k in ("__annotations__", "column", "names", "parameters", "prior_type", "magnitude", "_sensitivity", "project",
+            **{k: base[k] for k in ("__annotations__", "column", "names", "parameters", "prior_type", "magnitude",
+                                    "_sensitivity", "project",
                                     "feasible", "statistic", "valid") if k != lacking}}))
         with pytest.raises(ValueError, match=f"without .*{lacking}"):
             register(partial)
 
 
 def test_every_family_of_the_package_can_be_fitted():
-    assert {name: not_fitted(getattr(importlib.import_module(f"dp_bayes_nb.{module}"), name)) for name, module in MODELS.items()} == {
+    assert {name: not_fitted(getattr(importlib.import_module(f"dp_bayes_nb.{module}"), name))
+            for name, module in MODELS.items()} == {
         name: [] for name in MODELS}
 
 
 def test_predict_says_in_words_that_it_cannot():
-    silent = family_class(type("Silent", (Coin,), {"simulate_records": property(lambda self: (_ for _ in ()).throw(AttributeError()))}))
+    silent = family_class(type("Silent", (Coin,),
+                               {"simulate_records": property(lambda self: (_ for _ in ()).throw(AttributeError()))}))
     run = fit(releases(1)[0], draws=10, progress=False)
     _registered["Silent"] = silent
     try:

@@ -1,4 +1,6 @@
-"""What is loaded: the analyst's half needs a document, and neither tables nor what draws the noise of a real release."""
+"""What is loaded: the analyst's half needs a document,
+and neither tables nor what draws the noise of a real release.
+"""
 
 import ast
 import os
@@ -32,11 +34,14 @@ ROOMS = {f"dp_bayes_nb.{room}" for room in DATA_HOLDER}
 def run(code, *arguments):
     "Run code in a fresh interpreter that finds this package."
     paths = [str(PACKAGE.parent), os.environ.get("PYTHONPATH", "")]
-    return subprocess.run([sys.executable, "-c", code, *map(str, arguments)], capture_output=True, text=True, timeout=600,
-                          env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths)), "JAX_PLATFORMS": "cpu"})
+    return subprocess.run([sys.executable, "-c", code, *map(str, arguments)], capture_output=True, text=True,
+                          timeout=600,
+                          env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths)),
+                               "JAX_PLATFORMS": "cpu"})
 
 
-@pytest.mark.parametrize("rooms", ["contract, document, noise, simulate", "fit", "results", "evaluation", "planning", "bulk"])
+@pytest.mark.parametrize("rooms", ["contract, document, noise, simulate", "fit", "results", "evaluation", "planning",
+                                   "bulk"])
 def test_the_analysts_rooms_load_no_table_engine(rooms):
     done = run(f"import sys\nfor room in {rooms.split(', ')!r}: __import__('dp_bayes_nb.' + room)\n"
                f"print(*sorted(({ENGINES!r} | {ROOMS!r}) & set(sys.modules)))")
@@ -60,20 +65,24 @@ print("done")
 
 
 def test_a_release_is_fitted_with_duckdb_narwhals_and_opendp_uninstalled():
-    done = run(FIT, *sorted(FIXTURES.glob("release_schema*_laplace.json")), *sorted(FIXTURES.glob("release_schema*_gaussian.json")))
+    done = run(FIT, *sorted(FIXTURES.glob("release_schema*_laplace.json")),
+               *sorted(FIXTURES.glob("release_schema*_gaussian.json")))
     assert done.returncode == 0 and done.stdout.strip() == "done", done.stderr[-3000:]
 
 
 def test_the_blocker_blocks():
     "The mutants: a room of the data holder, and a release where only the engines are gone."
-    done = run(BLOCK.format(engines=set(), rooms=ROOMS) + "import dp_bayes_nb.sums")
-    assert done.returncode == 1 and "No module named 'dp_bayes_nb.sums'" in done.stderr
-    done = run(BLOCK.format(engines=ENGINES, rooms=set()) + "from dp_bayes_nb import Bernoulli, release\nrelease(Bernoulli(), [0, 1], epsilon=1)")
+    done = run(BLOCK.format(engines=set(), rooms=ROOMS) + "import dp_bayes_nb.data_holder.sums")
+    assert done.returncode == 1 and "No module named 'dp_bayes_nb.data_holder.sums'" in done.stderr
+    done = run(BLOCK.format(engines=ENGINES, rooms=set())
+               + "from dp_bayes_nb import Bernoulli, release\nrelease(Bernoulli(), [0, 1], epsilon=1)")
     assert done.returncode == 1 and "ModuleNotFoundError" in done.stderr
 
 
 def imported(path):
-    "Names of modules that a file imports, those of this package without its name, and whether it does so when it is loaded."
+    """Names of modules that a file imports, those of this package without its name,
+    and whether it does so when it is loaded.
+    """
     tree = ast.parse(path.read_text())
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -99,7 +108,8 @@ def wrong_arrows(files):
 def test_no_room_imports_from_the_data_holder_anywhere_in_its_code(tmp_path):
     files = sorted(path for path in PACKAGE.rglob("*.py") if path.name not in ("__init__.py", "_modidx.py"))
     assert wrong_arrows(files) == []
-    (tmp_path / "fit.py").write_text("import narwhals\ndef f():\n    from dp_bayes_nb.sums import exact_sums\n")
+    (tmp_path
+     / "fit.py").write_text("import narwhals\ndef f():\n    from dp_bayes_nb.data_holder.sums import exact_sums\n")
     assert wrong_arrows([tmp_path / "fit.py"]) == [("fit", "narwhals"), ("fit", "sums")]
 
 

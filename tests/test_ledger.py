@@ -13,7 +13,7 @@ from decimal import Decimal
 
 import pytest
 
-from dp_bayes_nb.ledger import Ledger
+from dp_bayes_nb.data_holder.ledger import Ledger
 
 FORK = """
 import os, signal, sys, time
@@ -39,14 +39,15 @@ def ended(pid):
 def in_fresh_process(code, *arguments):
     "Run code in a new interpreter and return what it prints."
     script = FORK + textwrap.dedent(code)
-    done = subprocess.run([sys.executable, "-c", script, *map(str, arguments)], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", script, *map(str, arguments)], capture_output=True, text=True,
+                          timeout=120)
     assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout
 
 
 RACE = """
 from contextlib import contextmanager
-import dp_bayes_nb.ledger as room
+import dp_bayes_nb.data_holder.ledger as room
 
 path, mutant = Path(sys.argv[1]), sys.argv[2] == "unlocked"
 if mutant:
@@ -96,12 +97,12 @@ DELETER = """
 # Processes spend while another deletes what it finds beside the ledger: every lock, and some of the temporary files.
 import fcntl
 from contextlib import contextmanager
-import dp_bayes_nb.ledger as room
+import dp_bayes_nb.data_holder.ledger as room
 
 path, mutant = Path(sys.argv[1]), sys.argv[2] == "file"
 if mutant:
     @contextmanager
-    def locked(path, timeout):                            # a lock file, whose identity is checked when the lock is there
+    def locked(path, timeout):  # a lock file, whose identity is checked when the lock is there
         while True:
             descriptor = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT, 0o666)
             try:
@@ -166,7 +167,7 @@ def test_the_deleter_finds_a_lock_that_can_be_deleted(tmp_path):
 def test_a_folder_that_is_moved_takes_its_account_along(tmp_path):
     "While one process holds the lock, the folder is moved and another made in its place: two accounts, each right."
     code = """
-    import dp_bayes_nb.ledger as room
+    import dp_bayes_nb.data_holder.ledger as room
     path = Path(sys.argv[1]) / "a" / "ledger.json"
     path.parent.mkdir()
     room.Ledger(path, epsilon=1)
@@ -202,7 +203,9 @@ def test_labels_cannot_forge_an_entry(tmp_path, capsys):
 
 @pytest.mark.parametrize("what", ["fifo", "device", "folder", "link", "dangling"])
 def test_only_a_regular_file_is_replaced(tmp_path, what):
-    "Neither a ledger nor a release takes the place of a pipe, a device or a link; a ledger follows the link it is opened by."
+    """Neither a ledger nor a release takes the place of a pipe, a device or a link;
+    a ledger follows the link it is opened by.
+    """
     from dp_bayes_nb import Bernoulli, Release, simulate_release
 
     path, real = tmp_path / "target.json", tmp_path / "real.json"
@@ -240,7 +243,8 @@ def test_a_model_whose_posterior_cannot_be_saved_is_not_paid_for(tmp_path, name)
 
     from dp_bayes_nb import HiddenMarkov, NaiveBayes, release
 
-    ledger, table = Ledger(tmp_path / "b.json", epsilon=1), pd.DataFrame({"y": [0, 1] * 5, "t": [0, 1] * 5, "x": [1, 0] * 5})
+    ledger, table = Ledger(tmp_path / "b.json",
+                           epsilon=1), pd.DataFrame({"y": [0, 1] * 5, "t": [0, 1] * 5, "x": [1, 0] * 5})
     makers = [lambda: NaiveBayes(("y", 2), {name: 2}), lambda: NaiveBayes((name, 2), {"y": 2}),
               lambda: HiddenMarkov(("y", 2), ("t", 2), {name: 2}, 1).counted(table),
               lambda: HiddenMarkov((name, 2), ("t", 2), {"x": 2}, 1).counted(table),
@@ -272,10 +276,10 @@ def test_a_model_that_is_paid_for_can_be_saved(tmp_path):
 KILL = """
 # Kill a release at its k-th system call, for every k: before the call is made, or right after it.
 import json
-import dp_bayes_nb.release
-room = sys.modules["dp_bayes_nb.release"]                    # the package's attribute of this name is the function
-from dp_bayes_nb.families import Bernoulli
-from dp_bayes_nb.ledger import Ledger
+import dp_bayes_nb.data_holder.release
+room = sys.modules["dp_bayes_nb.data_holder.release"]  # the package's attribute of this name is the function
+from dp_bayes_nb.models.counts import Bernoulli
+from dp_bayes_nb.data_holder.ledger import Ledger
 
 folder, mutant = Path(sys.argv[1]), sys.argv[2]
 real_draw, marker = room._draw, folder / "drawn"
@@ -301,7 +305,8 @@ def release(path, kill_at, when):
         spend = ledger.spend
         ledger.spend = lambda **entry: None
     import fcntl
-    for module, names in ((os, ("open", "fsync", "replace", "close", "fchmod", "fdopen", "listdir", "unlink")), (fcntl, ("flock",)), (room, ("_draw",))):
+    for module, names in ((os, ("open", "fsync", "replace", "close", "fchmod", "fdopen", "listdir", "unlink")),
+                      (fcntl, ("flock",)), (room, ("_draw",))):
         for name in names: setattr(module, name, guard(getattr(module, name)))
     room.release(Bernoulli(), [0, 1, 1], epsilon=0.1, ledger=ledger, name="table")
     if mutant == "late": spend(epsilon=0.1, data="table", release="late")
@@ -322,7 +327,7 @@ for when in ("before", "after"):
         assert spent <= 1
         lost += drawn and not spent
         never_drawn += spent and not drawn
-        ledger.spend(epsilon=0.1, data="table", release="the next one")     # no lock is left behind, and the account goes on
+        ledger.spend(epsilon=0.1, data="table", release="the next one")  # no lock is left behind
         assert len(ledger.entries) == spent + 1
         assert not list(folder.glob(f".{path.name}.*")), "a stray file was not cleared away"
         if code == 0: break
@@ -350,7 +355,7 @@ def test_the_kills_notice_a_release_that_spends_late(tmp_path):
 
 def test_the_lock_of_a_dead_process_blocks_nobody_and_a_live_one_does(tmp_path):
     code = """
-    import dp_bayes_nb.ledger as room
+    import dp_bayes_nb.data_holder.ledger as room
     path = Path(sys.argv[1])
     ledger = room.Ledger(path, epsilon=1)
     ready = path.with_suffix(".ready")
@@ -380,11 +385,14 @@ def test_a_damaged_ledger_is_refused_and_left_alone(tmp_path, damage):
     document = json.loads(good)
     document["entries"][0].pop("data")
     bad = {"empty": "", "cut": good[: len(good) // 2], "binary": "\udcff", "digit": good.replace("0.25", "0.24"),
-           "schema": good.replace('"schema": 1', '"schema": 9'), "extra": good.replace('"epsilon"', '"x": 1, "epsilon"', 1),
-           "entry": json.dumps(document), "list": "[]", "duplicate": good.replace('"delta"', '"schema": 1, "delta"', 1)}[damage]
+           "schema": good.replace('"schema": 1', '"schema": 9'),
+           "extra": good.replace('"epsilon"', '"x": 1, "epsilon"', 1),
+           "entry": json.dumps(document), "list": "[]",
+           "duplicate": good.replace('"delta"', '"schema": 1, "delta"', 1)}[damage]
     path.write_text(bad, errors="surrogateescape")
     before = path.read_bytes()
-    for attempt in (lambda: Ledger(path), lambda: ledger.spend(epsilon=0.1, data="table", release="b"), lambda: ledger.left,
+    for attempt in (lambda: Ledger(path), lambda: ledger.spend(epsilon=0.1, data="table", release="b"),
+                    lambda: ledger.left,
                     lambda: Ledger(path, epsilon=1)):
         with pytest.raises(ValueError, match="ledger"):
             attempt()
@@ -415,9 +423,11 @@ def test_a_private_quantile_is_paid_for_and_near(tmp_path):
     assert abs((wages <= answer).sum() - 1800) <= best + 2 / 0.5 * math.log(101 / 1e-9)
     (entry,) = ledger.entries
     assert (str(entry.epsilon), entry.mechanism, entry.data) == ("0.5", "noisy max", str(path))
-    for options in (dict(q=1), dict(epsilon=0.6), dict(column="age"), dict(upper=0), dict(candidates=1), dict(column=None)):
+    for options in (dict(q=1), dict(epsilon=0.6), dict(column="age"), dict(upper=0), dict(candidates=1),
+                    dict(column=None)):
         with pytest.raises(ValueError):
-            private_quantile(path, **{"q": 0.9, "epsilon": 0.1, "lower": 0, "upper": 100, "column": "wage", "ledger": ledger, **options})
+            private_quantile(path, **{"q": 0.9, "epsilon": 0.1, "lower": 0, "upper": 100, "column": "wage",
+                                      "ledger": ledger, **options})
     assert len(ledger.entries) == 1
 
 
@@ -430,7 +440,8 @@ def test_the_command_refuses_pipes_and_links_before_it_spends(tmp_path, capsys):
     os.mkfifo(tmp_path / "pipe")
     os.symlink(tmp_path / "elsewhere.json", tmp_path / "link")
     for output in ("/dev/null", tmp_path / "pipe", tmp_path / "link"):
-        assert main(["release", str(tmp_path / "t.csv"), "--family", str(tmp_path / "f.toml"), "--epsilon", "0.5", "--ledger",
+        assert main(["release", str(tmp_path / "t.csv"), "--family", str(tmp_path / "f.toml"), "--epsilon", "0.5",
+                     "--ledger",
                      str(tmp_path / "b.json"), "--force", "-o", str(output)]) == 2
         assert "-o must be a regular file, or a new one" in capsys.readouterr().err
     assert ledger.entries == () and not (tmp_path / "elsewhere.json").exists()

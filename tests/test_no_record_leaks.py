@@ -14,9 +14,9 @@ import pytest
 
 from dp_bayes_nb import LinearRegression, NaiveBayes, release
 from dp_bayes_nb.cli import main
-from dp_bayes_nb.counter import Session
-from dp_bayes_nb.families import Bernoulli, Categorical
-from dp_bayes_nb.sums import UnitMean, exact_sums
+from dp_bayes_nb.app.counter import Session
+from dp_bayes_nb.models.counts import Bernoulli, Categorical
+from dp_bayes_nb.data_holder.sums import UnitMean, exact_sums
 
 dd = pytest.importorskip("dask.dataframe")
 ibis = pytest.importorskip("ibis")
@@ -40,7 +40,8 @@ SECRETS = {
     "records": [{"name": WORD}, {"name": DIGITS}, {}, None],
     "dates": [np.datetime64(f"{DIGITS[:4]}-01-0{i + 1}") for i in range(4)],
     "decimals": [Decimal(f"{DIGITS}.{i}") for i in range(4)],
-    "objects": [type(WORD, (), {"__repr__": lambda self: WORD, "__str__": lambda self: WORD, "__float__": lambda self: float(WORD)})() for _ in range(4)],
+    "objects": [type(WORD, (), {"__repr__": lambda self: WORD, "__str__": lambda self: WORD,
+                                "__float__": lambda self: float(WORD)})() for _ in range(4)],
     "missing": [None, WORD, None, None],
     "flags": [True, f"{WORD}", False, None],
 }  # fmt: skip
@@ -75,7 +76,8 @@ KINDS = {
     "polars": lambda v: pl.DataFrame({"x": v, "y": v}, strict=False),
     "polars object": lambda v: pl.DataFrame({"x": pl.Series(v, dtype=pl.Object), "y": pl.Series(v, dtype=pl.Object)}),
     "polars lazy": lambda v: pl.LazyFrame({"x": v, "y": v}, strict=False),
-    "polars fails": lambda v: pl.LazyFrame({"x": list(map(repr, v)), "y": list(map(repr, v))}).select(pl.all().cast(pl.Int64)),
+    "polars fails": lambda v: pl.LazyFrame({"x": list(map(repr, v)),
+                                            "y": list(map(repr, v))}).select(pl.all().cast(pl.Int64)),
     "polars python": lambda v: pl.LazyFrame({"x": list(map(repr, v)), "y": list(map(repr, v))}).map_batches(failing),
     "polars series": lambda v: pl.Series("x", v, strict=False),
     "pyarrow": lambda v: pa.table({"x": pa.array(v), "y": pa.array(v)}),
@@ -86,8 +88,10 @@ KINDS = {
     "ibis": lambda v: ibis.memtable(pa.table({"x": pa.array(v), "y": pa.array(v)})),
     "ibis fails": ibis_failing,
     "ibis polars": lambda v: ibis.polars.connect({"t": pl.DataFrame({"x": v, "y": v}, strict=False)}).table("t"),
-    "dask": lambda v: dd.from_pandas(pd.DataFrame({"x": pd.Series(v, dtype=object), "y": pd.Series(v, dtype=object)}), npartitions=2),
-    "dask fails": lambda v: dd.from_pandas(pd.DataFrame({"x": v, "y": v}), npartitions=2).map_partitions(failing, meta={"x": "f8", "y": "f8"}),
+    "dask": lambda v: dd.from_pandas(pd.DataFrame({"x": pd.Series(v, dtype=object), "y": pd.Series(v, dtype=object)}),
+                                     npartitions=2),
+    "dask fails": lambda v: dd.from_pandas(pd.DataFrame({"x": v, "y": v}), npartitions=2).map_partitions(failing,
+    meta={"x": "f8", "y": "f8"}),
     "numpy": lambda v: np.array(v),
     "numpy object": lambda v: np.array(v + [None], dtype=object)[:-1],
     "numpy columns": lambda v: np.array([[a, a] for a in v], dtype=object),
@@ -103,8 +107,10 @@ KINDS = {
     "the text of a file": lambda v: "x,y\n" + "".join(f"{a!r:.50},{a!r:.50}\n" for a in v),
     "the bytes of a file": lambda v: ("x,y\n" + "".join(f"{a!r:.50},{a!r:.50}\n" for a in v)).encode(),
 }
-FAMILIES = [Bernoulli("x"), Bernoulli("x", "yes"), Bernoulli("x", "yes", "no"), Bernoulli(), Categorical(("a", "b"), "x"), Categorical(3, "x"), Categorical(("a", "b")),
-            UnitMean("x"), UnitMean("elsewhere"), NaiveBayes(("x", ["a", "b"]), {"y": ["u", "v"]}), NaiveBayes(("x", 2), {"y": 3}),
+FAMILIES = [Bernoulli("x"), Bernoulli("x", "yes"), Bernoulli("x", "yes", "no"), Bernoulli(),
+            Categorical(("a", "b"), "x"), Categorical(3, "x"), Categorical(("a", "b")),
+            UnitMean("x"), UnitMean("elsewhere"), NaiveBayes(("x", ["a", "b"]), {"y": ["u", "v"]}),
+            NaiveBayes(("x", 2), {"y": 3}),
             LinearRegression(covariates={"x": (0, 1)}, response={"y": (0, 1)})]  # fmt: skip
 
 
@@ -136,7 +142,8 @@ def everything_heard():
     logging.getLogger().addHandler(handler)
     out = io.StringIO()
     try:
-        with warnings.catch_warnings(record=True) as caught, contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+        with warnings.catch_warnings(record=True) as caught, contextlib.redirect_stdout(
+            out), contextlib.redirect_stderr(out):
             warnings.simplefilter("always")
             yield heard
     finally:
@@ -180,7 +187,8 @@ def frames(rng, families):
                     continue
             for family in rng.sample(FAMILIES, families):
                 missing = rng.choice(["error", "drop"])
-                yield (kind, secret, family), lambda data=data, family=family, missing=missing: exact_sums(family, data, missing=missing)
+                yield (kind, secret, family), lambda data=data, family=family, missing=missing: exact_sums(family, data,
+                    missing=missing)
 
 
 @pytest.mark.parametrize("families", [1, pytest.param(12, marks=pytest.mark.slow)])
@@ -198,13 +206,21 @@ def texts_of_files(rng):
     out = io.StringIO()
     csv.writer(out).writerows(rows)
     plain = "x,y,z\n" + "".join(",".join(r) + "\n" for r in rows)
-    yield from {"good": plain, "no header": out.getvalue(), "no header, crlf": plain.split("\n", 1)[1], "ragged": plain + f"{WORD}\n", "wide": plain + f"{WORD},1,2,{DIGITS}\n",
-                "quote": plain + f'"{WORD},1,2\n', "inner quote": plain + f'{WORD}"s,1,2\n', "after": plain + f'"{WORD}"s,1,2\n', "escape": plain + f'"{WORD}\\"",1,2\n',
-                "CR": plain + f"{WORD}\r{DIGITS},1,2\n", "NUL": plain + f"{WORD}\0,1,2\n", "blank": plain + "\n" + plain, "twice": f"{WORD},{WORD},x\n1,2,3\n",
-                "folded": f'"{WORD}\n2",x,y\n1,2,3\n', "semicolons": plain.replace(",", ";"), "semicolon names": f"{WORD};{DIGITS}\n1;2\n", "tabs": plain.replace(",", "\t"),
-                "one column": f"x\n{WORD}\n{DIGITS}\n", "one column, no header": f"{WORD}\n{WORD} 2\n{WORD}\n", "numbers first": f"{DIGITS},{DIGITS}1\n{DIGITS}2,{DIGITS}3\n",
-                "near": f"X,{WORD},{DIGITS}\n1,2,3\n", "near, blank": f" x,{WORD},y\n1,2,3\n", "partly": f"x,{WORD},{DIGITS}\na,b,c\n", "first only": f"{WORD},{DIGITS}",
-                "long": plain + WORD * 40_000 + ",1,2\n", "numbers": f"x,y\n1,{DIGITS}\n{WORD},2\n", "a third": f"x,y\nyes,u\nno,{WORD}\n{WORD},v\n"}.items()  # fmt: skip
+    yield from {"good": plain, "no header": out.getvalue(), "no header, crlf": plain.split("\n", 1)[1],
+                "ragged": plain + f"{WORD}\n", "wide": plain + f"{WORD},1,2,{DIGITS}\n",
+                "quote": plain + f'"{WORD},1,2\n', "inner quote": plain + f'{WORD}"s,1,2\n',
+                "after": plain + f'"{WORD}"s,1,2\n', "escape": plain + f'"{WORD}\\"",1,2\n',
+                "CR": plain + f"{WORD}\r{DIGITS},1,2\n", "NUL": plain + f"{WORD}\0,1,2\n",
+                "blank": plain + "\n" + plain, "twice": f"{WORD},{WORD},x\n1,2,3\n",
+                "folded": f'"{WORD}\n2",x,y\n1,2,3\n', "semicolons": plain.replace(",", ";"),
+                "semicolon names": f"{WORD};{DIGITS}\n1;2\n", "tabs": plain.replace(",", "\t"),
+                "one column": f"x\n{WORD}\n{DIGITS}\n", "one column, no header": f"{WORD}\n{WORD} 2\n{WORD}\n",
+                "numbers first": f"{DIGITS},{DIGITS}1\n{DIGITS}2,{DIGITS}3\n",
+                "near": f"X,{WORD},{DIGITS}\n1,2,3\n", "near, blank": f" x,{WORD},y\n1,2,3\n",
+                "partly": f"x,{WORD},{DIGITS}\na,b,c\n", "first only": f"{WORD},{DIGITS}",
+                # fmt: skip
+                "long": plain + WORD * 40_000 + ",1,2\n", "numbers": f"x,y\n1,{DIGITS}\n{WORD},2\n",
+                "a third": f"x,y\nyes,u\nno,{WORD}\n{WORD},v\n"}.items()
 
 
 def files(folder, rng, families):
@@ -212,8 +228,11 @@ def files(folder, rng, families):
     for name, text in texts_of_files(rng):
         raw = text.encode()
         packed = gzip.compress(raw)
-        shapes = {"t.csv": raw, "bom.csv": b"\xef\xbb\xbf" + raw, "latin.csv": raw + f"{WORD}\xe9,1,2\n".encode("latin-1"), "t16.csv": text.encode("utf-16"),
-                  "t.csv.gz": packed, "cut.csv.gz": packed[:-9], "none.csv.gz": raw, "tail.csv.gz": packed + raw, "t.parquet": raw}  # fmt: skip
+        shapes = {"t.csv": raw, "bom.csv": b"\xef\xbb\xbf" + raw,
+                  "latin.csv": raw + f"{WORD}\xe9,1,2\n".encode("latin-1"), "t16.csv": text.encode("utf-16"),
+                  # fmt: skip
+                  "t.csv.gz": packed, "cut.csv.gz": packed[:-9], "none.csv.gz": raw, "tail.csv.gz": packed + raw,
+                  "t.parquet": raw}
         for shape, content in shapes.items():
             path = folder / f"{name.replace(' ', '_')}_{shape}"
             path.write_bytes(content)
@@ -230,12 +249,14 @@ def files(folder, rng, families):
             part.write_bytes(whole[:end])
             damaged = path.with_name(f"damaged_{part.name}")
             damaged.write_bytes(whole[: end // 2] + b"\xff" * 20 + whole[end // 2 + 20 :])
-            yield from ((secret, kind.name, family, kind) for kind in (part, damaged) for family in rng.sample(FAMILIES, families))
+            yield from ((secret, kind.name, family, kind) for kind in (part, damaged)
+                        for family in rng.sample(FAMILIES, families))
 
 
 @pytest.mark.parametrize("families", [1, pytest.param(12, marks=pytest.mark.slow)])
 def test_no_file_leaks(families, tmp_path):
-    cases = (((name, shape, family), lambda family=family, path=path: exact_sums(family, path)) for name, shape, family, path in files(tmp_path, random.Random(1), families))
+    cases = (((name, shape, family), lambda family=family, path=path: exact_sums(family, path))
+             for name, shape, family, path in files(tmp_path, random.Random(1), families))
     found, refused = leaks(cases)
     print(f"\n{refused} refusals")
     assert refused > 200 * families
@@ -245,7 +266,8 @@ def test_no_file_leaks(families, tmp_path):
 def test_no_upload_leaks(tmp_path):
     session, cases = Session(), []
     for name, text in texts_of_files(random.Random(2)):
-        for content in (text.encode(), text.encode() + f"{WORD}\xff".encode("latin-1"), text.encode("utf-16"), gzip.compress(text.encode())):
+        for content in (text.encode(), text.encode() + f"{WORD}\xff".encode("latin-1"), text.encode("utf-16"),
+                        gzip.compress(text.encode())):
             cases.append((name, lambda content=content: session.upload(content).n))
     found, refused = leaks(cases)
     assert refused > 60 and found == []
@@ -253,12 +275,14 @@ def test_no_upload_leaks(tmp_path):
 
 
 def test_no_output_of_the_command_leaks(tmp_path):
-    toml = {'family = "Bernoulli"\ncolumn = "x"\nsuccess = "yes"\n', 'family = "Bernoulli"\n', 'family = "Categorical"\ncolumn = "y"\nk = 3\n'}
+    toml = {'family = "Bernoulli"\ncolumn = "x"\nsuccess = "yes"\n', 'family = "Bernoulli"\n',
+            'family = "Categorical"\ncolumn = "y"\nk = 3\n'}
     cases = []
     for j, declared in enumerate(sorted(toml)):
         (tmp_path / f"{j}.toml").write_text(declared)
     for j, (name, shape, _, path) in enumerate(files(tmp_path, random.Random(3), 1)):
-        words = ["release", path, "--family", tmp_path / f"{j % 3}.toml", "--epsilon", "1", "--output", tmp_path / f"{j}.json"]
+        words = ["release", path, "--family", tmp_path / f"{j % 3}.toml", "--epsilon", "1", "--output",
+                 tmp_path / f"{j}.json"]
         cases.append(((name, shape), lambda words=words: main([str(w).replace(WORD, "") for w in words])))
     found, _ = leaks(cases[::3])
     assert found == []
@@ -274,7 +298,8 @@ class Quoting(UnitMean):
 
 def test_a_release_and_a_family_of_ones_own_do_not_leak():
     frame = pd.DataFrame({"x": pd.Series(SECRETS["surrogate"], dtype=object)})
-    found, refused = leaks([("release", lambda: release(Categorical(("a", "b"), "x"), frame, epsilon=1.0)), ("own", lambda: exact_sums(Quoting("x"), [0.5]))])
+    found, refused = leaks([("release", lambda: release(Categorical(("a", "b"), "x"), frame, epsilon=1.0)),
+                            ("own", lambda: exact_sums(Quoting("x"), [0.5]))])
     assert found == [] and refused == 2
 
 
@@ -286,7 +311,8 @@ def test_the_check_sees_a_leak():
         except UnicodeEncodeError:
             raise ValueError("harmless") from None
 
-    for call in (lambda: duckdb.connect().execute(f"select cast('{WORD}' as int)").fetchall(), lambda: failing("x"), chained):
+    for call in (lambda: duckdb.connect().execute(f"select cast('{WORD}' as int)").fetchall(), lambda: failing("x"),
+                 chained):
         with pytest.raises((AssertionError, ValueError)):
             assert not leaks([("mutant", lambda call=call: call())])[0]
             raise RuntimeError("not seen")

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 import dp_bayes_nb as db
-from dp_bayes_nb.bounds import Redact
-from dp_bayes_nb.families import Bernoulli, Categorical
-from dp_bayes_nb.files import seal
-from dp_bayes_nb.release import Release, release
-from dp_bayes_nb.contract import Model
-from dp_bayes_nb.sums import exact_sums, run_query
+from dp_bayes_nb.models.bounds import Redact
+from dp_bayes_nb.models.counts import Bernoulli, Categorical
+from dp_bayes_nb.releases.files import seal
+from dp_bayes_nb.releases.document import Release
+from dp_bayes_nb.data_holder.release import release
+from dp_bayes_nb.models.contract import Model
+from dp_bayes_nb.data_holder.sums import exact_sums, run_query
 
 duckdb = pytest.importorskip("duckdb")
 pa = pytest.importorskip("pyarrow")
@@ -188,7 +189,9 @@ def test_missing_fields_of_several_columns_count_column_by_column(case):
 
 
 def _check_hole(family, columns, missing_as, gone, whole, g, engines):
-    "The first record without the fields `gone`: the same n, a bounded move, and the sums of the table in which they are written down."
+    """The first record without the fields `gone`: the same n, a bounded move,
+    and the sums of the table in which they are written down.
+    """
     holes = {name: ([None, *values[1:]] if name in gone else values) for name, values in columns.items()}
     written = {name: ([missing_as[name], *values[1:]] if name in gone else values) for name, values in columns.items()}
     expected = exact_sums(family, pl.DataFrame(written, strict=False), grid_exponent=g)

@@ -5,7 +5,8 @@ anew, with the package that is imported). What is compared, and how closely:
 
 - draws that are independent of one another (exact, grid, mesh, naive, variational): the first three, to 1e-6;
 - chains: their means, to six Monte Carlo standard errors of both runs. They start from the same
-  numbers, but rounding errors grow along a chain, and another processor rounds otherwise. On one machine they are the same draws.
+  numbers, but rounding errors grow along a chain, and another processor rounds otherwise. On one machine they are the
+  same draws.
 """
 
 import json
@@ -290,7 +291,7 @@ def prior_for(model):
         "Weibull": "Gamma",
         "Geometric": "Beta",
         "Bernoulli": "Beta",
-        "Normal": "normal",
+        "Normal": "models.normal",
         "LogNormal": "log",
         "LinearRegression": "coefficients",
     }

@@ -1,4 +1,6 @@
-"""Regression on the whole road: a real table, a file, a posterior, predictions; and every refusal before anything is spent."""
+"""Regression on the whole road: a real table, a file, a posterior, predictions;
+and every refusal before anything is spent.
+"""
 
 import json
 from pathlib import Path
@@ -7,15 +9,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dp_bayes_nb import Ledger, LinearRegression, NormalInverseGamma, NormalInverseWishart, Release, fit, predict, release
+from dp_bayes_nb import (Ledger, LinearRegression, NormalInverseGamma, NormalInverseWishart, Release, fit, predict,
+                         release)
 from dp_bayes_nb.cli import read_family
-from dp_bayes_nb.families import check_prior
-from dp_bayes_nb.files import seal
-from dp_bayes_nb.methods import choose_method
+from dp_bayes_nb.models.contract import check_prior
+from dp_bayes_nb.releases.files import seal
+from dp_bayes_nb.posterior.methods import choose_method
 
 COVARIATES, RESPONSE = {"education": (0, 18), "experience": (-4, 63)}, {"log_wage": (2.0, 11.0)}
 FAMILY = LinearRegression(COVARIATES, RESPONSE)
-LINE = LinearRegression({"education": (0, 18)}, RESPONSE)  # one covariate: its programs are compiled in a fraction of the time
+# one covariate: its programs are compiled in a fraction of the time
+LINE = LinearRegression({"education": (0, 18)}, RESPONSE)
 PRIOR = NormalInverseGamma(0.0, 0.01, 2.0, 0.5)
 
 
@@ -49,7 +53,9 @@ def made():
 
 
 def whole_road(family, path, methods):
-    "Release, file, posterior and predictions: next to no noise gives the posterior without privacy; noise widens the exact one, not the naive one."
+    """Release, file, posterior and predictions: next to no noise gives the posterior without privacy;
+    noise widens the exact one, not the naive one.
+    """
     table = wages()
     mean, sd = without_privacy(table, family)
     release(family, table, epsilon=1e4).save(path / "wages.json")
@@ -94,7 +100,8 @@ def test_gaussian_noise_and_fourth_moments_through_a_file(tmp_path):
     received = through_a_file(tmp_path)
     table, n = wages(), 4000
     x = table.education.clip(0, 18) / 9 - 1
-    assert received.noise.kind == "gaussian" and np.isclose(received.values[0], x.sum(), atol=8 * received.noise.scale[0])
+    assert received.noise.kind == "gaussian" and np.isclose(received.values[0], x.sum(),
+                                                            atol=8 * received.noise.scale[0])
     assert np.isclose(received.values[3], (x**2).sum(), atol=8 * received.noise.scale[3]) and received.n == n
 
 
@@ -116,8 +123,10 @@ def test_fourth_moments_are_released_with_noise_and_cost_half_of_the_budget():
 
 
 @pytest.mark.parametrize("covariates, response, said", [
-    ({"x": (2, 1)}, {"y": (0, 1)}, "low < high"), ({"x": (1, 1)}, {"y": (0, 1)}, "low < high"), ({"x": (0, 1)}, {"y": (3, 3)}, "low < high"),
-    ({"x": ["only"]}, {"y": (0, 1)}, "two or more different levels"), ({"y": (0, 1)}, {"y": (0, 1)}, "not among the covariates"),
+    ({"x": (2, 1)}, {"y": (0, 1)}, "low < high"), ({"x": (1, 1)}, {"y": (0, 1)}, "low < high"),
+    ({"x": (0, 1)}, {"y": (3, 3)}, "low < high"),
+    ({"x": ["only"]}, {"y": (0, 1)}, "two or more different levels"),
+    ({"y": (0, 1)}, {"y": (0, 1)}, "not among the covariates"),
     ({"x": (0, float("nan"))}, {"y": (0, 1)}, "finite"), ({}, {"y": (0, 1)}, "covariates must be a dict")])
 def test_bad_declarations_are_refused_without_data(covariates, response, said):
     with pytest.raises(ValueError, match=said.replace("(", r"\(")):
@@ -125,8 +134,10 @@ def test_bad_declarations_are_refused_without_data(covariates, response, said):
 
 
 @pytest.mark.parametrize("prior, said", [
-    (NormalInverseGamma(np.zeros(2), 1.0, 1.0, 1.0), "education, experience, intercept"), (NormalInverseGamma(0.0, np.eye(2), 1.0, 1.0), "3 numbers"),
-    (NormalInverseGamma(0.0, np.diag([1.0, 1.0, -1.0]), 1.0, 1.0), "positive definite"), (NormalInverseGamma(0.0, 1.0, 1.0, 0.0), "prior.scale"), (None, "prior must be")])
+    (NormalInverseGamma(np.zeros(2), 1.0, 1.0, 1.0), "education, experience, intercept"),
+    (NormalInverseGamma(0.0, np.eye(2), 1.0, 1.0), "3 numbers"),
+    (NormalInverseGamma(0.0, np.diag([1.0, 1.0, -1.0]), 1.0, 1.0), "positive definite"),
+    (NormalInverseGamma(0.0, 1.0, 1.0, 0.0), "prior.scale"), (None, "prior must be")])
 def test_bad_priors_are_refused_by_name(made, prior, said):
     with pytest.raises(ValueError, match=said):
         fit(made, prior, progress=False)
@@ -140,10 +151,14 @@ def test_few_records_go_to_the_individual_sampler():
         choose_method(FAMILY, prior, "laplace", 3, "exact")
 
 
-@pytest.mark.parametrize("options, said", [({"covariate_model": "skewed"}, "covariate_model must be one of"), ({"bounds": 1}, "options must be those that method"),
-                                           ({"covariate_prior": NormalInverseWishart(0.0, 1.0, 1.0, 9.0)}, "left out with covariate_model='free'"),
-                                           ({"covariate_model": "normal", "covariate_prior": NormalInverseWishart(0.0, 1.0, 1.0, 0.5)}, "covariate_prior.df"),
-                                           ({"method": "gibbs_noisy"}, "fourth_moments=True"), ({"method": "individual"}, "too many for one chain")])
+@pytest.mark.parametrize("options, said", [({"covariate_model": "skewed"}, "covariate_model must be one of"),
+                                           ({"bounds": 1}, "options must be those that method"),
+                                           ({"covariate_prior": NormalInverseWishart(0.0, 1.0, 1.0, 9.0)},
+                                            "left out with covariate_model='free'"),
+                                           ({"covariate_model": "normal", "covariate_prior": NormalInverseWishart(0.0,
+    1.0, 1.0, 0.5)}, "covariate_prior.df"),
+                                           ({"method": "gibbs_noisy"}, "fourth_moments=True"),
+                                           ({"method": "individual"}, "too many for one chain")])
 def test_bad_options_say_what_to_do(made, options, said):
     with pytest.raises(ValueError, match=said):
         fit(made, PRIOR, progress=False, **options)
@@ -154,7 +169,8 @@ def test_nothing_is_spent_on_a_table_that_is_refused_and_no_level_is_shown(tmp_p
     family = LinearRegression({"education": (0, 18), "region": ["north", "south"]}, RESPONSE)
     table = wages(50).assign(region="north")
     table.loc[:1, "region"] = "atlantis"
-    for data, said in ((table, "got 2 outside the declared support of 50 records"), (table.drop(columns="region"), "region"),
+    for data, said in ((table, "got 2 outside the declared support of 50 records"),
+                       (table.drop(columns="region"), "region"),
                        (table.assign(education=np.nan), "missing"), (table.assign(education="many"), "education")):
         with pytest.raises(ValueError, match=said) as error:
             release(family, data, epsilon=1.0, ledger=ledger)
@@ -218,17 +234,20 @@ def test_one_record_moves_the_sums_by_the_sensitivity_and_no_further(covariates,
 
 def test_a_wrong_sensitivity_with_categories_is_noticed():
     family = LinearRegression(DECLARED[2], UNIT)
-    without_shared_levels = max(2 + 4 + 4 * k + 4 * k * (2 - k) for k in range(3)) ** 0.5  # chapter 8, equation (7) with b = 0
+    # equation (7) of ‘Moments and sensitivity of regression’ with b = 0
+    without_shared_levels = max(2 + 4 + 4 * k + 4 * k * (2 - k) for k in range(3)) ** 0.5
     columns = [i for i, name in enumerate(family.names) if name not in ("g[b]", "g[c]")]
     old = LinearRegression(DECLARED[2], UNIT, coding="box").sensitivity()
-    for norm, claimed, kept in (("l1", old, slice(None)), ("l2", without_shared_levels, slice(None)), ("l1", family.sensitivity(), columns)):
+    for norm, claimed, kept in (("l1", old, slice(None)), ("l2", without_shared_levels, slice(None)),
+                                ("l1", family.sensitivity(), columns)):
         with pytest.raises(AssertionError):
             check_sensitivity(family, norm, claimed, kept)
 
 
 def test_age_sex_and_twenty_regions_cost_16_and_not_120():
     covariates = {"age": (18, 90), "sex": ["f", "m"], "region": list(range(20))}
-    family, old = (LinearRegression(covariates, {"income": (0, 100_000)}, coding=coding) for coding in ("reference", "box"))
+    family, old = (LinearRegression(covariates, {"income": (0, 100_000)}, coding=coding)
+                   for coding in ("reference", "box"))
     assert (family.sensitivity(), old.sensitivity(), len(family.names)) == (16.0, 120.0, 84)
     table = pd.DataFrame({"age": range(30, 60), "sex": "f", "region": 3, "income": 50_000})
     assert release(family, table, epsilon=1.0).noise.scale[0] == pytest.approx(16, rel=1e-4)
@@ -269,9 +288,11 @@ def town_posterior(table, covariates, intercept):
 @pytest.mark.parametrize("covariates, intercept, mechanism", [
     (REGION, True, "laplace"), pytest.param(TOWNS, True, "laplace", marks=pytest.mark.slow),
     pytest.param(TOWNS, False, "gaussian", marks=pytest.mark.slow)])
-def test_with_hardly_any_noise_a_table_with_categories_gives_its_own_regression(tmp_path, covariates, intercept, mechanism):
+def test_with_hardly_any_noise_a_table_with_categories_gives_its_own_regression(tmp_path, covariates, intercept,
+                                                                                mechanism):
     table, family = towns(), LinearRegression(covariates, {"wage": (0, 3000)}, intercept)
-    release(family, table, epsilon=1e5, mechanism=mechanism, delta=None if mechanism == "laplace" else 1e-6).save(tmp_path / "towns.json")
+    release(family, table, epsilon=1e5, mechanism=mechanism, delta=None if mechanism == "laplace"
+            else 1e-6).save(tmp_path / "towns.json")
     received = Release.load(tmp_path / "towns.json")
     assert received.family == family and '"coding": "reference"' in (tmp_path / "towns.json").read_text()
     mean, sd = town_posterior(table, covariates, intercept)
@@ -282,7 +303,8 @@ def test_with_hardly_any_noise_a_table_with_categories_gives_its_own_regression(
     assert np.all(np.abs(spread / sd - 1) < 0.25), spread / sd
     rows = pd.DataFrame({"age": [30.0, 70.0], "region": ["a", "c"], "sex": ["m", "f"], "job": ["p", "s"]})
     expected = design_of(rows, covariates, intercept) @ mean
-    assert np.all(np.abs(predict(idata, rows).mean(("chain", "draw")).values - expected) < 8 * np.sqrt(table.wage.var() / 1200))
+    assert np.all(np.abs(predict(idata, rows).mean(("chain", "draw")).values - expected)
+                  < 8 * np.sqrt(table.wage.var() / 1200))
 
 
 def test_a_release_of_version_0_1_0_with_categories_is_read_in_its_own_coding():
@@ -312,5 +334,7 @@ def test_a_file_cannot_claim_another_coding():
 
 def test_a_declaration_in_a_toml_file_is_of_today(tmp_path):
     path = tmp_path / "family.toml"
-    path.write_text('family = "LinearRegression"\n[covariates]\nage = [18, 90]\nregion = ["a", "b", "c"]\n[response]\nwage = [0, 2000]\n')
+    path.write_text(
+        'family = "LinearRegression"\n[covariates]\nage = [18, 90]\nregion = ["a", "b", "c"]\n[response]\nwage = [0, '
+        '2000]\n')
     assert read_family(path) == LinearRegression({"age": (18, 90), "region": THREE}, {"wage": (0, 2000)})

@@ -11,10 +11,10 @@ import pytest
 
 from dp_bayes_nb import Bernoulli, Categorical, Ledger, Release, register, release, simulate_release
 from dp_bayes_nb.cli import read_family
-from dp_bayes_nb.contract import Column, Model, family_class
-from dp_bayes_nb.core import Measurement, Noise
-from dp_bayes_nb.files import seal
-from dp_bayes_nb.noise import noise_design
+from dp_bayes_nb.models.contract import Column, Model, family_class
+from dp_bayes_nb.base.measurement import Measurement, Noise
+from dp_bayes_nb.releases.files import seal
+from dp_bayes_nb.noise.design import noise_design
 
 FIXTURES = Path(__file__).parent / "fixtures"
 
@@ -62,7 +62,8 @@ def test_schema_1_laplace_is_read_forever():
     assert r.family == Bernoulli("limit")
     assert (r.names, r.n, r.epsilon, r.delta, r.sensitivity) == (("successes",), 8802, 0.01, None, 1.0)
     assert (r.noise.kind, r.noise.scale.tolist(), r.noise.grid.tolist()) == ("laplace", [100.0], [1.0])
-    assert (r.neighbours, r.missing, r.bounds_source, r.simulated, r.schema) == ("change_one", "error", "public", False, 1)
+    assert (r.neighbours, r.missing, r.bounds_source, r.simulated, r.schema) == ("change_one", "error", "public", False,
+                                                                                 1)
     assert r.values.tolist() == [1367.0]
 
 
@@ -80,7 +81,8 @@ def test_schema_1_real_is_read_forever():
     assert r.family == Bounded({"clip": (0.0, 2.5)}, "wage")
     assert (r.n, r.epsilon, r.delta, r.noise.kind, r.simulated) == (500, 0.1, None, "laplace", False)
     assert (r.noise.grid.tolist(), r.noise.scale.tolist(), r.sensitivity) == ([2.0**-19], [25.0], 2.5)
-    assert (r.values * 2.0**19).tolist() == [json.loads((FIXTURES / "release_schema1_real.json").read_text())["integers"][0]]
+    assert (r.values * 2.0
+            **19).tolist() == [json.loads((FIXTURES / "release_schema1_real.json").read_text())["integers"][0]]
     assert abs(r.values[0] - 625) < 64 * 25
 
 
@@ -89,7 +91,8 @@ def test_schema_2_is_read_forever():
     assert r.family == r.model == Bernoulli("limit")
     assert (r.names, r.n, r.epsilon, r.delta, r.sensitivity) == (("successes",), 8802, 0.01, None, 1.0)
     assert (r.noise.kind, r.noise.scale.tolist(), r.noise.grid.tolist()) == ("laplace", [100.0], [1.0])
-    assert (r.neighbours, r.missing, r.bounds_source, r.simulated, r.schema) == ("change_one", "error", "public", False, 2)
+    assert (r.neighbours, r.missing, r.bounds_source, r.simulated, r.schema) == ("change_one", "error", "public", False,
+                                                                                 2)
     assert (r.origin, r.budget, r.matrix, r.printed) == ("made here", {"epsilon": 0.01, "delta": None}, None, "exact")
     assert (r.id, r.values.tolist()) == (LAPLACE_2["id"], LAPLACE_2["values"]) and abs(r.values[0] - 1371) < 64 * 100
     assert isinstance(r.released, Measurement) and r.released.matrix is None
@@ -104,7 +107,8 @@ def test_schema_2_gaussian_real_and_other_promises_are_read_forever():
     assert r.family == Bounded({"clip": (0.0, 2.5)}, "wage")
     assert (r.n, r.neighbours, r.missing, r.bounds_source) == (500, "change_value", "drop", "private_quantile")
     assert (r.noise.grid.tolist(), r.noise.scale.tolist(), r.sensitivity) == ([2.0**-19], [25.0], 2.5)
-    assert r.values.tolist() == json.loads((FIXTURES / "release_schema2_real.json").read_text())["values"] and (r.values[0] * 2**19) % 1 == 0
+    assert r.values.tolist() == json.loads((FIXTURES / "release_schema2_real.json").read_text())["values"] and (
+        r.values[0] * 2**19) % 1 == 0
 
 
 def test_two_releases_have_two_names_and_a_simulated_one_has_none():
@@ -128,22 +132,36 @@ def test_releases_of_the_same_numbers_share_no_draws_and_a_file_gives_the_same()
 
 
 SCHEMA_2 = {
-    "unknown": dict(seed=1), "family": dict(family={"family": "Bernoulli"}), "no values": dict(values=[]), "a text": dict(values="1"),
-    "a boolean": dict(values=[True]), "null": dict(values=[None]), "off the grid": dict(values=[0.5]), "huge": dict(values=[10**400]),
-    "beyond 53 bits": dict(values=[2**53]), "two values": dict(values=[1, 2]), "no noise": dict(noise=None), "noise as text": dict(noise="laplace"),
-    "noise twice": dict(noise={"kind": "laplace", "scale": [100, 100], "grid": 1}), "another grid": dict(noise={"kind": "laplace", "scale": 100, "grid": 0.5}),
-    "continuous": dict(noise={"kind": "laplace", "scale": 100, "grid": 0}), "a seed": dict(noise={"kind": "laplace", "scale": 100, "grid": 1, "seed": 0}),
-    "half the scale": dict(noise={"kind": "laplace", "scale": 50, "grid": 1}), "a scale as text": dict(noise={"kind": "laplace", "scale": "100", "grid": 1}),
-    "another law": dict(noise={"kind": "cauchy", "scale": 100, "grid": 1}), "mixed": dict(noise={"kind": ["laplace"], "scale": 100, "grid": 1}),
+    "unknown": dict(seed=1), "family": dict(family={"family": "Bernoulli"}), "no values": dict(values=[]),
+    "a text": dict(values="1"),
+    "a boolean": dict(values=[True]), "null": dict(values=[None]), "off the grid": dict(values=[0.5]),
+    "huge": dict(values=[10**400]),
+    "beyond 53 bits": dict(values=[2**53]), "two values": dict(values=[1, 2]), "no noise": dict(noise=None),
+    "noise as text": dict(noise="laplace"),
+    "noise twice": dict(noise={"kind": "laplace", "scale": [100, 100], "grid": 1}),
+    "another grid": dict(noise={"kind": "laplace", "scale": 100, "grid": 0.5}),
+    "continuous": dict(noise={"kind": "laplace", "scale": 100, "grid": 0}),
+    "a seed": dict(noise={"kind": "laplace", "scale": 100, "grid": 1, "seed": 0}),
+    "half the scale": dict(noise={"kind": "laplace", "scale": 50, "grid": 1}),
+    "a scale as text": dict(noise={"kind": "laplace", "scale": "100", "grid": 1}),
+    "another law": dict(noise={"kind": "cauchy", "scale": 100, "grid": 1}),
+    "mixed": dict(noise={"kind": ["laplace"], "scale": 100, "grid": 1}),
     "gaussian without delta": dict(noise={"kind": "gaussian", "scale": 100, "grid": 1}), "no budget": dict(budget=None),
     "half the budget": dict(budget={"epsilon": 0.005, "delta": None}), "a budget in rho": dict(budget={"rho": 0.1}),
-    "delta": dict(budget={"epsilon": 0.01, "delta": 0.5}), "true": dict(budget={"epsilon": True, "delta": None}), "origin": dict(origin="declared"),
-    "origin as object": dict(origin={"by": "an office"}), "no origin": dict(origin=None), "matrix": dict(matrix=[[1]]), "empty matrix": dict(matrix=[]),
-    "rounded": dict(printed={"rounded": 5}), "printed null": dict(printed=None), "id": dict(id="xyz"), "id as number": dict(id=12),
-    "long id": dict(id="0" * 17), "n null": dict(n=None), "n a float": dict(n=8802.0), "n by group": dict(n=[1, 2]), "sizes": dict(n=2**53),
-    "sensitivity": dict(sensitivity=0.5), "neighbours": dict(neighbours=None), "weak": dict(missing="drop"), "add": dict(neighbours="add_remove"),
-    "names": dict(names=["failures"]), "model null": dict(model=None), "another model": dict(model={"family": "Categorical", "k": 2}),
-    "bounds": dict(bounds_source="data"), "schema true": dict(schema=True), "schema 3": dict(schema=3), "schema 1": dict(schema=1),
+    "delta": dict(budget={"epsilon": 0.01, "delta": 0.5}), "true": dict(budget={"epsilon": True, "delta": None}),
+    "origin": dict(origin="declared"),
+    "origin as object": dict(origin={"by": "an office"}), "no origin": dict(origin=None), "matrix": dict(matrix=[[1]]),
+    "empty matrix": dict(matrix=[]),
+    "rounded": dict(printed={"rounded": 5}), "printed null": dict(printed=None), "id": dict(id="xyz"),
+    "id as number": dict(id=12),
+    "long id": dict(id="0" * 17), "n null": dict(n=None), "n a float": dict(n=8802.0), "n by group": dict(n=[1, 2]),
+    "sizes": dict(n=2**53),
+    "sensitivity": dict(sensitivity=0.5), "neighbours": dict(neighbours=None), "weak": dict(missing="drop"),
+    "add": dict(neighbours="add_remove"),
+    "names": dict(names=["failures"]), "model null": dict(model=None),
+    "another model": dict(model={"family": "Categorical", "k": 2}),
+    "bounds": dict(bounds_source="data"), "schema true": dict(schema=True), "schema 3": dict(schema=3),
+    "schema 1": dict(schema=1),
 }
 
 
@@ -153,7 +171,8 @@ def test_a_file_of_schema_2_is_checked_to_the_last_field(what):
     with pytest.raises(ValueError) as caught:
         Release.from_json(resealed(text, **SCHEMA_2[what]))
     assert str(caught.value).isprintable() and len(str(caught.value)) < 500
-    if what in ("mixed", "origin", "origin as object", "no origin", "matrix", "empty matrix", "rounded", "printed null"):
+    if what in ("mixed", "origin", "origin as object", "no origin", "matrix", "empty matrix", "rounded",
+                "printed null"):
         assert "declared from elsewhere" in str(caught.value)
 
 
@@ -190,7 +209,8 @@ def test_the_file_says_nothing_confidential(tmp_path):
     for shown in (r.to_json(), repr(r), str(vars(r)), str(r.released)):
         assert str(secret) not in shown and str(40_000 - secret) not in shown
     assert set(json.loads(r.to_json())) == {
-        "schema", "id", "origin", "model", "names", "values", "noise", "matrix", "n", "printed", "neighbours", "budget", "sensitivity",
+        "schema", "id", "origin", "model", "names", "values", "noise", "matrix", "n", "printed", "neighbours", "budget",
+        "sensitivity",
         "missing", "bounds_source", "sha256"}
 
 
@@ -225,7 +245,8 @@ def test_a_file_that_contradicts_its_own_family_is_refused():
             finer["grid"] /= 2
             grid, budget = dict(noise=finer), dict(budget={**d["budget"], "epsilon": d["budget"]["epsilon"] / 2})
         for changes, said in [(grid, "grid"), (dict(sensitivity=d["sensitivity"] / 2), "sensitivity"),
-                              (dict(sensitivity=d["sensitivity"] / 2, noise=half), "sensitivity"), (dict(noise=half), "noise.scale"), (budget, "")]:
+                              (dict(sensitivity=d["sensitivity"] / 2, noise=half), "sensitivity"),
+                              (dict(noise=half), "noise.scale"), (budget, "")]:
             with pytest.raises(ValueError, match=f"{said}.* must be"):
                 Release.from_json(resealed(text, **changes))
         assert Release.from_json(resealed(text)).to_json() == text
@@ -238,7 +259,8 @@ def test_bounds_reach_the_family_from_json_and_from_toml(tmp_path):
     made = release(family, [1.0] * 30, epsilon=0.1)
     again = Release.from_json(made.to_json())
     assert again == made and again.family == family
-    for bounds in ({"clip": [0, 10**400]}, {"clip": [0, 1e300]}, {"clip": [[0, 1e300]]}, {"clip": 1}, {"clip": []}, {}, [1, 2], None, "wide"):
+    for bounds in ({"clip": [0, 10**400]}, {"clip": [0, 1e300]}, {"clip": [[0, 1e300]]}, {"clip": 1}, {"clip": []}, {},
+                   [1, 2], None, "wide"):
         with pytest.raises(ValueError):
             Release.from_json(resealed(made.to_json(), model={**family.to_dict(), "bounds": bounds}))
 
@@ -257,7 +279,8 @@ class Unwritable(Bounded):
         return {"family": "Bounded", "bounds": np.zeros(2)}
 
 
-@pytest.mark.parametrize("family", [Unregistered({"clip": (0, 1)}), Unwritable({"clip": (0, 1)}), Categorical(["a" * 10**7, "b" * 10**7])],
+@pytest.mark.parametrize("family", [Unregistered({"clip": (0, 1)}), Unwritable({"clip": (0, 1)}),
+                                    Categorical(["a" * 10**7, "b" * 10**7])],
                          ids=["unregistered", "no JSON", "too large"])
 def test_a_release_that_could_not_be_written_or_read_costs_nothing(family, tmp_path):
     ledger = Ledger(tmp_path / "budget.json", epsilon=1)

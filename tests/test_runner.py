@@ -13,22 +13,29 @@ spec = importlib.util.spec_from_file_location("runner", ROOT / "tools" / "test.p
 runner = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(runner)
 
-BROWSER = "import pytest\npytest.skip('Chromium is not installed (Debian: apt-get install chromium)', allow_module_level=True)\n"
+BROWSER = (
+    "import pytest\npytest.skip('Chromium is not installed (Debian: apt-get install chromium)', "
+    "allow_module_level=True)\n")
 FILES = {  # text, then passed, failed and skipped at home, and in CI
     "passes": ("def test_a(): pass\ndef test_b(): pass\n", (2, 0, 0), (2, 0, 0)),
     "fails": ("def test_a(): pass\ndef test_b(): assert 0\n", (1, 1, 0), (1, 1, 0)),
     "skips the whole file": (BROWSER, (0, 0, 1), (0, 1, 0)),
-    "skips one": ("import pytest\n@pytest.mark.skip(reason='no Chromium')\ndef test_a(): pass\ndef test_b(): pass\n", (1, 0, 1), (1, 1, 0)),
+    "skips one": ("import pytest\n@pytest.mark.skip(reason='no Chromium')\ndef test_a(): pass\ndef test_b(): pass\n",
+                  (1, 0, 1), (1, 1, 0)),
     "skips what CI may lack": ("import pytest\ndef test_a(): pytest.skip('only on Tuesdays')\n", (0, 0, 1), (0, 0, 1)),
-    "skips for want of a module": ("import pytest\npytest.importorskip('pyspark_', reason='pip install pyspark')\n", (0, 0, 1), (0, 1, 0)),
+    "skips for want of a module": ("import pytest\npytest.importorskip('pyspark_', reason='pip install pyspark')\n",
+                                   (0, 0, 1), (0, 1, 0)),
     "has no test": ("x = 1\n", (0, 1, 0), (0, 1, 0)),
     "is all slow": ("import pytest\n@pytest.mark.slow\ndef test_a(): pass\n", (0, 1, 0), (0, 1, 0)),
     "cannot be imported": ("import nothing_of_this_name\n", (0, 1, 0), (0, 1, 0)),
     "dies": ("import os\ndef test_a(): pass\ndef test_b(): os._exit(0)\n", (0, 1, 0), (0, 1, 0)),
     "is killed": ("import os\ndef test_a(): os.kill(os.getpid(), 9)\n", (0, 1, 0), (0, 1, 0)),
-    "skips and fails": ("import pytest\ndef test_a(): pytest.skip('x')\ndef test_b(): assert 0\n", (0, 1, 1), (0, 1, 1)),
-    "fails in a teardown": ("import pytest\n@pytest.fixture\ndef f():\n    yield\n    assert 0\ndef test_a(f): pass\n", (0, 1, 0), (0, 1, 0)),
-    "is stopped after a skip": ("import pytest\ndef test_a(): pytest.skip('x')\ndef test_b(): pytest.exit('enough')\n", (1, 1, 1), (1, 1, 1)),
+    "skips and fails": ("import pytest\ndef test_a(): pytest.skip('x')\ndef test_b(): assert 0\n", (0, 1, 1),
+                        (0, 1, 1)),
+    "fails in a teardown": ("import pytest\n@pytest.fixture\ndef f():\n    yield\n    assert 0\ndef test_a(f): pass\n",
+                            (0, 1, 0), (0, 1, 0)),
+    "is stopped after a skip": ("import pytest\ndef test_a(): pytest.skip('x')\ndef test_b(): pytest.exit('enough')\n",
+                                (1, 1, 1), (1, 1, 1)),
 }
 
 
@@ -83,7 +90,8 @@ def test_the_last_line_counts_skips_as_neither(monkeypatch, capsys):
     monkeypatch.setattr(runner, "call", lambda command, **_: (0, ""))
     monkeypatch.setattr(runner, "environment", lambda: None)
     monkeypatch.setattr(runner, "versions", lambda flags: [])
-    monkeypatch.setattr(runner, "run_all", lambda count, flags: count.add("tests/test_app.py", skipped="Chromium is not installed"))
+    monkeypatch.setattr(runner, "run_all",
+                        lambda count, flags: count.add("tests/test_app.py", skipped="Chromium is not installed"))
     monkeypatch.setattr(sys, "argv", ["test.py"])
     assert runner.main() == 0
     *_, skipped, seconds, last = capsys.readouterr().out.splitlines()
@@ -95,13 +103,16 @@ def test_the_last_line_counts_skips_as_neither(monkeypatch, capsys):
 
 def test_versions_are_those_of_the_settings(monkeypatch):
     "The lowest is the bound itself, the newest what the requirement allows; both are installed, tested and counted."
-    assert runner.bounds("duckdb")[0].startswith("duckdb>=") and runner.bounds("duckdb")[1] == runner.bounds("duckdb")[0].split(",")[0].replace(">=", "==")
+    assert runner.bounds("duckdb")[0].startswith("duckdb>=") and runner.bounds("duckdb")[1] == runner.bounds("duckdb")[
+        0].split(",")[0].replace(">=", "==")
     asked, tested = [], []
     monkeypatch.setattr(runner, "call", lambda command, **_: asked.append(command) or (0, ""))
-    monkeypatch.setattr(runner, "pytest", lambda path, flags, **env: tested.append((path.name, env["PYTHONPATH"])) or [runner.Result(path.name)])
+    monkeypatch.setattr(runner, "pytest", lambda path, flags, **env: tested.append((path.name, env["PYTHONPATH"]))
+                        or [runner.Result(path.name)])
     results = runner.versions(Flags)
     assert [c[-3:] for c in asked] == [[runner.bounds(p)[k] for p in runner.READERS] for k in (1, 0)]
-    assert {name for name, _ in tested} >= {"test_engines.py", "test_release_files.py"} and len({path for _, path in tested}) == 2
+    assert {name for name, _ in tested} >= {"test_engines.py",
+                                            "test_release_files.py"} and len({path for _, path in tested}) == 2
     assert len(results) == 2 + len(tested) and not any(r.trouble for r in results)
     monkeypatch.setattr(runner, "call", lambda command, **_: (1, "no such version"))
     tested.clear()
@@ -118,9 +129,29 @@ def test_every_requirement_has_a_tested_version():
 
     parser = configparser.ConfigParser(delimiters=["="], interpolation=None)
     parser.read(ROOT / "settings.ini", encoding="utf-8")
-    wanted = [Requirement(word) for key, line in parser["DEFAULT"].items() if key.endswith("requirements") for word in line.split()]
+    wanted = [Requirement(word) for key, line in parser["DEFAULT"].items() if key.endswith("requirements")
+              for word in line.split()]
     lines = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if not line.startswith("#")]
     assert all(re.fullmatch(r"[\w.-]+==[\w.+]+", line) for line in lines), "exact versions and nothing else"
     normal = lambda name: re.sub("[-_.]+", "-", name).lower()
     exact = {normal(name): Version(version) for name, version in (line.split("==") for line in lines)}
-    assert len(wanted) > 20 and [str(r) for r in wanted if normal(r.name) not in exact or exact[normal(r.name)] not in r.specifier] == []
+    assert len(wanted) > 20 and [str(r) for r in wanted if normal(r.name) not in exact
+                                 or exact[normal(r.name)] not in r.specifier] == []
+
+
+def test_every_notebook_that_is_there_has_run(tmp_path, monkeypatch, capsys):
+    "Notebooks in folders count too; one that did not run fails the whole."
+    for name in ("nbs/index.ipynb", "nbs/base/01_arguments.ipynb", "nbs/.ipynb_checkpoints/index.ipynb"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("{}")
+    monkeypatch.setattr(runner, "ROOT", tmp_path)
+    monkeypatch.setattr(runner, "NBS", tmp_path / "nbs")
+    assert runner.left_out({"nbs/index.ipynb", "nbs/base/01_arguments.ipynb", "tests/test_x.py"}) == ""
+    assert capsys.readouterr().out == "2 of 2 notebooks ran\n"
+    assert "nbs/base/01_arguments.ipynb" in runner.left_out({"nbs/index.ipynb"})
+
+
+def test_the_notebooks_that_would_run_are_those_there_are():
+    "The runner's own list, against a walk of the folders; each is exported under its own path."
+    walked = {p for p in (ROOT / "nbs").rglob("*.ipynb") if ".ipynb_checkpoints" not in p.parts}
+    assert set(runner.notebooks()) == walked and len(walked) > 80

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from dp_bayes_nb import HiddenMarkov, LinearRegression, NaiveBayes
-from dp_bayes_nb.bounds import Clip, Redact
-from dp_bayes_nb.families import Bernoulli, Categorical
-from dp_bayes_nb.gamma import GammaData
-from dp_bayes_nb.normal import LogNormal, Normal
-from dp_bayes_nb.rates import Exponential, Geometric, Pareto, Poisson, Weibull
-from dp_bayes_nb.sums import run_query
+from dp_bayes_nb.models.bounds import Clip, Redact
+from dp_bayes_nb.models.counts import Bernoulli, Categorical
+from dp_bayes_nb.models.gamma import GammaData
+from dp_bayes_nb.models.normal import LogNormal, Normal
+from dp_bayes_nb.models.rates import Exponential, Geometric, Pareto, Poisson, Weibull
+from dp_bayes_nb.data_holder.sums import run_query
 
 pyspark = pytest.importorskip("pyspark.sql", reason="Spark: pip install pyspark")
 pl = pytest.importorskip("polars")
@@ -35,11 +35,16 @@ COLUMNS = {
 TYPES = "text string, yes string, region string, code tinyint, count bigint, `x.y` double, wage double"
 TEXTS = ("a", "A", "ä", "Ä", "it's", "a ")
 FAMILIES = [
-    Bernoulli("yes", "yes"), Bernoulli("text", "a"), Bernoulli("text", "A", [t for t in TEXTS if t != "A"]), Bernoulli("code"), Bernoulli("code", 2, [0, 1]), Categorical(TEXTS, "text"),
-    Categorical(3, "code"), Poisson((1, 5), "count"), Geometric(Redact(1, 5), "count"), Exponential(Redact(0.5, 6.0), "x.y"), Normal((0.5, 6.0), column="x.y"),
-    Pareto((0.5, 6.0), 0.25, "x.y"), Weibull(Redact(0.5, 6.0), 1.7, "x.y"), LogNormal((0.5, 6.0), column="x.y"), GammaData(Clip(0.5, 6.0), column="x.y"),
-    NaiveBayes(("text", list(TEXTS)), {"yes": ["yes", "no"], "code": 3}), LinearRegression(covariates={"count": (0, 9), "region": ["north", "south"]}, response={"wage": (0, 60)}),
-    HiddenMarkov(states=2, chain=("region", ["north", "south"]), step=("code", [0, 1, 2]), features={"text": list(TEXTS)}),
+    Bernoulli("yes", "yes"), Bernoulli("text", "a"), Bernoulli("text", "A", [t for t in TEXTS if t != "A"]),
+    Bernoulli("code"), Bernoulli("code", 2, [0, 1]), Categorical(TEXTS, "text"),
+    Categorical(3, "code"), Poisson((1, 5), "count"), Geometric(Redact(1, 5), "count"),
+    Exponential(Redact(0.5, 6.0), "x.y"), Normal((0.5, 6.0), column="x.y"),
+    Pareto((0.5, 6.0), 0.25, "x.y"), Weibull(Redact(0.5, 6.0), 1.7, "x.y"), LogNormal((0.5, 6.0), column="x.y"),
+    GammaData(Clip(0.5, 6.0), column="x.y"),
+    NaiveBayes(("text", list(TEXTS)), {"yes": ["yes", "no"], "code": 3}),
+    LinearRegression(covariates={"count": (0, 9), "region": ["north", "south"]}, response={"wage": (0, 60)}),
+    HiddenMarkov(states=2, chain=("region", ["north", "south"]), step=("code", [0, 1, 2]),
+                 features={"text": list(TEXTS)}),
 ]  # fmt: skip
 ROUNDED = (Pareto, Weibull, LogNormal, GammaData)  # a logarithm or a power: one step of the grid a record
 
@@ -48,7 +53,8 @@ ROUNDED = (Pareto, Weibull, LogNormal, GammaData)  # a logarithm or a power: one
 def spark():
     "Spark on two cores of this machine, bound to it alone."
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    settings = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1", "spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2",
+    settings = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1", "spark.ui.enabled": "false",
+                "spark.sql.shuffle.partitions": "2",
                 "spark.ui.showConsoleProgress": "false"}  # fmt: skip
     session = pyspark.SparkSession.builder.master("local[2]").appName("tests").config(map=settings).getOrCreate()
     session.sparkContext.setLogLevel("OFF")
@@ -78,13 +84,15 @@ def test_spark_gives_the_same_integers(family, spark, expected):
     found = row(family, table(spark))
     assert found.keys() == expected[family].keys()
     apart = N if isinstance(family, ROUNDED) else 0
-    assert {name: value for name, value in found.items() if abs(value - expected[family][name]) > (apart if name.startswith("sum_") else 0)} == {}
+    assert {name: value for name, value in found.items()
+            if abs(value - expected[family][name]) > (apart if name.startswith("sum_") else 0)} == {}
 
 
 def test_a_collation_of_spark_does_not_make_levels_overlap(spark, expected):
     collated = table(spark, TYPES.replace("text string", "text string collate UNICODE_CI_AI"))
     collated.createOrReplaceTempView("collated")
-    assert spark.sql("select sum(cast(text = 'a' as int)) from collated").first()[0] > COLUMNS["text"].count("a")  # it is at work
+    # it is at work
+    assert spark.sql("select sum(cast(text = 'a' as int)) from collated").first()[0] > COLUMNS["text"].count("a")
     for family in (FAMILIES[2], FAMILIES[5], FAMILIES[15]):
         assert row(family, collated) == expected[family]
 
@@ -92,8 +100,10 @@ def test_a_collation_of_spark_does_not_make_levels_overlap(spark, expected):
 def test_spark_does_not_quote_a_record(spark, capfd):
     word = "Qzmarker"
     texts = spark.createDataFrame([(word, Decimal("1.5"), [word])], "x string, d decimal(9,2), a array<string>")
-    fails = [texts.selectExpr("cast(x as int) as x"), texts.selectExpr("raise_error(x) as x"), texts.selectExpr("a as x"), texts.selectExpr("x", "x as X"), texts,
-             texts.selectExpr("to_date(x) as x"), texts.selectExpr("cast(assert_true(x = '1') as int) as x")]  # fmt: skip
+    fails = [texts.selectExpr("cast(x as int) as x"), texts.selectExpr("raise_error(x) as x"),
+             texts.selectExpr("a as x"), texts.selectExpr("x", "x as X"), texts,
+             # fmt: skip
+             texts.selectExpr("to_date(x) as x"), texts.selectExpr("cast(assert_true(x = '1') as int) as x")]
     for frame in fails:
         with pytest.raises(ValueError) as refused:
             run_query(Bernoulli("x"), frame, 0)

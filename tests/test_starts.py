@@ -6,32 +6,38 @@ import numpy as np
 import pytest
 
 import dp_bayes_nb as db
-from dp_bayes_nb.bounds import Redact
-from dp_bayes_nb.conjugate_priors import NormalInverseGamma
-from dp_bayes_nb.core import run_chains
-from dp_bayes_nb.families import Categorical, check_prior
-from dp_bayes_nb.fit import fit
-from dp_bayes_nb.methods import choose_method
-from dp_bayes_nb.mesh import log_law
-from dp_bayes_nb.normal import Normal
-from dp_bayes_nb.simulate import simulate_release
+from dp_bayes_nb.models.bounds import Redact
+from dp_bayes_nb.models.conjugate_priors import NormalInverseGamma
+from dp_bayes_nb.base.chains import run_chains
+from dp_bayes_nb.models.contract import check_prior
+from dp_bayes_nb.models.counts import Categorical
+from dp_bayes_nb.posterior.fit import fit
+from dp_bayes_nb.posterior.methods import choose_method
+from dp_bayes_nb.posterior.mesh import log_law
+from dp_bayes_nb.models.normal import Normal
+from dp_bayes_nb.releases.simulate import simulate_release
 
 COUNTED = Categorical(3), {"probabilities": [0.2, 0.3, 0.5]}, None
 MEASURED = Normal((0, 10)), {"mean": 4.0, "variance": 4.0}, NormalInverseGamma(5.0, 1.0, 3.0, 8.0)
 SEEN = db.NaiveBayes(("insured", ["no", "yes"]), {"health": ["poor", "fair", "good"]})
 CLASSES = SEEN, {"class_probabilities": [0.4, 0.6], "health": [[0.2, 0.3, 0.5], [0.5, 0.3, 0.2]]}, None
-CASES = {"chain of counts": (*COUNTED, "collapsed"), "gibbs of counts": (*COUNTED, "gibbs"), "chain": (*MEASURED, "chain"),
+CASES = {"chain of counts": (*COUNTED, "collapsed"), "gibbs of counts": (*COUNTED, "gibbs"),
+         "chain": (*MEASURED, "chain"),
          "mesh": (*MEASURED, "collapsed"), "gibbs": (*MEASURED, "gibbs"), "naive Bayes": (*CLASSES, "collapsed")}
 
 
 def spread_of_starts(family, theta, prior, method, away=lambda key: key):
-    "Range of four chains' starts in posterior standard deviations, the largest over coordinates; and rhat's ingredients."
-    released = simulate_release(jax.random.key(0), family, jax.tree.map(float, theta) if "mean" in theta else {k: np.array(v) for k, v in theta.items()}, 2000, 1.0)[1].released
+    """Range of four chains' starts in posterior standard deviations, the largest over coordinates;
+    and rhat's ingredients.
+    """
+    released = simulate_release(jax.random.key(0), family, jax.tree.map(float, theta) if "mean" in theta
+                                else {k: np.array(v) for k, v in theta.items()}, 2000, 1.0)[1].released
     prior = check_prior(family, prior)
     kernel = choose_method(family, prior, "laplace", 2000, method)[1].kernel(family, released, prior)
     starts = jax.jit(jax.vmap(kernel.init))(jax.vmap(away)(jax.random.split(jax.random.key(1), 4)))
     states, _ = run_chains(jax.random.key(2), kernel, draws=400, warmup=100, chains=2)
-    ratios = [np.ptp(np.asarray(starts.theta[name]), axis=0) / np.asarray(states.theta[name]).std(axis=(0, 1)) for name in starts.theta]
+    ratios = [np.ptp(np.asarray(starts.theta[name]), axis=0) / np.asarray(states.theta[name]).std(axis=(0, 1))
+              for name in starts.theta]
     return max(float(np.max(r)) for r in ratios)
 
 
@@ -47,13 +53,16 @@ def test_a_common_start_is_noticed():
 def test_redacted_records_that_were_absurd():
     "The mean of log incomes was 7.6 to 8.7 with rhat 1.00 and no warning; the truth is 3.5."
     family, prior = db.LogNormal(Redact(1, 500)), NormalInverseGamma(3.5, 1.0, 3.0, 1.0)
-    found = db.fit(simulate_release(jax.random.key(1), family, {"log_mean": 3.5, "log_variance": 0.36}, 1000, 1.0)[1], prior, progress=False)
+    found = db.fit(simulate_release(jax.random.key(1), family, {"log_mean": 3.5, "log_variance": 0.36}, 1000, 1.0)[1],
+                   prior, progress=False)
     assert abs(float(found.posterior["log_mean"].mean()) - 3.5) < 0.1
     assert jnp.asarray(found.sample_stats["acceptance_rate"].values).mean() > 0.85
 
 
 def test_a_very_wide_prior_hides_no_part_of_a_posterior():
-    "Shares of a posterior with two parts under a prior that hardly says anything, against a dense grid; 0.59 where a third was lost."
+    """Shares of a posterior with two parts under a prior that hardly says anything, against a dense grid;
+    0.59 where a third was lost.
+    """
     family, prior = Normal((0, 10)), NormalInverseGamma(0.0, 1e-8, 1e-3, 1e-3)
     made = simulate_release(jax.random.key(0), family, {"mean": 5.0, "variance": 1.0}, n=200, epsilon=1.0)[1]
     mean, log_variance = jnp.meshgrid(jnp.linspace(4.0, 5.8, 181), jnp.linspace(-12.0, 3.5, 156), indexing="ij")
@@ -63,7 +72,8 @@ def test_a_very_wide_prior_hides_no_part_of_a_posterior():
         theta = {"mean": m, "variance": jnp.exp(v)}
         first, second = family.moments(theta)
         V = released.n * jnp.stack([second[0, 0], second[0, 1], second[1, 1]])
-        return check_prior(family, prior).log_density(theta) + v + log_law(released.z - released.n * first, V, released.noise)
+        return check_prior(family, prior).log_density(theta) + v + log_law(released.z - released.n * first, V,
+                                                                           released.noise)
 
     value = jax.jit(jax.vmap(jax.vmap(log_density)))(mean, log_variance)
     weight = jax.nn.softmax(value.ravel()).reshape(value.shape)

@@ -41,7 +41,9 @@ def base_folder():
 
 
 def server_folder(base):
-    "A new folder for this server, locked while it lives, and the descriptor of the lock; folders without a living server are removed."
+    """A new folder for this server, locked while it lives, and the descriptor of the lock;
+    folders without a living server are removed.
+    """
     with open(base / ".lock", "w") as guard:
         fcntl.flock(guard, fcntl.LOCK_EX)  # no other server is between making its folder and locking it
         for old in base.glob("server-*"):
@@ -71,11 +73,13 @@ class Kernels(AsyncMappingKernelManager):
 
     async def _async_start_kernel(self, *, env=None, **options):
         if len(self) + self.starting >= self.most:
-            raise HTTPError(503, reason=f"{self.most} pages are open, which is the most; close one and load this page again")
+            raise HTTPError(503,
+                            reason=f"{self.most} pages are open, which is the most; close one and load this page again")
         self.starting += 1
         own = tempfile.mkdtemp(dir=self.folder, prefix="session-")
         try:
-            kernel_id = await super()._async_start_kernel(env={**(os.environ if env is None else env), "TMPDIR": own}, **options)
+            kernel_id = await super()._async_start_kernel(env={**(os.environ if env is None else env), "TMPDIR": own},
+                                                          **options)
         except BaseException:
             shutil.rmtree(own, ignore_errors=True)
             raise
@@ -120,9 +124,12 @@ class App(Voila):
 def settings(port, token, folder, idle=IDLE):
     "The configuration of a server."
     config = Config()
-    config.Voila.update(ip="127.0.0.1", port=port, port_retries=0, open_browser=False, token=token, connection_dir_root=str(folder))
-    config.VoilaConfiguration.update(template="dp_bayes_nb", multi_kernel_manager_class=Kernels, file_allowlist=[], file_denylist=[".*"])
-    config.MappingKernelManager.update(cull_idle_timeout=idle, cull_interval=max(1, min(60, idle // 2)), cull_connected=True)
+    config.Voila.update(ip="127.0.0.1", port=port, port_retries=0, open_browser=False, token=token,
+                        connection_dir_root=str(folder))
+    config.VoilaConfiguration.update(template="dp_bayes_nb", multi_kernel_manager_class=Kernels, file_allowlist=[],
+                                     file_denylist=[".*"])
+    config.MappingKernelManager.update(cull_idle_timeout=idle, cull_interval=max(1, min(60, idle // 2)),
+                                       cull_connected=True)
     return config
 
 
@@ -130,7 +137,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--port", type=int, default=8866)
     parser.add_argument("--kernels", type=int, default=KERNELS, help=f"pages at a time (default: {KERNELS})")
-    parser.add_argument("--idle", type=int, default=IDLE, help=f"seconds until an idle page's kernel ends (default: {IDLE})")
+    parser.add_argument("--idle", type=int, default=IDLE,
+                        help=f"seconds until an idle page's kernel ends (default: {IDLE})")
     parser.add_argument("notebook", nargs="?", default="app/app.ipynb", help="another notebook, for tests")
     args = parser.parse_args()
     os.chdir(ROOT)
@@ -145,7 +153,8 @@ def main():
         signal.signal(end, signal.default_int_handler)
     try:
         app.initialize([args.notebook])
-        print(f"The tools are at http://127.0.0.1:{args.port}/?token={token} in a moment; stop them with Ctrl-C", flush=True)
+        print(f"The tools are at http://127.0.0.1:{args.port}/?token={token} in a moment; stop them with Ctrl-C",
+              flush=True)
         app.start()
     finally:
         shutil.rmtree(folder, ignore_errors=True)

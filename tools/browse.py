@@ -1,7 +1,8 @@
 """Open every page of _docs/ in headless Chromium, over a loopback server, and fail on what a reader would see broken.
 
 A console error, a request to anywhere else, an equation that KaTeX could not set, an image that did not load, a figure
-shrunk to less than half of its size, or a page wider than a phone is a fault. `--shots FOLDER` also saves a picture of each page. Without Chromium the check is skipped.
+shrunk to less than half of its size, or a page wider than a phone is a fault. `--shots FOLDER` also saves a picture of
+each page. Without Chromium the check is skipped.
 """
 
 import argparse
@@ -19,13 +20,18 @@ FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-
 SIZES = {"desktop": (1400, 900), "phone": (390, 844)}
 FAULTS = """() => ({
     maths: [...document.querySelectorAll('.katex-error')].map(e => e.textContent + ' ' + (e.title || '')),
-    unset: [...document.querySelectorAll('span.math')].filter(e => !e.querySelector('.katex') && !e.querySelector('.katex-error')).map(e => e.textContent.slice(0, 80)),
+    unset: [...document.querySelectorAll('span.math')]
+        .filter(e => !e.querySelector('.katex') && !e.querySelector('.katex-error'))
+        .map(e => e.textContent.slice(0, 80)),
     images: [...document.images].filter(e => e.complete && e.naturalWidth === 0).map(e => e.src.slice(0, 80)),
-    tags: [...document.querySelectorAll('.katex-html > .tag')].filter(t => [...t.parentElement.querySelectorAll('.base')].some(b => {
-        const x = t.getBoundingClientRect(), y = b.getBoundingClientRect();
-        return !t.contains(b) && y.right > x.left + 1 && y.left < x.right && y.bottom > x.top && y.top < x.bottom;
-    })).map(t => t.textContent),
-    small: [...document.querySelectorAll('main img')].filter(e => e.naturalWidth > 760 && e.clientWidth < 0.5 * e.naturalWidth).map(e => `${e.naturalWidth} pixels on ${e.clientWidth}`),
+    tags: [...document.querySelectorAll('.katex-html > .tag')]
+        .filter(t => [...t.parentElement.querySelectorAll('.base')].some(b => {
+            const x = t.getBoundingClientRect(), y = b.getBoundingClientRect();
+            return !t.contains(b) && y.right > x.left + 1 && y.left < x.right && y.bottom > x.top && y.top < x.bottom;
+        })).map(t => t.textContent),
+    small: [...document.querySelectorAll('main img')]
+        .filter(e => e.naturalWidth > 760 && e.clientWidth < 0.5 * e.naturalWidth)
+        .map(e => `${e.naturalWidth} pixels on ${e.clientWidth}`),
     wide: document.documentElement.scrollWidth - document.documentElement.clientWidth,
 })"""
 
@@ -44,7 +50,8 @@ def serve(folder):
 
 def chromium():
     "The browser's path, or None."
-    return next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)
+    return next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))),
+                None)
 
 
 def look(browser, server, names, shots):
@@ -54,10 +61,13 @@ def look(browser, server, names, shots):
         context = browser.new_context(viewport={"width": width, "height": height})
         page = context.new_page()
         said: list[str] = []
-        page.on("console", lambda m, said=said: said.append(f"console {m.type}: {m.text}") if m.type in ("error", "warning") else None)
+        page.on("console", lambda m, said=said: said.append(f"console {m.type}: {m.text}")
+                if m.type in ("error", "warning") else None)
         page.on("pageerror", lambda e, said=said: said.append(f"script error: {e}"))
-        page.on("request", lambda r, said=said: said.append(f"request to {r.url}") if not r.url.startswith((base, "data:", "blob:")) else None)
-        page.on("response", lambda r, said=said: said.append(f"status {r.status} for {r.url}") if r.status >= 400 and not r.url.endswith("/favicon.ico") else None)
+        page.on("request", lambda r, said=said: said.append(f"request to {r.url}")
+                if not r.url.startswith((base, "data:", "blob:")) else None)
+        page.on("response", lambda r, said=said: said.append(f"status {r.status} for {r.url}")
+                if r.status >= 400 and not r.url.endswith("/favicon.ico") else None)
         for name in names:
             said.clear()
             page.goto(base + name, wait_until="load")
@@ -73,14 +83,20 @@ def look(browser, server, names, shots):
                 lines.append(f"the page is {found['wide']} pixels wider than the screen")
             bad += [f"{name} ({size}): {line}" for line in lines]
             if shots:
-                page.screenshot(path=str(shots / f"{name.replace('/', '-').removesuffix('.html')}-{size}.png"), full_page=True)
+                page.screenshot(path=str(shots / f"{name.replace('/', '-').removesuffix('.html')}-{size}.png"),
+                                full_page=True)
         context.close()
     return bad
 
 
+def moved(path):
+    "Whether a page only leads from an old address to a new one."
+    return 'http-equiv="refresh"' in path.read_text(encoding="utf-8")[:600]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("pages", nargs="*", help="pages such as core.html (default: all)")
+    parser.add_argument("pages", nargs="*", help="pages such as base/chains.html (default: all)")
     parser.add_argument("--shots", type=Path, help="folder for pictures")
     args = parser.parse_args()
     path = chromium()
@@ -89,7 +105,7 @@ def main():
         return 0
     from playwright.sync_api import sync_playwright
 
-    names = args.pages or sorted(p.relative_to(DOCS).as_posix() for p in DOCS.rglob("*.html"))
+    names = args.pages or sorted(p.relative_to(DOCS).as_posix() for p in DOCS.rglob("*.html") if not moved(p))
     if args.shots:
         args.shots.mkdir(parents=True, exist_ok=True)
     server = serve(DOCS)

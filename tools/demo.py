@@ -29,9 +29,12 @@ def data_holder(folder):
     ledger = Ledger(folder / "ledger.json", epsilon="0.05")
     families = {"limit": Bernoulli("limit", success="yes"), "education": Categorical(EDUCATION, "education")}
     for name, family in families.items():
-        release(family, table, epsilon=EPSILON, ledger=ledger, name="health insurance interviews").save(folder / f"{name}.json", overwrite=True)
+        release(family, table, epsilon=EPSILON, ledger=ledger,
+                name="health insurance interviews").save(folder / f"{name}.json", overwrite=True)
     print(f"\nDATA HOLDER  {len(interviews)} interviews; two releases at epsilon = {EPSILON} each")
-    print(f"             spent {ledger.spent[0]} of {ledger.spent[0] + ledger.left[0]}; published: limit.json, education.json")
+    print(
+        f"             spent {ledger.spent[0]} of {ledger.spent[0] + ledger.left[0]}; published: limit.json, "
+        f"education.json")
     truth = {"limit": [(interviews["limit"] == "yes").mean()],
              "education": [(interviews["education"] == level).mean() for level in EDUCATION]}
     return [folder / f"{name}.json" for name in families], truth
@@ -51,7 +54,8 @@ def summary(fits, truth):
     print("\nANALYST      95% intervals for the population shares, in percent\n")
     print(f"{'':24}{'accounts for the noise':>24}{'ignores the noise':>22}{'share in the table':>22}")
     for (ours, naive), shares, names in zip(fits, truth.values(), (["health limit"], EDUCATION)):
-        q = [100 * np.quantile(next(iter(run.posterior.data_vars.values())), [0.025, 0.975], axis=(0, 1)).reshape(2, -1) for run in (ours, naive)]
+        q = [100 * np.quantile(next(iter(run.posterior.data_vars.values())), [0.025, 0.975], axis=(0, 1)).reshape(2, -1)
+             for run in (ours, naive)]
         for j, (name, share) in enumerate(zip(names, shares)):
             cells = [f"{low:.1f} to {high:.1f}" for low, high in (q[0][:, j], q[1][:, j])]
             missed = " *" if not q[1][0, j] <= 100 * share <= q[1][1, j] else "  "
@@ -60,14 +64,18 @@ def summary(fits, truth):
 
 
 def panel(ax, release, method, trials, shown=200):
-    "Simulated releases of its design: every interval is counted, and of their sorted row an equal share is drawn. Returns the coverage."
+    """Simulated releases of its design: every interval is counted, and of their sorted row an equal share is drawn.
+    Returns the coverage.
+    """
     from dp_bayes_nb import calibrate
-    from dp_bayes_nb.ranks import plot_intervals
+    from dp_bayes_nb.research.ranks import plot_intervals
 
-    result = calibrate(1, release.family, n=release.n, epsilon=release.epsilon, trials=trials, draws=1000, method=method)
+    result = calibrate(1, release.family, n=release.n, epsilon=release.epsilon, trials=trials, draws=1000,
+                       method=method)
     middle = (result.quantiles[..., [5, -6]].mean(axis=-1) - result.truth)[:, 0]  # of the 95% intervals, from the truth
     kept = np.argsort(middle)[trials // shown // 2::trials // shown]
-    each = {f.name: value[kept] for f in fields(result) if isinstance(value := getattr(result, f.name), np.ndarray) and len(value) == trials}
+    each = {f.name: value[kept] for f in fields(result) if isinstance(value := getattr(result, f.name), np.ndarray)
+            and len(value) == trials}
     plot_intervals(replace(result, **each, infos={}), ax=ax)
     ax.set_ylim(-0.12, 0.12)
     return result.coverage(0.95)[0]
@@ -85,13 +93,16 @@ def draw(ours, naive, truth, trials=1000):
     for method, title, ax in (("naive", "ignoring the noise", axes[1]), ("auto", "accounting for it", axes[2])):
         coverage = panel(ax, release, method, trials)
         ax.set_xlabel(f"200 of {trials:,} simulated releases")
-        ax.set_title(f"{trials:,} simulated releases, {title}\n{coverage:.0%} of the 95% intervals hold the truth", fontsize=11)
+        ax.set_title(f"{trials:,} simulated releases, {title}\n{coverage:.0%} of the 95% intervals hold the truth",
+                     fontsize=11)
     axes[2].set_ylabel("")
     return fig
 
 
 def front(release, trials=5000):
-    "Simulated releases of its design, ignoring the noise and accounting for it, in type that a telephone can show. Returns the figure."
+    """Simulated releases of its design, ignoring the noise and accounting for it, in type that a telephone can show.
+    Returns the figure.
+    """
     with plt.rc_context({"font.size": 15, "axes.labelsize": 15, "axes.titlesize": 16}):
         fig, axes = plt.subplots(1, 2, figsize=(7.2, 3.5), layout="constrained", sharey=True)
         for method, title, ax in (("naive", "ignoring the noise", axes[0]), ("auto", "accounting for it", axes[1])):
@@ -113,7 +124,8 @@ def main():
     (folder / "ledger.json").unlink(missing_ok=True)
     print("DATA HOLDER  reads the table and makes two releases …", flush=True)
     paths, truth = data_holder(folder)
-    print("\nANALYST      fits both releases in two ways; the first fit is compiled, which takes most of a minute …", flush=True)
+    print("\nANALYST      fits both releases in two ways; the first fit is compiled, which takes most of a minute …",
+          flush=True)
     fits = analyst(paths)
     summary(fits, truth)
     fits[0][0].to_netcdf(str(folder / "posterior.nc"))

@@ -10,6 +10,7 @@ import ast
 import base64
 import html
 import json
+import posixpath
 import re
 import shutil
 import subprocess
@@ -19,7 +20,7 @@ from collections import Counter
 from configparser import ConfigParser
 from fnmatch import fnmatch
 from html.parser import HTMLParser
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from urllib.parse import unquote, urlsplit
 
 import yaml
@@ -28,6 +29,7 @@ ROOT = Path(__file__).resolve().parent.parent
 NBS, PROC, DOCS, CACHE = ROOT / "nbs", ROOT / "_proc", ROOT / "_docs", ROOT / ".cache"
 WORK = ROOT / "build" / "nbs"
 KATEX = "katex@0.16.11"
+REDIRECTS = "redirects.json"  # in nbs/: pages of older sites, and their successors
 SKIP = "eval: false"  # the directive of a cell that is shown and not run
 
 
@@ -79,14 +81,21 @@ def copy_notebooks():
     faults = []
     shutil.rmtree(WORK, ignore_errors=True)
     WORK.mkdir(parents=True)
-    for path in sorted(NBS.iterdir()):
-        if path.name.startswith(".") or path.name == "nbdev.yml":
+    for path in sorted(NBS.rglob("*")):
+        inside = path.relative_to(NBS)
+        if any(part.startswith(".") for part in inside.parts) or path.is_dir() or path.suffix == ".py":
             continue
+        if path.name in ("nbdev.yml", REDIRECTS):
+            continue
+        target = WORK / inside
+        target.parent.mkdir(parents=True, exist_ok=True)
         if path.suffix == ".ipynb":
             nb = read_nb(path)
             rest = re.sub(r"\A\s*# [^\n]*\n*(>[^\n]*\n*)*", "", source(nb["cells"][0]) + "\n")
             if nb["cells"][0]["cell_type"] == "markdown" and rest.strip():
-                faults.append(f"{path.name}: the cell of the title holds only title and subtitle; nbdev drops the rest: {rest.strip()[:60]}…")
+                faults.append(
+                    f"{inside}: the cell of the title holds only title and subtitle; nbdev drops the rest: "
+                    f"{rest.strip()[:60]}…")
             for cell in nb["cells"]:
                 code = source(cell)
                 if cell["cell_type"] != "code":
@@ -95,15 +104,18 @@ def copy_notebooks():
                 if some and not only and not re.match(r"#\|\s*(export|eval)", code):
                     cell["source"] = (f"#| {SKIP}\n" + code).splitlines(keepends=True)
                     if not re.match(r"#\|\s*hide", code):
-                        faults.append(f"{path.name}: imports belong in cells of their own: {code.splitlines()[0]}")
+                        faults.append(f"{inside}: imports belong in cells of their own: {code.splitlines()[0]}")
                 if re.match(r"#\|\s*export\s*\n", code) and not only:
                     cell["source"] = re.sub(r"\A#\|\s*export\s*\n", "#| exports\n", code).splitlines(keepends=True)
-            write_nb(nb, WORK / path.name)
-        elif path.is_dir():
-            shutil.copytree(path, WORK / path.name)
+            write_nb(nb, target)
         else:
-            shutil.copyfile(path, WORK / path.name)
+            shutil.copyfile(path, target)
     return faults
+
+
+def names(folder):
+    "The notebooks under a folder, by relative path."
+    return {p.relative_to(folder).as_posix() for p in folder.rglob("*.ipynb")}
 
 
 def process():
@@ -111,11 +123,12 @@ def process():
     faults = copy_notebooks()
     shutil.rmtree(PROC, ignore_errors=True)
     code = "from nbdev.serve import proc_nbs; proc_nbs(path='build/nbs', force=True, n_workers=2)"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True,
+                          stdin=subprocess.DEVNULL)
     noise = done.stdout + done.stderr
     if done.returncode or "Traceback" in noise or "Error in" in noise:
         raise Failed(f"processing the notebooks failed:\n{noise}")
-    missing = {p.name for p in NBS.glob("*.ipynb")} - {p.name for p in PROC.glob("*.ipynb")}
+    missing = names(WORK) - names(PROC)
     if missing:
         raise Failed(f"notebooks were not processed: {', '.join(sorted(missing))}\n{noise}")
     return faults
@@ -184,23 +197,34 @@ def order_docs(cells):
     return ordered
 
 
-def mend_text(text, names):
-    "Links of nbdev and of the authors, made into links between processed notebooks, which smalldocs resolves."
-    text = re.sub(rf"/blob/\w+/({LIB})/(\w+)\.py(#L\d+)?", lambda m: f"source/{m[2]}.md{m[3] or ''}", text)
-    for old, new in names.items():
-        text = re.sub(rf"(?<![\w/]){re.escape(old)}(?![\w])", new, text)
-    pages = {Path(new).stem for new in names.values()}
-    text = re.sub(r"\]\(/(\w+)\.html", lambda m: f"]({m[1]}.ipynb" if m[1] in pages else m[0], text)
+def mend_text(text, page, front):
+    """Links of nbdev and of the authors on a page, made into links between processed notebooks,
+    which smalldocs resolves.
+    """
+    folder = PurePosixPath(page).parent
+
+    def to(path):
+        return posixpath.relpath(path, folder)
+
+    def authored(m):
+        old = posixpath.normpath(folder / m["path"])
+        return f"]({to(front[old])}{m['rest']}" if old in front else m[0]
+
+    pages = {new.removesuffix(".ipynb") for new in front.values()}
+    text = re.sub(r"\]\((?P<path>[\w./-]+\.ipynb)(?P<rest>[#)])", authored, text)
+    text = re.sub(rf"/blob/\w+/{LIB}/([\w/]+)\.py(#L\d+)?", lambda m: f"{to(f'source/{m[1]}.md')}{m[2] or ''}", text)
+    text = re.sub(r"(\]\(/[\w/]+\.html#\w+)\.\w+\)", r"\1)", text)  # a method is read at its class
+    text = re.sub(r"\]\(/([\w/]+)\.html", lambda m: f"]({to(m[1] + '.ipynb')}" if m[1] in pages else m[0], text)
     return text.replace("jaxlib._jax.Array", "Array")
 
 
 def mend():
     "Rename each processed notebook to its `output-file`, mend links, and expand the sidebar of _quarto.yml."
     front = {}
-    for path in sorted(PROC.glob("*.ipynb")):
-        head = source(read_nb(path)["cells"][0])
+    for name in sorted(names(PROC)):
+        head = source(read_nb(PROC / name)["cells"][0])
         found = re.search(r"^output-file: (\S+)\.html$", head, re.M)
-        front[path.name] = (found[1] if found else path.stem) + ".ipynb"
+        front[name] = str(PurePosixPath(name).with_name((found[1] if found else PurePosixPath(name).stem) + ".ipynb"))
     twice = [new for new, count in Counter(front.values()).items() if count > 1]
     if twice:
         raise Failed(f"several notebooks would become one page: {', '.join(twice)}")
@@ -212,10 +236,10 @@ def mend():
             if cell["cell_type"] == "code":  # a directive that is no YAML, such as `slow`, would hide the others
                 cell["source"] = re.sub(r"^#\|[^:\n]*\n", "", source(cell), flags=re.M)
             if cell["cell_type"] == "markdown":
-                cell["source"] = mend_text(source(cell), front)
+                cell["source"] = mend_text(source(cell), name, front)
             for out in cell.get("outputs", []):
                 if "text/markdown" in out.get("data", {}):
-                    out["data"]["text/markdown"] = mend_text("".join(out["data"]["text/markdown"]), front)
+                    out["data"]["text/markdown"] = mend_text("".join(out["data"]["text/markdown"]), name, front)
         (PROC / name).unlink()
         write_nb(nb, PROC / new)
     config = yaml.safe_load((PROC / "_quarto.yml").read_text(encoding="utf-8"))
@@ -227,8 +251,7 @@ def mend():
             if isinstance(entry, dict):
                 done.append({**entry, "contents": expand(entry["contents"])} if "contents" in entry else entry)
                 continue
-            found = sorted(new for old, new in front.items() if fnmatch(old, entry))
-            found.sort(key=lambda new: next(old for old, n in front.items() if n == new))
+            found = [new for old, new in sorted(front.items()) if fnmatch(old, entry) and new not in listed]
             listed.extend(found)
             done.extend(found)
         return [entry for entry in done if not isinstance(entry, dict) or entry.get("contents", True)]
@@ -236,8 +259,8 @@ def mend():
     sidebar = config["website"]["sidebar"]
     sidebar["contents"] = expand(sidebar["contents"])
     unlisted = set(front.values()) - set(listed)
-    if unlisted or len(listed) != len(set(listed)):
-        raise Failed(f"the sidebar of _quarto.yml must list each notebook once; missing: {', '.join(sorted(unlisted)) or 'none'}")
+    if unlisted:
+        raise Failed(f"the sidebar of _quarto.yml must list each notebook; missing: {', '.join(sorted(unlisted))}")
     (PROC / "_quarto.yml").write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf-8")
 
 
@@ -246,16 +269,41 @@ def source_pages():
     from smalldocs.highlight import highlight
 
     folder = PROC / "source"
-    folder.mkdir()
-    for path in sorted((ROOT / LIB).glob("*.py")):
+    for path in sorted((ROOT / LIB).rglob("*.py")):
+        inside = path.relative_to(ROOT / LIB)
         if path.name.startswith("_"):
             continue
         code = highlight(path.read_text(encoding="utf-8").rstrip("\n"), "python")
         lines = [f'<a id="L{k}" class="line"></a>{line}' for k, line in enumerate(code.split("\n"), 1)]
         fence = "`" * 8
-        body = f'<pre class="sourceCode python module-source"><code class="sourceCode python">{chr(10).join(lines)}</code></pre>'
-        head = f"---\ntitle: {LIB}/{path.name}\ntoc: false\nsearch: false\n---\n\n"
-        (folder / f"{path.stem}.md").write_text(f"{head}{fence}{{=html}}\n{body}\n{fence}\n", encoding="utf-8")
+        body = (
+            f'<pre class="sourceCode python module-source"><code class="sourceCode '
+            f'python">{chr(10).join(lines)}</code></pre>')
+        head = f"---\ntitle: {LIB}/{inside.as_posix()}\ntoc: false\nsearch: false\n---\n\n"
+        page = folder / inside.with_suffix(".md")
+        page.parent.mkdir(parents=True, exist_ok=True)
+        page.write_text(f"{head}{fence}{{=html}}\n{body}\n{fence}\n", encoding="utf-8")
+
+
+def redirect(site):
+    """Small pages under the addresses of older sites, which lead to their successors and keep the anchor.
+
+    Returns the faults: a successor that is not there.
+    """
+    faults = []
+    for old, new in json.loads((NBS / REDIRECTS).read_text(encoding="utf-8")).items():
+        if not (site / new).is_file():
+            faults.append(f"{REDIRECTS}: {old} leads to {new}, which is no page")
+        elif not (site / old).exists():
+            to = posixpath.relpath(new, PurePosixPath(old).parent)
+            (site / old).parent.mkdir(parents=True, exist_ok=True)
+            (site / old).write_text(f"""<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><title>Moved</title>
+<script>location.replace({json.dumps(to)} + location.hash)</script>
+<meta http-equiv="refresh" content="1; url={to}"></head>
+<body><p>This page has moved to <a href="{to}">{to}</a>.</p></body></html>
+""", encoding="utf-8")
+    return faults
 
 
 # ---------------------------------------------------------------- rendering
@@ -263,7 +311,8 @@ def source_pages():
 
 def render():
     "Render _proc/ with smalldocs: the site's folder, and every warning as a fault."
-    done = subprocess.run([sys.executable, "-m", "smalldocs.cli", "render", "-q", str(PROC)], cwd=ROOT, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    done = subprocess.run([sys.executable, "-m", "smalldocs.cli", "render", "-q", str(PROC)], cwd=ROOT,
+                          capture_output=True, text=True, stdin=subprocess.DEVNULL)
     said = (done.stdout + done.stderr).strip().splitlines()
     site = PROC / settings()["doc_path"]
     if done.returncode or not site.is_dir():
@@ -278,9 +327,12 @@ def katex():
     if not (dist / "katex.min.js").is_file():
         npm = shutil.which("npm")
         if npm is None:
-            raise Failed("npm is needed once, to fetch KaTeX for the equations of the site; install it (Debian: apt-get install npm)")
+            raise Failed(
+                "npm is needed once, to fetch KaTeX for the equations of the site; install it (Debian: apt-get "
+                "install npm)")
         CACHE.mkdir(exist_ok=True)
-        done = subprocess.run([npm, "pack", "--silent", KATEX], cwd=CACHE, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        done = subprocess.run([npm, "pack", "--silent", KATEX], cwd=CACHE, capture_output=True, text=True,
+                              stdin=subprocess.DEVNULL)
         archive = CACHE / f"{name}.tgz"
         if done.returncode or not archive.is_file():
             raise Failed(f"npm pack {KATEX} failed:\n{done.stdout}{done.stderr}")
@@ -314,7 +366,8 @@ WIDE = 760  # pixels; a telephone shows a wider figure at a legible size, to be 
 CURRENT = """<script>
 addEventListener("DOMContentLoaded", () => {
   const here = document.querySelector("#quarto-sidebar a.active"), bar = document.getElementById("quarto-sidebar");
-  if (here && bar) bar.scrollTop = here.getBoundingClientRect().top - bar.getBoundingClientRect().top - bar.clientHeight / 3;
+  const top = (element) => element.getBoundingClientRect().top;
+  if (here && bar) bar.scrollTop = top(here) - top(bar) - bar.clientHeight / 3;
 });
 </script>"""
 
@@ -323,15 +376,19 @@ def natural_width(tag):
     "An <img> of a PNG with its width in pixels as a class and a custom property, if it is wide."
     head = base64.b64decode(re.search(r"base64,([A-Za-z0-9+/]{40})", tag[0])[1])
     width = int.from_bytes(head[16:20], "big")
-    return tag[0].replace('class="img-fluid"', f'class="img-fluid wide" style="--natural: {width}px"') if width > WIDE else tag[0]
+    return tag[0].replace('class="img-fluid"',
+                          f'class="img-fluid wide" style="--natural: {width}px"') if width > WIDE else tag[0]
 
 
 def finish(site):
-    "What a reader feels and smalldocs leaves undone: wide figures, punctuation that stays with its formula, the sidebar at the current page."
+    """What a reader feels and smalldocs leaves undone: wide figures, punctuation that stays with its formula,
+    the sidebar at the current page.
+    """
     for page in site.rglob("*.html"):
         text = page.read_text(encoding="utf-8")
         text = re.sub(r'<img (?=[^>]*image/png;base64,)[^>]*>', natural_width, text)
-        text = re.sub(r'([(\[])?(<span class="math inline">[^<]{1,40}</span>)([.,;:?!)\]’]+)?', lambda m: f'<span class="together">{m[0]}</span>' if m[1] or m[3] else m[0], text)
+        text = re.sub(r'([(\[])?(<span class="math inline">[^<]{1,40}</span>)([.,;:?!)\]’]+)?',
+                      lambda m: f'<span class="together">{m[0]}</span>' if m[1] or m[3] else m[0], text)
         page.write_text(text.replace("</body>", f"{CURRENT}</body>"), encoding="utf-8")
 
 
@@ -355,7 +412,8 @@ class Page(HTMLParser):
         given = dict(attrs)
         if given.get("id"):
             self.ids.append(given["id"])
-        if tag not in {"meta", "link", "img", "br", "hr", "input", "source", "path", "use", "wbr", "col", "area", "embed", "track", "base"}:
+        if tag not in {"meta", "link", "img", "br", "hr", "input", "source", "path", "use", "wbr", "col", "area",
+                       "embed", "track", "base"}:
             self.stack.append((tag, given.get("id") or "", given.get("class") or ""))
         for key, value in attrs:
             if value and ((tag, key) in LOADS or (key in ("srcset", "poster"))):
@@ -448,7 +506,9 @@ def check(site):
             said = re.findall(r"\(([^()\s]+)\)", text)
             tags = pages[file].tags.get(fragment, []) if fragment.startswith("eq-") and file in pages else None
             if tags is not None and said and not set(said) & set(tags):
-                bad.append(f"{name}: the link {text.strip()!r} leads to equation {fragment}, numbered {', '.join(tags) or 'not at all'}")
+                bad.append(
+                    f"{name}: the link {text.strip()!r} leads to equation {fragment}, numbered "
+                    f"{', '.join(tags) or 'not at all'}")
         tags = [tag for identity in page.tags.values() for tag in identity]
         for identity, own in page.tags.items():
             if not own:
@@ -466,7 +526,8 @@ def check(site):
         for url in re.findall(r"url\(\s*['\"]?([^'\")]+)", css) + re.findall(r"@import\s+['\"]([^'\"]+)", css):
             if outside(url):
                 bad.append(f"{path.relative_to(site)}: loads {url[:120]} from outside")
-            elif not url.startswith(("data:", "#")) and not (path.parent / urlsplit(url).path).is_file() and "bootstrap-icons" not in path.name:
+            elif not url.startswith(("data:", "#")) and not (
+                path.parent / urlsplit(url).path).is_file() and "bootstrap-icons" not in path.name:
                 bad.append(f"{path.relative_to(site)}: loads {url[:120]}, which does not exist")
     return bad
 
@@ -478,13 +539,16 @@ def main():
     site, said = render()
     vendor_katex(site)
     finish(site)
-    bad += said + check(site)
+    bad += said + redirect(site) + check(site)
     shutil.rmtree(DOCS, ignore_errors=True)
     shutil.move(str(site), str(DOCS))
     if bad:
         raise Failed("the site has faults:\n" + "\n".join(f"  {line}" for line in bad))
-    count = sum(1 for _ in DOCS.rglob("*.html"))
-    print(f"docs: {count} pages in {DOCS.name}/, every link, equation and load checked")
+    moved = len(json.loads((NBS / REDIRECTS).read_text(encoding="utf-8")))
+    count = sum(1 for _ in DOCS.rglob("*.html")) - moved
+    print(
+        f"docs: {count} pages in {DOCS.name}/ and {moved} that lead from old addresses, every link, equation and load "
+        f"checked")
     browser = subprocess.run([sys.executable, str(ROOT / "tools" / "browse.py")], cwd=ROOT, stdin=subprocess.DEVNULL)
     if browser.returncode:
         raise Failed("the browser found faults")

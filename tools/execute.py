@@ -1,6 +1,7 @@
 """Run notebooks from top to bottom and save what a reader will see.
 
-`python tools/execute.py [NAME …]` runs the named notebooks (`04b` or `04b_release`; all by default) in the Python that
+`python tools/execute.py [NAME …]` runs the named notebooks (`posterior/03_collapsed`, `collapsed`
+or a folder; all by default) in the Python that
 runs this script, and saves their outputs: the same bytes when nothing changed. `--quick` leaves cells with the flag
 `slow` and their saved outputs as they are. `--check` saves nothing and compares what the cells show with what is saved,
 texts by characters and pictures by pixels, except in cells marked `# differs at each run`. Warnings on stderr are
@@ -22,6 +23,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 NBS = ROOT / "nbs"
+FOLDERS = ("base", "noise", "models", "releases", "data_holder", "posterior", "regression", "naive_bayes",
+           "hidden_markov", "tables", "research", "app", "papers", "tutorials", "questions")
 WIDGET = "application/vnd.jupyter.widget-view+json"
 
 
@@ -35,24 +38,48 @@ def environment():
     os.environ["TQDM_DISABLE"] = "1"
 
 
+def notebooks():
+    "Every notebook, in reading order: the folders as the package's rooms stand on one another, the files by number."
+    last = len(FOLDERS)
+    place = {folder: rank for rank, folder in enumerate(FOLDERS)}
+    found = [p for p in NBS.rglob("*.ipynb")
+             if not any(part.startswith((".", "_")) for part in p.relative_to(NBS).parts)]
+    return sorted(found, key=lambda p: (place.get(p.parent.name, last), p.relative_to(NBS).as_posix()))
+
+
+def short(path):
+    "A notebook's name for people: `posterior/03_collapsed`."
+    return path.relative_to(NBS).with_suffix("").as_posix()
+
+
 def chosen(names):
-    "The notebooks that the names mean, in reading order; all of them when there are none."
-    every = sorted(NBS.glob("*.ipynb"))
+    """The notebooks that the names mean, in reading order; all of them when there are none.
+
+    `posterior/03_collapsed`, `posterior/collapsed`, `03_collapsed`, `collapsed` and `posterior` (all of a folder) are
+    names.
+    """
+    every = notebooks()
     if not names:
         return every
     wanted = []
     for name in names:
-        stem = Path(name).stem
-        found = [p for p in every if p.stem == stem] or [p for p in every if p.stem.split("_")[0] == stem]
+        name = re.sub(r"^(?:.*/)?nbs/", "", name.removesuffix(".ipynb")).strip("/")
+        plain = [(p, short(p), re.sub(r"(^|/)\d+_", r"\1", short(p))) for p in every]
+        found = [p for p, path, bare in plain if name in (path, bare)]
+        found = found or [p for p, path, _ in plain if path.startswith(f"{name}/")]
+        found = found or [p for p, path, bare in plain if name in (p.stem, bare.rpartition("/")[2])]
         if not found:
-            sys.exit(f"no notebook is called {name!r}; there are {', '.join(p.stem for p in every)}")
+            sys.exit(f"no notebook is called {name!r}; there are {', '.join(map(short, every))}")
         wanted += found
-    return sorted(set(wanted))
+    return [p for p in every if p in wanted]
+
+
+HEAVY = 30_000  # bytes; a larger picture is saved in 256 colours, which a figure of lines and areas does not show
 
 
 def plain_png(data):
-    "A PNG without its text chunks, which name the version of the library that drew it."
-    raw = base64.b64decode(data)
+    "A PNG without its text chunks, which name the version of the library that drew it; a large one in 256 colours."
+    raw = palette(base64.b64decode(data))
     kept, at = [raw[:8]], 8
     while at < len(raw):
         size = struct.unpack(">I", raw[at : at + 4])[0] + 12
@@ -60,6 +87,22 @@ def plain_png(data):
             kept.append(raw[at : at + size])
         at += size
     return base64.b64encode(b"".join(kept)).decode()
+
+
+def palette(raw):
+    "The bytes of a PNG; of a large one, in the 256 colours that are nearest."
+    if len(raw) <= HEAVY:
+        return raw
+    from PIL import Image
+
+    picture = Image.open(io.BytesIO(raw))
+    if picture.mode == "P":
+        return raw
+    white = Image.new("RGBA", picture.size, "white")
+    flat = Image.alpha_composite(white, picture.convert("RGBA")).convert("RGB")
+    small = io.BytesIO()
+    flat.quantize(256, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE).save(small, "PNG", optimize=True)
+    return small.getvalue()
 
 
 def tidy(nb):
@@ -105,8 +148,10 @@ def run(path, quick=False):
 
     nb = nbformat.read(path, as_version=4)
     folder = tempfile.TemporaryDirectory()
-    local = Config({"KernelManager": {"transport": "ipc", "ip": f"{folder.name}/kernel"}})  # sockets that are files, not ports
-    client = NotebookClient(nb, timeout=3600, kernel_name="python3", resources={"metadata": {"path": str(NBS)}}, coalesce_streams=True, config=local)
+    # sockets that are files, not ports
+    local = Config({"KernelManager": {"transport": "ipc", "ip": f"{folder.name}/kernel"}})
+    client = NotebookClient(nb, timeout=3600, kernel_name="python3", resources={"metadata": {"path": str(path.parent)}},
+                            coalesce_streams=True, config=local)
     try:
         with client.setup_kernel():
             for index, cell in enumerate(nb.cells):
@@ -138,11 +183,13 @@ def shown(cell):
     found = []
     for out in cell.outputs:
         data = out.get("data", {})
-        for text in (out.get("text"), *(data.get(kind) for kind in ("text/plain", "text/html", "text/markdown", "image/svg+xml"))):
+        for text in (out.get("text"),
+                     *(data.get(kind) for kind in ("text/plain", "text/html", "text/markdown", "image/svg+xml"))):
             if text:
                 found.append(re.sub(r" at 0x[0-9a-f]+", "", "".join(text)).rstrip())
         if "image/png" in data:
-            found.append(np.asarray(Image.open(io.BytesIO(base64.b64decode(data["image/png"]))).convert("RGB"), int))
+            picture = Image.open(io.BytesIO(palette(base64.b64decode(data["image/png"]))))
+            found.append(np.asarray(picture.convert("RGB"), int))
     return found
 
 
@@ -162,24 +209,31 @@ def differences(saved, new, quick=False):
                 continue
             if isinstance(one, str) or isinstance(two, str):
                 if type(one) is not type(two) or one != two:
-                    lines = list(difflib.unified_diff(str(one).splitlines(), str(two).splitlines(), "saved", "new", lineterm="", n=0))
+                    lines = list(difflib.unified_diff(str(one).splitlines(), str(two).splitlines(), "saved", "new",
+                                                      lineterm="", n=0))
                     said.append("\n".join([f"code cell {number}: another text", *(line[:160] for line in lines[2:14])]))
             elif one.shape != two.shape:
-                said.append(f"code cell {number}: a picture of {two.shape[1]} by {two.shape[0]}, {one.shape[1]} by {one.shape[0]} is saved")
+                said.append(
+                    f"code cell {number}: a picture of {two.shape[1]} by {two.shape[0]}, {one.shape[1]} by "
+                    f"{one.shape[0]} is saved")
             elif (gap := abs(one - two)).any():
-                said.append(f"code cell {number}: another picture, {100 * (gap > 16).any(axis=2).mean():.2f}% of its pixels")
+                said.append(
+                    f"code cell {number}: another picture, {100 * (gap > 16).any(axis=2).mean():.2f}% of its pixels")
     return "\n".join(said)
 
 
 def clean(path):
     "nbdev_clean, and the fixed point that makes a second run write the same bytes."
-    subprocess.run([str(Path(sys.executable).parent / "nbdev_clean"), "--fname", str(path)], cwd=ROOT, check=True, stdin=subprocess.DEVNULL)
+    subprocess.run([str(Path(sys.executable).parent / "nbdev_clean"), "--fname", str(path)], cwd=ROOT, check=True,
+                   stdin=subprocess.DEVNULL)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("names", nargs="*", help="notebooks, such as 04b or 04b_release (default: all)")
-    parser.add_argument("--check", action="store_true", help="save nothing; compare what the cells show with what is saved")
+    parser.add_argument("names", nargs="*",
+                        help="notebooks, such as posterior/03_collapsed or collapsed (default: all)")
+    parser.add_argument("--check", action="store_true",
+                        help="save nothing; compare what the cells show with what is saved")
     parser.add_argument("--quick", action="store_true", help="leave slow cells and their saved outputs as they are")
     args = parser.parse_args()
     environment()
@@ -195,7 +249,7 @@ def main():
             nbformat.write(nb, path)
             clean(path)
         said = "failed" if trouble else "as saved" if args.check or path.read_bytes() == before else "saved"
-        print(f"{path.name}: {said} ({time.perf_counter() - start:.0f} s)", flush=True)
+        print(f"{short(path)}: {said} ({time.perf_counter() - start:.0f} s)", flush=True)
         if trouble:
             failed += 1
             print(trouble, file=sys.stderr)

@@ -73,7 +73,8 @@ def main():
     if check:
         for path in stale:
             print(f"{path.relative_to(ROOT)} is not what nbs/index.ipynb says; run `make readme`", file=sys.stderr)
-        dead = [link for link in re.findall(r"\]\(([^)#]+)", text) if not re.match(r"[a-z]+:", link) and link not in pictures and not (ROOT / link).exists()]
+        dead = [link for link in re.findall(r"\]\(([^)#]+)", text) if not re.match(r"[a-z]+:", link)
+                and link not in pictures and not (ROOT / link).exists()]
         for link in dead:
             print(f"README.md links to {link}, which does not exist", file=sys.stderr)
         return 1 if stale or dead else 0

@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parent))
 from docs import LIB, NBS, ROOT, read_nb, source  # noqa: E402
-from execute import environment  # noqa: E402
+from execute import chosen, environment, notebooks, short  # noqa: E402
 
 BIN = Path(sys.executable).parent
 NEEDED = ("Chromium", "Playwright", "Voilà", "Java", "Spark", "pyspark")  # a skip that names one of them fails CI
@@ -79,7 +79,7 @@ def call(command, cwd=ROOT, **env):
 
 def contents(root):
     "The notebooks and modules under a folder, by relative path."
-    files = [*root.glob("nbs/*.ipynb"), *root.glob(f"{LIB}/*.py")]
+    files = [*root.glob("nbs/**/*.ipynb"), *root.glob(f"{LIB}/**/*.py")]
     return {str(p.relative_to(root)): p.read_bytes() for p in files}
 
 
@@ -89,12 +89,13 @@ def sync():
         copy = Path(folder).resolve()
         shutil.copyfile(ROOT / "settings.ini", copy / "settings.ini")
         for name in ("nbs", LIB):
-            (copy / name).mkdir()
-            for path in [*(ROOT / name).glob("*.ipynb"), *(ROOT / name).glob("*.py")]:
-                shutil.copyfile(path, copy / name / path.name)
+            for path in [*(ROOT / name).rglob("*.ipynb"), *(ROOT / name).rglob("*.py")]:
+                target = copy / path.relative_to(ROOT)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(path, target)
         before = contents(copy)
         trouble = []
-        for module in sorted(copy.glob(f"{LIB}/*.py")):
+        for module in sorted(copy.glob(f"{LIB}/**/*.py")):
             if module.name != "__init__.py":
                 module.unlink()  # a module whose notebook is gone must not survive
         for tool in ("nbdev_export", "nbdev_clean"):
@@ -109,19 +110,20 @@ def sync():
     return "\n".join(trouble)
 
 
-def saved_outputs():
+def saved_outputs(only=()):
     "Saved outputs must be there, and show neither an error nor a warning."
     trouble = []
-    for path in sorted(NBS.glob("*.ipynb")):
+    for path in chosen(only):
         for number, cell in enumerate((c for c in read_nb(path)["cells"] if c["cell_type"] == "code"), 1):
             code, outputs = source(cell), cell["outputs"]
-            where = f"{path.name}, code cell {number}"
+            where = f"{short(path)}, code cell {number}"
             if any(out["output_type"] == "error" for out in outputs):
                 trouble.append(f"{where}: shows an error")
             if any(out.get("name") == "stderr" for out in outputs) and "stderr" not in cell["metadata"].get("tags", []):
                 trouble.append(f"{where}: shows a warning")
             if not re.match(r"#\|\s*(hide|export|default_exp|eval)", code) and shows(code) and not outputs:
-                trouble.append(f"{where}: shows nothing; run tools/execute.py {path.stem}\n    {code.strip().splitlines()[-1]}")
+                trouble.append(
+                    f"{where}: shows nothing; run tools/execute.py {short(path)}\n    {code.strip().splitlines()[-1]}")
     return "\n".join(trouble)
 
 
@@ -145,9 +147,10 @@ def shows(code):
 def notebook(path, flags):
     "Run one notebook's tests in a process of its own: name, trouble and seconds, in a list of one."
     start = time.perf_counter()
-    status, said = call([BIN / "nbdev_test", "--path", path, "--n_workers", "0", *(["--flags", "slow"] if flags.slow else [])])
+    status, said = call([BIN / "nbdev_test", "--path", path, "--n_workers", "0",
+                         *(["--flags", "slow"] if flags.slow else [])])
     good = status == 0 and "Success." in said  # no notebook found is not a success
-    return [Result(f"nbs/{path.name}", "" if good else said or "nothing was run", time.perf_counter() - start)]
+    return [Result(f"nbs/{short(path)}.ipynb", "" if good else said or "nothing was run", time.perf_counter() - start)]
 
 
 def pytest(path, flags, **env):
@@ -163,17 +166,20 @@ def pytest(path, flags, **env):
     results = [_result(case, path) for case in cases]
     only_skips = bool(results) and all(r.skipped for r in results)
     if not any(r.trouble for r in results) and (not results or status not in ((0, 5) if only_skips else (0,))):
-        results.append(Result(f"tests/{path.name}", f"pytest ended with status {status} after {len(results)} tests\n{said}"))
+        results.append(Result(f"tests/{path.name}",
+                              f"pytest ended with status {status} after {len(results)} tests\n{said}"))
     return results
 
 
 def _result(case, path):
     "One test case of pytest's report; a whole file that was skipped goes by the file's name."
-    name = f"{case.get('classname', '').replace('.', '/')}::{case.get('name')}" if case.get("classname") else f"tests/{path.name}"
+    name = f"{case.get('classname', '').replace('.', '/')}::{case.get('name')}" if case.get(
+        "classname") else f"tests/{path.name}"
     skip = next((child for child in case if child.tag == "skipped"), None)
     if skip is not None:
         reason = re.search(r"Skipped: (.*)['\"]\)$", skip.text or "", re.S)  # the tuple (file, line, "Skipped: reason")
-        return Result(name, skipped=" ".join((reason[1] if reason else skip.get("message") or "no reason given").split()))
+        return Result(name,
+                      skipped=" ".join((reason[1] if reason else skip.get("message") or "no reason given").split()))
     texts = [child.text or child.get("message") or "failed" for child in case if child.tag in ("failure", "error")]
     return Result(name, "\n".join(texts), float(case.get("time", 0)))
 
@@ -192,11 +198,14 @@ def bounds(package):
 
 
 def versions(flags):
-    "The tests of tables and releases on the lowest and the newest allowed versions of what reads tables, laid over the others."
+    """The tests of tables and releases on the lowest and the newest allowed versions of what reads tables,
+    laid over the others.
+    """
     results = []
     for which, position in (("lowest", 1), ("newest", 0)):
         with tempfile.TemporaryDirectory() as folder:
-            status, said = call([sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--upgrade", "--target", folder,
+            status, said = call([sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--upgrade", "--target",
+                                 folder,
                                  *(bounds(package)[position] for package in READERS)])
             where = f"the {which} versions of {', '.join(READERS)}"
             results.append(Result(f"installing {where}", said if status else ""))
@@ -209,30 +218,50 @@ def versions(flags):
 
 def run_all(count, flags):
     "Every notebook and every file of tests, several at a time, the longest first."
-    notebooks = sorted(NBS.glob("*.ipynb"), key=lambda p: (-p.stat().st_size, p.name))
+    books = sorted(notebooks(), key=lambda p: (-p.stat().st_size, p.name))
     files = sorted(ROOT.glob("tests/test_*.py"), key=lambda p: (-p.stat().st_size, p.name))
-    for what, found in (("notebooks", notebooks), ("tests", files)):
+    for what, found in (("notebooks", books), ("tests", files)):
         if not found:
             count.add(what, f"there are no {what}")
-    tasks = [(pytest, path) for path in files] + [(notebook, path) for path in notebooks]
+    tasks = [(pytest, path) for path in files] + [(notebook, path) for path in books]
+    ran = set()
     with ThreadPoolExecutor(flags.workers) as pool:
         for results in pool.map(lambda task: task[0](task[1], flags), tasks):
             for result in results:
                 count.add(*result)
+                ran.add(result.name)
+    count.add("every notebook ran", left_out(ran))
+
+
+def left_out(ran):
+    "What is wrong when the notebooks that ran are not the notebooks there are, which are counted by another road."
+    there = {Path(folder, name).relative_to(ROOT).as_posix() for folder, _, names in os.walk(NBS) for name in names
+             if name.endswith(".ipynb") and ".ipynb_checkpoints" not in folder}
+    missing = sorted(there - ran)
+    print(f"{len(there) - len(missing)} of {len(there)} notebooks ran", flush=True)
+    return f"not run: {', '.join(missing)}" if missing else "" if there else "there are no notebooks"
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--workers", type=int, default=2, help="notebooks and files of tests at a time")
     parser.add_argument("--slow", action="store_true", help="the statistical checks too")
-    parser.add_argument("--ci", action="store_true", help="demand a clean git tree at the end, and that no browser or Spark test is skipped")
-    parser.add_argument("--versions", action="store_true", help="also the lowest and the newest versions of what reads tables (in CI always)")
-    parser.add_argument("--docs", choices=["passed", "failed"], help="count the build of the site, done before, as a test")
+    parser.add_argument("--ci", action="store_true",
+                        help="demand a clean git tree at the end, and that no browser or Spark test is skipped")
+    parser.add_argument("--versions", action="store_true",
+                        help="also the lowest and the newest versions of what reads tables (in CI always)")
+    parser.add_argument("--agree", action="store_true",
+                        help="only whether notebooks are clean and modules their export")
+    parser.add_argument("--docs", choices=["passed", "failed"],
+                        help="count the build of the site, done before, as a test")
     args = parser.parse_args()
     environment()
     os.environ["OMP_NUM_THREADS"] = "1"
     os.environ["PATH"] = f"{BIN}{os.pathsep}{os.environ['PATH']}"
     start, count = time.perf_counter(), Count(args.ci)
+    if args.agree:
+        count.add("notebooks and package agree", sync())
+        return 1 if count.failed else 0
     if args.docs:
         count.add("the site", "its build failed; see above" if args.docs == "failed" else "")
     count.add("notebooks and package agree", sync())

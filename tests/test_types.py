@@ -1,0 +1,59 @@
+"What a type checker sees of the package in a user's file: real signatures, and errors where there are errors."
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PROGRAM = """\
+from dp_bayes_nb import Bernoulli, Beta, Ledger, Release, fit, release
+import dp_bayes_nb
+
+model = Bernoulli()
+reveal_type(model)  # line 5
+made = Release.load("made.json")
+reveal_type(made)  # line 7
+reveal_type(release)  # line 8
+fit(made, Beta(1, 1), draws=100)
+fit(1)  # line 10
+release(model)  # line 11
+dp_bayes_nb.relase  # line 12
+Ledger(epsilon="1")  # line 13
+"""
+
+
+@pytest.fixture(scope="module")
+def said(tmp_path_factory):
+    "What mypy --strict says of the program."
+    folder = tmp_path_factory.mktemp("user")
+    (folder / "program.py").write_text(PROGRAM)
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--cache-dir", str(ROOT / ".cache" / "mypy_user"),
+         "--python-version", "3.11", "--follow-imports=silent", "--ignore-missing-imports", "program.py"],
+        cwd=folder, capture_output=True, text=True, env={**os.environ, "MYPYPATH": str(ROOT)})
+    return [line for line in done.stdout.splitlines() if line.startswith("program.py")]
+
+
+def at(said, line):
+    return [text for text in said if re.match(rf"program\.py:{line}:", text)]
+
+
+def test_public_names_have_their_types(said):
+    assert 'Revealed type is "dp_bayes_nb.models.counts.Bernoulli"' in at(said, 5)[0]
+    assert re.search(r'Revealed type is "dp_bayes_nb\.\w+\.\w+\.Release"', at(said, 7)[0])
+    assert "epsilon" in at(said, 8)[0] and "Release" in at(said, 8)[0]
+
+
+def test_wrong_calls_are_errors(said):
+    assert "error" in at(said, 10)[0] and "Release" in at(said, 10)[0]
+    assert "error" in at(said, 11)[0] and "missing" in at(said, 11)[0].lower()
+    assert "error" in at(said, 12)[0] and "relase" in at(said, 12)[0]
+    assert "error" in at(said, 13)[0]
+
+
+def test_right_calls_are_none(said):
+    assert [text for text in said if "error" in text and not re.match(r"program\.py:1[0123]:", text)] == []
