@@ -23,7 +23,7 @@ class Noise:
     "The law of the noise added to each row of a release; rows are independent."
     # "laplace": scale is b, variance 2b². "gaussian": scale is the standard deviation. A tuple of both: row by row
     kind: Any
-    scale: Float[Any, "p"]  # units of the statistic, > 0
+    scale: Float[Any, "p"]  # units of the statistic, > 0; 0: an invariant, known exactly
     grid: Float[Any, "p"]  # step of the grid the noise is drawn on; 0: continuous
 
     @property
@@ -49,14 +49,23 @@ class Noise:
 
 @pytree()
 class Measurement:
-    "What samplers see of a release, or of several: z = H s + e, for the sums s of n records."
-    z: Float[Any, "p"]  # published values
+    """What samplers see of a release, or of several: z = H s + e, for the sums s of n records.
+
+    Where n is unknown it is None, and H multiplies (n, s₁, …, s_m): its first column is for n.
+    """
+    z: Float[Any, "p"]  # published values; where nothing exact was printed, one that is possible
     noise: Noise  # law of e
-    n: Float[Any, ""]  # number of records
+    n: Float[Any, ""] | None  # number of records; None: unknown
     matrix: Float[Any, "p m"] | None = None  # H, public; None: the identity
+    # before it was printed, the noisy number H s + e lay in [low, high]: ends may be infinite, are equal where it was
+    # printed exactly, and belong to the grid where there is one; None: every row was printed exactly
+    low: Float[Any, "p"] | None = None
+    high: Float[Any, "p"] | None = None
+    # the row is known only because H s + e > floor; -inf: printed in any case; None: all rows were
+    floor: Float[Any, "p"] | None = None
 
     def observed(self, s: Float[Array, "m"]) -> Float[Array, "p"]:
-        "H s."
+        "H s; s begins with n where n is unknown."
         return s if self.matrix is None else self.matrix @ s
 
     def observed_covariance(self, covariance: Float[Array, "m m"]) -> Float[Array, "p p"]:
