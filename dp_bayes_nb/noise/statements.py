@@ -6,8 +6,7 @@
 __all__ = ['TIES', 'Laplace', 'Gaussian', 'noise_law', 'Printing', 'Exact', 'Rounded', 'Clamped', 'Suppressed', 'PrintedAbove',
            'InOrder', 'Unprinted', 'as_printed', 'unprinted', 'print_rows', 'printing_to_json', 'printing_from_json']
 
-# %% ../../nbs/noise/04_statements.ipynb #91ec9c35
-import dataclasses
+# %% ../../nbs/noise/04_statements.ipynb #c4690d70
 import math
 from dataclasses import InitVar, dataclass
 from statistics import NormalDist
@@ -62,7 +61,7 @@ class _Law:
 
     def law(self, p: int) -> Noise:
         "The law of p rows. ValueError where numbers by row are not p."
-        scale = np.asarray(getattr(self, dataclasses.fields(self)[0].name), float)  # type: ignore[arg-type]
+        scale: Any = np.array(vars(self)["scale" if self.kind == "laplace" else "sd"], dtype=float)
         if scale.shape not in ((), (p,)):
             refuse("noise", f"stated once, or for each of the {p} rows", f"{scale.size} numbers")
         return Noise(self.kind, np.array(np.broadcast_to(scale, (p,))), np.full(p, float(self.discrete)))
@@ -376,7 +375,8 @@ def unprinted(printed: tuple[Printing, ...],    # by row
               grid: Float[np.ndarray, "p"]     # of the noise; 0: continuous
               ) -> Unprinted:
     "What the noisy numbers can have been. ValueError for a value that cannot have been printed so."
-    out = Unprinted(*(np.array(values, float) for _ in range(3)), np.full(len(values), -np.inf))
+    blank = np.full(len(values), -np.inf)
+    out = Unprinted(np.array(values, float), blank.copy(), blank.copy(), blank.copy())
     rows: dict[Printing, list[int]] = {}
     for i, statement in enumerate(printed):
         rows.setdefault(statement, []).append(i)
