@@ -5,9 +5,9 @@
 # %% auto #0
 __all__ = ['IMPLIED', 'SWEEPS', 'Tables', 'tables_of', 'without_implied', 'coordinates', 'each_table', 'observed_law',
            'log_conditional', 'TablesState', 'positive', 'tables_kernel', 'on_a_grid', 'measured_kernel',
-           'confidential_sums', 'in_order']
+           'exact_tables_kernel', 'exact_tables_unavailable', 'one_sum', 'confidential_sums', 'in_order']
 
-# %% ../../nbs/posterior/14_measurements.ipynb #a7b12f01
+# %% ../../nbs/posterior/14_measurements.ipynb #fbbbfdd9
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 from jaxtyping import Array, Float
+from scipy.special import log_ndtr, ndtri, ndtri_exp
 
 from ..base.arguments import pytree, refuse
 from ..base.chains import Kernel, bind
@@ -26,7 +27,7 @@ from ..base.supports import Parameter, constrain, free_size
 from ..noise.laplace import noise_variance_draw, noise_variance_start, normal_log_density, normal_product
 from ..noise.printed import cut_noise, log_interval, spread
 from .collapsed import AROUND, FISHER_STEPS, climb, dispersed, higher_home, moves
-from .grid import grid_kernel, one_parameter
+from .grid import exact_unavailable, grid_kernel, is_plain, one_parameter
 
 # %% ../../nbs/posterior/14_measurements.ipynb #a9a30ea1
 # § Tables, stacked
@@ -257,15 +258,49 @@ def on_a_grid(tables: Tables) -> bool:
     return one_parameter(tables.family) and shown and not tables.selected
 
 
-def measured_kernel(tables: Tables, exact: bool = False) -> Kernel:
+def measured_kernel(family, tables: Tables, prior) -> Kernel:
     "The posterior of any tables: tabulated where there is one parameter and a row a table, else by a chain."
-    if exact or on_a_grid(tables):
-        return grid_kernel(tables.family, tables.groups, tables.prior, exact=exact)
-    return tables_kernel(tables)
+    return exact_tables_kernel(family, tables, prior, False) if on_a_grid(tables) else tables_kernel(tables)
 
-# %% ../../nbs/posterior/14_measurements.ipynb #27cc1956
-# § The confidential sums
+
+def exact_tables_kernel(family, tables: Tables, prior, exact: bool = True) -> Kernel:
+    "The posterior of tables with one row each and sizes that are known, tabulated."
+    return grid_kernel(family, tables.groups, prior, exact=exact)
+
+
+def exact_tables_unavailable(family, measurements: Any, n=None, prior=None) -> str | None:
+    "Why the exact law of all tables cannot be tabulated, or None where it can."
+    if not all(is_plain(one) and np.all(np.asarray(one.noise.scale) > 0) for one in measurements):
+        return "it is for numbers that were printed exactly, of tables of known size"
+    if not one_parameter(family):
+        return "it is for one parameter"
+    return next((why for one in measurements if (why := exact_unavailable(family, one.noise.kind))), None)
+
+# %% ../../nbs/posterior/14_measurements.ipynb #5c035858
+# § The confidential sums: equation (2)
 SWEEPS = 60  # repetitions of the three steps at each draw of θ
+
+
+def one_sum(rng: np.random.Generator, mean: Float[np.ndarray, "..."], variance: Float[np.ndarray, "..."],  # of s
+            z: float, noise: Noise  # of one row
+            ) -> Float[np.ndarray, "..."]:
+    "A normal sum given its noisy value: equation (2)."
+    u, sd = rng.random(np.shape(mean)), np.sqrt(np.maximum(variance, 1e-300))
+    if noise.kind == "gaussian":
+        gain = variance / (variance + noise.scale**2)
+        return mean + gain * (z - mean) + np.sqrt(gain) * noise.scale * ndtri(u)
+    b, d = noise.scale, z - mean
+    below, above = (d - variance / b) / sd, -(d + variance / b) / sd  # standardised distances of z from the two centres
+    log_left, log_right = -d / b + log_ndtr(below), d / b + log_ndtr(above)
+    left = np.log(rng.random(np.shape(mean))) < log_left - np.logaddexp(log_left, log_right)
+    log_p = np.log(u) + np.where(left, log_ndtr(below), log_ndtr(above))
+    tail = ndtri_exp(log_p)  # below z from the left centre, or, reflected, above it from the right one
+    return np.where(left, mean + variance / b + sd * tail, mean - variance / b - sd * tail)
+
+
+@jax.jit
+def _all_moments(family, theta):
+    return jax.vmap(family.moments)(theta)
 
 
 @jax.jit
@@ -281,12 +316,23 @@ def _drawn_sums(tables, key, theta):
     return jax.vmap(one)(jax.random.split(key, len(next(iter(theta.values())))), theta)
 
 
-def confidential_sums(key, tables: Tables, theta: dict) -> tuple:
-    "A draw of the sums of tables of known size for each draw of θ, {name: (draws, …)}: (draws, J, m) a stack."
-    return _drawn_sums(tables, key, theta)
+def confidential_sums(words: tuple,  # of `entropy`
+                      tables: Tables, theta: dict  # name -> (draws, …)
+                      ) -> Float[np.ndarray, "draws J m"]:
+    "A draw of the sums of tables of known size for each draw of θ, the tables in their order."
+    theta = {name: jnp.asarray(value) for name, value in theta.items()}
+    usual = len(tables.groups) == 1 and on_a_grid(tables) and tables.groups[0].low is None
+    if usual and np.all(np.asarray(tables.groups[0].noise.scale) > 0):
+        stack, rng = jax.tree.map(np.asarray, tables.groups[0]), np.random.default_rng(words)
+        mean, covariance = map(np.asarray, _all_moments(tables.family, theta))
+        rows = [one_sum(rng, n * mean[:, 0], n * covariance[:, 0, 0], z[0], Noise(stack.noise.kind, scale[0], 0.0))
+                for n, z, scale in zip(stack.n, stack.z, stack.noise.scale)]
+        return np.stack(rows, axis=1)[..., None]
+    key = jax.random.wrap_key_data(jnp.asarray(words[:2], dtype=jnp.uint32), impl="threefry2x32")
+    return in_order(tables, _drawn_sums(tables, key, theta), 1)
 
 
 def in_order(tables: Tables, parts: tuple, axis: int) -> Float[np.ndarray, "..."]:
-    "Parts by stack, with the tables along `axis`, in the order of the tables."
-    where = np.concatenate([np.array(order) for order in tables.order])
-    return np.take(np.concatenate([np.asarray(part) for part in parts], axis=axis), np.argsort(where), axis=axis)
+    "Parts by stack, with the tables along `axis`, in the order of the tables; of sums with a size in front, the sums."
+    m, where = len(tables.family.names), np.concatenate([np.array(order) for order in tables.order])
+    return np.take(np.concatenate([np.asarray(part)[..., -m:] for part in parts], axis=axis), np.argsort(where), axis=axis)

@@ -16,7 +16,7 @@ from jax.tree_util import Partial
 
 from ..base.arguments import as_seed, check_count, refuse
 from ..base.chains import bind
-from .fit import entropy, read_release_text, run_key
+from .fit import entropy, read_releases_text, run_key
 from ..noise.design import simulate_values
 from ..base.style import COLORS, WORDS
 
@@ -30,12 +30,12 @@ def tabulated_density(idata) -> tuple | None:
 # %% ../../nbs/posterior/10_results.ipynb #f6e1126c
 # § Prediction
 def fitted(idata):
-    "Release and posterior draws (chains × draws leading) of a fitted InferenceData."
+    "Release (of several tables the first) and posterior draws (chains × draws leading) of a fitted InferenceData."
     try:
         text = idata.posterior.attrs["release_json"]
     except (AttributeError, KeyError):
         refuse("idata", "the result of fit", type(idata).__name__)
-    release = read_release_text(text)
+    release = read_releases_text(text)[0]
     return release, {name: idata.posterior[name].values for name in release.family.parameters}
 
 
