@@ -19,33 +19,45 @@ from ..noise.laplace import normal_log_density
 from .fit import as_releases
 from .grid import exact_unavailable, is_plain
 from .grid import log_likelihood as row_log_likelihood
-from .measurements import observed_law
+from .measurements import look, observed_law, stack
 from .mesh import log_law
 
-# %% ../../nbs/posterior/15_log_likelihood.ipynb #2ecd195b
+# %% ../../nbs/posterior/15_log_likelihood.ipynb #a1edee93
 # § The function: equation (1)
-def log_likelihood(release: Any  # a Release, or a list of them: independent tables with one θ
+def log_likelihood(release: Any,         # a Release, or a list of them: independent tables
+                   shared: bool = True   # have all tables one θ? Else parameters have a leading axis, one a table
                    ) -> Callable:
     """log p(z | θ) as a function of `theta`, a dict by parameter name (with `n` where it is unknown): equation (1).
 
     Traceable: `jit`, `vmap`, derivatives of both modes. Where the integral has no closed form (more than two sums with
-    Laplace noise) the function takes `noise_variance`, (p,), as a second argument, and its `needs_variance` is True; give it
-    the prior Exponential(mean 2 b²) for each row. Raises ValueError for a model that does not give the moments of a record.
+    Laplace noise) the function takes `noise_variance`, (p,), as a second argument: give each row the prior
+    Exponential(mean 2 b²). Raises ValueError for a model that does not give the moments of a record.
     """
     releases = as_releases(release)
     family = releases[0].family
     if reason := family.lacks("moments"):
         raise ValueError(f"log_likelihood does not apply to {type(family).__name__}: {reason}")
-    parts = [(_form(each), each.released) for each in releases]
-    if len(parts) > 1 and any(form is _given_variances for form, _ in parts):
-        refuse("release", "one release, where the variances of its noise are arguments", f"{len(parts)} releases",
+    forms = [_form(each) for each in releases]
+    if not isinstance(release, (list, tuple)):
+        return bind(forms[0], family, releases[0].released)
+    if _given_variances in forms:
+        refuse("release", "one release, where the variances of its noise are arguments", f"{len(forms)} releases",
                "add up log_likelihood(release) of each")
-    functions = [bind(form, family, seen) for form, seen in parts]
-    return functions[0] if len(functions) == 1 else bind(_sum, functions)
+    stacks: dict = {}
+    for j, (form, each) in enumerate(zip(forms, releases)):
+        stacks.setdefault((form, look(each.released)), []).append(j)
+    parts = tuple((bind(form, family), stack([releases[j].released for j in same]), np.array(same))
+                  for (form, _), same in stacks.items())
+    return bind(_shared if shared else _each_its_own, parts)
 
 
-def _sum(functions, theta):
-    return sum(function(theta) for function in functions)
+def _shared(parts, theta):
+    return sum(jax.vmap(lambda one: function(one, theta))(tables).sum() for function, tables, _ in parts)
+
+
+def _each_its_own(parts, theta):
+    own = lambda same: {name: jnp.asarray(value)[same] for name, value in theta.items()}
+    return sum(jax.vmap(function)(tables, own(same)).sum() for function, tables, same in parts)
 
 
 def needs_variance(function: Callable) -> bool:
@@ -59,7 +71,7 @@ def _form(release):
     one = len(family.names) == 1 and seen.matrix is None and len(seen.z) == 1 and release.n is not None
     if one:
         exact = is_plain(seen) and exact_unavailable(family, seen.noise.kind) is None
-        return partial(_one_row, exact)
+        return _exact_row if exact else _normal_row
     printed = seen.low is None or bool(np.all(np.asarray(seen.low) == np.asarray(seen.high)))
     if not printed:
         refuse("release", "of one number, where it was not printed exactly", f"{len(seen.z)} numbers", "use fit(release)")
@@ -69,18 +81,22 @@ def _form(release):
     return _two_sums if two else _given_variances
 
 
-@partial(jax.custom_jvp, nondiff_argnums=(0, 1))
-def _one_row(exact, family, seen, theta):
-    return row_log_likelihood(family, seen, theta, exact)
+def _normal_row(family, seen, theta):
+    return row_log_likelihood(family, seen, theta, False)
 
 
-@_one_row.defjvp
-def _slope(exact, family, primals, tangents):
+@partial(jax.custom_jvp, nondiff_argnums=(0,))
+def _exact_row(family, seen, theta):
+    return row_log_likelihood(family, seen, theta, True)
+
+
+@_exact_row.defjvp
+def _slope(family, primals, tangents):
     "Derivatives by forward mode in both modes: exact laws have loops that reverse mode cannot take."
     seen, theta = primals
-    slopes = jax.jacfwd(lambda theta: row_log_likelihood(family, seen, theta, exact))(theta)
+    slopes = jax.jacfwd(lambda theta: row_log_likelihood(family, seen, theta, True))(theta)
     change = [jnp.sum(slope * step) for slope, step in zip(jax.tree.leaves(slopes), jax.tree.leaves(tangents[1]))]
-    return row_log_likelihood(family, seen, theta, exact), sum(change)
+    return row_log_likelihood(family, seen, theta, True), sum(change)
 
 
 def _normal(family, seen, theta):
