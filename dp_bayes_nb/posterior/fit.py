@@ -29,7 +29,7 @@ from ..models.contract import check_prior
 from ..base.arguments import as_seed, check_count, refuse
 from ..base.chains import _show_progress, run_chains
 from ..base.measurement import Measurement, Noise
-from ..releases.document import SAME, Release, _family
+from ..releases.document import SAME, Release, _family, measured
 from ..releases.files import open_sealed, parse, seal
 from .grid import GRID_POINTS, first_grid, on_a_line
 from .measurements import confidential_sums, tables_of
@@ -134,7 +134,7 @@ def _counted(release):
 
 def _unusual(release):
     "What only releases from elsewhere have."
-    seen = release.released
+    seen = measured(release)
     return seen.low, seen.high, seen.floor, None if release.n is not None else release.n_range
 
 
@@ -235,12 +235,6 @@ def _check_density(family, prior):
                "mind logarithms of negative numbers, and take a smooth density in place of a narrow interval")
 
 
-def _seen(release):
-    "A release as samplers see it, in NumPy: no JAX backend is started."
-    seen = release.released
-    return jax.tree.map(np.asarray, seen)
-
-
 def _is_usual(measurement):
     "Is a measurement one table of known size, printed exactly, with noise in every row?"
     shown = measurement.n is not None and measurement.low is None and measurement.floor is None
@@ -290,7 +284,7 @@ def posterior_draws(release: Release, prior=None, *, method: str = "auto", draws
     the same arguments and draws, without ArviZ and without diagnostics.
     """
     releases = as_releases(release)
-    family, seen = releases[0].family, [_seen(each) for each in releases]
+    family, seen = releases[0].family, [measured(each) for each in releases]
     prior, usual = check_prior(family, prior), len(releases) == 1 and _is_usual(seen[0])
     name, chosen = choose_method(family, prior, releases[0].noise.kind, releases[0].n, method, options, releases[0].matrix,
                                  None if usual else seen)
