@@ -72,6 +72,12 @@ DECLARED = {  # model, parameters, prior, records
         dpb.NormalInverseGamma(0.0, 0.001, 2.0, 400.0),
         400,
     ),
+    "LinearRegression, fourth moments": (
+        dpb.LinearRegression({"age": (18, 90)}, {"wage": (0, 800)}, fourth_moments=True),
+        {"coefficients": [2.0, 300.0], "noise_variance": 2500.0},
+        dpb.NormalInverseGamma(0.0, 0.001, 2.0, 400.0),
+        400,
+    ),
     "NaiveBayes": (BAYES, {"class_probabilities": [0.4, 0.6], "word": ROWS, "size": SIZES}, None, 400),
     "HiddenMarkov": (
         HIDDEN,
