@@ -941,6 +941,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                           'dp_bayes_nb/models/contract.py'),
                                              'dp_bayes_nb.models.contract._any_prior': ( 'models/contract.html#_any_prior',
                                                                                          'dp_bayes_nb/models/contract.py'),
+                                             'dp_bayes_nb.models.contract._check_form': ( 'models/contract.html#_check_form',
+                                                                                          'dp_bayes_nb/models/contract.py'),
                                              'dp_bayes_nb.models.contract._recorder': ( 'models/contract.html#_recorder',
                                                                                         'dp_bayes_nb/models/contract.py'),
                                              'dp_bayes_nb.models.contract.accept_prior': ( 'models/contract.html#accept_prior',

@@ -28,6 +28,7 @@ from ..base.arguments import check_count, refuse
 from ..base.chains import bind
 from ..base.measurement import Noise
 from ..base.priors import Dirichlet, LogDensity
+from ..base.supports import Parameter
 
 # %% ../../nbs/models/01_contract.ipynb #c0a70005
 # § Columns
@@ -163,7 +164,11 @@ class Model:
 
     def staged(self, record) -> list:
         "Numbers of a record that are computed once; `combined` makes the statistic of them, zeros of zeros."
-        return list(self.statistic(record))
+        t = self.statistic(record)
+        if not isinstance(t, tuple):
+            refuse("statistic", "a tuple, a number for each name", f"a {type(t).__name__}",
+                   "a single number needs a comma: return (x,)")
+        return list(t)
 
     def combined(self, v: list) -> tuple:
         "The statistic from the staged numbers."
@@ -240,7 +245,7 @@ class Model:
         def add(state):
             i, sums = state
             records = self.decoded(self.simulate_records(jax.random.fold_in(key, i), theta, CHUNK))
-            t = jnp.stack([jnp.broadcast_to(jnp.asarray(v, float), CHUNK) for v in self.statistic(records)])
+            t = jnp.stack([jnp.broadcast_to(jnp.asarray(v, float), CHUNK) for v in self.combined(self.staged(records))])
             return i + 1, sums + jnp.where(jnp.arange(CHUNK) < n - i * CHUNK, t, 0.0).sum(axis=1)
         return lax.while_loop(lambda state: state[0] * CHUNK < n, add, (0, jnp.zeros(len(self.names))))[1]
 
@@ -253,7 +258,7 @@ class Model:
 
     def record_statistics(self, records, released: bool = True) -> Float[Array, "n m"]:
         "t(x) of each simulated record; not `released`: of the record before it is clipped or redacted."
-        t = [jnp.asarray(t, float) for t in self.statistic(self.decoded(records))]
+        t = [jnp.asarray(t, float) for t in self.combined(self.staged(self.decoded(records)))]
         return jnp.stack(jnp.broadcast_arrays(*t), axis=-1)  # a statistic may be one number for all records
 
     def accept(self, prior: Any) -> Any:
@@ -364,9 +369,27 @@ def not_fitted(model_class: type[Model]) -> list[str]:
     return missing_parts(model_class, tuple(wanted)) + (["simulate"] if simulated else [])
 
 
+def _check_form(model):
+    "Refuse declarations that have not the form that every room expects."
+    try:
+        hash(model)
+    except TypeError:
+        refuse("family", "hashable, because a declaration is fixed", f"a {type(model).__name__} that is not",
+               "decorate the class with family_class, and give tuples in the place of lists")
+    given = {part: vars(model).get(part, getattr(type(model), part, ())) for part in ("statistics", "parameters")}
+    if isinstance(given["statistics"], str):
+        refuse("statistics", "a tuple of names", given["statistics"], "a single name needs a comma: (name,)")
+    if isinstance(given["parameters"], dict) and not all(isinstance(p, Parameter) for p in given["parameters"].values()):
+        refuse("parameters", "a dict from name to Parameter(support)", given["parameters"])
+    columns = model.columns
+    if not isinstance(columns, tuple) or not all(isinstance(c, Column) for c in columns):
+        refuse("columns", "a tuple of Column(...)", columns, "a single column needs a comma: (Column(...),)")
+
+
 def as_model(family: Any) -> "Model":
     "The model, or a ValueError that says what was given in its place."
     if isinstance(family, Model):
+        _check_form(family)
         return family
     if isinstance(family, type):
         refuse("family", "a family such as Bernoulli()", f"the class {family.__name__}", "write the brackets")
@@ -396,11 +419,15 @@ def accept_prior(model: Model, prior: Any) -> Any:
     if prior is None:
         if model.default_prior is None:
             refuse("prior", "given for this family", None, f"pass {kind.__name__}(...), or LogDensity(fn, sample)")
-        return model.default_prior
+        if not isinstance(model.default_prior, kind):
+            return model.default_prior
+        prior = model.default_prior
     if not isinstance(prior, kind):
         refuse("prior", f"{kind.__name__}(...) or LogDensity(...) for {name}", prior)
     shape = next(iter(model.parameters.values())).shape if isinstance(prior, Dirichlet) else ()
-    return checked_numbers(prior, shape, model.prior_fields)
+    single = len(model.parameters) == 1 and "name" in {f.name for f in dataclasses.fields(prior)}
+    own = {"name": next(iter(model.parameters))} if single else {}
+    return checked_numbers(prior, shape, {**own, **model.prior_fields})
 
 # %% ../../nbs/models/01_contract.ipynb #c0a70015
 def checked_numbers(prior: Any, shape: tuple, static: dict) -> Any:
