@@ -258,8 +258,9 @@ class Model:
 
     def record_statistics(self, records, released: bool = True) -> Float[Array, "n m"]:
         "t(x) of each simulated record; not `released`: of the record before it is clipped or redacted."
-        t = [jnp.asarray(t, float) for t in self.combined(self.staged(self.decoded(records)))]
-        return jnp.stack(jnp.broadcast_arrays(*t), axis=-1)  # a statistic may be one number for all records
+        rows = jnp.shape(jax.tree.leaves(records)[0])[0]  # a statistic may be one number for all records
+        t = self.combined(self.staged(self.decoded(records)))
+        return jnp.stack([jnp.broadcast_to(jnp.asarray(v, float), rows) for v in t], axis=-1)
 
     def accept(self, prior: Any) -> Any:
         """The prior in its normal form: the default filled in, numbers checked, shapes repeated.
