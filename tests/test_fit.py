@@ -16,8 +16,8 @@ import matplotlib
 import numpy as np
 import pytest
 
-from dp_bayes_nb import (Bernoulli, Beta, Categorical, Exponential, Gamma, LinearRegression, NormalInverseGamma,
-                         Release, fit, register, simulate_release)
+from dp_bayes_nb import (Bernoulli, Beta, Categorical, Exponential, Gamma, LinearRegression, LogNormal,
+                         NormalInverseGamma, Release, fit, register, simulate_release)
 from dp_bayes_nb import fit as front_door
 from dp_bayes_nb.base.checks import count_oracle
 from dp_bayes_nb.base.measurement import Noise
@@ -352,3 +352,41 @@ def test_predict_says_in_words_that_it_cannot():
 
 def test_the_front_door_is_the_function():
     assert front_door is fit and callable(run_key)
+
+
+def quick(made, prior, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return fit(made, prior, draws=200, warmup=200, chains=2, progress=False, **options)
+
+
+def test_a_picture_beside_a_result_of_other_parameters_is_refused():
+    share = quick(releases(1)[0], Beta(1, 1))
+    other = quick(simulate_release(0, Categorical(3), {"probabilities": [0.2, 0.3, 0.5]}, 100, 1.0)[1], None)
+    for ours, naive in ((share, other), (other, share)):
+        with pytest.raises(ValueError, match="naive must be a result with the same"):
+            plot_posterior(ours, naive=naive)
+    four = quick(simulate_release(0, Categorical(4), {"probabilities": [0.2, 0.3, 0.3, 0.2]}, 100, 1.0)[1], None)
+    with pytest.raises(ValueError, match="naive must be a result with the same"):
+        plot_posterior(other, naive=four)
+
+
+def test_coefficients_of_different_units_are_legible_in_one_picture():
+    family = LinearRegression({"income": (0, 1e5), "age": (0, 1)}, response={"y": (0, 1)})
+    theta = {"coefficients": np.array([0.2, 2e-6, 0.3]), "noise_variance": 0.01}
+    made = simulate_release(3, family, theta, 5000, 20.0)[1]
+    unit = np.array([1.0, 1e-5, 1.0])
+    idata = quick(made, NormalInverseGamma(np.zeros(3), np.diag(unit**-2), 2.0, 0.02))
+    ax = plot_posterior(idata, truth=theta["coefficients"])
+    assert "standard deviations" in ax.get_xlabel()
+    lengths = np.array([np.ptp(segment[:, 0]) for segment in ax.collections[0].get_segments()])
+    assert lengths.min() > 0.2 * lengths.max(), "each row can be read"
+    medians = np.median(idata.posterior["coefficients"].values, axis=(0, 1))
+    said = [float(label.get_text().split(": ")[1]) for label in ax.get_yticklabels()]
+    assert said == [float(f"{m:.3g}") for m in medians]
+
+
+def test_the_axis_of_a_log_mean_says_what_it_is():
+    made = simulate_release(0, LogNormal((1, 100)), {"log_mean": 2.0, "log_variance": 0.3}, 500, 5.0)[1]
+    ax = plot_posterior(quick(made, NormalInverseGamma(2, 1, 3, 1)))
+    assert ax.get_xlabel() == "log mean: the mean of the records' logarithms"
