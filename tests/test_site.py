@@ -1,5 +1,6 @@
 """The site's plan, checked without building it: every chapter in the sidebar once, opened by a page that
-names it, under a title of its own; every old address leads to a chapter. `make docs` checks the links of the pages as built.
+names it, under a title of its own; every old address leads to a chapter. `make docs` checks the links
+of the pages as built.
 """
 
 import json
