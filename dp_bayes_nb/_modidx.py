@@ -646,8 +646,6 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                                'dp_bayes_nb/data_holder/tables.py'),
                                                 'dp_bayes_nb.data_holder.tables.plain': ( 'data_holder/tables.html#plain',
                                                                                           'dp_bayes_nb/data_holder/tables.py'),
-                                                'dp_bayes_nb.data_holder.tables.quietly': ( 'data_holder/tables.html#quietly',
-                                                                                            'dp_bayes_nb/data_holder/tables.py'),
                                                 'dp_bayes_nb.data_holder.tables.typed': ( 'data_holder/tables.html#typed',
                                                                                           'dp_bayes_nb/data_holder/tables.py')},
             'dp_bayes_nb.hidden_markov.model': { 'dp_bayes_nb.hidden_markov.model.CellCounts': ( 'hidden_markov/model.html#cellcounts',

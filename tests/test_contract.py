@@ -281,7 +281,7 @@ def test_what_is_no_model_or_no_parameter_is_refused(arguments, words):
 
 def test_models_of_the_chapter_are_short():
     "A model of one's own in ten lines, and one with a law of its own in under forty."
-    path = next((HERE.parent / "nbs").rglob("*your_own_model.ipynb"))
+    path = next((HERE.parent / "nbs").rglob("*_own_model.ipynb"))
     cells = ["".join(cell["source"]) for cell in json.loads(path.read_text())["cells"]]
     lines = {
         name: len(next(cell for cell in cells if f"class {name}(Model)" in cell).splitlines())

@@ -22,6 +22,7 @@ import numpy as np
 import pytest
 
 import dp_bayes_nb as dpb
+from dp_bayes_nb.models.contract import MODELS
 
 HERE = Path(__file__).parent
 FIXTURE = HERE / "fixtures" / "posteriors.json"
@@ -50,6 +51,10 @@ def gamma_draw(key):
     "A draw of shape and rate."
     a, b = jax.random.gamma(key, 2.0, (2,))
     return {"shape": a, "rate": b / 4}
+
+
+# A function's module counts among what the random numbers of a fit depend on; the reference was written by a script.
+gamma_log_density.__module__ = gamma_draw.__module__ = "__main__"
 
 
 NORMAL = dict(mean=100.0, precision=0.1, shape=2.0, scale=200.0)
@@ -246,7 +251,7 @@ PENDING = ()  # not in the stored reference
 
 def test_the_reference_has_every_model_and_method():
     released = {json.loads(case["release"])["family"]["family"] for case in REFERENCE.values()}
-    assert released == {type(case[0]).__name__ for case in cases().values()} and len(released) == 12
+    assert released == {type(case[0]).__name__ for case in cases().values()} == set(MODELS)
     found = {method for _, method in FITS}
     assert found == set(METHODS) - ({"gibbs_noisy", "individual"} if "LinearRegression, numbers" in PENDING else set())
     assert list(REFERENCE) == [name for name in cases() if name not in PENDING]
@@ -291,7 +296,7 @@ def prior_for(model):
         "Weibull": "Gamma",
         "Geometric": "Beta",
         "Bernoulli": "Beta",
-        "Normal": "models.normal",
+        "Normal": "normal",
         "LogNormal": "log",
         "LinearRegression": "coefficients",
     }

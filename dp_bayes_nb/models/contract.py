@@ -219,14 +219,15 @@ class Model:
         n = jnp.asarray(n, float)
         def add(state):
             i, sums = state
-            t = jnp.stack([jnp.asarray(v, float)
-                           for v in self.statistic(self.simulate_records(jax.random.fold_in(key, i), theta, CHUNK))])
+            records = self.simulate_records(jax.random.fold_in(key, i), theta, CHUNK)
+            t = jnp.stack([jnp.broadcast_to(jnp.asarray(v, float), CHUNK) for v in self.statistic(records)])
             return i + 1, sums + jnp.where(jnp.arange(CHUNK) < n - i * CHUNK, t, 0.0).sum(axis=1)
         return lax.while_loop(lambda state: state[0] * CHUNK < n, add, (0, jnp.zeros(len(self.names))))[1]
 
     def record_statistics(self, records, released: bool = True) -> Float[Array, "n m"]:
         "t(x) of each simulated record; not `released`: of the record before it is clipped or redacted."
-        return jnp.stack([jnp.asarray(t, float) for t in self.statistic(records)], axis=-1)
+        t = [jnp.asarray(t, float) for t in self.statistic(records)]
+        return jnp.stack(jnp.broadcast_arrays(*t), axis=-1)  # a statistic may be one number for all records
 
     def accept(self, prior: Any) -> Any:
         """The prior in its normal form: the default filled in, numbers checked, shapes repeated.
