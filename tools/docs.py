@@ -267,6 +267,8 @@ def mend():
 
     sidebar = config["website"]["sidebar"]
     sidebar["contents"] = expand(sidebar["contents"])
+    for entry in config["website"]["navbar"]["left"]:
+        entry["href"] = front.get(entry["href"], entry["href"])
     unlisted = set(front.values()) - set(listed)
     if unlisted:
         raise Failed(f"the sidebar of _quarto.yml must list each notebook; missing: {', '.join(sorted(unlisted))}")
