@@ -101,3 +101,15 @@ def test_no_chapter_is_named_by_number():
         for cell in cells(name):
             found = OLD.search("".join(cell["source"]))
             assert not found, f"{name}: {found[0]!r}"
+
+
+def test_a_plain_word_links_only_to_what_it_means(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    mend = pytest.importorskip("docs").mend_text
+    front = {"models/01_contract.ipynb": "models/contract.ipynb", "posterior/09_fit.ipynb": "posterior/fit.ipynb",
+             "regression/02_covariates.ipynb": "regression/covariates.ipynb"}
+    word, name = "[`columns`](/regression/covariates.html#columns)", "[`fit`](/posterior/fit.html#fit)"
+    page = "models/01_contract.ipynb"
+    assert mend(word, page, front) == "`columns`"
+    assert mend(word, "regression/02_covariates.ipynb", front) == "[`columns`](covariates.ipynb#columns)"
+    assert mend(name, page, front) == "[`fit`](../posterior/fit.ipynb#fit)"
