@@ -114,3 +114,24 @@ def test_a_plain_word_links_only_to_what_it_means(monkeypatch):
     assert mend(word, page, front) == "`columns`"
     assert mend(word, "regression/02_covariates.ipynb", front) == "[`columns`](covariates.ipynb#columns)"
     assert mend(name, page, front) == "[`fit`](../posterior/fit.ipynb#fit)"
+
+
+def test_a_broken_site_is_found_out(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    docs = pytest.importorskip("docs")
+    site, nbs = tmp_path / "site", tmp_path / "nbs"
+    (site / "models").mkdir(parents=True)
+    nbs.mkdir()
+    monkeypatch.setattr(docs, "NBS", nbs)
+    page = site / "models" / "own.html"
+    page.write_text('<h2 id="here">Here</h2><a href="#here">a</a> <a href="../index.html">b</a>')
+    (site / "index.html").write_text('<a href="models/own.html#here">c</a>')
+    (nbs / docs.REDIRECTS).write_text('{"own.html": "models/own.html"}')
+    assert docs.redirect(site) + docs.check(site) == []
+    assert '"models/own.html" + location.hash' in (site / "own.html").read_text()
+    (site / "index.html").write_text('<a href="models/own.html#there">c</a> <a href="models/gone.html">d</a>')
+    (nbs / docs.REDIRECTS).write_text('{"old.html": "models/gone.html"}')
+    found = docs.redirect(site) + docs.check(site)
+    assert [said for said in ("which is no page", "leads to no anchor", "leads nowhere")
+            if not any(said in fault for fault in found)] == []
+    assert len(found) == 3
