@@ -1,5 +1,6 @@
 """The site's plan, checked without building it: every chapter in the sidebar once, opened by a page that
-names it, under a title of its own; every old address leads to a chapter. `make docs` checks the links of the pages as built.
+names it, under a title of its own; every old address leads to a chapter. `make docs` checks the links
+of the pages as built.
 """
 
 import json
@@ -71,7 +72,8 @@ def test_every_folder_is_opened_by_a_page_that_names_its_chapters():
         assert [f"{folder}/{link}" for _, link, _ in said] == rest, f"{opening}: not the chapters in their order"
         for title, link, words in said:
             wanted = head(f"{folder}/{link}")
-            assert (title, words.lower()) == (wanted[0], wanted[1].rstrip(".").lower()), f"{opening}: {link}"
+            subtitle = wanted[1].removeprefix("Tutorial: ").rstrip(".")
+            assert (title, words.lower()) == (wanted[0], subtitle.lower()), f"{opening}: {link}"
 
 
 def test_titles_differ():
@@ -100,3 +102,36 @@ def test_no_chapter_is_named_by_number():
         for cell in cells(name):
             found = OLD.search("".join(cell["source"]))
             assert not found, f"{name}: {found[0]!r}"
+
+
+def test_a_plain_word_links_only_to_what_it_means(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    mend = pytest.importorskip("docs").mend_text
+    front = {"models/01_contract.ipynb": "models/contract.ipynb", "posterior/09_fit.ipynb": "posterior/fit.ipynb",
+             "regression/02_covariates.ipynb": "regression/covariates.ipynb"}
+    word, name = "[`columns`](/regression/covariates.html#columns)", "[`fit`](/posterior/fit.html#fit)"
+    page = "models/01_contract.ipynb"
+    assert mend(word, page, front) == "`columns`"
+    assert mend(word, "regression/02_covariates.ipynb", front) == "[`columns`](covariates.ipynb#columns)"
+    assert mend(name, page, front) == "[`fit`](../posterior/fit.ipynb#fit)"
+
+
+def test_a_broken_site_is_found_out(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    docs = pytest.importorskip("docs")
+    site, nbs = tmp_path / "site", tmp_path / "nbs"
+    (site / "models").mkdir(parents=True)
+    nbs.mkdir()
+    monkeypatch.setattr(docs, "NBS", nbs)
+    page = site / "models" / "own.html"
+    page.write_text('<h2 id="here">Here</h2><a href="#here">a</a> <a href="../index.html">b</a>')
+    (site / "index.html").write_text('<a href="models/own.html#here">c</a>')
+    (nbs / docs.REDIRECTS).write_text('{"own.html": "models/own.html"}')
+    assert docs.redirect(site) + docs.check(site) == []
+    assert '"models/own.html" + location.hash' in (site / "own.html").read_text()
+    (site / "index.html").write_text('<a href="models/own.html#there">c</a> <a href="models/gone.html">d</a>')
+    (nbs / docs.REDIRECTS).write_text('{"old.html": "models/gone.html"}')
+    found = docs.redirect(site) + docs.check(site)
+    assert [said for said in ("which is no page", "leads to no anchor", "leads nowhere")
+            if not any(said in fault for fault in found)] == []
+    assert len(found) == 3
