@@ -6,7 +6,7 @@
 __all__ = ['MOST_NUMBERS', 'MINUTES', 'DECLARED', 'MOST_SUMS', 'LEAST_ACCEPTED', 'ARVIZ_NAMES', 'LEAST_DRAWS', 'LEAST_MOVED',
            'LARGEST_RHAT', 'LEAST_EFFECTIVE', 'SURE_RHAT', 'MOST_KEPT', 'entropy', 'run_entropy', 'as_releases',
            'entropy_text', 'run_key', 'release_text', 'read_release_text', 'releases_text', 'read_releases_text',
-           'Drawn', 'posterior_draws', 'fit', 'prior_to_json', 'row_names']
+           'Drawn', 'method_for', 'posterior_draws', 'fit', 'prior_to_json', 'row_names']
 
 # %% ../../nbs/posterior/09_fit.ipynb #77de68da
 import dataclasses
@@ -277,6 +277,15 @@ def _sampled(chosen, releases, seen, prior, words, *, draws, warmup, chains, pro
     return _apart(family, {**states.theta, **kept_sums(family, states, seen)}), infos, kernel
 
 
+def method_for(release: Release | list, prior: Any, name: str = "auto", options: dict | None = None) -> tuple[str, Any]:
+    "The method that `fit` takes for a release: its name, `auto` resolved, and the `Method`; ValueError as `fit`."
+    releases = as_releases(release)
+    first, seen = releases[0], [measured(each) for each in releases]
+    usual = len(releases) == 1 and _is_usual(seen[0])
+    return choose_method(first.family, check_prior(first.family, prior), first.noise.kind, first.n, name, options,
+                         first.matrix, None if usual else seen)
+
+
 def posterior_draws(release: Release, prior=None, *, method: str = "auto", draws: int = 1000, warmup: int = 1000,
                     chains: int = 4,
                     seed: Any = 0, progress: bool = True, **options) -> Drawn:
@@ -286,8 +295,7 @@ def posterior_draws(release: Release, prior=None, *, method: str = "auto", draws
     releases = as_releases(release)
     family, seen = releases[0].family, [measured(each) for each in releases]
     prior, usual = check_prior(family, prior), len(releases) == 1 and _is_usual(seen[0])
-    name, chosen = choose_method(family, prior, releases[0].noise.kind, releases[0].n, method, options, releases[0].matrix,
-                                 None if usual else seen)
+    name, chosen = method_for(releases, prior, method, options)
     draws, warmup, chains, seed = _check_run(draws, warmup, chains, seed)
     _check_memory(family, draws, chains)
     _check_density(family, prior)
