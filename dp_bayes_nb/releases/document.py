@@ -294,9 +294,9 @@ def measured(r: Release) -> Measurement:
     n, found = None if r.n is None else np.asarray(float(r.n)), r.unprinted
     if found is None:
         return Measurement(r.values, r.noise, n, r.matrix)
-    exact = bool(np.all(found.low == found.high))
-    return Measurement(found.z, r.noise, n, r.matrix, *((None, None) if exact else (found.low, found.high)),
-                       None if np.all(np.isneginf(found.floor)) else found.floor)
+    exact, always = bool(np.all(found.low == found.high)), bool(np.all(np.isneginf(found.floor)))
+    return Measurement(found.z, r.noise, n, r.matrix, low=None if exact else found.low,
+                       high=None if exact else found.high, floor=None if always else found.floor)
 
 
 def _content(r, fields):
@@ -752,7 +752,7 @@ def _check_design(r):
 
 # %% ../../nbs/releases/02_document.ipynb #04d0001b
 # § A declared release must not contradict itself
-FAR, MOST_ENDS = 2.0**40, 300  # a point far out, in magnitudes of the statistic; sums up to which ends are looked for
+FAR, MOST_ENDS = 2.0**20, 300  # a point far out, in magnitudes of the statistic; sums up to which ends are looked for
 
 
 def known_sums(family: Model, n: tuple[float, float]) -> Sums:
@@ -764,7 +764,8 @@ def known_sums(family: Model, n: tuple[float, float]) -> Sums:
     far = FAR * size * np.eye(m)
     nearest = jax.vmap(lambda z: family.project(z, 1.0))
     high, low, middle = (np.asarray(nearest(jnp.asarray(points))) for points in (far, -far, 0.5 * size * np.eye(m)))
-    ends = np.diagonal(low) - 1e-9 * size, np.diagonal(high) + 1e-9 * size
+    least, most = np.diagonal(low), np.diagonal(high)
+    ends = (np.rint(least), np.rint(most)) if whole else (least - 1e-9 * size, most + 1e-9 * size)
     total = np.concatenate([points.sum(axis=1) for points in (high, low, middle)])
     return Sums(n, *ends, whole, m > 1 and bool(np.all(np.abs(total - 1) < 1e-9)))
 
@@ -777,8 +778,8 @@ def full_matrix(r: Release) -> np.ndarray:
 
 def check_consistency(r: Release) -> None:
     "Refuse (ValueError) published numbers that cannot be what is said of them."
-    if r.source is None:
-        refuse("origin", "'declared' or 'simulated', with a source, for combinations of sums", r.origin, FROM_ELSEWHERE)
+    if r.source is None and not r.simulated:
+        refuse("origin", "'declared', with a source, or 'simulated' for combinations of sums", r.origin, FROM_ELSEWHERE)
     limits = (0.0, math.inf) if r.n is None else (float(r.n), float(r.n))
     found = r.unprinted or Unprinted(r.values, r.values, r.values, np.full(len(r.names), -np.inf))
     if r.n_range is not None:
