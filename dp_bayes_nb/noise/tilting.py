@@ -30,7 +30,9 @@ def tilted_log_marginal(z: Float[Array, ""],
     def side(sign, which):
         change = log_partition(eta + sign * tilt) - log_partition(eta)
         return -sign * z * tilt + n * change + log_cdf(z, n, eta + sign * tilt)[which]
-    return jnp.logaddexp(side(1, 0), side(-1, 1)) + jnp.log(jnp.tanh(0.5 * grid / scale))  # (1−a)/(1+a)
+    half = 0.5 * jnp.asarray(grid) / scale
+    step = jnp.where(half > 0, jnp.tanh(jnp.where(half > 0, half, 1.0)), 0.5 / scale)  # (1−a)/(1+a), or a density
+    return jnp.logaddexp(side(1, 0), side(-1, 1)) + jnp.log(step)
 
 # %% ../../nbs/noise/02_tilting.ipynb #fe5dbbce
 # § The binomial distribution function, in both tails: equation (2)
