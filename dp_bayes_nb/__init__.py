@@ -68,6 +68,13 @@ _public = {
     "ks_uniform": "base.checks",
     "check_model": "research.check_model",
     "Design": "noise.design",
+    "Laplace": "noise.statements",
+    "Gaussian": "noise.statements",
+    "Exact": "noise.statements",
+    "Rounded": "noise.statements",
+    "Clamped": "noise.statements",
+    "Suppressed": "noise.statements",
+    "PrintedAbove": "noise.statements",
 }
 
 __all__ = list(_public)  # noqa: PLE0605
@@ -98,6 +105,15 @@ if _typing.TYPE_CHECKING:
     from .base.priors import Beta as Beta, Dirichlet as Dirichlet, LogDensity as LogDensity
     from .base.supports import Parameter as Parameter
     from .noise.design import Design as Design
+    from .noise.statements import (
+        Laplace as Laplace,
+        Gaussian as Gaussian,
+        Exact as Exact,
+        Rounded as Rounded,
+        Clamped as Clamped,
+        Suppressed as Suppressed,
+        PrintedAbove as PrintedAbove,
+    )
     from .models.bounds import Clip as Clip, Redact as Redact
     from .models.conjugate_priors import (
         Gamma as Gamma,
