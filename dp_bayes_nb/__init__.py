@@ -68,6 +68,7 @@ _public = {
     "ks_uniform": "base.checks",
     "check_model": "research.check_model",
     "Design": "noise.design",
+    "declare": "releases.declare",
     "Laplace": "noise.statements",
     "Gaussian": "noise.statements",
     "Exact": "noise.statements",
@@ -131,6 +132,7 @@ if _typing.TYPE_CHECKING:
         Pareto as Pareto,
         Weibull as Weibull,
     )
+    from .releases.declare import declare as declare
     from .releases.document import Release as Release
     from .releases.simulate import simulate_release as simulate_release
     from .data_holder.ledger import Ledger as Ledger
