@@ -6,6 +6,7 @@
 __all__ = ['NO_POPULATION', 'FlatCounts', 'SharedGamma', 'Counts']
 
 # %% ../../nbs/models/10_whole_numbers.ipynb #c10a0003
+import math
 from typing import Any
 
 import jax.numpy as jnp
@@ -40,12 +41,13 @@ NO_POPULATION = "it is a table of counts without a population behind it"
 class Counts(Model):
     "Whole numbers >= 0 that are themselves what is asked for, by name; no population, and n is 1."
     one_table, integer, fallback = True, True, "exact"
-    magnitude = 2.0**50
+    magnitude = math.inf
     default_prior = FlatCounts()
     methods = {"exact": "dp_bayes_nb.posterior.noisy_tables:COUNTS", "collapsed": None, "gibbs": None, "naive": None,
                "chain": None}
     refusals = {part: f"{NO_POPULATION}; use Categorical or Bernoulli for records"
-                for part in ("statistic", "sensitivity", "moments", "simulate_records", "update")}
+                for part in ("statistic", "sensitivity", "moments", "simulate_records", "update",
+                             "project")}
 
     def __init__(self, names: Any):  # of the counts: a list of different texts
         if isinstance(names, (str, bytes, set, dict)) or not all(isinstance(name, str) and name for name in names):
@@ -75,10 +77,6 @@ class Counts(Model):
     def simulate(self, key, theta, n):
         "The table itself."
         return jnp.asarray(theta["counts"], float)
-
-    def project(self, z, n):
-        "The nearest possible counts, up to fractions."
-        return jnp.maximum(z, 0.0)
 
     def accept(self, prior):
         "FlatCounts, SharedGamma or Gamma, with its numbers checked."
