@@ -112,6 +112,9 @@ SUPPORTS = {
     "covariance": Support(lambda shape: shape[-1] * (shape[-1] + 1) // 2, _to_covariance, _from_covariance,
                           _is_covariance,
                           "a symmetric, positive definite matrix"),
+    # of counts: no sampler moves them in coordinates
+    "whole": Support(lambda shape: 0, lambda p, x: (jnp.zeros(p.shape), jnp.zeros(())), lambda p, t: jnp.zeros(0),
+                     lambda t: (t >= 0) & (t == np.floor(t)), "whole numbers >= 0"),
 }
 
 # %% ../../nbs/base/06_supports.ipynb #902ba3cd

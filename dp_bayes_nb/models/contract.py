@@ -104,6 +104,9 @@ class Model:
     # is a record clipped or redacted, so that its own statistic is another than the released one?
     clips: ClassVar[bool] = False
 
+    # is the table itself the only record, without a population behind it? Then n is 1, and need not be said
+    one_table: ClassVar[bool] = False
+
     # The posterior
     parameters: Any  # name -> Parameter
     prior_type: Any = None  # class of its conjugate prior
@@ -485,6 +488,7 @@ MODELS = {
     **dict.fromkeys(("Poisson", "Geometric", "Exponential", "Pareto", "Weibull"), "models.rates"),
     **dict.fromkeys(("Normal", "LogNormal"), "models.normal"),
     "GammaData": "models.gamma",
+    "Counts": "models.whole_numbers",
     "LinearRegression": "regression.model",
     "NaiveBayes": "naive_bayes.model",
     "HiddenMarkov": "hidden_markov.model",

@@ -85,7 +85,7 @@ def _check_level(name, value):
 class BernoulliLaw(ExponentialFamily):
     "The mathematics of a Bernoulli sum."
     exact_noise = ("laplace", "gaussian")
-    methods = {"exact": "dp_bayes_nb.posterior.methods:SHARE"}  # without a grid under a Beta prior
+    methods = {"exact": "dp_bayes_nb.posterior.noisy_tables:NOISY_SHARE"}  # without a grid under a Beta prior
 
     def natural(self, theta):
         "η: the log odds, (1,)."
@@ -193,7 +193,7 @@ class Bernoulli(BernoulliLaw):
 # § Categorical
 class CategoricalLaw(ExponentialFamily):
     "The mathematics of a vector of counts."
-    methods = {"exact": "dp_bayes_nb.posterior.methods:CATEGORIES"}
+    methods = {"exact": "dp_bayes_nb.posterior.noisy_tables:NOISY_CATEGORIES"}
 
     def natural(self, theta):
         "η: log probabilities, (k,)."

@@ -244,7 +244,7 @@ def _is_usual(measurement):
 
 def _apart(family, drawn):
     "Draws of the parameters, and of what is confidential."
-    inside = {name: value for name, value in drawn.items() if name in family.parameters}
+    inside = {name: value for name, value in drawn.items() if name in family.parameters or name not in ("s", "n")}
     return inside, {name: np.asarray(value) for name, value in drawn.items() if name not in inside}
 
 

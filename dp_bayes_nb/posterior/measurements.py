@@ -80,7 +80,7 @@ IMPLIED = 1e-9  # share of its own variance that a row may keep and still follow
 def without_implied(family, measurement: Measurement) -> Measurement:
     "The measurement without the invariants that say nothing new; ValueError for one that contradicts the others."
     exact = np.flatnonzero(np.asarray(measurement.noise.scale) == 0)
-    if not len(exact):
+    if not len(exact) or family.lacks("moments"):
         return measurement
     mean, covariance = _sums(family, constrain(family.parameters, jnp.zeros(free_size(family.parameters)))[0],
                              1000.0 if measurement.n is None else measurement.n, measurement.n is None)

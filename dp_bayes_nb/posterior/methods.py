@@ -155,9 +155,10 @@ def methods_of(family) -> dict[str, Method]:
 NOT_PLAIN = "it is for the sums themselves, with one kind of noise, and here are combinations of sums or several kinds"
 
 
-def _of_measurement(method, plain):
-    "A method as it is for a measurement."
-    return method if plain else method.general or method._replace(unavailable=lambda family, kind, n, prior: NOT_PLAIN)
+def _of_measurement(method, plain, matrix):
+    "A method as it is for a measurement; `general` may depend on H."
+    general = method.general(matrix) if callable(method.general) else method.general
+    return method if plain else general or method._replace(unavailable=lambda family, kind, n, prior: NOT_PLAIN)
 
 
 NO_TABLES = ("it is for one table of known size whose numbers were printed exactly, and here are several tables, a size that "
@@ -178,7 +179,7 @@ def choose_method(family, prior,
     "The method by its name, `auto` resolved; a ValueError where it does not apply."
     plain, own = matrix is None and isinstance(kind, str), methods_of(family)
     if measurements is None:
-        methods = {each: _of_measurement(method, plain) for each, method in own.items()}
+        methods = {each: _of_measurement(method, plain, matrix) for each, method in own.items()}
     else:
         methods, kind = {each: _of_tables(method) for each, method in own.items()}, measurements
     missing = lambda each: methods[each].unavailable(family, kind, n, prior)
