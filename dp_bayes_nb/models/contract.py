@@ -120,6 +120,9 @@ class Model:
             cls.statistics = vars(cls)["names"]
         jax.tree_util.register_static(cls)
 
+    def __repr__(self):
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"
+
     def __eq__(self, other):
         return type(self) is type(other) and vars(self) == vars(other)
 
