@@ -120,6 +120,9 @@ class Model:
             cls.statistics = vars(cls)["names"]
         jax.tree_util.register_static(cls)
 
+    def __repr__(self):
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"
+
     def __eq__(self, other):
         return type(self) is type(other) and vars(self) == vars(other)
 
@@ -380,7 +383,8 @@ def _check_form(model):
     given = {part: vars(model).get(part, getattr(type(model), part, ())) for part in ("statistics", "parameters")}
     if isinstance(given["statistics"], str):
         refuse("statistics", "a tuple of names", given["statistics"], "a single name needs a comma: (name,)")
-    if isinstance(given["parameters"], dict) and not all(isinstance(p, Parameter) for p in given["parameters"].values()):
+    supports = given["parameters"].values() if isinstance(given["parameters"], dict) else ()
+    if not all(isinstance(p, Parameter) for p in supports):
         refuse("parameters", "a dict from name to Parameter(support)", given["parameters"])
     columns = model.columns
     if not isinstance(columns, tuple) or not all(isinstance(c, Column) for c in columns):
