@@ -58,7 +58,7 @@ class ExponentialFamily(Model):
         "How far the sum moves, in L1 or L2, when one record is replaced by another."
         check_choice("neighbours", neighbours, ("change_one",))
         check_choice("norm", norm, ("l1", "l2"))
-        if grid_exponent is None:
+        if grid_exponent is None or self.integer:
             return self._sensitivity[norm]
         return self.rounded_sensitivity(grid_exponent, neighbours, norm) * 2.0**-grid_exponent
 

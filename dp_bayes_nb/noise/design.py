@@ -14,6 +14,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
@@ -180,8 +181,11 @@ def simulate_noise(key: Key[Array, ""],
                    noise: Noise  # law and grid
                    ) -> Float[Array, "m"]:
     "Noise by a JAX key, a whole number of grid steps, in units of the statistic. Never for a real release."
-    draw = {"laplace": discrete_laplace, "gaussian": discrete_gaussian}[noise.kind]
-    return noise.grid * draw(key, jnp.asarray(noise.scale / noise.grid))
+    scale = jnp.asarray(noise.scale / noise.grid)
+    if isinstance(noise.kind, str):
+        return noise.grid * {"laplace": discrete_laplace, "gaussian": discrete_gaussian}[noise.kind](key, scale)
+    one, other = jax.random.split(key)  # a kind for each row
+    return noise.grid * jnp.where(noise.is_laplace, discrete_laplace(one, scale), discrete_gaussian(other, scale))
 
 
 def simulate_values(key: Key[Array, ""],
