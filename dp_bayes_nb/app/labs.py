@@ -450,8 +450,9 @@ def _line_weighted(released, u, minus_log_t, key):
 def _line_chains(released, keys):
     "Heights of draws by chains of the exact sampler."
     kernel = exact_kernel(LINE, released, _LINE_PRIOR)
-    return jax.vmap(lambda key: run_chain(key, kernel, draws=_LINE_DRAWS,
-                                          warmup=_LINE_WARMUP)[0].theta["coefficients"])(keys).reshape(-1, 2) @ HEIGHTS.T
+    def draws(key):
+        return run_chain(key, kernel, draws=_LINE_DRAWS, warmup=_LINE_WARMUP)[0].theta["coefficients"]
+    return jax.vmap(draws)(keys).reshape(-1, 2) @ HEIGHTS.T
 
 
 def line_posterior(released: Released, chains: bool = False) -> tuple[np.ndarray, str]:

@@ -172,7 +172,8 @@ _REGRESSIONS: dict[str, Model] = {
                                             _MOMENTS),
     **{f"{law}, k = {k}": Model(population(k), paper_prior(law, _PRECISION[k]), _SIMPLE)
        for law in ("uniform", "skewed", "heavy") for k in (1, 2, 4)},
-    **{f"binary, k = {k}": Model(population(k, True), paper_prior("uniform", _PRECISION[k]), _SIMPLE) for k in (1, 2, 4)},
+    **{f"binary, k = {k}": Model(population(k, True), paper_prior("uniform", _PRECISION[k]), _SIMPLE)
+       for k in (1, 2, 4)},
     **{f"uniform, response times {size:g}": Model(population(), paper_prior("uniform", 0.5 / 19, size), _SIMPLE)
        for size in (0.125, 0.25, 0.5, 1.0, 2.0)},
 }

@@ -231,7 +231,8 @@ def relation(family: Model, missing="error", stated: str | None = None) -> str:
     if check_choice("neighbours", stated, _RELATIONS) == "change_one" != implied:
         what = "missing='drop'" if missing == "drop" else "a model"
         number = "complete records" if missing == "drop" else "records of each cell"
-        refuse("neighbours", f"'change_value' ({_CHANGE_VALUE}) with {what} that publishes the exact number of {number}",
+        refuse("neighbours",
+               f"'change_value' ({_CHANGE_VALUE}) with {what} that publishes the exact number of {number}",
                stated,
                "or leave it out")
     return stated
