@@ -83,7 +83,8 @@ def _literal(node):
     return value
 
 
-_PRIOR_FIX = 'write "Beta(2, 5)", "Dirichlet([1, 1, 2])" or "NormalInverseGamma([0, 0], [[1, 0], [0, 1]], 3, 2)"'
+_PRIOR_FIX = ('write it like "Beta(2, 5)", "Dirichlet([1, 1, 2])" or '
+              '"NormalInverseGamma([0, 0], [[1, 0], [0, 1]], 3, 2)"')
 
 
 def _called_prior(call: Any, text):
