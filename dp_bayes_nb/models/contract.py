@@ -248,8 +248,8 @@ class Model:
         def add(state):
             i, sums = state
             records = self.decoded(self.simulate_records(jax.random.fold_in(key, i), theta, _CHUNK))
-            sums = self.combined(self.staged(records))
-            t = jnp.stack([jnp.broadcast_to(jnp.asarray(v, float), _CHUNK) for v in sums])
+            staged = self.combined(self.staged(records))
+            t = jnp.stack([jnp.broadcast_to(jnp.asarray(v, float), _CHUNK) for v in staged])
             return i + 1, sums + jnp.where(jnp.arange(_CHUNK) < n - i * _CHUNK, t, 0.0).sum(axis=1)
         return lax.while_loop(lambda state: state[0] * _CHUNK < n, add, (0, jnp.zeros(len(self.names))))[1]
 
