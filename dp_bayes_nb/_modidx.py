@@ -1502,6 +1502,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                                       'dp_bayes_nb/noise/contradictions.py'),
                                                   'dp_bayes_nb.noise.contradictions._program': ( 'noise/contradictions.html#_program',
                                                                                                  'dp_bayes_nb/noise/contradictions.py'),
+                                                  'dp_bayes_nb.noise.contradictions._together': ( 'noise/contradictions.html#_together',
+                                                                                                  'dp_bayes_nb/noise/contradictions.py'),
                                                   'dp_bayes_nb.noise.contradictions.check_rows': ( 'noise/contradictions.html#check_rows',
                                                                                                    'dp_bayes_nb/noise/contradictions.py'),
                                                   'dp_bayes_nb.noise.contradictions.largest_n': ( 'noise/contradictions.html#largest_n',

@@ -30,8 +30,9 @@ def _values(values):
     if isinstance(values, (str, bytes)) or values is None:
         refuse("values", wanted, values, fix)
     try:
-        array = np.asarray([math.nan if v is None else v for v in values] if np.ndim(values) else [values])
-        if array.dtype.kind not in "iuf" or array.ndim != 1 or not len(array):
+        rows = [math.nan if v is None else v for v in values] if np.ndim(values) else [values]
+        array = np.asarray(rows)
+        if array.dtype.kind not in "iuf" or array.ndim != 1 or not rows or any(isinstance(v, bool) for v in rows):
             refuse("values", wanted, values, fix)
         return array.astype(float)
     except (TypeError, OverflowError):
@@ -64,10 +65,11 @@ def _by_name(what, given, names):
 
 
 def _row_name(row, sums, i):
-    "What to call a row of H: the sums that it adds up, or its number."
+    "What to call a row of H: the sums that it adds up and takes off, or its number."
     at = np.flatnonzero(row)
-    plain = 0 < len(at) <= 4 and np.all(row[at] == 1)
-    return " + ".join(sums[j] for j in at) if plain else f"row {i + 1}"
+    if not 0 < len(at) <= 4 or np.any(np.abs(row[at]) != 1) or row[at[0]] < 0:
+        return f"row {i + 1}"
+    return "".join((" + " if row[j] > 0 else " - ") + sums[j] for j in at)[3:]
 
 # %% ../../nbs/releases/04_declare.ipynb #bd244bff
 def _rows(model, values, matrix, known):
@@ -127,6 +129,8 @@ def _records(n, n_noise, matrix_has_n):
     if matrix_has_n:
         refuse("n_noise", "left out where the matrix has a column for n", n_noise,
                "add a row for n to values and matrix")
+    if np.any(noise_law(n_noise, 1).scale == 0):
+        refuse("n_noise", "left out where n is known exactly", n_noise)
     if isinstance(n, bool) or not isinstance(n, (int, float, np.number)) or not math.isfinite(n):
         refuse("n", "the noisy number of records where n_noise is given", n, "leave n_noise out where n is unknown")
     return float(n)

@@ -319,6 +319,8 @@ def _provenance(r):
         return "simulated" + (f" in the design of: {said}" if said else "") + "; protects nobody"
     if r.source is None:
         return f"made here, {_cost(r)}"
+    if r.parts:
+        return f"{said}; checked for contradictions only"
     return f"declared, not made here, and checked for contradictions only; source: {said}"
 
 
@@ -361,10 +363,11 @@ def _rows_shown(r):
 def _show_declared(r):
     "A release of other numbers than this package's, for people."
     said = "unknown" if r.neighbours is None else r.neighbours
-    kind = "simulated" if r.simulated else r.origin
+    kind = "combined" if r.parts and not r.simulated else r.origin
     lines = [f"Release of {printable(repr(r.family))} ({kind})", f"  source: {printable(r.source)}" if r.source
              else f"  {r.provenance}", f"  {_size(r)}", f"  {_noise_words(r)}; {_cost(r)}; neighbours: {said}"]
-    many = "" if r.matrix is None else f"  {len(r.names)} rows, combinations of {len(r.family.names)} sums"
+    p, m = len(r.names), len(r.family.names)
+    many = "" if r.matrix is None else f"  {p} row{'s' * (p > 1)}, combinations of {m} sum{'s' * (m > 1)}"
     return "\n".join(lines + ([many] if many else []) + _rows_shown(r))
 
 # %% ../../nbs/releases/02_document.ipynb #04d00016
@@ -752,7 +755,7 @@ def _check_design(r):
 
 # %% ../../nbs/releases/02_document.ipynb #04d0001b
 # § A declared release must not contradict itself
-FAR, MOST_ENDS = 2.0**20, 300  # a point far out, in magnitudes of the statistic; sums up to which ends are looked for
+FAR, MOST_ENDS = 2.0**20, 2000  # a point far out, in magnitudes of the statistic; sums up to which ends are looked for
 
 
 def known_sums(family: Model, n: tuple[float, float]) -> Sums:
@@ -767,13 +770,12 @@ def known_sums(family: Model, n: tuple[float, float]) -> Sums:
     least, most = np.diagonal(low), np.diagonal(high)
     ends = (np.rint(least), np.rint(most)) if whole else (least - 1e-9 * size, most + 1e-9 * size)
     total = np.concatenate([points.sum(axis=1) for points in (high, low, middle)])
-    return Sums(n, *ends, whole, m > 1 and bool(np.all(np.abs(total - 1) < 1e-9)))
+    return Sums(n, ends[0], ends[1], whole, m > 1 and bool(np.all(np.abs(total - 1) < 1e-9)))
 
 
-def full_matrix(r: Release) -> np.ndarray:
-    "H with the column of n first, (p, 1 + m)."
-    H = np.eye(len(r.names)) if r.matrix is None else r.matrix
-    return H if r.n is None else np.column_stack([np.zeros(len(H)), H])
+def full_matrix(r: Release) -> np.ndarray | None:
+    "H with the column of n first, (p, 1 + m); None for the sums themselves."
+    return r.matrix if r.n is None or r.matrix is None else np.column_stack([np.zeros(len(r.matrix)), r.matrix])
 
 
 def check_consistency(r: Release) -> None:
