@@ -2773,6 +2773,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                            'dp_bayes_nb/releases/document.py'),
                                                'dp_bayes_nb.releases.document._declared_value': ( 'releases/document.html#_declared_value',
                                                                                                   'dp_bayes_nb/releases/document.py'),
+                                               'dp_bayes_nb.releases.document._ends': ( 'releases/document.html#_ends',
+                                                                                        'dp_bayes_nb/releases/document.py'),
                                                'dp_bayes_nb.releases.document._extended_json': ( 'releases/document.html#_extended_json',
                                                                                                  'dp_bayes_nb/releases/document.py'),
                                                'dp_bayes_nb.releases.document._family': ( 'releases/document.html#_family',

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['FROM_ELSEWHERE', 'DECLARED_RELATIONS', 'LONGEST_NAME', 'LONGEST_SOURCE', 'RELATIONS', 'CHANGE_VALUE', 'SCHEMA',
-           'KEYS', 'EXTENDED', 'SAME', 'KEYS_1', 'LARGEST', 'FAR', 'MOST_ENDS', 'Release', 'check_source',
+           'KEYS', 'EXTENDED', 'SAME', 'KEYS_1', 'LARGEST', 'FAR', 'MOST_ENDS', 'ABOUT', 'Release', 'check_source',
            'is_extended', 'measured', 'check_missing_as', 'relation', 'to_json', 'from_json', 'numbers_in',
            'known_sums', 'full_matrix', 'check_consistency']
 
@@ -16,6 +16,7 @@ import math
 import re
 import warnings
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -756,21 +757,29 @@ def _check_design(r):
 # %% ../../nbs/releases/02_document.ipynb #04d0001b
 # § A declared release must not contradict itself
 FAR, MOST_ENDS = 2.0**20, 2000  # a point far out, in magnitudes of the statistic; sums up to which ends are looked for
+ABOUT = 0.01  # of the magnitude: how roughly the ends of numbers that are not whole are known
+
+
+@lru_cache(maxsize=256)
+def _ends(family):
+    "The ends of each sum of one record, (m,) each, and whether the sums of a record always add up to 1."
+    m, size = len(family.names), float(family.magnitude)
+    if m > MOST_ENDS or family.lacks("project"):
+        return np.full(m, -size), np.full(m, size), False
+    far = FAR * size * np.eye(m)
+    nearest = jax.vmap(lambda z: family.project(z, 1.0))
+    high, low, middle = (np.asarray(nearest(jnp.asarray(points))) for points in (far, -far, 0.5 * size * np.eye(m)))
+    total = np.concatenate([points.sum(axis=1) for points in (high, low, middle)])
+    least, most, partition = np.diagonal(low), np.diagonal(high), m > 1 and bool(np.all(np.abs(total - 1) < 1e-9))
+    if family.integer:
+        return np.rint(least), np.rint(most), partition
+    return least - ABOUT * size, most + ABOUT * size, partition  # some models keep off their edges
 
 
 def known_sums(family: Model, n: tuple[float, float]) -> Sums:
     "What a model knows of its sums before any are published, for n between two ends."
-    m, size = len(family.names), float(family.magnitude)
-    whole = bool(family.integer)
-    if m > MOST_ENDS or family.lacks("project"):
-        return Sums(n, np.full(m, -size), np.full(m, size), whole)
-    far = FAR * size * np.eye(m)
-    nearest = jax.vmap(lambda z: family.project(z, 1.0))
-    high, low, middle = (np.asarray(nearest(jnp.asarray(points))) for points in (far, -far, 0.5 * size * np.eye(m)))
-    least, most = np.diagonal(low), np.diagonal(high)
-    ends = (np.rint(least), np.rint(most)) if whole else (least - 1e-9 * size, most + 1e-9 * size)
-    total = np.concatenate([points.sum(axis=1) for points in (high, low, middle)])
-    return Sums(n, ends[0], ends[1], whole, m > 1 and bool(np.all(np.abs(total - 1) < 1e-9)))
+    low, high, partition = _ends(family)
+    return Sums(n, low, high, bool(family.integer), partition)
 
 
 def full_matrix(r: Release) -> np.ndarray | None:
