@@ -267,11 +267,9 @@ def run_fit(args) -> int:
 
 def _quick_summary(release, prior, settings):
     "The summary of independent draws, which need no diagnostics and hence no ArviZ; None for a chain."
-    from dp_bayes_nb.models.contract import check_prior
-    from dp_bayes_nb.posterior.fit import posterior_draws
-    from dp_bayes_nb.posterior.methods import choose_method
+    from dp_bayes_nb.posterior.fit import method_for, posterior_draws
     family = release.family
-    _, chosen = choose_method(family, check_prior(family, prior), release.noise.kind, release.n, settings["method"])
+    _, chosen = method_for(release, prior, settings["method"])
     drawn = posterior_draws(release, prior, **settings) if chosen.independent(family) else None
     return summary_table(family, drawn.theta) if drawn and drawn.independent else None
 

@@ -42,10 +42,12 @@ class Server:
         self.folder = folder
         notebook = folder / "small.ipynb"
         notebook.write_text(json.dumps(NOTEBOOK))
+        self.log = folder / "log"
         command = [sys.executable, "tools/app.py", "--port", str(self.port), *options, str(notebook)]
+        log = open(self.log, "a")  # of several servers of one folder
         self.process = subprocess.Popen(command, cwd=ROOT, env={**os.environ, "TMPDIR": str(folder)}, text=True,
-                                        stdin=subprocess.DEVNULL,
-                                        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+                                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log)
+        log.close()
         said = self.process.stdout.readline()
         self.token = re.search(rf"http://127\.0\.0\.1:{self.port}/\?token=([-\w]{{40,}}) ", said)[1]
         for _ in range(600):
@@ -166,6 +168,8 @@ def test_one_page_too_many_is_refused_with_a_reason(server, kernel):
     status, _, text = server.ask(f"/?token={server.token}")
     assert status == 503 and "2 pages are open, which is the most; close one and load this page again" in text
     assert "Traceback" not in text and len(server.sessions()) == 2
+    assert wait_for(lambda: "503" in server.log.read_text()), "it is logged"
+    assert server.token not in server.log.read_text(), "with the address, but without the token"
     assert server.ask(f"/api/kernels/{another}", "DELETE", token=True)[0] == 204
     assert wait_for(lambda: len(server.sessions()) == 1)
     server.page()

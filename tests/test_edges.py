@@ -1,5 +1,8 @@
 """Edges of priors, sizes and tails: truncated and broken densities, absurd counts, rare events."""
 
+import json
+import warnings
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -7,12 +10,14 @@ import pytest
 from scipy.special import betainc, betaln, gammaln
 from scipy.stats import binom
 
-from dp_bayes_nb import Bernoulli, Beta, HiddenMarkov, LogDensity, fit, simulate_release
+from dp_bayes_nb import (Bernoulli, Beta, Categorical, Dirichlet, Gamma, HiddenMarkov, LinearRegression, LogDensity,
+                         NaiveBayes, Normal, NormalInverseGamma, Poisson, fit, simulate_release)
 from dp_bayes_nb.posterior.bulk import Route, bulk_posterior, count_terms, route, tabulate_moments
 from dp_bayes_nb.posterior.grid import quantile
 from dp_bayes_nb.base.measurement import Released
 from dp_bayes_nb.posterior.exact_counts import first_true
 from dp_bayes_nb.posterior.methods import SHARE
+from dp_bayes_nb.models.contract import check_prior
 from dp_bayes_nb.noise.design import noise_design
 
 MADE = simulate_release(jax.random.key(5), Bernoulli(), {"probability": 0.3}, 2000, epsilon=0.5)[1]
@@ -93,3 +98,51 @@ def test_a_prior_with_a_pole_is_not_tabulated_in_bulk():
     assert route(Bernoulli(), SHARE, 50, noise, Beta(0.1, 10)) is None
     assert route(Bernoulli(), SHARE, 50, noise, Beta(1, 10)) is not None
     assert tail_errors(Beta(0.1, 10), 50, 5, 0.0).max() > 0.01
+
+
+@pytest.mark.parametrize("given", [(3,), ("x",), (None,), (lambda t: 0.0, 3), (lambda t: 0.0, "draw")])
+def test_a_log_density_is_made_of_functions(given):
+    with pytest.raises(ValueError, match="(fn|sample) must be a function"):
+        LogDensity(*given)
+
+
+@pytest.mark.parametrize("bad", ["1", b"1", True, ["1"], np.array("1"), np.array(["1"], dtype=object),
+                                 np.datetime64("2024-01-01")])
+def test_hyperparameters_that_are_no_numbers_are_refused(bad):
+    regression = LinearRegression({"x": (0, 1)}, response={"y": (0, 1)})
+    for family, prior in (
+        (Bernoulli(), Beta(bad, 1)), (Bernoulli(), Beta(1, bad)), (Categorical(3), Dirichlet(bad)),
+        (Poisson((0, 5)), Gamma(bad, 1)), (Poisson((0, 5)), Gamma(1, bad)),
+        (Normal((0, 1)), NormalInverseGamma(bad, 1, 1, 1)), (Normal((0, 1)), NormalInverseGamma(0, 1, 1, bad)),
+        (regression, NormalInverseGamma(bad, 1, 1, 1)), (regression, NormalInverseGamma(0, bad, 1, 1)),
+        (regression, NormalInverseGamma(0, 1, bad, 1)),
+        (NaiveBayes(("y", [0, 1]), {"x": [0, 1]}), Dirichlet(bad)),
+    ):
+        with pytest.raises(ValueError, match="prior"):
+            check_prior(family, prior)
+
+
+def flat(theta):
+    return 0.0 * sum(jnp.sum(value) for value in theta.values())
+
+
+def problems(release, prior):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return json.loads(fit(release, prior, draws=200, chains=2, progress=False).posterior.attrs["problems"])
+
+
+def test_a_posterior_that_does_not_integrate_is_said():
+    "A count that is capped says nothing of large rates beneath so much noise: a flat density has its mass at infinity."
+    made = simulate_release(0, Poisson((0, 5)), {"rate": 2.0}, 20, epsilon=1e-3)[1]
+    assert any("may be improper" in each for each in problems(made, LogDensity(flat)))
+    log_normal = LogDensity(lambda t: -jnp.log(t["rate"]) - 0.5 * jnp.log(t["rate"]) ** 2)
+    for prior in (LogDensity(lambda t: -t["rate"]), log_normal, Gamma(1.0, 1.0)):
+        assert not any("may be improper" in each for each in problems(made, prior))
+
+
+def test_a_mesh_that_runs_off_its_box_is_said():
+    made = simulate_release(0, Normal((0, 1)), {"mean": 0.4, "variance": 0.02}, 20, epsilon=1e-3)[1]
+    assert any("may be improper" in each for each in problems(made, LogDensity(flat)))
+    law = lambda t: -0.5 * t["mean"] ** 2 - t["variance"] - 1 / t["variance"]
+    assert not any("may be improper" in each for each in problems(made, LogDensity(law)))

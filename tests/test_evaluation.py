@@ -91,3 +91,15 @@ def test_a_folder_knows_what_a_method_was_given(tmp_path):
         assert np.array_equal(first.ranks, again.ranks)
         with pytest.raises(ValueError, match="same design"):
             calibrate(0, Bernoulli(), Beta(1.0, 1.0), method=other, path=tmp_path / name, **design)
+
+
+def test_a_folder_names_a_known_method_and_digests_functions_as_a_fit_does(tmp_path):
+    import json
+
+    from dp_bayes_nb import Bernoulli, Beta, calibrate
+    from dp_bayes_nb.posterior.fit import _digest
+    from dp_bayes_nb.research import evaluation
+
+    assert evaluation._digest is _digest
+    calibrate(0, Bernoulli(), Beta(1.0, 1.0), n=20, epsilon=1.0, trials=8, draws=10, path=tmp_path / "named")
+    assert json.loads((tmp_path / "named" / "design.json").read_text())["method"] == "exact"

@@ -16,12 +16,12 @@ import matplotlib
 import numpy as np
 import pytest
 
-from dp_bayes_nb import (Bernoulli, Beta, Categorical, Exponential, Gamma, LinearRegression, NormalInverseGamma,
-                         Release, fit, register, simulate_release)
+from dp_bayes_nb import (Bernoulli, Beta, Categorical, Exponential, Gamma, LinearRegression, LogNormal,
+                         NormalInverseGamma, Release, fit, register, simulate_release)
 from dp_bayes_nb import fit as front_door
 from dp_bayes_nb.base.checks import count_oracle
 from dp_bayes_nb.base.measurement import Noise
-from dp_bayes_nb.models.contract import MODELS, _registered, family_class, not_fitted
+from dp_bayes_nb.models.contract import MODELS, Model, _registered, family_class, not_fitted
 from dp_bayes_nb.models.counts import BernoulliLaw, ExponentialFamily
 from dp_bayes_nb.releases.files import seal
 from dp_bayes_nb.posterior.fit import entropy, run_entropy, run_key
@@ -301,15 +301,35 @@ def test_a_family_of_ones_own_is_asked_for_all_that_is_read():
                 fit(release, method=method, draws=20, progress=False)
     finally:
         _registered.pop("Coin", None)
-    base = {k: v for k, v in vars(Coin).items() if k not in ("__dict__", "__weakref__")}
-    for lacking in ("parameters", "prior_type", "names", "statistic", "valid", "project", "feasible"):
-        partial = family_class(type("Partial", (ExponentialFamily,), {
-            **{k: vars(BernoulliLaw)[k] for k in ("natural", "log_partition", "simulate", "update")},
-            **{k: base[k] for k in ("__annotations__", "column", "names", "parameters", "prior_type", "magnitude",
-                                    "_sensitivity", "project",
-                                    "feasible", "statistic", "valid") if k != lacking}}))
-        with pytest.raises(ValueError, match=f"without .*{lacking}"):
-            register(partial)
+    for lacking in ("parameters", "names", "statistic", "project", "feasible"):
+        with pytest.raises(ValueError, match=f"without .*{'statistics' if lacking == 'names' else lacking}"):
+            register(coin_without(lacking))
+    for lacking in ("natural", "log_partition"):
+        with pytest.raises(ValueError, match=f"{lacking} does not apply to Partial: it does not give its .*{lacking}"):
+            coin_without(lacking)().moments({"probability": 0.3})
+
+
+def coin_without(lacking):
+    "Coin, as a class of its own, less one part."
+    parts = {k: v for k, v in vars(Coin).items() if not k.startswith("__") or k == "__annotations__"}
+    parts |= {k: vars(BernoulliLaw)[k] for k in ("natural", "log_partition", "simulate_records", "simulate", "update")}
+    dropped = {lacking, "statistics" if lacking == "names" else lacking}
+    return family_class(type("Partial", (ExponentialFamily,), {k: v for k, v in parts.items() if k not in dropped}))
+
+
+@pytest.mark.parametrize("left_out", ["valid", "prior_type"])
+def test_a_family_of_ones_own_may_leave_to_the_contract(left_out):
+    "By default any number is valid where the column has no limits, and any prior of the parameters is taken."
+    try:
+        register(partial := coin_without(left_out))
+        _, release = simulate_release(0, partial(), {"probability": 0.3}, 200, epsilon=1.0)
+        run = fit(release, Beta(1.0, 1.0), draws=50, progress=False)
+        assert predict(run, 2).shape == (4, 50, 2) and predictive_check(run).z_rep.shape == (4, 50, 1)
+        if left_out == "prior_type":
+            with pytest.raises(ValueError, match="prior must be one that draws probability"):
+                fit(release, NormalInverseGamma(0, 1, 2, 2), progress=False)
+    finally:
+        _registered.pop("Partial", None)
 
 
 def test_every_family_of_the_package_can_be_fitted():
@@ -319,13 +339,12 @@ def test_every_family_of_the_package_can_be_fitted():
 
 
 def test_predict_says_in_words_that_it_cannot():
-    silent = family_class(type("Silent", (Coin,),
-                               {"simulate_records": property(lambda self: (_ for _ in ()).throw(AttributeError()))}))
+    silent = family_class(type("Silent", (Coin,), {"simulate_records": Model.simulate_records}))
     run = fit(releases(1)[0], draws=10, progress=False)
     _registered["Silent"] = silent
     try:
         run.posterior.attrs["release_json"] = door.release_text(replace(releases(1)[0], family=silent()))
-        with pytest.raises(ValueError, match="predict does not apply to Silent: it has no simulate_records"):
+        with pytest.raises(ValueError, match="does not apply to Silent: its records cannot be simulated: add simulate"):
             predict(run)
     finally:
         _registered.pop("Silent")
@@ -333,3 +352,41 @@ def test_predict_says_in_words_that_it_cannot():
 
 def test_the_front_door_is_the_function():
     assert front_door is fit and callable(run_key)
+
+
+def quick(made, prior, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return fit(made, prior, draws=200, warmup=200, chains=2, progress=False, **options)
+
+
+def test_a_picture_beside_a_result_of_other_parameters_is_refused():
+    share = quick(releases(1)[0], Beta(1, 1))
+    other = quick(simulate_release(0, Categorical(3), {"probabilities": [0.2, 0.3, 0.5]}, 100, 1.0)[1], None)
+    for ours, naive in ((share, other), (other, share)):
+        with pytest.raises(ValueError, match="naive must be a result with the same"):
+            plot_posterior(ours, naive=naive)
+    four = quick(simulate_release(0, Categorical(4), {"probabilities": [0.2, 0.3, 0.3, 0.2]}, 100, 1.0)[1], None)
+    with pytest.raises(ValueError, match="naive must be a result with the same"):
+        plot_posterior(other, naive=four)
+
+
+def test_coefficients_of_different_units_are_legible_in_one_picture():
+    family = LinearRegression({"income": (0, 1e5), "age": (0, 1)}, response={"y": (0, 1)})
+    theta = {"coefficients": np.array([0.2, 2e-6, 0.3]), "noise_variance": 0.01}
+    made = simulate_release(3, family, theta, 5000, 20.0)[1]
+    unit = np.array([1.0, 1e-5, 1.0])
+    idata = quick(made, NormalInverseGamma(np.zeros(3), np.diag(unit**-2), 2.0, 0.02))
+    ax = plot_posterior(idata, truth=theta["coefficients"])
+    assert "standard deviations" in ax.get_xlabel()
+    lengths = np.array([np.ptp(segment[:, 0]) for segment in ax.collections[0].get_segments()])
+    assert lengths.min() > 0.2 * lengths.max(), "each row can be read"
+    medians = np.median(idata.posterior["coefficients"].values, axis=(0, 1))
+    said = [float(label.get_text().split(": ")[1]) for label in ax.get_yticklabels()]
+    assert said == [float(f"{m:.3g}") for m in medians]
+
+
+def test_the_axis_of_a_log_mean_says_what_it_is():
+    made = simulate_release(0, LogNormal((1, 100)), {"log_mean": 2.0, "log_variance": 0.3}, 500, 5.0)[1]
+    ax = plot_posterior(quick(made, NormalInverseGamma(2, 1, 3, 1)))
+    assert ax.get_xlabel() == "log mean: the mean of the records' logarithms"

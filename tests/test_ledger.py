@@ -464,3 +464,39 @@ def test_a_ledger_with_two_names_is_refused(tmp_path):
 def test_a_long_name_can_be_written_after_the_budget_is_spent(tmp_path):
     ledger = Ledger(tmp_path / f"{'x' * 250}.json", 1)
     ledger.spend(epsilon=1, data="a", release="b")
+
+
+def test_a_folder_that_is_removed_meanwhile_is_a_value_error(tmp_path, monkeypatch):
+    "Removed before the lock, while it is awaited or held, and while the account is read."
+    import fcntl
+    import shutil
+
+    from dp_bayes_nb.data_holder import ledger as module
+
+    def removing(function, folder):
+        def first(*args, **options):
+            shutil.rmtree(folder, ignore_errors=True)
+            return function(*args, **options)
+        return first
+
+    spend = dict(epsilon=0.1, data="d", release="r")
+    for name, target, attribute in (("a", module.os, "open"), ("b", fcntl, "flock"), ("c", module, "write_state"),
+                                    ("d", module, "_remove_strays")):
+        folder = tmp_path / name
+        folder.mkdir()
+        account = Ledger(folder / "l.json", epsilon=1)
+        with monkeypatch.context() as patch:
+            patch.setattr(target, attribute, removing(getattr(target, attribute), folder))
+            with pytest.raises(ValueError, match="does not exist"):
+                account.spend(**spend)
+        with pytest.raises(ValueError, match="does not exist"):
+            account.spend(**spend)
+    folder = tmp_path / "e"
+    folder.mkdir()
+    account = Ledger(folder / "l.json", epsilon=1)
+    with monkeypatch.context() as patch:
+        patch.setattr(module.os, "stat", removing(os.stat, folder))
+        with pytest.raises(ValueError, match="removed while it was read"):
+            account.left  # noqa: B018
+    with pytest.raises(ValueError, match="path must be a path"):
+        Ledger(3)

@@ -276,3 +276,41 @@ def test_warnings_come_before_anything_is_spent(tmp_path):
     assert not ledger.entries
     release(Bernoulli(), [0, 1, None], epsilon=1, missing="drop", neighbours="change_value", ledger=ledger)
     assert ledger.entries[0].release.endswith("neighbours: change_value")
+
+
+TEXTS = ("str", "object", "string", "string[python]", "string[pyarrow]", "category")
+NUMBERS = ("float", "Int64", "Float64", "boolean", "object", "int64[pyarrow]")
+
+
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("number", NUMBERS)
+def test_a_null_of_any_kind_of_pandas_is_a_missing_value(text, number):
+    "Comparisons of pandas' kinds with its own null gave kinds that could not be combined."
+    rows = {"t": ["u", "v", None, "u"], "m": [1, 0, None, 1]}
+    pandas = pd.DataFrame({
+        "t": pd.Series([pd.NA if v is None and text == "object" else v for v in rows["t"]], dtype=text),
+        "m": pd.Series([pd.NA if v is None and number == "object" else v for v in rows["m"]], dtype=number),
+        "w": [0.1, 0.2, 0.3, 0.4],
+    })
+    table = pl.DataFrame({**rows, "w": [0.1, 0.2, 0.3, 0.4]})
+    for family in (db.NaiveBayes(("t", ["u", "v"]), {"m": [0, 1]}),
+                   db.LinearRegression({"m": (0, 1), "t": ["u", "v"]}, response={"w": (0, 1)})):
+        with pytest.raises(ValueError, match=r"1 missing \(null or NaN\) of 4 records "
+                                             r"\(1 missing in 'm', 1 missing in 't'|\(1 missing in 't', 1"):
+            exact_sums(family, pandas)
+        for chosen in ({"missing": "drop"}, {"missing_as": {"t": "u", "m": 0}}):
+            found = [exact_sums(family, each, grid_exponent=4, **chosen) for each in (pandas, table)]
+            assert found[0] == found[1]
+
+
+def test_missing_as_says_what_to_declare():
+    with pytest.raises(ValueError, match="declare it too: failure='no'"):
+        exact_sums(Bernoulli(success="yes"), ["yes", None], missing_as="no")
+    assert exact_sums(Bernoulli(success="yes", failure="no"), ["yes", None], missing_as="no").n == 2
+
+
+def test_a_misspelt_column_of_a_file_is_pointed_at_without_its_first_line(tmp_path):
+    (tmp_path / "t.csv").write_text("wage,limits\n1,yes\n")
+    with pytest.raises(ValueError, match="did you mean the name in place 2 of its first line") as said:
+        exact_sums(Bernoulli("limit", success="yes"), tmp_path / "t.csv")
+    assert "limits" not in str(said.value) and "none of its places" not in str(said.value)

@@ -23,7 +23,10 @@ def test_readme_example(tmp_path, monkeypatch):
     (code,) = blocks()
     names: dict = {}
     exec(compile(code, "README.md", "exec"), names)
-    assert names["received"].n == 700
+    first = names["received"]
+    assert first.n == 700 and [str(amount) for amount in names["ledger"].spent] == ["0.01", "0"]
+    exec(compile(code, "README.md", "exec"), names)  # again, in the same folder
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["interviews.csv", "ledger.json", "limit.json"]
     assert (tmp_path / "ledger.json").is_file()
-    assert [str(amount) for amount in names["ledger"].spent] == ["0.01", "0"]
+    assert [str(amount) for amount in names["ledger"].spent] == ["0.02", "0"]
     assert names["posterior"].posterior["probability"].shape == (4, 1000)

@@ -33,7 +33,7 @@ def wages(n=4000):
 
 def without_privacy(table, family):
     "The conjugate posterior mean and standard deviation of the clipped records."
-    x = np.column_stack([*(table[name].clip(*COVARIATES[name]) for name in family.columns[:-1]), np.ones(len(table))])
+    x = np.column_stack([*(table[c.name].clip(*COVARIATES[c.name]) for c in family.columns[:-1]), np.ones(len(table))])
     y = table.log_wage.clip(2, 11)
     precision = 0.01 * np.eye(x.shape[1]) + x.T @ x
     mean = np.linalg.solve(precision, x.T @ y)
@@ -66,7 +66,7 @@ def whole_road(family, path, methods):
         found, spread = coefficients(idata)
         assert np.all(np.abs(found - mean) < 0.35 * sd), (found - mean) / sd
         assert np.all(np.abs(spread / sd - 1) < 0.25)
-    rows = pd.DataFrame({"education": [12, 18], "experience": [10, 30]})[list(family.columns[:-1])]
+    rows = pd.DataFrame({"education": [12, 18], "experience": [10, 30]})[[c.name for c in family.columns[:-1]]]
     new = predict(idata, rows)
     assert new.dims == ("chain", "draw", "row") and new.shape == (4, 300, 2)
     assert np.all(np.abs(new.mean(("chain", "draw")).values - np.column_stack([rows, [1, 1]]) @ mean) < 0.1)

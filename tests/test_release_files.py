@@ -13,6 +13,7 @@ from dp_bayes_nb import Bernoulli, Categorical, Ledger, Release, register, relea
 from dp_bayes_nb.cli import read_family
 from dp_bayes_nb.models.contract import Column, Model, family_class
 from dp_bayes_nb.base.measurement import Measurement, Noise
+from dp_bayes_nb.posterior.methods import register_method
 from dp_bayes_nb.releases.files import seal
 from dp_bayes_nb.noise.design import noise_design
 
@@ -294,3 +295,29 @@ def test_a_delta_that_promises_little_is_warned_of(delta, warned, recwarn):
     release(Bernoulli(), [0, 1] * 50, epsilon=1, mechanism="gaussian", delta=delta)
     said = [str(w.message) for w in recwarn if w.category is UserWarning]
     assert [("far below 1/n = 0.01" in text) for text in said] == [True] * warned
+
+
+def test_a_file_that_is_refused_is_named(tmp_path):
+    path = tmp_path / "two\nlines.json"
+    path.write_text("{}")
+    with pytest.raises(ValueError, match=r"two\\nlines.json': the release must be a file of this package"):
+        Release.load(path)
+    for wrong in (3, None, b"x"):
+        with pytest.raises(ValueError, match="path must be a path"):
+            Release.load(wrong)
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path):
+    _, made = simulate_release(0, Bernoulli(), {"probability": 0.5}, 10, 1.0)
+    with pytest.raises(FileNotFoundError, match="no such folder, make it first.*nowhere'"):
+        made.save(tmp_path / "nowhere" / "r.json")
+    with pytest.raises(ValueError, match="path must be a path"):
+        made.save(3)
+
+
+@pytest.mark.parametrize("what", ["x", 3, None, Bernoulli()])
+def test_only_a_class_is_registered(what):
+    with pytest.raises(ValueError, match="family_class must be a class"):
+        register(what)
+    with pytest.raises(ValueError, match="family_class must be a class"):
+        register_method(what, "own", None)

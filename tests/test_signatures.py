@@ -29,6 +29,21 @@ def test_a_key_and_an_integer_are_the_same_seed(released):
         assert found[0].equals(found[1]) and not found[0].equals(found[2])
 
 
+def test_prediction_intervals_take_a_key():
+    model = dpb.LinearRegression({"age": (18, 90)}, {"wage": (0, 800)})
+    theta = {"coefficients": [2.0, 300.0], "noise_variance": 2500.0}
+    made = dpb.simulate_release(1, model, theta, 400, 2.0)[1]
+    prior = dpb.NormalInverseGamma(0.0, 0.001, 2.0, 400.0)
+    idata = dpb.fit(made, prior, method="naive", draws=20, chains=2, progress=False)
+    same, also, other = (
+        dpb.prediction_intervals(idata, {"age": [20, 60]}, seed=seed)
+        for seed in (3, jax.random.key(3), jax.random.key(4))
+    )
+    assert same.equals(also) and not same.equals(other)
+    with pytest.raises(ValueError, match="seed must be"):
+        dpb.prediction_intervals(idata, {"age": [20, 60]}, seed="3")
+
+
 def test_split_keys_are_seeds_that_a_file_can_keep(released, tmp_path):
     key, other = jax.random.split(jax.random.key(9))
     a, b = (dpb.fit(released, seed=k, draws=10, chains=2, progress=False) for k in (key, other))

@@ -8,6 +8,7 @@ a killed server left behind is removed at the next start.
 
 import argparse
 import fcntl
+import logging
 import os
 import secrets
 import shutil
@@ -133,6 +134,23 @@ def settings(port, token, folder, idle=IDLE):
     return config
 
 
+def unsaid(token):
+    "Leave the token out of whatever is logged: servers log addresses, and this is in one."
+    make = logging.getLogRecordFactory()
+
+    def record(*args, **options):
+        made = make(*args, **options)
+        try:
+            said = made.getMessage()
+        except Exception:  # a message that does not fit its arguments; the handler will say so
+            return made
+        if token in said:
+            made.msg, made.args = said.replace(token, "[token]"), ()
+        return made
+
+    logging.setLogRecordFactory(record)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--port", type=int, default=8866)
@@ -147,6 +165,7 @@ def main():
     folder, held = server_folder(base)
     Kernels.folder, Kernels.most = folder, args.kernels
     token = secrets.token_urlsafe(32)
+    unsaid(token)
     os.environ.pop("JUPYTER_TOKEN", None)
     app = App(config=settings(args.port, token, folder, args.idle))
     for end in (signal.SIGINT, signal.SIGTERM):  # both tidy up, also where a shell that started this ignores one

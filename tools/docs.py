@@ -19,6 +19,7 @@ import tarfile
 from collections import Counter
 from configparser import ConfigParser
 from fnmatch import fnmatch
+from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote, urlsplit
@@ -197,9 +198,17 @@ def order_docs(cells):
     return ordered
 
 
+@cache
+def homes():
+    "Where each public name lives, as the package says."
+    tree = ast.parse((ROOT / LIB / "__init__.py").read_text(encoding="utf-8"))
+    return next(ast.literal_eval(node.value) for node in tree.body
+                if isinstance(node, ast.Assign) and node.targets[0].id == "_public")
+
+
 def mend_text(text, page, front):
     """Links of nbdev and of the authors on a page, made into links between processed notebooks,
-    which smalldocs resolves.
+    which smalldocs resolves. A plain word is linked only where it is a public name, or explained on the page itself.
     """
     folder = PurePosixPath(page).parent
 
@@ -210,7 +219,11 @@ def mend_text(text, page, front):
         old = posixpath.normpath(folder / m["path"])
         return f"]({to(front[old])}{m['rest']}" if old in front else m[0]
 
+    def meant(m):  # `columns` of a model is no function `columns` of another chapter
+        return m[0] if m[1] in homes() or f"{m[2]}.ipynb" == front[page] else f"`{m[1]}`"
+
     pages = {new.removesuffix(".ipynb") for new in front.values()}
+    text = re.sub(r"\[`([a-z]+)`\]\(/([\w/]+)\.html#\1\)", meant, text)
     text = re.sub(r"\]\((?P<path>[\w./-]+\.ipynb)(?P<rest>[#)])", authored, text)
     text = re.sub(rf"/blob/\w+/{LIB}/([\w/]+)\.py(#L\d+)?", lambda m: f"{to(f'source/{m[1]}.md')}{m[2] or ''}", text)
     text = re.sub(r"(\]\(/[\w/]+\.html#\w+)\.\w+\)", r"\1)", text)  # a method is read at its class
@@ -246,22 +259,51 @@ def mend():
     listed = []
 
     def expand(entries):
+        """The entries with patterns replaced by the notebooks that match and are listed nowhere before; a section's
+        `href` is its opening page, and an entry with `text` and `href` lists a page a second time.
+        """
         done = []
-        for entry in entries:
+        for entry in [entries] if isinstance(entries, str) else entries:
             if isinstance(entry, dict):
-                done.append({**entry, "contents": expand(entry["contents"])} if "contents" in entry else entry)
+                if entry.get("href") in front:
+                    entry = {**entry, "href": front[entry["href"]]}
+                if "contents" in entry:
+                    listed.extend([entry["href"]] if "href" in entry else [])
+                    entry = {**entry, "contents": expand(entry["contents"])}
+                if entry.get("contents", True):
+                    done.append(entry)
                 continue
             found = [new for old, new in sorted(front.items()) if fnmatch(old, entry) and new not in listed]
             listed.extend(found)
-            done.extend(found)
-        return [entry for entry in done if not isinstance(entry, dict) or entry.get("contents", True)]
+            done.extend(found or ([entry] if entry.endswith(".md") else []))
+        return done
 
     sidebar = config["website"]["sidebar"]
     sidebar["contents"] = expand(sidebar["contents"])
+    for entry in config["website"]["navbar"]["left"]:
+        entry["href"] = front.get(entry["href"], entry["href"])
     unlisted = set(front.values()) - set(listed)
     if unlisted:
         raise Failed(f"the sidebar of _quarto.yml must list each notebook; missing: {', '.join(sorted(unlisted))}")
     (PROC / "_quarto.yml").write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf-8")
+
+
+def public_names():
+    "The page of all public names: where each is explained, and the first line of what it says of itself."
+    title, rows = {}, []
+    for name, home in sorted(homes().items(), key=lambda pair: pair[0].lower()):
+        path = home.replace(".", "/")
+        if home not in title:
+            head = source(read_nb(PROC / f"{path}.ipynb")["cells"][0])
+            title[home] = re.search(r"^title: (.*)$", head, re.M)[1].strip("\"'")
+        module = ast.parse((ROOT / LIB / f"{path}.py").read_text(encoding="utf-8"))
+        said = next((ast.get_docstring(node) or "" for node in module.body
+                     if getattr(node, "name", None) == name), "").split("\n\n")[0]
+        said = re.sub(r"\s+", " ", said).replace("|", "\\|").replace("*", "\\*").replace("_", "\\_")
+        rows.append(f"| [`{name}`]({path}.ipynb#{name.lower()}) | {said} | [{title[home]}]({path}.ipynb) |")
+    text = (f"---\ntitle: Public names\ndescription: Everything that `from {LIB} import …` gives\ntoc: false\n---\n\n"
+            "| name | what it is | chapter |\n|---|---|---|\n" + "\n".join(rows) + "\n")
+    (PROC / "public_names.md").write_text(text, encoding="utf-8")
 
 
 def source_pages():
@@ -535,6 +577,7 @@ def check(site):
 def main():
     bad = process()
     mend()
+    public_names()
     source_pages()
     site, said = render()
     vendor_katex(site)

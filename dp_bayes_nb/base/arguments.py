@@ -172,7 +172,7 @@ def level_count(levels: Any) -> int:
     return len(levels) if hasattr(levels, "__len__") else 0
 
 # %% ../../nbs/base/01_arguments.ipynb #0716d970
-# § Noise, and a released statistic
+# § Frozen records
 @dataclass_transform(frozen_default=True, eq_default=False)
 def pytree(*static: str):
     "Decorator: make a class a frozen dataclass and a JAX pytree; the named fields are static."

@@ -15,7 +15,7 @@ from pathlib import Path
 from .arguments import refuse
 
 # %% ../../nbs/base/02_files.ipynb #761f22b2
-# § Files that are either old or new
+# § Writing
 def atomic_write(path, text: str, folder: int | None = None):
     """Write `text` to `path` durably and all at once (POSIX rename), in the open folder if one is given.
 

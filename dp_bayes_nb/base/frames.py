@@ -16,11 +16,11 @@ from .arguments import refuse
 # %% ../../nbs/base/05_frames.ipynb #f7a30007
 # § Reading rows
 def quietly(call,       # a call into an engine
-            doing: str  # what is done to the rows, for the message
+            doing: str  # what is done to the data, for the message
             ):
     "Call, and replace an engine's exception, which may quote the data, by one that does not."
     before = logging.root.manager.disable
-    logging.disable(logging.CRITICAL)
+    logging.disable(logging.CRITICAL)  # PySpark logs what it raises
     try:
         return call()
     except Exception as error:

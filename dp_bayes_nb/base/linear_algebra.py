@@ -15,7 +15,7 @@ from jaxtyping import Array, Float
 from . import arguments  # noqa: F401  (double precision)
 
 # %% ../../nbs/base/03_linear_algebra.ipynb #d435a6cd
-# § Linear algebra for tiny, possibly singular matrices: equation (1)
+# § A factor of a singular matrix: equation (1)
 UNROLL, FEW = 8, 3
 RANK_TOLERANCE = 1e-13  # a pivot below this share of its diagonal entry counts as zero
 

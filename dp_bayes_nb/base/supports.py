@@ -20,12 +20,12 @@ from . import arguments  # noqa: F401  (double precision)
 # § Parameters and their coordinates
 class Parameter(NamedTuple):
     "One named parameter of a model."
-    support: str  # a name in SUPPORTS: "unit", "simplex", "positive", "real" or "covariance"
+    support: str  # a name in SUPPORTS: "unit", "simplex", "positive", "real", "interval" or "covariance"
     shape: tuple = ()  # shape of the parameter
     dims: tuple = ()  # names of its axes
     levels: tuple = ()  # labels along its last axis, if it has one
-    loc: float = 0.0  # where its coordinate is 0 ("real" only)
-    scale: float = 1.0  # its unit, > 0 ("real", "positive" and "covariance")
+    loc: float = 0.0  # where its coordinate is 0 ("real"), or its lower end ("interval")
+    scale: float = 1.0  # its unit, > 0 ("real", "positive" and "covariance"), or its width ("interval")
 
     @property
     def free(self) -> int:
@@ -105,9 +105,16 @@ SUPPORTS = {
     "real": Support(math.prod, _flat(lambda p, x: (p.loc + p.scale * x, jnp.full_like(x, math.log(p.scale)))),
                     lambda p, t: (t - p.loc) / p.scale,
                     np.isfinite, "finite", lambda k: jnp.sinh(jnp.linspace(-40.0, 40.0, k)), 1e15),
+    "interval": Support(math.prod, _flat(lambda p, x: (p.loc + p.scale * jax.nn.sigmoid(x), math.log(p.scale)
+                                                       + jax.nn.log_sigmoid(x) + jax.nn.log_sigmoid(-x))),
+                        lambda p, t: jnp.log(t - p.loc) - jnp.log(p.loc + p.scale - t),
+                        np.isfinite, "finite, between loc and loc + scale"),
     "covariance": Support(lambda shape: shape[-1] * (shape[-1] + 1) // 2, _to_covariance, _from_covariance,
                           _is_covariance,
                           "a symmetric, positive definite matrix"),
+    # of counts: no sampler moves them in coordinates
+    "whole": Support(lambda shape: 0, lambda p, x: (jnp.zeros(p.shape), jnp.zeros(())), lambda p, t: jnp.zeros(0),
+                     lambda t: (t >= 0) & (t == np.floor(t)), "whole numbers >= 0"),
 }
 
 # %% ../../nbs/base/06_supports.ipynb #902ba3cd

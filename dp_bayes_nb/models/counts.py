@@ -58,7 +58,7 @@ class ExponentialFamily(Model):
         "How far the sum moves, in L1 or L2, when one record is replaced by another."
         check_choice("neighbours", neighbours, ("change_one",))
         check_choice("norm", norm, ("l1", "l2"))
-        if grid_exponent is None:
+        if grid_exponent is None or self.integer:
             return self._sensitivity[norm]
         return self.rounded_sensitivity(grid_exponent, neighbours, norm) * 2.0**-grid_exponent
 
@@ -85,7 +85,7 @@ def _check_level(name, value):
 class BernoulliLaw(ExponentialFamily):
     "The mathematics of a Bernoulli sum."
     exact_noise = ("laplace", "gaussian")
-    methods = {"exact": "dp_bayes_nb.posterior.methods:SHARE"}  # without a grid under a Beta prior
+    methods = {"exact": "dp_bayes_nb.posterior.noisy_tables:NOISY_SHARE"}  # without a grid under a Beta prior
 
     def natural(self, theta):
         "η: the log odds, (1,)."
@@ -193,7 +193,7 @@ class Bernoulli(BernoulliLaw):
 # § Categorical
 class CategoricalLaw(ExponentialFamily):
     "The mathematics of a vector of counts."
-    methods = {"exact": "dp_bayes_nb.posterior.methods:CATEGORIES"}
+    methods = {"exact": "dp_bayes_nb.posterior.noisy_tables:NOISY_CATEGORIES"}
 
     def natural(self, theta):
         "η: log probabilities, (k,)."

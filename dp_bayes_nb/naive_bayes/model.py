@@ -116,7 +116,7 @@ class NaiveBayes(Model):
     label: Any  # ("class", levels)
     features: Any  # {"name": levels, ...}
 
-    by_name, integer, magnitude = True, True, 1.0
+    by_name, coded, integer, magnitude = True, True, True, 1.0
     methods = {"collapsed": "dp_bayes_nb.naive_bayes.sampler:COLLAPSED",
                "variational": "dp_bayes_nb.naive_bayes.variational:VARIATIONAL"}
     refusals = {"predict": "a record has several columns; "

@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['laplace_variance', 'laplace_variance_from', 'noise_variance_start', 'noise_variance_draw', 'normal_product',
-           'normal_laplace_log_density', 'convolved_log_density', 'normal_log_density', 'discrete_laplace',
-           'discrete_gaussian', 'continuous_noise']
+           'convolution_term', 'normal_laplace_log_density', 'convolved_log_density', 'normal_log_density',
+           'discrete_laplace', 'discrete_gaussian', 'continuous_noise']
 
 # %% ../../nbs/noise/01_laplace.ipynb #77de68da
 from dataclasses import replace
@@ -72,7 +72,7 @@ def normal_product(key: Key[Array, ""],
 
 # %% ../../nbs/noise/01_laplace.ipynb #12c6fc06
 # § Averaging the noise out: equations (5) and (6)
-def _convolution_term(x, scaled, plain):
+def convolution_term(x, scaled, plain):
     "One term of equation (6); double where keeps both branches' gradients finite."
     positive = x >= 0
     log_erfcx = jnp.log(erfcx(jnp.where(positive, x, 0.0)))
@@ -88,8 +88,8 @@ def normal_laplace_log_density(d: Float[Array, "..."],     # z − μ
     v = jnp.maximum(v, 1e-20 * scale**2)  # below this the normal part is invisible in float64
     sigma, b = jnp.sqrt(v), scale
     scaled, tilt = -(d**2) / (2 * v), v / (2 * b**2)
-    up = _convolution_term((sigma / b - d / sigma) / 2**0.5, scaled, tilt - d / b)
-    down = _convolution_term((sigma / b + d / sigma) / 2**0.5, scaled, tilt + d / b)
+    up = convolution_term((sigma / b - d / sigma) / 2**0.5, scaled, tilt - d / b)
+    down = convolution_term((sigma / b + d / sigma) / 2**0.5, scaled, tilt + d / b)
     return jnp.logaddexp(up, down) - jnp.log(4 * b)
 
 # %% ../../nbs/noise/01_laplace.ipynb #0a57cb53

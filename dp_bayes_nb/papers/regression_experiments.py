@@ -335,11 +335,11 @@ def predictive_coverage(family, table,  # data frame with the family's columns
     "Coverage and mean width of 50% and 90% prediction intervals for the rows that were not released, by method."
     prior, noise = check_prior(family, prior), jax.tree.map(jnp.asarray, noise_design(family, epsilon=epsilon)[0])
     rows = read_rows(family, table)
-    y = np.asarray(table[family.columns[-1]], dtype=float)
+    y = np.asarray(table[family.columns[-1].name], dtype=float)
     codes = replace(family, covariates={name: {"levels": list(range(len(s) - 1))} if s[0] == "levels" else s
                                         for name, s in family.covariates})
     t = np.column_stack([np.asarray(a, float) for a in codes.statistic({**{k: np.asarray(v) for k, v in rows.items()},
-                                                                        family.columns[-1]: y})])
+                                                                        family.columns[-1].name: y})])
     X, order = np.asarray(family.design_matrix(rows)), np.random.default_rng(seed)
     parts = np.stack([order.permutation(len(y)) for _ in range(splits)])
 

@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['DEGREES_OF_FREEDOM', 'FISHER_STEPS', 'LONGEST_STEP', 'MOVES', 'LEAPS', 'LEAP', 'AROUND', 'OVERDISPERSED', 'WORTH',
-           'conditional_log_posterior', 'information', 'climb', 'Point', 'moves', 'CollapsedState', 'chain_kernel',
-           'collapsed_kernel']
+           'conditional_log_posterior', 'information', 'climb', 'Point', 'moves', 'CollapsedState', 'dispersed',
+           'higher_home', 'chain_kernel', 'collapsed_kernel']
 
 # %% ../../nbs/posterior/03_collapsed.ipynb #77de68da
 from functools import partial
@@ -144,11 +144,16 @@ class CollapsedState(NamedTuple):
     noise_variance: Float[Array, "p"]  # latent σ²
 
 
+def dispersed(key, home: Float[Array, "d"], H: Float[Array, "d d"]) -> Float[Array, "d"]:
+    "Where a chain starts: around its home, wider than its posterior."
+    x = home + OVERDISPERSED * (_student(key, home, cholesky(H)) - home)
+    return jnp.where(jnp.all(jnp.isfinite(x)), x, home)
+
+
 def _collapsed_init(family, released, prior, key):
     key_home, key_x, key_noise = jax.random.split(key, 3)
     home, H = _home(family, released, prior, key_home)
-    x = home + OVERDISPERSED * (_student(key_x, home, cholesky(H)) - home)
-    x = jnp.where(jnp.all(jnp.isfinite(x)), x, home)
+    x = dispersed(key_x, home, H)
     theta, _ = constrain(family.parameters, x)
     s = released.z if released.matrix is None else released.n * family.moments(theta)[0]
     return CollapsedState(theta, x, home, s, noise_variance_start(key_noise, released.noise))
@@ -174,6 +179,14 @@ AROUND, OVERDISPERSED = 3.0, 2.0  # spread of climbs' starts, and of chains arou
 WORTH = 20.0  # log height that decides
 
 
+def higher_home(target, curvature, starts: Float[Array, "2 d"]):
+    "The mode above the second start, unless the one above the first is much higher, and H there."
+    modes, H = jax.vmap(lambda x: climb(target, curvature, x, 10 * FISHER_STEPS))(starts)
+    height = jnp.where(jnp.isfinite(modes).all(axis=1), jax.vmap(target)(modes), -jnp.inf)
+    own = (height[1] > jnp.where(jnp.isnan(height[0]), -jnp.inf, height[0]) - WORTH).astype(int)
+    return modes[own], H[own]
+
+
 def _home(family, released, prior, key):
     "A mode of equation (1) with the noise variances at their means, one for each chain, and H there."
     noise_variance = released.noise.variance
@@ -181,10 +194,7 @@ def _home(family, released, prior, key):
     curvature = partial(information, family, released, prior, noise_variance)
     d = free_size(family.parameters)
     starts = AROUND * jnp.stack([jnp.zeros(d), jax.random.normal(key, (d,))])
-    modes, H = jax.vmap(lambda x: climb(target, curvature, x, 10 * FISHER_STEPS))(starts)
-    height = jnp.where(jnp.isfinite(modes).all(axis=1), jax.vmap(target)(modes), -jnp.inf)
-    own = (height[1] > jnp.where(jnp.isnan(height[0]), -jnp.inf, height[0]) - WORTH).astype(int)
-    return modes[own], H[own]
+    return higher_home(target, curvature, starts)
 
 
 def chain_kernel(family, released: Measurement, prior) -> Kernel:

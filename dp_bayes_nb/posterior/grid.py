@@ -9,6 +9,7 @@ __all__ = ['PASSES', 'GRID_POINTS', 'TOP', 'EXPLORE', 'EDGE', 'OUTER', 'exact_gr
 
 # %% ../../nbs/posterior/02_grid.ipynb #77de68da
 from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -20,20 +21,29 @@ from ..base.chains import Kernel, bind, run_chain
 from ..base.measurement import Measurement
 from .gibbs import Draw
 from ..noise.laplace import convolved_log_density
+from ..noise.printed import log_interval, spread
 from ..base.priors import LogDensity, log_density_free
 from ..base.supports import SUPPORTS, constrain, free_size
 
 # %% ../../nbs/posterior/02_grid.ipynb #c1dfd96e
 # § One parameter: equations (1) and (2)
-def log_likelihood(family, released: Measurement, theta: dict,
+def log_likelihood(family, released: Any, theta: dict,  # a Measurement, or a tuple of stacked ones
                    exact: bool  # the model's exact law, else a normal sum
                    ) -> Float[Array, ""]:
     "log p(z | θ) with the sum integrated out, for one statistic: equation (2) or the exact law."
+    if isinstance(released, tuple):  # of independent tables, those of one kind stacked
+        return sum(jax.vmap(lambda one: log_likelihood(family, one, theta, exact))(alike).sum() for alike in released)
     z, noise, n = released.z, released.noise, released.n
     if exact:
         return family.log_marginal(z, theta, n, noise)
     mean, covariance = family.moments(theta)
-    return convolved_log_density(z[0], n * mean[0], n * covariance[0, 0], noise.row(0))
+    mean, variance, law = n * mean[0], n * covariance[0, 0], noise.row(0)
+    if released.low is None:
+        return convolved_log_density(z[0], mean, variance, law)
+    low, high = spread(released.low[0], released.high[0], law)
+    wide = jnp.where(low < high, 0.0, 1.0)  # double where: a gradient of log 0 is no number
+    printed = log_interval(low - wide - mean, high + wide - mean, variance, law)
+    return jnp.where(low < high, printed, convolved_log_density(z[0], mean, variance, law))
 
 
 def one_parameter(family) -> bool:
@@ -48,8 +58,9 @@ def on_a_line(family) -> bool:
 
 
 def is_plain(released: Measurement) -> bool:
-    "Does a release show the sums themselves, with noise of one kind?"
-    return released.matrix is None and isinstance(released.noise.kind, str)
+    "Does a release show the sums of n records themselves, exactly, with noise of one kind?"
+    shown = released.matrix is None and released.low is None and released.n is not None
+    return shown and isinstance(released.noise.kind, str)
 
 
 def first_grid(family, points: int) -> Float[Array, "points"]:

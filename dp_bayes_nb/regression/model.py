@@ -292,7 +292,7 @@ class LinearRegression(Model):
     fourth_moments: bool = False  # release products of three and four covariates too, for "gibbs_noisy"
     coding: str = field(default="reference", kw_only=True, metadata={"absent": "box"})  # "box": as in version 0.1.0
 
-    by_name, integer, prior_type = True, False, NormalInverseGamma
+    by_name, coded, integer, prior_type = True, True, False, NormalInverseGamma
     fallback = "individual"  # the method of `auto` where "exact" does not apply
     methods = {"exact": "dp_bayes_nb.regression.exact:EXACT",
                "individual": "dp_bayes_nb.regression.individual:INDIVIDUAL",
@@ -472,6 +472,8 @@ class LinearRegression(Model):
         return (u.design @ phi).at[-1].add(-u.offset), theta["noise_variance"] / u.response**2
 
     # Simulation and prediction
+    one_law = property(lambda self: self.fourth_moments, doc="Are simulated covariates spread evenly in sums too?")
+
     def simulate(self, key, theta: dict, n) -> Float[Array, "m"]:
         "Sums over n > k + 1 records: covariates' moments by the free prior; with fourth moments, spread evenly."
         if self.fourth_moments:

@@ -27,7 +27,9 @@ def _regression(idata):
 
 def prediction_intervals(idata,      # result of fit
                          new_data,   # data frame with the covariates' columns
-                         level: float = 0.95, *, seed: int = 0) -> Any:  # an xarray Dataset
+                         level: float = 0.95,
+                         *, seed: Any = 0,  # or a JAX key
+                         ) -> Any:  # an xarray Dataset
     "Median and central interval of a new response for each row: lower, median and upper (row)."
     import xarray as xr
     _regression(idata)

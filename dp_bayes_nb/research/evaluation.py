@@ -44,7 +44,7 @@ class Task(NamedTuple):
     n: int | None  # records, where their number shapes arrays
     records: bool  # does the method need them?
     route: Route | None = None  # how posteriors are tabulated, where they are
-    power: bool = False  # the ratios of equation (4) of ‘What ranks say’, too?
+    power: bool = False  # the ratios of equation (4) of ‘Calibration ranks’, too?
 
 
 class Shared(NamedTuple):
@@ -59,7 +59,7 @@ def _flat(family, theta):
 
 
 def _log_likelihood(family, released, theta):
-    "log N(z; nμ, nΣ + noise variance): equation (5) of ‘What ranks say’."
+    "log N(z; nμ, nΣ + noise variance): equation (5) of ‘Calibration ranks’."
     mean, covariance = family.moments(theta)
     C = released.observed_covariance(released.n * covariance) + jnp.diag(released.noise.variance)
     return normal_log_density(released.z, released.observed(released.n * mean), C)
@@ -114,7 +114,7 @@ def effective_size(x: Float[Array, "s"]) -> Float[Array, ""]:
 
 
 def _tail_size(x: Float[Array, "s"]) -> Float[Array, ""]:
-    "The same for visits to the 2.5% tails, mean of both: equation (2) of ‘What ranks say’."
+    "The same for visits to the 2.5% tails, mean of both: equation (2) of ‘Calibration ranks’."
     low, high = jnp.quantile(x, jnp.array([0.025, 0.975]))
     return 0.5 * (effective_size((x <= low) * 1.0) + effective_size((x >= high) * 1.0))
 

@@ -1,0 +1,137 @@
+"""The site's plan, checked without building it: every chapter in the sidebar once, opened by a page that
+names it, under a title of its own; every old address leads to a chapter. `make docs` checks the links
+of the pages as built.
+"""
+
+import json
+import re
+from fnmatch import fnmatch
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parent.parent
+NBS = ROOT / "nbs"
+CHAPTERS = sorted(p.relative_to(NBS).as_posix() for p in NBS.rglob("*.ipynb") if ".ipynb_checkpoints" not in p.parts)
+OPENINGS = [name for name in CHAPTERS if name.endswith("/00_index.ipynb")]
+OLD = re.compile(r"\b[Cc]hapters? (?:\d|[A-Z]\b)|\b[Nn]otebooks? \d\d|(?<![:\w])0\d[a-z]\b")
+
+
+def cells(name):
+    return json.loads((NBS / name).read_text(encoding="utf-8"))["cells"]
+
+
+def head(name):
+    "Title and subtitle of a chapter."
+    found = re.match(r"# (.+)\n+> (.+)", "".join(cells(name)[0]["source"]))
+    assert found, f"{name}: the first cell is title and subtitle"
+    return found[1].strip(), found[2].strip()
+
+
+def page(name):
+    "The address of a chapter."
+    return re.sub(r"(^|/)\d\d_", r"\1", name).replace(".ipynb", ".html")
+
+
+def planned(entries):
+    "Every chapter that the sidebar lists, in its order; a page that is only linked once more is left out."
+    done = []
+    for entry in [entries] if isinstance(entries, str) else entries:
+        if isinstance(entry, dict):
+            done += [entry["href"]] if "href" in entry and "contents" in entry else []
+            done += planned(entry.get("contents", []))
+        else:
+            done += [name for name in CHAPTERS if fnmatch(name, entry)]
+    return list(dict.fromkeys(done))
+
+
+def sidebar():
+    return yaml.safe_load((NBS / "_quarto.yml").read_text(encoding="utf-8"))["website"]["sidebar"]["contents"]
+
+
+def test_every_chapter_is_in_the_sidebar():
+    assert sorted(planned(sidebar())) == CHAPTERS
+
+
+def test_parts_come_in_the_readers_order():
+    parts = [entry["section"] for entry in sidebar() if isinstance(entry, dict)]
+    assert parts == ["Start", "The data holder", "Released documents", "The analyst", "Models", "Research",
+                     "The papers' figures", "Foundations and contract", "Reference"]
+
+
+def test_every_folder_is_opened_by_a_page_that_names_its_chapters():
+    folders = {name.split("/")[0] for name in CHAPTERS if "/" in name}
+    assert folders == {name.split("/")[0] for name in OPENINGS}
+    for opening in OPENINGS:
+        folder = opening.split("/")[0]
+        text = "\n".join("".join(cell["source"]) for cell in cells(opening))
+        assert "```text\n" in text or "![" in text, f"{opening}: no picture"
+        said = re.findall(r"^- \[(.+?)\]\(([\w.]+)\): (.+)$", text, re.M)
+        rest = [name for name in CHAPTERS if name.startswith(f"{folder}/") and name != opening]
+        assert [f"{folder}/{link}" for _, link, _ in said] == rest, f"{opening}: not the chapters in their order"
+        for title, link, words in said:
+            wanted = head(f"{folder}/{link}")
+            subtitle = wanted[1].removeprefix("Tutorial: ").rstrip(".")
+            assert (title, words.lower()) == (wanted[0], subtitle.lower()), f"{opening}: {link}"
+
+
+def test_titles_differ():
+    titles = [head(name)[0].lower() for name in CHAPTERS]
+    assert sorted({title for title in titles if titles.count(title) > 1}) == []
+
+
+def test_old_addresses_lead_to_chapters():
+    pages = {page(name) for name in CHAPTERS}
+    sources = {"source/" + p.relative_to(ROOT / "dp_bayes_nb").with_suffix(".html").as_posix()
+               for p in (ROOT / "dp_bayes_nb").rglob("*.py")}
+    moved = json.loads((NBS / "redirects.json").read_text(encoding="utf-8"))
+    assert {new for new in moved.values() if new not in pages | sources} == set()
+    assert set(moved) & (pages | sources) <= {"source/cli.html"}
+
+
+@pytest.mark.parametrize("text, stale", [
+    ("as chapter 06c shows", True), ("Chapter B", True), ("see notebook 12", True), ("see 06c", True),
+    ("this chapter shows 12 of them", False), ("Chapter and verse", False), ("f'{month:02d}'", False)])
+def test_what_an_old_reference_looks_like(text, stale):
+    assert bool(OLD.search(text)) is stale
+
+
+def test_no_chapter_is_named_by_number():
+    for name in CHAPTERS:
+        for cell in cells(name):
+            found = OLD.search("".join(cell["source"]))
+            assert not found, f"{name}: {found[0]!r}"
+
+
+def test_a_plain_word_links_only_to_what_it_means(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    mend = pytest.importorskip("docs").mend_text
+    front = {"models/01_contract.ipynb": "models/contract.ipynb", "posterior/09_fit.ipynb": "posterior/fit.ipynb",
+             "regression/02_covariates.ipynb": "regression/covariates.ipynb"}
+    word, name = "[`columns`](/regression/covariates.html#columns)", "[`fit`](/posterior/fit.html#fit)"
+    page = "models/01_contract.ipynb"
+    assert mend(word, page, front) == "`columns`"
+    assert mend(word, "regression/02_covariates.ipynb", front) == "[`columns`](covariates.ipynb#columns)"
+    assert mend(name, page, front) == "[`fit`](../posterior/fit.ipynb#fit)"
+
+
+def test_a_broken_site_is_found_out(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    docs = pytest.importorskip("docs")
+    site, nbs = tmp_path / "site", tmp_path / "nbs"
+    (site / "models").mkdir(parents=True)
+    nbs.mkdir()
+    monkeypatch.setattr(docs, "NBS", nbs)
+    page = site / "models" / "own.html"
+    page.write_text('<h2 id="here">Here</h2><a href="#here">a</a> <a href="../index.html">b</a>')
+    (site / "index.html").write_text('<a href="models/own.html#here">c</a>')
+    (nbs / docs.REDIRECTS).write_text('{"own.html": "models/own.html"}')
+    assert docs.redirect(site) + docs.check(site) == []
+    assert '"models/own.html" + location.hash' in (site / "own.html").read_text()
+    (site / "index.html").write_text('<a href="models/own.html#there">c</a> <a href="models/gone.html">d</a>')
+    (nbs / docs.REDIRECTS).write_text('{"old.html": "models/gone.html"}')
+    found = docs.redirect(site) + docs.check(site)
+    assert [said for said in ("which is no page", "leads to no anchor", "leads nowhere")
+            if not any(said in fault for fault in found)] == []
+    assert len(found) == 3
