@@ -171,6 +171,7 @@ def declare(model: Any,              # what the numbers are sums of, such as Ber
     """
     as_model(model), check_source(source)
     shape = np.shape(matrix)
+    n = 1 if n is None and n_noise is None and model.one_table else n
     size = _records(n, n_noise, len(shape) == 2 and shape[1] > len(model.names))
     names, found, H = _rows(model, values, matrix, n is not None and n_noise is None)
     law = noise_law(_by_name("noise", noise, names), len(names))
