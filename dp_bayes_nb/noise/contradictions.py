@@ -59,7 +59,8 @@ def _check_single(names, found, noise, matrix, sums):
              "check n, the scale of the noise, and the units")):
         if np.any(bad):
             i = int(np.argmax(bad))
-            records = f"{sums.n[1]:g} records" if sums.n[0] == sums.n[1] else f"up to {sums.n[1]:g} records"
+            records = ("a table" if sums.n == (1.0, 1.0) else f"{sums.n[1]:g} records" if sums.n[0] == sums.n[1]
+                       else f"up to {sums.n[1]:g} records")
             refuse(f"values[{names[i]!r:.60}]",
                    wanted.format(step=noise.grid[i], low=low[i], high=high[i], records=records), float(found.z[i]), fix)
 

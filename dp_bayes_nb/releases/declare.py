@@ -86,7 +86,11 @@ def _rows(model, values, matrix, known):
         if len(found) != len(at):
             refuse("values", f"{m} numbers: {', '.join(map(repr, sums[:8]))}", f"{len(found)} numbers",
                    "give a dict by name where some are not published, or a matrix for totals")
-        return [sums[j] for j in at], found, np.eye(m)[at]
+        if known and len(at) == m:
+            return sums, found, None
+        H = np.zeros((len(at), m))
+        H[np.arange(len(at)), at] = 1
+        return [sums[j] for j in at], found, H
     names = [str(name) for name in values] if isinstance(values, Mapping) else None
     found = _values(list(values.values()) if isinstance(values, Mapping) else values)
     H = _matrix(matrix, len(found), m, known)
@@ -177,7 +181,7 @@ def declare(model: Any,              # what the numbers are sums of, such as Ber
     law = noise_law(_by_name("noise", noise, names), len(names))
     single = printed is None or isinstance(printed, Printing)
     rows = as_printed(printed if single else _by_name("printed", _less_n(printed), names), len(names))
-    if not isinstance(size, int) and H.shape[1] == len(model.names):
+    if not isinstance(size, int) and H is not None and H.shape[1] == len(model.names):
         H = np.column_stack([np.zeros(len(H)), H])
     if isinstance(size, float):
         first = (printed or Exact()) if single else _n_printed(printed)

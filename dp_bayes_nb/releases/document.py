@@ -764,8 +764,8 @@ ABOUT = 0.01  # of the magnitude: how roughly the ends of numbers that are not w
 def _ends(family):
     "The ends of each sum of one record, (m,) each, and whether the sums of a record always add up to 1."
     m, size = len(family.names), float(family.magnitude)
-    if m > MOST_ENDS or family.lacks("project"):
-        return np.full(m, -size), np.full(m, size), False
+    if m > MOST_ENDS or family.lacks("project"):  # a table of counts has no least number but 0
+        return np.full(m, 0.0 if family.one_table else -size), np.full(m, size), False
     far = FAR * size * np.eye(m)
     nearest = jax.vmap(lambda z: family.project(z, 1.0))
     high, low, middle = (np.asarray(nearest(jnp.asarray(points))) for points in (far, -far, 0.5 * size * np.eye(m)))
