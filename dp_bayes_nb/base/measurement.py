@@ -46,7 +46,7 @@ class Noise:
         "The noise of one row; scale and grid are numbers."
         return Noise(self.kind[j] if isinstance(self.kind, tuple) else self.kind, self.scale[j], self.grid[j])
 
-
+# %% ../../nbs/base/04_measurement.ipynb #564771c2
 @pytree()
 class Measurement:
     """What samplers see of a release, or of several: z = H s + e, for the sums s of n records.
