@@ -116,8 +116,8 @@ def draw_outer(rng: np.random.Generator, tree: Tree, outer: Outer, size: int,
 def leaf_matrix(family: Any, matrix: Any, rows: int, unknown: bool) -> np.ndarray:
     "H for the leaves of a model's tree, (p, leaves)."
     m = len(family.names)
-    H = np.eye(rows, m + unknown) if matrix is None else np.asarray(matrix, float)
-    n, H = (H[:, :1], H[:, 1:]) if unknown else (np.zeros((rows, 1)), H)
+    H = np.eye(rows, m) if matrix is None else np.asarray(matrix, float)
+    n, H = (H[:, :1], H[:, 1:]) if unknown and matrix is not None else (np.zeros((rows, 1)), H)
     if family.one_table:
         return H
     return np.hstack([n + H, n]) if m == 1 else n + H  # successes and failures; levels
