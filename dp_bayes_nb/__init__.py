@@ -49,6 +49,7 @@ _public = {
     "Release": "releases.document",
     "release": "data_holder.release",
     "simulate_release": "releases.simulate",
+    "simulate_like": "releases.simulate",
     "Ledger": "data_holder.ledger",
     "private_quantile": "data_holder.quantiles",
     "fit": "posterior.fit",
@@ -72,6 +73,7 @@ _public = {
     "check_model": "research.check_model",
     "Design": "noise.design",
     "declare": "releases.declare",
+    "combine": "releases.combine",
     "Laplace": "noise.statements",
     "Gaussian": "noise.statements",
     "Exact": "noise.statements",
@@ -136,9 +138,10 @@ if _typing.TYPE_CHECKING:
         Pareto as Pareto,
         Weibull as Weibull,
     )
+    from .releases.combine import combine as combine
     from .releases.declare import declare as declare
     from .releases.document import Release as Release
-    from .releases.simulate import simulate_release as simulate_release
+    from .releases.simulate import simulate_like as simulate_like, simulate_release as simulate_release
     from .data_holder.ledger import Ledger as Ledger
     from .data_holder.quantiles import private_quantile as private_quantile
     from .data_holder.release import release as release

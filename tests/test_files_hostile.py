@@ -209,6 +209,7 @@ def declarations():
         made = Release(family, family.names, [0.0] * len(family.names), 18, noise, sensitivity, 1.0,
                        id="0123456789abcdef")
         out += [made.to_json(), dataclasses.replace(made, id=None, schema=1).to_json()]
+    out += [(FIXTURES / "declared_schema2.json").read_text()] * 4
     return json.dumps(out)
 
 

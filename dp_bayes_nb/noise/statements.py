@@ -399,8 +399,9 @@ def _backwards(statement, values, grid):
     "Ends and floor of rows that share a statement."
     exact = statement == Exact()
     grids = [np.zeros_like(grid) if exact else grid]
-    for step in statement.steps:
-        _check_printed(step, values, grids[-1], len(grids) == len(statement.steps))
+    for k, step in enumerate(statement.steps):
+        changed = any(isinstance(later, (Rounded, Clamped)) for later in statement.steps[k + 1 :])
+        _check_printed(step, values, grids[-1], not changed, k + 1 == len(statement.steps))
         grids.append(step.lattice(grids[-1]))
     low, high, floor = values, values, np.full(len(values), -np.inf)
     for step, before in zip(statement.steps[::-1], grids[-2::-1]):
@@ -416,17 +417,17 @@ def _backwards(statement, values, grid):
     return low, high, np.where(grid > 0, floor - grid, floor)  # y > floor
 
 
-def _check_printed(step, values, grid, last):
-    "Rounded values are multiples of the step; limits are on the grid, where something was done afterwards."
+def _check_printed(step, values, grid, shown, last):
+    "Rounded values that are shown are multiples of the step; limits are on the grid, if something was done afterwards."
     if not last and isinstance(step, Clamped):
         ends = np.array([end for end in step.ends if math.isfinite(end)])
         if np.any((grid > 0)[:, None] & (ends % np.where(grid > 0, grid, 1.0)[:, None] != 0)):
             refuse("the limits of Clamped", "on the grid of the numbers, where something was done afterwards",
                    step.ends)
-    if last and isinstance(step, Rounded):
+    if shown and isinstance(step, Rounded):
         q = values / step.step
-        off = np.abs(q - np.rint(q)) > 1e-9 * np.maximum(1, np.abs(q))
-        if np.any(off & ~np.isnan(q)):
+        off = np.abs(q - np.rint(q)) > 1e-9 * np.maximum(1, np.abs(q))  # False for a blank
+        if np.any(off & (step.lattice(grid) == step.step)):
             refuse("values", f"multiples of {step.step:g}, as {step!r} prints them", float(values[np.argmax(off)]))
 
 # %% ../../nbs/noise/04_statements.ipynb #04b53a60

@@ -21,16 +21,18 @@ from .laplace import normal_laplace_log_density
 def tilted_log_marginal(z: Float[Array, ""],
                         eta: Float[Array, ""],   # natural parameter
                         n: Float[Array, ""],     # records
-                        scale, grid,             # of discrete Laplace noise, units of z
+                        scale, grid,             # of discrete Laplace noise, units of z; grid 0: continuous noise, any z
                         log_partition: Callable,  # eta -> A(eta)
                         log_cdf: Callable        # (s, n, eta) -> (log F, log(1 − F)) of the sum at s
                         ) -> Float[Array, ""]:
-    "Exact log probability of a noisy sum, for discrete Laplace noise: equation (1)."
+    "Exact log probability of a noisy sum, for discrete Laplace noise: equation (1); of continuous noise, log density."
     tilt = 1 / scale
     def side(sign, which):
         change = log_partition(eta + sign * tilt) - log_partition(eta)
         return -sign * z * tilt + n * change + log_cdf(z, n, eta + sign * tilt)[which]
-    return jnp.logaddexp(side(1, 0), side(-1, 1)) + jnp.log(jnp.tanh(0.5 * grid / scale))  # (1−a)/(1+a)
+    half = 0.5 * jnp.asarray(grid) / scale
+    step = jnp.where(half > 0, jnp.tanh(jnp.where(half > 0, half, 1.0)), 0.5 / scale)  # (1−a)/(1+a), or a density
+    return jnp.logaddexp(side(1, 0), side(-1, 1)) + jnp.log(step)
 
 # %% ../../nbs/noise/02_tilting.ipynb #fe5dbbce
 # § The binomial distribution function, in both tails: equation (2)
@@ -88,13 +90,16 @@ def noisy_binomial_log_pmf(z: Float[Array, ""],
                            n: Float[Array, ""],    # records
                            scale, grid             # of the discrete Laplace noise
                            ) -> Float[Array, ""]:
-    "Log probability of a binomial count plus discrete Laplace noise: equation (1); a normal count where it is wide."
+    """Log probability of a binomial count plus discrete Laplace noise: equation (1); a normal count where it is wide.
+
+    With a grid of 0, the log density at any z of a count with continuous noise.
+    """
     def log_cdf(s, n, eta):
         return log_binomial_cdf(s, n, jax.nn.log_sigmoid(eta), jax.nn.log_sigmoid(-eta))
     mean, variance = n * jax.nn.sigmoid(eta), n * jax.nn.sigmoid(eta) * jax.nn.sigmoid(-eta)
     wide = variance > WIDE**2
     exact = tilted_log_marginal(z, eta, jnp.where(wide, 1.0, n), scale, grid, jax.nn.softplus, log_cdf)
-    normal = normal_laplace_log_density(z - mean, variance, scale) + jnp.log(grid)
+    normal = normal_laplace_log_density(z - mean, variance, scale) + jnp.log(jnp.where(grid > 0, grid, 1.0))
     return jnp.where(wide, normal, exact)
 
 # %% ../../nbs/noise/02_tilting.ipynb #5b1c07d3

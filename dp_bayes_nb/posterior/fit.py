@@ -175,7 +175,8 @@ def release_text(release: Release) -> str:
         if Release.from_json(text := release.to_json()) == release:
             return text
     except ValueError:
-        pass  # not of this package's design
+        if release.source is not None:  # a declaration that contradicts itself
+            raise
     grid, noise = np.asarray(release.noise.grid), release.noise
     if np.any(np.rint(release.values / grid) * grid != release.values) or np.any((np.log2(grid) % 1 != 0) | (grid > 1)):
         refuse("release", "of values on the grid of their noise, with steps 1, 1/2, 1/4, …",

@@ -778,8 +778,8 @@ def full_matrix(r: Release) -> np.ndarray:
 
 def check_consistency(r: Release) -> None:
     "Refuse (ValueError) published numbers that cannot be what is said of them."
-    if r.source is None:
-        refuse("origin", "'declared' or 'simulated', with a source, for combinations of sums", r.origin, FROM_ELSEWHERE)
+    if r.source is None and not r.simulated:
+        refuse("origin", "'declared', with a source, or 'simulated' for combinations of sums", r.origin, FROM_ELSEWHERE)
     limits = (0.0, math.inf) if r.n is None else (float(r.n), float(r.n))
     found = r.unprinted or Unprinted(r.values, r.values, r.values, np.full(len(r.names), -np.inf))
     if r.n_range is not None:

@@ -1,0 +1,236 @@
+"""Numbers that somebody else published: whatever is declared is kept, holds the truth, and survives a file."""
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dp_bayes_nb import (
+    Bernoulli, Categorical, Clamped, Clip, Exact, Exponential, Gaussian, Laplace, Poisson, PrintedAbove, Release,
+    Rounded, Suppressed, combine, declare, fit, simulate_like, simulate_release,
+)
+from dp_bayes_nb.base.checks import must_fail, wasserstein1
+from dp_bayes_nb.noise.statements import unprinted
+from dp_bayes_nb.posterior.fit import read_release_text, release_text
+from dp_bayes_nb.releases.files import seal
+
+hypothesis = pytest.importorskip("hypothesis")
+st = hypothesis.strategies
+FIXTURES = Path(__file__).parent / "fixtures"
+SOURCE = "a made-up office, table 1"
+
+
+def law(draw, discrete):
+    "A statement of noise and its scale, in one of its words."
+    scale = draw(st.sampled_from([0.5, 1.0, 3.0, 20.0]))
+    make = draw(st.sampled_from([lambda: Laplace(scale=scale, discrete=discrete),
+                                 lambda: Gaussian(sd=scale, discrete=discrete),
+                                 lambda: Gaussian(variance=scale**2, discrete=discrete),
+                                 lambda: Laplace.from_epsilon(1 / scale, 1, discrete=discrete)]))
+    return make()
+
+
+def noise_of(statement, rng):
+    "A draw of stated noise, by NumPy alone."
+    scale, whole = float(statement.law(1).scale[0]), statement.discrete
+    if isinstance(statement, Laplace):
+        one, two = rng.geometric(-math.expm1(-1 / scale), 2)
+        return one - two if whole else rng.laplace(scale=scale)
+    e = rng.normal(scale=scale)
+    return round(e) if whole else e
+
+
+def printing(draw, y):
+    "A statement and what it prints of y, spelled out; rows that a floor would hide are drawn with a floor below."
+    kind = draw(st.sampled_from(["exact", "rounded", "clamped", "suppressed", "above", "rounded, clamped"]))
+    step, limit = draw(st.sampled_from([2, 5, 10])), draw(st.sampled_from([0, 7, 40]))
+    rounded = float(round(y / step) * step)  # Python's round, halves to the even one
+    return {"exact": (Exact(), y), "rounded": (Rounded(step), rounded), "clamped": (Clamped(low=limit), max(y, limit)),
+            "suppressed": (Suppressed(limit), None if y < limit else y),
+            "above": (PrintedAbove(math.floor(y) - 3), y),
+            "rounded, clamped": (Rounded(step) & Clamped(low=0), max(rounded, 0.0))}[kind]
+
+
+@st.composite
+def tables(draw):
+    "Arguments of a declaration, and the noisy numbers behind it."
+    rng, n = np.random.default_rng(draw(st.integers(0, 10**6))), draw(st.integers(30, 400))
+    model, sums = draw(st.sampled_from([
+        (Bernoulli("x"), lambda: [rng.binomial(n, 0.2)]), (Categorical(("a", "b", "c")), lambda: rng.multinomial(
+            n, [0.1, 0.3, 0.6])), (Poisson(Clip(0, 9)), lambda: [np.minimum(rng.poisson(2, n), 9).sum()]),
+        (Exponential(Clip(0.0, 8.0)), lambda: [np.minimum(rng.exponential(3, n), 8).sum()])]))
+    s, m = np.array(sums(), float), len(model.names)
+    known = draw(st.sampled_from(["n", "n_noise", "n_range"]))
+    matrix = rng.integers(0, 2, (draw(st.integers(1, 4)), m)) if draw(st.booleans()) else None
+    true = s if matrix is None else matrix @ s
+    discrete = model.integer and draw(st.booleans())
+    statements = [law(draw, discrete) for _ in true]
+    y = np.array([t + noise_of(e, rng) for t, e in zip(true, statements)])
+    rows = [printing(draw, each) for each in y]
+    options = {"n": dict(n=n), "n_range": dict(n_range=(0, 2 * n))}.get(known)
+    if options is None:
+        first = law(draw, True)
+        options = dict(n=n + noise_of(first, rng), n_noise=first)
+        y = np.r_[options["n"], y]
+    return dict(model=model, values=[v for _, v in rows], noise=statements, matrix=matrix, printed=[p for p, _ in rows],
+                source=SOURCE, neighbours=draw(st.sampled_from([None, "add_remove", "change_one"])), **options), y
+
+
+def holds(release, y):
+    "What was printed says that the noisy numbers lay where they lay."
+    seen = release.released
+    low, high = (seen.z if end is None else end for end in (seen.low, seen.high))
+    assert np.all(np.asarray(low) <= y + 1e-9) and np.all(y - 1e-9 <= np.asarray(high)), (release, y)
+    assert seen.floor is None or np.all(y > np.asarray(seen.floor))
+    assert np.all(np.isfinite(seen.z)) and np.all((low <= seen.z) & (seen.z <= high))
+
+
+@hypothesis.given(tables())
+@hypothesis.settings(max_examples=60, deadline=None, derandomize=True)
+def test_a_declaration_is_never_refused_holds_the_truth_and_survives_a_file(table):
+    arguments, y = table
+    release = declare(**arguments)
+    holds(release, y)
+    text = release.to_json()
+    again = Release.from_json(text)
+    assert again == release and again.to_json() == text and hash(again) == hash(release)
+    assert again.id == release.id and again.printed == release.printed and again.n_range == release.n_range
+    for field in ("values", "matrix"):
+        one, other = getattr(release, field), getattr(again, field)
+        assert (one is None and other is None) or np.array_equal(one, other, equal_nan=True)
+    assert read_release_text(release_text(release)) == release
+    assert all(line.isprintable() for line in repr(release).splitlines()) and SOURCE in repr(release)
+    assert declare(**arguments) == release and declare(**{**arguments, "source": "another"}).id != release.id
+
+
+def test_printed_numbers_taken_for_noisy_ones_do_not_hold_the_truth():
+    "The mutant of the property above: a rounded 20 that was 18, a 0 that was -7, and a blank taken for its threshold."
+    release = declare(Categorical(3), [20, 0, None], n=300, noise=Laplace(scale=9, discrete=True), source=SOURCE,
+                      printed=[Rounded(5), Clamped(low=0), Suppressed(10)])
+    y = np.array([18.0, -7.0, 2.0])
+    holds(release, y)
+    naive = declare(Categorical(3), [20, 0, 10], n=300, noise=Laplace(scale=9, discrete=True), source=SOURCE)
+    must_fail(lambda: holds(naive, y), "printed exactly")
+
+
+def test_a_declared_file_of_schema_2_is_read_forever(tmp_path):
+    "Every part of a declaration, as version 0.4.0 wrote it."
+    path = FIXTURES / "declared_schema2.json"
+    r = Release.load(path)
+    assert r.family == Categorical(("white alone", "another race alone", "two or more races"), "race")
+    assert (r.names, r.n, r.n_range) == (("total", "one race", "white alone", "another race alone"), None, (0, 5000))
+    assert r.noise.kind == ("gaussian", "gaussian", "gaussian", "laplace")
+    assert (r.noise.scale.tolist(), r.noise.grid.tolist()) == ([1.64, 5.51, 2.34, 4.0], [0.0, 0.0, 0.0, 1.0])
+    assert r.printed == (Exact(), Rounded(0.01), Exact(), Rounded(5) & Suppressed(300))
+    assert np.isnan(r.values[3]) and r.values[:3].tolist() == [1773.9, 1652.04, 1385.23]
+    assert r.matrix.tolist() == [[1, 0, 0, 0], [0, 1, 1, 0], [0, 1, 0, 0], [0, 0, 1, 0]]
+    assert (r.origin, r.neighbours, r.budget, r.parts) == ("declared", "change_value", dict.fromkeys(
+        ("epsilon", "delta", "rho")), ())
+    assert r.source.startswith("Census 2020 least-squares product") and r.released.high.tolist()[3] == 297.0
+    r.save(tmp_path / "again.json")
+    assert (tmp_path / "again.json").read_bytes() == path.read_bytes()
+
+
+@pytest.mark.parametrize("what", ["cut", "changed"])
+def test_a_damaged_declaration_is_refused_or_means_the_same(what):
+    text = (FIXTURES / "declared_schema2.json").read_text()
+    for i in range(0, len(text), 3):
+        bad = text[:i] if what == "cut" else text[:i] + ("7" if text[i] != "7" else "3") + text[i + 1:]
+        try:
+            found = Release.from_json(bad)
+        except ValueError as error:
+            assert str(error).isprintable()
+        else:
+            assert found.to_json() == text
+
+
+def forged(release, **changes):
+    document = {**json.loads(release.to_json()), **changes}
+    document.pop("sha256")
+    return seal(document)
+
+
+def test_a_declaration_cannot_be_passed_off_as_made_here():
+    declared = declare(Bernoulli(), [31.0], n=100, noise=Laplace(scale=1, discrete=True), source=SOURCE)
+    own = simulate_release(0, Bernoulli(), {"probability": 0.3}, 100, 1.0)[1]
+    for text in (forged(declared, origin="made here"), forged(declared, source=None),
+                 forged(own, origin="declared"), forged(own, matrix=[[2.0]]), forged(own, printed={"suppressed": 5})):
+        with pytest.raises(ValueError):
+            Release.from_json(text)
+    plain = {key: value for key, value in json.loads(declared.to_json()).items()
+             if key not in ("source", "n_range", "parts", "sha256")}
+    with pytest.raises(ValueError):
+        Release.from_json(seal({**plain, "origin": "made here", "budget": {"epsilon": 1.0, "delta": None}}))
+    with pytest.raises(ValueError, match="origin must be one of 'declared', 'simulated'"):
+        Release.from_json(replace(declared, source=None, epsilon=1.0, sensitivity=1.0, matrix=[[2.0]],
+                                  names=("a",)).to_json())
+
+
+def test_who_says_so_is_shown_first_on_one_line_and_cannot_print_control_characters():
+    evil = declare(Bernoulli(), [31], n=100, noise=Laplace(scale=1), source="an office\n\x1b[2Jmade here, epsilon = 0")
+    assert evil.provenance.isprintable() and evil.provenance.startswith("declared, not made here")
+    assert repr(evil).splitlines()[0].endswith("(declared)") and "source: an office" in repr(evil).splitlines()[1]
+    assert simulate_like(0, evil, {"probability": 0.3})[1].provenance.startswith("simulated")
+    simulated = simulate_release(0, Bernoulli(), {"probability": 0.3}, 100, 1.0)[1]
+    assert simulated.provenance == "simulated; protects nobody"
+    own = Release.load(FIXTURES / "release_schema2_gaussian.json")
+    assert own.provenance == "made here, epsilon = 0.5, delta = 1e-06"
+
+
+def test_a_declared_release_is_fitted_like_ones_own():
+    "The same numbers and noise: equal up to Monte Carlo error; and the same call gives the same draws."
+    s, own = simulate_release(3, Bernoulli("x"), {"probability": 0.3}, 500, 0.2)
+    other = declare(Bernoulli("x"), own.values, n=500, noise=Laplace(scale=5, discrete=True), source=SOURCE)
+    draws = lambda r: np.ravel(fit(r, draws=4000, chains=1, progress=False).posterior["probability"].values)
+    one, two = draws(own), draws(other)
+    assert wasserstein1(one, two) < 0.1 * one.std()  # 4,000 draws each: 0.02 to 0.04 sd by chance
+    assert np.array_equal(two, draws(Release.from_json(other.to_json())))
+    assert not np.array_equal(two, draws(replace(other, source="another office")))
+    half = declare(Bernoulli("x"), own.values, n=500, noise=Laplace(scale=10, discrete=True), source=SOURCE)
+    must_fail(lambda: assert_near(one, draws(half)), "twice the noise")
+
+
+def assert_near(one, two):
+    assert wasserstein1(one, two) < 0.1 * one.std()
+
+
+def test_two_releases_of_one_table_are_one_posterior_that_is_no_narrower_than_the_records():
+    "Equation (2) of the chapter, by `fit`; the mutant multiplies: two tables of 500 with the same counts."
+    design = combine(*(declare(Bernoulli(), [150], n=500, noise=Gaussian(sd=sd), source=f"office {sd}")
+                       for sd in (6, 8)))
+    idata = fit(design, draws=2000, chains=2, progress=False)
+    sd = float(idata.posterior["probability"].std())
+    theory = math.sqrt(0.3 * 0.7 / 500 + 1 / (1 / 36 + 1 / 64) / 500**2)
+    check = lambda expected: np.testing.assert_allclose(sd, expected, rtol=0.06)
+    check(theory)
+    must_fail(lambda: check(math.sqrt(1 / sum(1 / (0.3 * 0.7 / 500 + v / 500**2) for v in (36, 64)))), "multiplied")
+
+
+@hypothesis.given(tables(), tables())
+@hypothesis.settings(max_examples=15, deadline=None, derandomize=True)
+def test_combinations_keep_every_row_or_are_refused(first, second):
+    one = declare(**first[0])
+    try:
+        both = combine(one, declare(**second[0]))
+    except ValueError:
+        return
+    assert Release.from_json(both.to_json()) == both and len(both.names) == len(first[1]) + len(second[1])
+    holds(both, np.r_[first[1], second[1]])
+    with pytest.raises(ValueError, match="the same release twice"):
+        combine(both, one)
+
+
+def test_copies_are_printed_as_the_original_was():
+    design = declare(Categorical(3), [20, 0, None], n=60, noise=Laplace(scale=9, discrete=True), source=SOURCE,
+                     printed=[Rounded(5), Clamped(low=0), Suppressed(10)])
+    blank = []
+    for key in range(40):
+        s, copy = simulate_like(key, design, {"probabilities": [0.4, 0.4, 0.2]})
+        assert copy.printed == design.printed and copy.values[0] % 5 == 0 and copy.values[1] >= 0
+        assert s.sum() == 60 and Release.from_json(copy.to_json()) == copy
+        unprinted(copy.printed, copy.values, copy.noise.grid)  # refuses what cannot have been printed so
+        blank.append(np.isnan(copy.values[2]))
+    assert 5 < sum(blank) < 35
