@@ -91,6 +91,7 @@ def _budget(releases):
 
 def _sources(releases):
     "Who says so, of each."
-    text = "combined of " + "; ".join(f"({k}) {r.provenance}" + (f", id {r.id}" if r.id and not r.source else "")
-                                      for k, r in enumerate(releases, 1))
+    said = [r.source if r.parts else f"declared: {r.source}" if r.origin == "declared"
+            else r.provenance + (f", id {r.id}" if r.id else "") for r in releases]
+    text = "combined of " + "; ".join(f"({k}) {each}" for k, each in enumerate(said, 1))
     return text if len(text) <= LONGEST_SOURCE else text[: LONGEST_SOURCE - 1] + "…"

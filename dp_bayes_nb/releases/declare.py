@@ -30,8 +30,9 @@ def _values(values):
     if isinstance(values, (str, bytes)) or values is None:
         refuse("values", wanted, values, fix)
     try:
-        array = np.asarray([math.nan if v is None else v for v in values] if np.ndim(values) else [values])
-        if array.dtype.kind not in "iuf" or array.ndim != 1 or not len(array):
+        rows = [math.nan if v is None else v for v in values] if np.ndim(values) else [values]
+        array = np.asarray(rows)
+        if array.dtype.kind not in "iuf" or array.ndim != 1 or not rows or any(isinstance(v, bool) for v in rows):
             refuse("values", wanted, values, fix)
         return array.astype(float)
     except (TypeError, OverflowError):
@@ -64,10 +65,11 @@ def _by_name(what, given, names):
 
 
 def _row_name(row, sums, i):
-    "What to call a row of H: the sums that it adds up, or its number."
+    "What to call a row of H: the sums that it adds up and takes off, or its number."
     at = np.flatnonzero(row)
-    plain = 0 < len(at) <= 4 and np.all(row[at] == 1)
-    return " + ".join(sums[j] for j in at) if plain else f"row {i + 1}"
+    if not 0 < len(at) <= 4 or np.any(np.abs(row[at]) != 1) or row[at[0]] < 0:
+        return f"row {i + 1}"
+    return "".join((" + " if row[j] > 0 else " - ") + sums[j] for j in at)[3:]
 
 # %% ../../nbs/releases/04_declare.ipynb #bd244bff
 def _rows(model, values, matrix, known):
@@ -84,7 +86,11 @@ def _rows(model, values, matrix, known):
         if len(found) != len(at):
             refuse("values", f"{m} numbers: {', '.join(map(repr, sums[:8]))}", f"{len(found)} numbers",
                    "give a dict by name where some are not published, or a matrix for totals")
-        return [sums[j] for j in at], found, np.eye(m)[at]
+        if known and len(at) == m:
+            return sums, found, None
+        H = np.zeros((len(at), m))
+        H[np.arange(len(at)), at] = 1
+        return [sums[j] for j in at], found, H
     names = [str(name) for name in values] if isinstance(values, Mapping) else None
     found = _values(list(values.values()) if isinstance(values, Mapping) else values)
     H = _matrix(matrix, len(found), m, known)
@@ -127,6 +133,8 @@ def _records(n, n_noise, matrix_has_n):
     if matrix_has_n:
         refuse("n_noise", "left out where the matrix has a column for n", n_noise,
                "add a row for n to values and matrix")
+    if np.any(noise_law(n_noise, 1).scale == 0):
+        refuse("n_noise", "left out where n is known exactly", n_noise)
     if isinstance(n, bool) or not isinstance(n, (int, float, np.number)) or not math.isfinite(n):
         refuse("n", "the noisy number of records where n_noise is given", n, "leave n_noise out where n is unknown")
     return float(n)
@@ -173,7 +181,7 @@ def declare(model: Any,              # what the numbers are sums of, such as Ber
     law = noise_law(_by_name("noise", noise, names), len(names))
     single = printed is None or isinstance(printed, Printing)
     rows = as_printed(printed if single else _by_name("printed", _less_n(printed), names), len(names))
-    if not isinstance(size, int) and H.shape[1] == len(model.names):
+    if not isinstance(size, int) and H is not None and H.shape[1] == len(model.names):
         H = np.column_stack([np.zeros(len(H)), H])
     if isinstance(size, float):
         first = (printed or Exact()) if single else _n_printed(printed)

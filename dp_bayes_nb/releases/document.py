@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['FROM_ELSEWHERE', 'DECLARED_RELATIONS', 'LONGEST_NAME', 'LONGEST_SOURCE', 'RELATIONS', 'CHANGE_VALUE', 'SCHEMA',
-           'KEYS', 'EXTENDED', 'SAME', 'KEYS_1', 'LARGEST', 'FAR', 'MOST_ENDS', 'Release', 'check_source',
+           'KEYS', 'EXTENDED', 'SAME', 'KEYS_1', 'LARGEST', 'FAR', 'MOST_ENDS', 'ABOUT', 'Release', 'check_source',
            'is_extended', 'measured', 'check_missing_as', 'relation', 'to_json', 'from_json', 'numbers_in',
            'known_sums', 'full_matrix', 'check_consistency']
 
@@ -16,6 +16,7 @@ import math
 import re
 import warnings
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -319,6 +320,8 @@ def _provenance(r):
         return "simulated" + (f" in the design of: {said}" if said else "") + "; protects nobody"
     if r.source is None:
         return f"made here, {_cost(r)}"
+    if r.parts:
+        return f"{said}; checked for contradictions only"
     return f"declared, not made here, and checked for contradictions only; source: {said}"
 
 
@@ -361,10 +364,11 @@ def _rows_shown(r):
 def _show_declared(r):
     "A release of other numbers than this package's, for people."
     said = "unknown" if r.neighbours is None else r.neighbours
-    kind = "simulated" if r.simulated else r.origin
+    kind = "combined" if r.parts and not r.simulated else r.origin
     lines = [f"Release of {printable(repr(r.family))} ({kind})", f"  source: {printable(r.source)}" if r.source
              else f"  {r.provenance}", f"  {_size(r)}", f"  {_noise_words(r)}; {_cost(r)}; neighbours: {said}"]
-    many = "" if r.matrix is None else f"  {len(r.names)} rows, combinations of {len(r.family.names)} sums"
+    p, m = len(r.names), len(r.family.names)
+    many = "" if r.matrix is None else f"  {p} row{'s' * (p > 1)}, combinations of {m} sum{'s' * (m > 1)}"
     return "\n".join(lines + ([many] if many else []) + _rows_shown(r))
 
 # %% ../../nbs/releases/02_document.ipynb #04d00016
@@ -752,28 +756,35 @@ def _check_design(r):
 
 # %% ../../nbs/releases/02_document.ipynb #04d0001b
 # § A declared release must not contradict itself
-FAR, MOST_ENDS = 2.0**20, 300  # a point far out, in magnitudes of the statistic; sums up to which ends are looked for
+FAR, MOST_ENDS = 2.0**20, 2000  # a point far out, in magnitudes of the statistic; sums up to which ends are looked for
+ABOUT = 0.01  # of the magnitude: how roughly the ends of numbers that are not whole are known
+
+
+@lru_cache(maxsize=256)
+def _ends(family):
+    "The ends of each sum of one record, (m,) each, and whether the sums of a record always add up to 1."
+    m, size = len(family.names), float(family.magnitude)
+    if m > MOST_ENDS or family.lacks("project"):  # a table of counts has no least number but 0
+        return np.full(m, 0.0 if family.one_table else -size), np.full(m, size), False
+    far = FAR * size * np.eye(m)
+    nearest = jax.vmap(lambda z: family.project(z, 1.0))
+    high, low, middle = (np.asarray(nearest(jnp.asarray(points))) for points in (far, -far, 0.5 * size * np.eye(m)))
+    total = np.concatenate([points.sum(axis=1) for points in (high, low, middle)])
+    least, most, partition = np.diagonal(low), np.diagonal(high), m > 1 and bool(np.all(np.abs(total - 1) < 1e-9))
+    if family.integer:
+        return np.rint(least), np.rint(most), partition
+    return least - ABOUT * size, most + ABOUT * size, partition  # some models keep off their edges
 
 
 def known_sums(family: Model, n: tuple[float, float]) -> Sums:
     "What a model knows of its sums before any are published, for n between two ends."
-    m, size = len(family.names), float(family.magnitude)
-    whole = bool(family.integer)
-    if m > MOST_ENDS or family.lacks("project"):
-        return Sums(n, np.full(m, -size), np.full(m, size), whole)
-    far = FAR * size * np.eye(m)
-    nearest = jax.vmap(lambda z: family.project(z, 1.0))
-    high, low, middle = (np.asarray(nearest(jnp.asarray(points))) for points in (far, -far, 0.5 * size * np.eye(m)))
-    least, most = np.diagonal(low), np.diagonal(high)
-    ends = (np.rint(least), np.rint(most)) if whole else (least - 1e-9 * size, most + 1e-9 * size)
-    total = np.concatenate([points.sum(axis=1) for points in (high, low, middle)])
-    return Sums(n, *ends, whole, m > 1 and bool(np.all(np.abs(total - 1) < 1e-9)))
+    low, high, partition = _ends(family)
+    return Sums(n, low, high, bool(family.integer), partition)
 
 
-def full_matrix(r: Release) -> np.ndarray:
-    "H with the column of n first, (p, 1 + m)."
-    H = np.eye(len(r.names)) if r.matrix is None else r.matrix
-    return H if r.n is None else np.column_stack([np.zeros(len(H)), H])
+def full_matrix(r: Release) -> np.ndarray | None:
+    "H with the column of n first, (p, 1 + m); None for the sums themselves."
+    return r.matrix if r.n is None or r.matrix is None else np.column_stack([np.zeros(len(r.matrix)), r.matrix])
 
 
 def check_consistency(r: Release) -> None:

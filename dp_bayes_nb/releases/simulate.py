@@ -98,7 +98,7 @@ def _copier(family):
     def simulate(key, theta, n, matrix, noise):
         key_data, key_noise = jax.random.split(key)
         s = family.simulate(key_data, theta, n)
-        sums = matrix @ jnp.concatenate([jnp.reshape(n, 1), s])
+        sums = s if matrix is None else matrix @ jnp.concatenate([jnp.reshape(n, 1), s])
         step = jnp.where(jnp.asarray(noise.grid) > 0, noise.grid, 1.0)
         sums = jnp.where(jnp.asarray(noise.grid) > 0, step * jnp.floor(sums / step + 0.5), sums)
         return s, sums + draw_noise(key_noise, noise)
@@ -140,7 +140,7 @@ def _printed_copy(release, y):
         refuse("theta", "such that a row or more would be printed", "none", "try another key")
     at, noise = np.flatnonzero(there), release.noise
     kind = noise.kind if isinstance(noise.kind, str) else tuple(noise.kind[i] for i in at)
-    H = full_matrix(release)[at]
+    H = (np.eye(len(y)) if release.matrix is None else release.matrix)[at]
     return replace(release, names=tuple(release.names[i] for i in at), values=values[at], simulated=True, id=None,
-                   noise=Noise(kind, noise.scale[at], noise.grid[at]), matrix=H if release.n is None else H[:, 1:],
+                   noise=Noise(kind, noise.scale[at], noise.grid[at]), matrix=H,
                    printed=tuple(release.printed[i] for i in at), schema=2)
