@@ -37,7 +37,7 @@ class SharedGamma:
 # § The model
 NO_POPULATION = "it is a table of counts without a population behind it"
 
-
+# %% ../../nbs/models/10_whole_numbers.ipynb #c10a0007
 class Counts(Model):
     "Whole numbers >= 0 that are themselves what is asked for, by name; no population, and n is 1."
     one_table, integer, fallback = True, True, "exact"

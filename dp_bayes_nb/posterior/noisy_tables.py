@@ -80,7 +80,7 @@ def _peak(tree, outer, printed):
         sd = max((slope(center - sd) - slope(center + sd)) / (2 * sd), 1e-4) ** -0.5
     return center, sd
 
-
+# %% ../../nbs/posterior/15_noisy_tables.ipynb #c15a0008
 def outer_nodes(tree: Tree, outer: Outer, printed: Tree | None = None) -> tuple[np.ndarray, np.ndarray, float]:
     "Nodes of y, their probabilities, and the log evidence; `printed`: the rows of what is known as it was printed."
     center, sd = _peak(tree, outer, printed)
@@ -94,11 +94,11 @@ def outer_nodes(tree: Tree, outer: Outer, printed: Tree | None = None) -> tuple[
                 found[k] = log_weight(center + APART * sd * k)
                 if found[k] < max(found.values()) - DEEP:
                     break
-        k = np.array(sorted(found))
-        value = np.array([found[i] for i in k])
+        at = np.array(sorted(found))
+        value = np.array([found[k] for k in at])
         w = np.exp(value - value.max())
         if w.sum() ** 2 > 4 * (w**2).sum():
-            return center + APART * sd * k, w / w.sum(), float(value.max() + np.log(w.sum() * APART * sd))
+            return center + APART * sd * at, w / w.sum(), float(value.max() + np.log(w.sum() * APART * sd))
         sd /= 4  # nodes were too far apart
 
 
@@ -111,7 +111,7 @@ def draw_outer(rng: np.random.Generator, tree: Tree, outer: Outer, size: int,
         out[at == k] = draw_counts(rng, pass_up(tree, outer.leaves(y[k]))[0], int((at == k).sum()))
     return out
 
-# %% ../../nbs/posterior/15_noisy_tables.ipynb #c15a000b
+# %% ../../nbs/posterior/15_noisy_tables.ipynb #c15a000c
 # § From a release to a tree
 def leaf_matrix(family: Any, matrix: Any, rows: int, unknown: bool) -> np.ndarray:
     "H for the leaves of a model's tree, (p, leaves)."
@@ -132,7 +132,7 @@ def is_tree(H: np.ndarray) -> bool:
     common, size = rows @ rows.T, rows.sum(axis=1)
     return bool(alike and np.all((common == 0) | (common == np.minimum(size[:, None], size))))
 
-
+# %% ../../nbs/posterior/15_noisy_tables.ipynb #c15a000d
 def released_tree(family: Any, measurement: Measurement,
                   n_range: tuple | None = None,  # where n is unknown
                   printed: bool = False          # the rows "above the floor" in place of what was printed
@@ -166,7 +166,7 @@ def _next_on_grid(x, grid):
     with np.errstate(invalid="ignore"):
         return np.where(np.isfinite(x), (np.floor(x / step) + 1) * step, x)
 
-# %% ../../nbs/posterior/15_noisy_tables.ipynb #c15a000e
+# %% ../../nbs/posterior/15_noisy_tables.ipynb #c15a0010
 # § Counts
 def the_table(data: Any) -> tuple:
     "The one measurement that `fit` passes on, in NumPy, and the range of n where it is unknown."
@@ -192,7 +192,7 @@ def counts_unavailable(family, kind, n=None, prior=None) -> str | None:
     "Why the counts of several tables are not drawn, or None."
     return one_table(kind) or _matrix_unavailable(family, kind, prior) if isinstance(kind, list) else None
 
-
+# %% ../../nbs/posterior/15_noisy_tables.ipynb #c15a0011
 def sample_counts(rng: np.random.Generator, family: Counts, data: Any, prior: Any, shape: tuple) -> dict:
     "Independent draws {counts: (*shape, m), s: the same}, and the shared `rate` where there is one."
     measurement, _ = the_table(data)
@@ -220,7 +220,7 @@ def no_kernel(family, released, prior):
 COUNTS = Method(no_kernel, lambda family: True, counts_unavailable, sample=sample_counts)
 COUNTS = COUNTS._replace(general=COUNTS, tables=COUNTS)
 
-# %% ../../nbs/posterior/15_noisy_tables.ipynb #c15a0012
+# %% ../../nbs/posterior/15_noisy_tables.ipynb #c15a0015
 # § Shares and categories
 def prior_counts(prior: Any) -> np.ndarray:
     "The α of the leaves, (leaves,)."
@@ -257,7 +257,7 @@ def sample_levels(rng: np.random.Generator, family: Any, data: Any, prior: Any, 
     n = {"n": s.sum(axis=1).reshape(shape)} if measurement.n is None else {}
     return {name: theta, "s": s[:, :m].reshape(*shape, m), **n}
 
-# %% ../../nbs/posterior/15_noisy_tables.ipynb #c15a0013
+# %% ../../nbs/posterior/15_noisy_tables.ipynb #c15a0016
 def share_mixture(passed: Passed, alpha: np.ndarray) -> CountPosterior:
     "The share of the first leaf as a mixture of Beta distributions, where n is known."
     low, p = node_marginals(passed)[0]
@@ -278,7 +278,7 @@ def levels_groups(family, data, prior, kernel) -> dict:
     theta, rest = log_sigmoid(x), log_sigmoid(-x)
     return density_group(next(iter(family.parameters)), np.exp(theta), np.exp(value - theta - rest), cdf)
 
-
+# %% ../../nbs/posterior/15_noisy_tables.ipynb #c15a0017
 def _levels_of_tables(fallback: Method) -> Method:
     "The exact method where there is one, in the place of another for `Tables`."
     def unavailable(family, measurements, n=None, prior=None):
