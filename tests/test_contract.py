@@ -90,7 +90,8 @@ OFTEN = ("Bernoulli", "Categorical", "Poisson", "LinearRegression", "NaiveBayes"
 
 
 def test_every_model_is_declared_here():
-    assert {type(model).__name__ for model, *_ in DECLARED.values()} == set(MODELS)
+    "All but Counts, which has no population: nothing to simulate, no record, no sensitivity."
+    assert {type(model).__name__ for model, *_ in DECLARED.values()} | {"Counts"} == set(MODELS)
 
 
 @pytest.mark.parametrize(
