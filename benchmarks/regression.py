@@ -2,11 +2,9 @@
 of columns.
 
 Effective draws are ArviZ's bulk size of the slowest parameter. Seconds have everything in them, mode search and warm-up
-(of 400 draws 200, of 4,000 sweeps
-500), unless they are of draws alone. `python benchmarks/regression.py 5 10` runs the last part for five and ten
-coefficients: covariates'
-moments from the free prior, some of them nearly collinear, and covariates with correlations near .3, made record by
-record.
+(of 400 draws 200, of 4,000 sweeps 500), unless they are of draws alone. `python benchmarks/regression.py 5 10` runs the
+last part for five and ten coefficients: covariates' moments from the free prior, some of them nearly collinear, and
+covariates with correlations near .3, made record by record.
 """
 
 import resource

@@ -881,6 +881,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                              'dp_bayes_nb/models/contract.py'),
                                              'dp_bayes_nb.models.contract.Model.__init_subclass__': ( 'models/contract.html#model.__init_subclass__',
                                                                                                       'dp_bayes_nb/models/contract.py'),
+                                             'dp_bayes_nb.models.contract.Model.__repr__': ( 'models/contract.html#model.__repr__',
+                                                                                             'dp_bayes_nb/models/contract.py'),
                                              'dp_bayes_nb.models.contract.Model.accept': ( 'models/contract.html#model.accept',
                                                                                            'dp_bayes_nb/models/contract.py'),
                                              'dp_bayes_nb.models.contract.Model.check': ( 'models/contract.html#model.check',

@@ -226,7 +226,7 @@ def test_a_declared_noise_goes_the_whole_road(kind, tmp_path):
 
 
 def test_what_cannot_be_kept_is_refused_before_any_work(monkeypatch):
-    monkeypatch.setattr(door, "run_chains", lambda *a, **k: pytest.fail("it was computed first"))
+    monkeypatch.setattr(door, "_sampled", lambda *a, **k: pytest.fail("it was computed first"))
     for spoilt in (replace(declared(), values=np.array([1 / 3])), replace(declared(),
         noise=Noise("laplace", np.array([20.0]), np.array([4.0])), values=np.array([400.0]))):
         with pytest.raises(ValueError, match="release must be of values on the grid of their noise"):

@@ -319,7 +319,24 @@ def prior_for(model):
     return prior_of(d[name]) if name in d else None
 
 
-@pytest.mark.parametrize("path", sorted(RELEASES.glob("*.json")), ids=lambda path: path.stem)
+QUICK = {"doctor_visits", "education", "health_limit", "office_visits_none", "strikes_redact", "wages_1"}
+
+
+def test_published_releases_load():
+    paths = sorted(RELEASES.glob("*.json"))
+    assert len(paths) == 19 and QUICK <= {path.stem for path in paths}
+    for path in paths:
+        release = dpb.Release.load(path)
+        assert dpb.Release.from_json(release.to_json()) == release, path
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, marks=() if path.stem in QUICK else pytest.mark.slow, id=path.stem)
+        for path in sorted(RELEASES.glob("*.json"))
+    ],
+)
 def test_published_releases_load_and_fit(path):
     release = dpb.Release.load(path)
     idata = fitted(release, prior_for(release.family), "auto", draws=10, warmup=10)

@@ -108,6 +108,8 @@ def copy_notebooks():
                         faults.append(f"{inside}: imports belong in cells of their own: {code.splitlines()[0]}")
                 if re.match(r"#\|\s*export\s*\n", code) and not only:
                     cell["source"] = re.sub(r"\A#\|\s*export\s*\n", "#| exports\n", code).splitlines(keepends=True)
+                if re.match(r"#\|\s*exporti\s*\n", code) and not only:  # inner code is shown, without a heading
+                    cell["source"] = re.sub(r"\A#\|\s*exporti\s*\n", "", code).splitlines(keepends=True)
             write_nb(nb, target)
         else:
             shutil.copyfile(path, target)

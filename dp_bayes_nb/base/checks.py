@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['assert_close', 'must_fail', 'ks_uniform', 'ks_p_value', 'wasserstein1', 'wasserstein1_cdf', 'wasserstein1_to_cdf',
-           'FalseAlarms', 'mean_p_value', 'all_tables', 'discrete_log_pmf', 'CountOracle', 'count_oracle', 'release_of']
+           'FalseAlarms', 'mean_p_value', 'all_tables', 'discrete_log_pmf', 'count_oracle', 'release_of']
 
 # %% ../../nbs/base/09_checks.ipynb #77de68da
 import math

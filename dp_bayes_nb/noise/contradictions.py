@@ -40,7 +40,7 @@ def row_range(matrix: Float[np.ndarray, "p k"] | None, sums: Sums) -> tuple:
         reach = plain(np.stack([per_record * n for n in sums.n]))
     return reach[:, 0].min(axis=0), reach[:, 1].max(axis=0)
 
-
+# %% ../../nbs/noise/06_contradictions.ipynb #caa6f2f7
 def _check_single(names, found, noise, matrix, sums):
     "Contradictions of one row."
     exact, grid = found.low == found.high, np.where(noise.grid > 0, noise.grid, 1.0)
@@ -109,7 +109,7 @@ def check_rows(names: tuple,        # of the rows, for messages
     refuse("values", f"possible together, each within {TAIL} scales of its noise", f"{len(every)} rows that contradict",
            "check the scales, n and the matrix")
 
-
+# %% ../../nbs/noise/06_contradictions.ipynb #03d118e4
 def _together(found, noise, matrix, sums, rows):
     "Is it possible that these rows were published together?"
     if matrix is not None:

@@ -256,7 +256,7 @@ def _limit(name, value, optional=False):
 
 TIES = ("even", "away", "up", "down")  # where halves go: to the even multiple, away from zero, up, down
 
-
+# %% ../../nbs/noise/04_statements.ipynb #5fe881c1
 @dataclass(frozen=True)
 class Rounded(Printing):
     "Rounded to the nearest multiple of a step. `ties`: where the middle between two goes; it matters on a grid."
@@ -313,7 +313,7 @@ class Clamped(Printing):
         possible = ((high >= bottom) & (low <= top)) | np.isnan(low)
         return np.where(possible, least, np.inf), np.where(possible, most, -np.inf)
 
-
+# %% ../../nbs/noise/04_statements.ipynb #f4e2ae7b
 @dataclass(frozen=True)
 class Suppressed(Printing):
     "Left blank below a threshold: no value (None or NaN) means that the noisy number was below it."
@@ -341,7 +341,7 @@ class PrintedAbove(Printing):
         blank = np.isnan(low)
         return np.where(blank, np.inf, np.maximum(low, least)), np.where(blank, -np.inf, high)
 
-
+# %% ../../nbs/noise/04_statements.ipynb #902bdb41
 @dataclass(frozen=True)
 class InOrder(Printing):
     "Several things done one after the other; made by `&`."

@@ -52,7 +52,7 @@ def log_likelihood(release: Any,         # a Release, or a list of them: indepen
 
 
 def _shared(parts, theta):
-    return sum(jax.vmap(lambda one: function(one, theta))(tables).sum() for function, tables, _ in parts)
+    return sum(jax.vmap(function, (0, None))(tables, theta).sum() for function, tables, _ in parts)
 
 
 def _each_its_own(parts, theta):

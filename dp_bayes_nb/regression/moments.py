@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['unique_pairs', 'regression_moments', 'normal_fourth_moments', 'mgf_fourth_moments', 'l1_sensitivity',
-           'l2_sensitivity', 'box_l1_sensitivity', 'published_l1_sensitivity']
+           'l2_sensitivity']
 
 # %% ../../nbs/regression/01_moments.ipynb #77de68da
 import itertools

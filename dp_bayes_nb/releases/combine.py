@@ -68,7 +68,7 @@ def _check_same(releases, ids):
 def _matrix(r): return np.eye(len(r.names)) if r.matrix is None else r.matrix
 def _printed(r): return (Exact(),) * len(r.names) if isinstance(r.printed, str) else r.printed
 
-
+# %% ../../nbs/releases/05_combine.ipynb #cfcfc50e
 def _numbered(names):
     "Names made different from each other by a number."
     seen: dict[str, int] = {}

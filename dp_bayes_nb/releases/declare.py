@@ -38,7 +38,7 @@ def _values(values):
     except (TypeError, OverflowError):
         refuse("values", wanted, values, fix)
 
-
+# %% ../../nbs/releases/04_declare.ipynb #a05dde64
 def _named(what, given, names):
     """A dict by the names of rows. "count[a]" may be called "a" where that is one row only.
     ValueError for a name that is none.
@@ -63,7 +63,7 @@ def _by_name(what, given, names):
     found = _named(what, given, names)
     return [found.get(name) for name in names]
 
-
+# %% ../../nbs/releases/04_declare.ipynb #f1ad14ab
 def _row_name(row, sums, i):
     "What to call a row of H: the sums that it adds up and takes off, or its number."
     at = np.flatnonzero(row)
@@ -99,7 +99,7 @@ def _rows(model, values, matrix, known):
         names = _different([_row_name(row, labels, i) for i, row in enumerate(H)])
     return names, found, H
 
-
+# %% ../../nbs/releases/04_declare.ipynb #09f9c683
 def _matrix(matrix, p, m, known):
     "H as numbers, with m columns, or 1 + m where n is unknown."
     try:
@@ -197,7 +197,7 @@ def declare(model: Any,              # what the numbers are sums of, such as Ber
     check_consistency(made)
     return made
 
-
+# %% ../../nbs/releases/04_declare.ipynb #3437cc38
 def _check_blank(names, values, rows):
     "Refuse a value that is not there where nobody says why."
     for name, value, row in zip(names, values, rows):

@@ -175,7 +175,7 @@ def _check_row_names(names):
                                                 for name in names):
         refuse("names", f"different texts of 1 to {LONGEST_NAME} characters", f"{str(names[:8]):.200}")
 
-
+# %% ../../nbs/releases/02_document.ipynb #2e4424fc
 def _checked_rows(r):
     "Names, matrix, values, noise and what was printed, row by row; n."
     declared = r.source is not None
@@ -210,7 +210,7 @@ def _checked_kind(kind, p, declared):
         return kind if len(set(kind)) > 1 else kind[0]
     return check_choice("noise.kind", kind, MECHANISMS)
 
-
+# %% ../../nbs/releases/02_document.ipynb #050834b4
 def _checked_matrix(matrix, p, m, n):
     "H as a frozen array; None for the identity."
     if matrix is None:
@@ -229,7 +229,7 @@ def _checked_matrix(matrix, p, m, n):
     array.setflags(write=False)
     return None if n is not None and p == m and np.array_equal(array, np.eye(m)) else array
 
-
+# %% ../../nbs/releases/02_document.ipynb #648eadd8
 def _checked_range(limits, n):
     "Where n may lie, as two whole numbers."
     if limits is None:
@@ -339,15 +339,15 @@ def _size(r):
     known = "unknown" if row is None else f"known by the row {printable(row)!r} only"
     return f"n is {known}" + ("" if r.n_range is None else f", between {r.n_range[0]} and {r.n_range[1]}")
 
-
+# %% ../../nbs/releases/02_document.ipynb #6aa9f950
 def _noise_words(r):
     "Kinds and scales of the noise."
     out = []
     for kind in sorted(set(r.noise.kinds)):
-        scale = r.noise.scale[[each == kind for each in r.noise.kinds]]
-        ends = sorted({scale.min(), scale.max()})
-        out.append(f"{kind} noise of scale {' to '.join(f'{end:g}' for end in ends)}")
-    return " and ".join(out)
+        scale = r.noise.scale[[each == kind for each in r.noise.kinds] & (r.noise.scale > 0)]
+        ends = sorted({scale.min(), scale.max()}) if len(scale) else []
+        out += [f"{kind} noise of scale {' to '.join(f'{end:g}' for end in ends)}"] if ends else []
+    return " and ".join(out) or "no noise"
 
 
 def _rows_shown(r):
@@ -369,6 +369,7 @@ def _show_declared(r):
              else f"  {r.provenance}", f"  {_size(r)}", f"  {_noise_words(r)}; {_cost(r)}; neighbours: {said}"]
     p, m = len(r.names), len(r.family.names)
     many = "" if r.matrix is None else f"  {p} row{'s' * (p > 1)}, combinations of {m} sum{'s' * (m > 1)}"
+    lines = [line for line in lines if not (r.family.one_table and line == f"  {_size(r)}")]
     return "\n".join(lines + ([many] if many else []) + _rows_shown(r))
 
 # %% ../../nbs/releases/02_document.ipynb #04d00016
@@ -413,7 +414,7 @@ def check_missing_as(family: Model, value: Any, missing: str = "error") -> dict:
         refuse("missing_as", wanted, f"{value!s:.80}")
     return {name: _declared_value(family, column, value[name]) for name, column in columns.items() if name in value}
 
-
+# %% ../../nbs/releases/02_document.ipynb #0841bea0
 def _declared_value(family, column, value):
     "A value in its normal form: a level as it is declared, a number as a float."
     levels, name = column.levels, f"missing_as of {column.name!r}" if family.by_name else "missing_as"
@@ -497,7 +498,7 @@ def to_json(release: Release) -> str:
                 "noise": {"kind": noise.kind, "scale": _rows(noise.scale), "grid": _rows(noise.grid)}}
     return seal({key: document[key] if key in document else getattr(release, key) for key in KEYS})
 
-
+# %% ../../nbs/releases/02_document.ipynb #99674eea
 def _extended_json(r):
     "The same of a release that is declared, or of combinations of sums."
     rows = "exact" if isinstance(r.printed, str) else [printing_to_json(row) for row in r.printed]
@@ -578,7 +579,7 @@ def _read(text):
     check_consistency(release) if is_extended(release) else _check_design(release)
     return release
 
-
+# %% ../../nbs/releases/02_document.ipynb #9477a7c1
 def _read_2(d):
     "The release in a document of schema 2."
     if "source" in d:
@@ -614,7 +615,7 @@ def _by_row(name, value, m, zero=False):
     read = lambda v: _real(name, v, zero)
     return _items(name, value, read, m) if isinstance(value, list) else [read(value)] * m
 
-
+# %% ../../nbs/releases/02_document.ipynb #4bccab82
 def _check_budget(d):
     "The sensitivity and what the release costs: JSON numbers."
     for key in ("sensitivity", "epsilon"):
@@ -756,7 +757,7 @@ def _check_design(r):
 
 # %% ../../nbs/releases/02_document.ipynb #04d0001b
 # § A declared release must not contradict itself
-FAR, MOST_ENDS = 2.0**20, 2000  # a point far out, in magnitudes of the statistic; sums up to which ends are looked for
+FAR, MOST_ENDS = 2.0**20, 2000  # a point far out, in magnitudes; sums up to which ends are looked for
 ABOUT = 0.01  # of the magnitude: how roughly the ends of numbers that are not whole are known
 
 
@@ -775,7 +776,7 @@ def _ends(family):
         return np.rint(least), np.rint(most), partition
     return least - ABOUT * size, most + ABOUT * size, partition  # some models keep off their edges
 
-
+# %% ../../nbs/releases/02_document.ipynb #ef906dd0
 def known_sums(family: Model, n: tuple[float, float]) -> Sums:
     "What a model knows of its sums before any are published, for n between two ends."
     low, high, partition = _ends(family)
