@@ -258,6 +258,8 @@ def run_fit(args) -> int:
         summary = None if args.output or args.plot else _quick_summary(release, prior, settings)
         if summary is None:
             summary = _write_fit(release, prior, settings, args.output, args.plot)
+    if release.source is not None:  # numbers that were not made here
+        print(printable(release.provenance))
     print(lines(summary))
     return 0
 

@@ -234,3 +234,17 @@ def test_copies_are_printed_as_the_original_was():
         unprinted(copy.printed, copy.values, copy.noise.grid)  # refuses what cannot have been printed so
         blank.append(np.isnan(copy.values[2]))
     assert 5 < sum(blank) < 35
+
+
+def test_results_and_the_command_line_say_who_says_so(tmp_path, capsys):
+    from dp_bayes_nb.cli import main
+
+    declared = declare(Bernoulli("insured"), 871.3, noise=Laplace(scale=2), n=1204, source=SOURCE)
+    declared.save(tmp_path / "r.json")
+    assert main(["fit", str(tmp_path / "r.json")]) == 0
+    first, *rest = capsys.readouterr().out.splitlines()
+    assert first == declared.provenance and first.endswith(SOURCE) and "probability" in rest[1]
+    assert fit(declared, draws=20, chains=1, progress=False).attrs["provenance"] == declared.provenance
+    own = FIXTURES / "release_schema2_laplace.json"
+    assert main(["fit", str(own)]) == 0 and "declared" not in capsys.readouterr().out
+    assert "provenance" not in fit(Release.load(own), draws=20, chains=1, progress=False).attrs
