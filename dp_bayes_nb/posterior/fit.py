@@ -306,10 +306,11 @@ def posterior_draws(release: Release, prior=None, *, method: str = "auto", draws
     confidential = _confidential(chosen, family, data, prior, theta, confidential, words, usual)
     attrs = {"release_json": text, "prior_json": prior_to_json(prior), "method": name, "seed": seed,
              "entropy": entropy_text(words)}
+    if any(each.source is not None for each in releases):  # a summary says who says so
+        attrs["provenance"] = "; ".join(each.provenance for each in releases)
     groups = lambda: chosen.groups(family, data, prior, kernel) if chosen.groups else {}
     # a step that may be refused is a chain's
     return Drawn(theta, infos, attrs, chosen.independent(family) and not {*infos} - {"at_edge"}, groups, confidential)
-
 
 # %% ../../nbs/posterior/09_fit.ipynb #b1d57811
 # § Fit
