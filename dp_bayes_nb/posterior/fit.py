@@ -443,14 +443,21 @@ def _confidential_group(releases, confidential):
 # %% ../../nbs/posterior/09_fit.ipynb #e2a71c0f
 _LEAST_DRAWS = 4  # a chain, for rhat and effective sample sizes
 LEAST_MOVED = 0.1  # share of a chain's steps that must go somewhere
+# components whose diagnostics are estimated although those of independent draws are known
+_MOST_ESTIMATED = 128
 _LARGEST_RHAT, _LEAST_EFFECTIVE = 1.01, 100  # the latter a chain: Vehtari et al. (2021)
 _SURE_RHAT = 1.05  # with fewer effective draws than that, rhat above 1.01 is often noise
 _MOST_KEPT = 0.01  # share of steps that may end where they began because no possible sum was found
 
 
-def _attach(variable):
+def _attach(variable, independent=False):
     "rhat and effective sample sizes of each component, as attributes of a variable."
     import arviz as az
+    if independent and math.prod(variable.shape[2:]) > _MOST_ESTIMATED:
+        draws = float(math.prod(variable.shape[:2]))
+        known = {"rhat": 1.0, "ess_bulk": draws, "ess_tail": draws}
+        variable.attrs.update({label: np.full(variable.shape[2:], value).tolist() for label, value in known.items()})
+        return
     found = {"ess_bulk": partial(az.ess, method="bulk"), "ess_tail": partial(az.ess, method="tail")}
     found |= {"rhat": az.rhat} if variable.sizes["chain"] > 1 else {}  # one chain has none
     variable.attrs["rhat"] = np.full(variable.shape[2:], np.nan).tolist()
@@ -523,7 +530,7 @@ def _diagnose(idata, independent):
         problems.append(f"fewer than {_LEAST_DRAWS} draws a chain are too few for diagnostics; use more draws")
     else:
         for variable in dict(idata.posterior.data_vars).values():
-            _attach(variable)
+            _attach(variable, independent)
         problems += [] if independent else _mixing_problems(idata)  # of independent draws they are only noise
     problems += _sampler_problems(idata.sample_stats) + _mesh_problems(idata.sample_stats) + _edge_problems(
         idata.sample_stats)

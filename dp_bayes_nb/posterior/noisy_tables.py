@@ -220,7 +220,7 @@ def no_kernel(family, released, prior):
 COUNTS = Method(no_kernel, lambda family: True, counts_unavailable, sample=sample_counts)
 COUNTS = COUNTS._replace(general=COUNTS, tables=COUNTS)
 
-# %% ../../nbs/posterior/15_noisy_tables.ipynb #c15a0015
+# %% ../../nbs/posterior/15_noisy_tables.ipynb #c15a0017
 # § Shares and categories
 def prior_counts(prior: Any) -> np.ndarray:
     "The α of the leaves, (leaves,)."
@@ -257,7 +257,7 @@ def sample_levels(rng: np.random.Generator, family: Any, data: Any, prior: Any, 
     n = {"n": s.sum(axis=1).reshape(shape)} if measurement.n is None else {}
     return {name: theta, "s": s[:, :m].reshape(*shape, m), **n}
 
-# %% ../../nbs/posterior/15_noisy_tables.ipynb #c15a0016
+# %% ../../nbs/posterior/15_noisy_tables.ipynb #c15a0018
 def share_mixture(passed: Passed, alpha: np.ndarray) -> CountPosterior:
     "The share of the first leaf as a mixture of Beta distributions, where n is known."
     low, p = node_marginals(passed)[0]
@@ -278,7 +278,7 @@ def levels_groups(family, data, prior, kernel) -> dict:
     theta, rest = log_sigmoid(x), log_sigmoid(-x)
     return density_group(next(iter(family.parameters)), np.exp(theta), np.exp(value - theta - rest), cdf)
 
-# %% ../../nbs/posterior/15_noisy_tables.ipynb #c15a0017
+# %% ../../nbs/posterior/15_noisy_tables.ipynb #c15a0019
 def _levels_of_tables(fallback: Method) -> Method:
     "The exact method where there is one, in the place of another for `Tables`."
     def unavailable(family, measurements, n=None, prior=None):

@@ -175,7 +175,9 @@ def declare(model: Any,              # what the numbers are sums of, such as Ber
     """
     as_model(model), check_source(source)
     shape = np.shape(matrix)
-    n = 1 if n is None and n_noise is None and model.one_table else n
+    if model.one_table and (n, n_noise) not in ((None, None), (1, None)):
+        refuse("n", f"left out for {type(model).__name__}, which has no records", n)
+    n = 1 if model.one_table else n
     size = _records(n, n_noise, len(shape) == 2 and shape[1] > len(model.names))
     names, found, H = _rows(model, values, matrix, n is not None and n_noise is None)
     law = noise_law(_by_name("noise", noise, names), len(names))
