@@ -108,12 +108,20 @@ def copy_notebooks():
                         faults.append(f"{inside}: imports belong in cells of their own: {code.splitlines()[0]}")
                 if re.match(r"#\|\s*export\s*\n", code) and not only:
                     cell["source"] = re.sub(r"\A#\|\s*export\s*\n", "#| exports\n", code).splitlines(keepends=True)
-                if re.match(r"#\|\s*exporti\s*\n", code) and not only:  # inner code is shown, without a heading
-                    cell["source"] = re.sub(r"\A#\|\s*exporti\s*\n", "", code).splitlines(keepends=True)
+            nb["cells"] = [copy for cell in nb["cells"] for copy in shown_too(cell)]
             write_nb(nb, target)
         else:
             shutil.copyfile(path, target)
     return faults
+
+
+def shown_too(cell):
+    "A cell; one of inner code (`exporti`), which nbdev runs and removes, also without its directive, to be read."
+    inner = cell["cell_type"] == "code" and re.match(r"#\|\s*exporti\s*\n", source(cell))
+    if not inner:
+        return [cell]
+    text = source(cell)[inner.end():]
+    return [cell, {**cell, "id": f"{cell['id']}-shown"[:64], "source": text.splitlines(keepends=True)}]
 
 
 def names(folder):
@@ -208,6 +216,18 @@ def homes():
                 if isinstance(node, ast.Assign) and node.targets[0].id == "_public")
 
 
+@cache
+def explained(module):
+    "The names with a heading of their own on the page of a module: those in its `__all__`; None for another page."
+    path = ROOT / LIB / f"{module}.py"
+    if not path.exists():
+        return None
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__":
+            return set(ast.literal_eval(node.value))
+    return set()
+
+
 def mend_text(text, page, front):
     """Links of nbdev and of the authors on a page, made into links between processed notebooks,
     which smalldocs resolves. A plain word is linked only where it is a public name, or explained on the page itself.
@@ -224,7 +244,12 @@ def mend_text(text, page, front):
     def meant(m):  # `columns` of a model is no function `columns` of another chapter
         return m[0] if m[1] in homes() or f"{m[2]}.ipynb" == front[page] else f"`{m[1]}`"
 
+    def headed(m):  # inner names are linked by nbdev too, and have no heading
+        known = explained(m[2])
+        return m[0] if known is None or m[3].split(".")[0] in known else f"`{m[1]}`"
+
     pages = {new.removesuffix(".ipynb") for new in front.values()}
+    text = re.sub(r"\[`([^`\]]+)`\]\(/([\w/]+)\.html#([\w.]+)\)", headed, text)
     text = re.sub(r"\[`([a-z]+)`\]\(/([\w/]+)\.html#\1\)", meant, text)
     text = re.sub(r"\]\((?P<path>[\w./-]+\.ipynb)(?P<rest>[#)])", authored, text)
     text = re.sub(rf"/blob/\w+/{LIB}/([\w/]+)\.py(#L\d+)?", lambda m: f"{to(f'source/{m[1]}.md')}{m[2] or ''}", text)
