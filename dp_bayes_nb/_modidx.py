@@ -2442,6 +2442,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                                           'dp_bayes_nb/posterior/noisy_tables.py'),
                                                     'dp_bayes_nb.posterior.noisy_tables.sample_levels': ( 'posterior/noisy_tables.html#sample_levels',
                                                                                                           'dp_bayes_nb/posterior/noisy_tables.py'),
+                                                    'dp_bayes_nb.posterior.noisy_tables.several': ( 'posterior/noisy_tables.html#several',
+                                                                                                    'dp_bayes_nb/posterior/noisy_tables.py'),
                                                     'dp_bayes_nb.posterior.noisy_tables.share_mixture': ( 'posterior/noisy_tables.html#share_mixture',
                                                                                                           'dp_bayes_nb/posterior/noisy_tables.py'),
                                                     'dp_bayes_nb.posterior.noisy_tables.shared_rate': ( 'posterior/noisy_tables.html#shared_rate',

@@ -75,7 +75,8 @@ def cut_noise(key: Key[Array, ""],
         return _cut_laplace(u, low, high, noise.scale)
     if noise.kind == "gaussian":
         return _cut_gaussian(u, low, high, noise.scale)
-    return jnp.where(noise.is_laplace, _cut_laplace(u, low, high, noise.scale), _cut_gaussian(u, low, high, noise.scale))
+    return jnp.where(noise.is_laplace, _cut_laplace(u, low, high, noise.scale),
+                     _cut_gaussian(u, low, high, noise.scale))
 
 
 def _reflected(cut):

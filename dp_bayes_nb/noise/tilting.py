@@ -21,7 +21,8 @@ from .laplace import normal_laplace_log_density
 def tilted_log_marginal(z: Float[Array, ""],
                         eta: Float[Array, ""],   # natural parameter
                         n: Float[Array, ""],     # records
-                        scale, grid,             # of discrete Laplace noise, units of z; grid 0: continuous noise, any z
+                        # of discrete Laplace noise, units of z; grid 0: continuous noise, any z
+                        scale, grid,
                         log_partition: Callable,  # eta -> A(eta)
                         log_cdf: Callable        # (s, n, eta) -> (log F, log(1 − F)) of the sum at s
                         ) -> Float[Array, ""]:

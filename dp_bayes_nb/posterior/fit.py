@@ -263,7 +263,9 @@ def _confidential(chosen, family, data, prior, theta, known, words, usual):
 
 
 def _sampled(chosen, releases, seen, prior, words, *, draws, warmup, chains, progress, options):
-    "Draws, infos, confidential sums and the kernel (None where draws come at once), with the random numbers of `words`."
+    """Draws, infos, confidential sums and the kernel (None where draws come at once),
+    with the random numbers of `words`.
+    """
     family = releases[0].family
     if chosen.sample is not None:
         theta = chosen.sample(np.random.default_rng(words), family, seen, prior, (chains, draws))

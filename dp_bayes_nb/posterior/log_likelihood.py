@@ -74,7 +74,8 @@ def _form(release):
         return _exact_row if exact else _normal_row
     printed = seen.low is None or bool(np.all(np.asarray(seen.low) == np.asarray(seen.high)))
     if not printed:
-        refuse("release", "of one number, where it was not printed exactly", f"{len(seen.z)} numbers", "use fit(release)")
+        refuse("release", "of one number, where it was not printed exactly", f"{len(seen.z)} numbers",
+               "use fit(release)")
     if "laplace" not in seen.noise.kinds:
         return _normal
     two = len(family.names) == 2 and is_plain(seen)

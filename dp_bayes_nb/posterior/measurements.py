@@ -23,7 +23,7 @@ from ..base.chains import Kernel, bind
 from ..base.linear_algebra import solve
 from ..base.measurement import Measurement, Noise
 from ..base.priors import log_density_free
-from ..base.supports import Parameter, constrain, free_size
+from ..base.supports import constrain, free_size
 from ..noise.laplace import noise_variance_draw, noise_variance_start, normal_log_density, normal_product
 from ..noise.printed import cut_noise, log_interval, spread
 from .collapsed import AROUND, FISHER_STEPS, climb, dispersed, higher_home, moves
@@ -145,7 +145,8 @@ def observed_law(family, theta: dict, table: Measurement, n) -> tuple[Float[Arra
 
 def _log_printed(table, mean, covariance):
     "log of the probability that a table was printed."
-    rows = [log_interval(table.floor[i] + table.noise.grid[i] / 2 - mean[i], jnp.inf, covariance[i, i], table.noise.row(i))
+    rows = [log_interval(table.floor[i] + table.noise.grid[i] / 2 - mean[i], jnp.inf, covariance[i, i],
+                         table.noise.row(i))
             for i in range(len(mean))]
     return sum(rows)
 
@@ -196,8 +197,10 @@ def _refresh(tables, key, theta, n, y, noise_variance, sums):
         if table.low is not None:
             low, high = spread(table.low, table.high, table.noise)
             y = jnp.where(low < high, at + cut_noise(key_y, low - at, high - at, table.noise), table.z)
-        return s, y, jnp.where(table.noise.scale > 0, noise_variance_draw(key_noise, y - at, positive(table.noise)), 0.0), broken
-    keys = tuple(jax.random.split(k, len(order)) for k, order in zip(jax.random.split(key, len(tables.order)), tables.order))
+        return s, y, jnp.where(table.noise.scale > 0, noise_variance_draw(key_noise, y - at, positive(table.noise)),
+                               0.0), broken
+    keys = tuple(jax.random.split(k, len(order)) for k, order in zip(jax.random.split(key, len(tables.order)),
+                                                                     tables.order))
     drawn = each_table(tables, n, one, keys, y, noise_variance, sums)
     return tuple(tuple(part) for part in zip(*drawn))
 
@@ -344,4 +347,5 @@ def confidential_sums(words: tuple,  # of `entropy`
 def in_order(tables: Tables, parts: tuple, axis: int) -> Float[np.ndarray, "..."]:
     "Parts by stack, with the tables along `axis`, in the order of the tables; of sums with a size in front, the sums."
     m, where = len(tables.family.names), np.concatenate([np.array(order) for order in tables.order])
-    return np.take(np.concatenate([np.asarray(part)[..., -m:] for part in parts], axis=axis), np.argsort(where), axis=axis)
+    return np.take(np.concatenate([np.asarray(part)[..., -m:] for part in parts], axis=axis), np.argsort(where),
+                   axis=axis)

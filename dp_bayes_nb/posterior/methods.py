@@ -160,7 +160,8 @@ def _of_measurement(method, plain, matrix):
     return method if plain else general or method._replace(unavailable=lambda family, kind, n, prior: _NOT_PLAIN)
 
 
-_NO_TABLES = ("it is for one table of known size whose numbers were printed exactly, and here are several tables, a size that "
+_NO_TABLES = (
+    "it is for one table of known size whose numbers were printed exactly, and here are several tables, a size that "
              "is not known, a number that was not printed as it was, or one that is known exactly")
 
 

@@ -5,8 +5,8 @@
 # %% auto #0
 __all__ = ['WIDEST', 'APART', 'DEEP', 'MOST_NODES', 'COUNTS', 'NOISY_SHARE', 'NOISY_CATEGORIES', 'Outer', 'shared_rate',
            'unknown_size', 'outer_nodes', 'draw_outer', 'leaf_matrix', 'is_tree', 'released_tree', 'the_table',
-           'one_table', 'counts_unavailable', 'sample_counts', 'no_kernel', 'prior_counts', 'levels_unavailable',
-           'sample_levels', 'share_mixture', 'levels_groups']
+           'several', 'one_table', 'counts_unavailable', 'sample_counts', 'no_kernel', 'prior_counts',
+           'levels_unavailable', 'sample_levels', 'share_mixture', 'levels_groups']
 
 # %% ../../nbs/posterior/15_noisy_tables.ipynb #c15a0003
 from functools import partial
@@ -176,6 +176,11 @@ def the_table(data: Any) -> tuple:
     return one, (float(data.least[0]), float(data.most[0])) if data.unknown else None
 
 
+def several(data: Any) -> bool:
+    "Are there more tables than one?"
+    return not isinstance(data, Measurement) and sum(map(len, data.order)) > 1
+
+
 def one_table(measurements: list) -> str | None:
     "Why several tables have no exact posterior here, or None for one."
     return None if len(measurements) == 1 else "it is for one table; combine releases of the same records"
@@ -240,6 +245,8 @@ def levels_unavailable(family, measurements: list, prior: Any) -> str | None:
 
 def sample_levels(rng: np.random.Generator, family: Any, data: Any, prior: Any, shape: tuple) -> dict | None:
     "Independent draws of shares, of the released sums `s`, and of `n` where it is unknown; None where there are none."
+    if several(data):
+        return None
     measurement, n_range = the_table(data)
     if levels_unavailable(family, [measurement], prior):
         return None
@@ -270,7 +277,7 @@ def levels_groups(family, data, prior, kernel) -> dict:
     if kernel is not None:
         return grid_density(family, data, prior, kernel)
     measurement, _ = the_table(data)
-    if measurement.n is None or len(family.names) > 1:
+    if several(data) or measurement.n is None or len(family.names) > 1:
         return {}
     alpha = prior_counts(prior)
     curve = tabulate(share_mixture(pass_up(released_tree(family, measurement), Leaves(alpha))[0], alpha))

@@ -127,7 +127,8 @@ def _row_order(tables):
 def predictive_check(idata, *, seed: Any = 0, draws: int | None = None):
     """Releases the fitted model would have given: Dataset with z_rep, released and two-sided p_value, (statistic,).
 
-    z_rep are noisy numbers before they were printed. A number that was not printed exactly is compared as what it may have
+    z_rep are noisy numbers before they were printed. A number that was not printed exactly is compared as what it may
+    have
     been: its p-value is of all that could have been printed like it.
     """
     import xarray as xr

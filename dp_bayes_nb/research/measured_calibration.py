@@ -67,7 +67,8 @@ def published(key, setting: Setting, theta: dict) -> tuple[Any, Measurement]:
     at = s if setting.matrix is None else shown.observed(s if setting.most is None else jnp.append(setting.n * 1.0, s))
     z, low, high = setting.printed(at + simulate_noise(key_noise, noise))
     ends = {} if setting.printed is as_it_is else {"low": low, "high": high}
-    return s, Measurement(z, noise, jnp.asarray(float(setting.n)) if setting.most is None else None, setting.matrix, **ends)
+    return s, Measurement(z, noise, jnp.asarray(float(setting.n)) if setting.most is None else None, setting.matrix,
+                          **ends)
 
 
 def one_table(family, prior, measurement: Measurement, most: float | None = None) -> Tables:
