@@ -143,6 +143,19 @@ class Covariance(Days):
         return mean, 1.3 * covariance
 
 
+class Elsewhere(Days):
+    "Right at the parameter that is tried, and a tenth too low below it."
+
+    def moments(self, theta):
+        mean, covariance = super().moments(theta)
+        return jnp.where(theta["probability"] < 0.3, 0.9, 1.0) * mean, covariance
+
+
+class OneRecord(Days):
+    def simulate_records(self, key, theta, n):
+        return super().simulate_records(key, theta, 1)[0]
+
+
 class Sensitivity(Days):
     def sensitivity(self, neighbours="change_one", norm="l1", grid_exponent=None):
         return 6.0
@@ -237,6 +250,8 @@ class Predictions(Days):
 CAUGHT = {
     Mean: "moments: the mean of days is claimed to be",
     Covariance: "moments: the covariance of days is claimed to be",
+    Elsewhere: "moments: the mean of days is claimed to be",
+    OneRecord: "simulate_records: asked for n = 2000 records, it gives arrays of shape ()",
     Sensitivity: "sensitivity: the model claims 6.0 (l1), but the records",
     Rounded: "rounded_sensitivity: the model claims 6.0 steps",
     Magnitude: "magnitude: the model claims that no statistic is beyond 6.0",
