@@ -14,11 +14,11 @@ from operator import and_, or_
 from typing import Any
 
 
-from ..models.contract import Column, Model, as_model, family_class, is_level
+from ..models.contract import MODELS, Column, Model, as_model, family_class, is_level
 from ..base.arguments import check_choice, check_count, refuse
 from ..base.frames import quietly
 from ..releases.document import check_missing_as
-from .tables import (Utf8, as_record, check_objects, check_type, choose_columns, names_of,
+from .tables import (Utf8, as_record, check_objects, check_type, choose_columns, counted, names_of,
                                             open_pieces, typed)
 
 # %% ../../nbs/data_holder/03_sums.ipynb #7b52009b
@@ -149,7 +149,7 @@ def _stage(family, table, x, flags):
     """
     import narwhals as nw
     values = [nw.when(nw.col("good")).then(value.cast(nw.Float64)).otherwise(nw.lit(0.0)) for value in family.staged(x)]
-    columns = [nw.col(f"v_{j}") for j in range(len(values))]
+    columns = [counted(nw.col(f"v_{j}")) for j in range(len(values))]
     statistics = family.combined(columns)
     if len(statistics) == len(columns) and all(t is column for t, column in zip(statistics, columns)):
         return table, flags, values
@@ -195,7 +195,9 @@ def _ask(family, frame, in_order, grid_exponent, filled, quick) -> dict[str, int
         check_type(family, name, bool(column.texts), schema[name])
         if schema[name] == nw.Object and engine.is_pandas():
             check_objects(family, name, bool(column.texts), frame)
-    return quietly(lambda: _row(query(family, frame, names, grid_exponent, filled, quick), engine), "summed")
+    return quietly(lambda: _row(query(family, frame, names, grid_exponent, filled, quick), engine), "summed",
+                   "" if type(family).__name__ in MODELS else f"its columns are read, so it may be the statistic of "
+                   f"{type(family).__name__}: check_model says whether it runs on every engine")
 
 
 def _row(asked, engine):
