@@ -165,8 +165,15 @@ def _check_declared(family):
     import narwhals as nw
     if family.by_name and any(column.open for column in family.columns):
         refuse("family", "one that names all levels of several columns", family)
-    record = as_record(family, [nw.col(f"x_{j}") for j in range(len(family.columns))])
-    if any(float(t) for t in family.combined([0.0] * len(family.staged(record)))):
+    record = as_record(family, [counted(nw.col(f"x_{j}")) for j in range(len(family.columns))])
+    try:
+        staged = family.staged(record)
+    except ValueError:
+        raise
+    except Exception as error:  # no data have been read
+        refuse("statistic", "written with + − × ÷ and comparisons, for arrays and narwhals expressions alike",
+               f"{type(error).__name__}: {error}", "check_model holds it against every engine")
+    if any(float(t) for t in family.combined([0.0] * len(staged))):
         refuse("family", "one whose combined() makes zeros of zeros", family)
 
 # %% ../../nbs/data_holder/03_sums.ipynb #b3f0c7f6
