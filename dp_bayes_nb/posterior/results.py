@@ -80,8 +80,8 @@ def predict(idata,               # result of fit
             *, seed: Any = 0,    # or a JAX key
             draws: int | None = None  # per chain, evenly thinned; None: all
             ):
-    """New records from the posterior predictive distribution: DataArray (chain, draw, row); of a model of several columns
-    that draws whole records, a Dataset with one such variable a column.
+    """New records from the posterior predictive distribution: DataArray (chain, draw, row);
+    of a model of several columns that draws whole records, a Dataset with one such variable a column.
     """
     import xarray as xr
     family = fitted(idata)[0].family

@@ -467,7 +467,7 @@ def check_records(key, model: Model, theta: dict, rows: int = 2_000):
     if model.lacks("simulate_records") is not None:
         return
     records = model.simulate_records(key, theta, rows)
-    names = {column.name for column in model.columns}
+    names = {str(column.name) for column in model.columns}
     if model.by_name and not (isinstance(records, dict) and names <= set(records)):
         got = sorted(records) if isinstance(records, dict) else type(records).__name__
         raise AssertionError(f"simulate_records: it must give a dict with the columns {sorted(names)}; got {got}")
@@ -741,8 +741,8 @@ def check_model(
     Raises AssertionError, with a message that begins with the part that is at fault and names what was claimed and
     what was found; ValueError for what is not a model, cannot be fitted, or has other parameters than `theta`. Moments
     and simulations are compared at `theta`, and, with fewer records, at three draws of the prior where it can draw; all
-    else at `theta` only. Each of these four comparisons refuses a correct model once in a thousand keys. A search can refute a sensitivity, and
-    prove none.
+    else at `theta` only. Each of these four comparisons refuses a correct model once in a thousand keys. A search can
+    refute a sensitivity, and prove none.
     """
     prior, n, key = check_prior(model, prior), check_count("n", n), as_key(key)
     theta = {name: jnp.asarray(value) for name, value in _check_theta(model, theta).items()}
