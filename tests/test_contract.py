@@ -6,6 +6,7 @@ from pathlib import Path
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pandas as pd
 import pytest
 
 import dp_bayes_nb as dpb
@@ -132,6 +133,38 @@ class Days(Model):
         return (s[0] >= 0) & (s[0] <= 7 * n)
 
 
+@family_class
+class Smokers(Model):
+    "Two columns, and a product with a condition."
+
+    by_name, integer, statistics = True, True, ("smokers", "visits")
+    columns = (Column("smokes", ("yes", "no")), Column("visits", (0, 1, 2)))
+    parameters, prior_type, default_prior = {"share": Parameter("unit")}, dpb.Beta, dpb.Beta(1.0, 1.0)
+
+    def statistic(self, r):
+        return r["smokes"] == "yes", (r["smokes"] == "yes") * r["visits"]
+
+    def sensitivity(self, neighbours="change_one", norm="l1", grid_exponent=None):
+        return 3.0 if norm == "l1" else 5**0.5
+
+    def moments(self, theta):
+        p = theta["share"]
+        return p * jnp.ones(2), p * jnp.array([[1, 1], [1, 5 / 3]]) - p**2
+
+    def simulate_records(self, key, theta, n):
+        a, b = jax.random.split(key)
+        smokes = jax.random.bernoulli(a, theta["share"], (n,))
+        return {"smokes": jnp.where(smokes, 0, 1), "visits": jax.random.randint(b, (n,), 0, 3)}
+
+
+class Engine(Smokers):
+    "What no data frame knows."
+
+    def statistic(self, r):
+        visits = r["visits"]
+        return r["smokes"] == "yes", visits if isinstance(visits, (np.ndarray, jax.Array)) else visits.tan()
+
+
 class Mean(Days):
     def moments(self, theta):
         mean, covariance = super().moments(theta)
@@ -142,6 +175,19 @@ class Covariance(Days):
     def moments(self, theta):
         mean, covariance = super().moments(theta)
         return mean, 1.3 * covariance
+
+
+class Elsewhere(Days):
+    "Right at the parameter that is tried, and a tenth too low below it."
+
+    def moments(self, theta):
+        mean, covariance = super().moments(theta)
+        return jnp.where(theta["probability"] < 0.3, 0.9, 1.0) * mean, covariance
+
+
+class OneRecord(Days):
+    def simulate_records(self, key, theta, n):
+        return super().simulate_records(key, theta, 1)[0]
 
 
 class Sensitivity(Days):
@@ -238,6 +284,8 @@ class Predictions(Days):
 CAUGHT = {
     Mean: "moments: the mean of days is claimed to be",
     Covariance: "moments: the covariance of days is claimed to be",
+    Elsewhere: "moments: the mean of days is claimed to be",
+    OneRecord: "simulate_records: asked for n = 2000 records, it gives arrays of shape ()",
     Sensitivity: "sensitivity: the model claims 6.0 (l1), but the records",
     Rounded: "rounded_sensitivity: the model claims 6.0 steps",
     Magnitude: "magnitude: the model claims that no statistic is beyond 6.0",
@@ -260,12 +308,29 @@ CAUGHT = {
 
 @pytest.fixture(scope="module", autouse=True)
 def _registered():
-    for wrong in (Days, *CAUGHT):
+    for wrong in (Days, Smokers, Engine, *CAUGHT):
         register(wrong)
 
 
 def test_a_model_of_ones_own_is_accepted():
     dpb.check_model(jax.random.key(2), Days(), {"probability": 0.4}, dpb.Beta(2.0, 2.0))
+
+
+def test_a_model_of_two_columns_is_accepted_released_and_predicts(tmp_path):
+    dpb.check_model(3, Smokers(), {"share": 0.4})
+    table = pd.DataFrame({"smokes": ["yes", "no", "yes"] * 50, "visits": [2, 1, 0] * 50})
+    table.to_csv(tmp_path / "a.csv", index=False)
+    made = dpb.release(Smokers(), tmp_path / "a.csv", epsilon=50.0)
+    assert np.all(np.abs(made.values - 100) < 20)
+    drawn = dpb.predict(dpb.fit(made, chains=2, draws=20, progress=False), 5)
+    assert set(drawn) == {"smokes", "visits"} and set(np.unique(drawn.smokes)) <= {"yes", "no"}
+
+
+def test_a_statistic_that_an_engine_refuses_is_named():
+    with pytest.raises(AssertionError, match="statistic: it must be written with"):
+        dpb.check_model(0, Engine(), {"share": 0.4})
+    with pytest.raises(ValueError, match="statistic must be written with"):
+        dpb.release(Engine(), pd.DataFrame({"smokes": ["yes"], "visits": [1]}), epsilon=1.0)
 
 
 @pytest.mark.parametrize("wrong", CAUGHT, ids=lambda cls: cls.__name__)

@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = """\
-from dp_bayes_nb import Bernoulli, Beta, Ledger, Release, fit, release
+from dp_bayes_nb import Bernoulli, Beta, Ledger, Release, fit, release, simulate_release
 import dp_bayes_nb
 
 model = Bernoulli()
@@ -23,6 +23,7 @@ fit(1)  # line 10
 release(model)  # line 11
 dp_bayes_nb.relase  # line 12
 Ledger(epsilon="1")  # line 13
+simulate_release(1, model, {"probability": 0.3}, n=5, epsilon=1)  # a key may be an integer
 """
 
 

@@ -16,7 +16,8 @@ from .arguments import refuse
 # %% ../../nbs/base/05_frames.ipynb #f7a30007
 # § Reading rows
 def quietly(call,       # a call into an engine
-            doing: str  # what is done to the data, for the message
+            doing: str,  # what is done to the data, for the message
+            fix: str = ""  # what to do instead
             ):
     "Call, and replace an engine's exception, which may quote the data, by one that does not."
     before = logging.root.manager.disable
@@ -28,8 +29,8 @@ def quietly(call,       # a call into an engine
     finally:
         logging.disable(before)
     # Raised outside the handler: not even the chain of exceptions keeps the engine's words.
-    raise ValueError(f"data could not be {doing} ({reason}); pass an array, a data frame of an engine "
-                     "that narwhals supports, or the path of a CSV or Parquet file")
+    raise ValueError(f"data could not be {doing} ({reason}); " + (
+        fix or "pass an array, a data frame of an engine that narwhals supports, or the path of a CSV or Parquet file"))
 
 # %% ../../nbs/base/05_frames.ipynb #f7a30009
 def frame_columns(data: Any,           # a data frame

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from .arguments import pytree
+from .arguments import check_choice, pytree
 
 # %% ../../nbs/base/04_measurement.ipynb #b3f0c7f6
 _NOISE_KINDS = ("laplace", "gaussian")
@@ -25,6 +25,10 @@ class Noise:
     kind: Any
     scale: Float[Any, "p"]  # units of the statistic, > 0; 0: an invariant, known exactly
     grid: Float[Any, "p"]  # step of the grid the noise is drawn on; 0: continuous
+
+    def __post_init__(self):  # a kind that is not known would be taken for Gaussian by what asks for Laplace
+        for kind in self.kind if isinstance(self.kind, (tuple, list)) else (self.kind,):
+            check_choice("noise.kind", kind, _NOISE_KINDS)
 
     @property
     def kinds(self) -> tuple[str, ...]:

@@ -6,6 +6,7 @@
 __all__ = ['SUPPORTS', 'Parameter', 'Support', 'free_size', 'constrain', 'unconstrain']
 
 # %% ../../nbs/base/06_supports.ipynb #a18c1021
+import difflib
 import math
 from typing import Callable, NamedTuple
 
@@ -18,14 +19,26 @@ from . import arguments  # noqa: F401  (double precision)
 
 # %% ../../nbs/base/06_supports.ipynb #c1dfd96e
 # § Parameters and their coordinates
-class Parameter(NamedTuple):
-    "One named parameter of a model."
+class _Parameter(NamedTuple):
     support: str  # a name in SUPPORTS: "unit", "simplex", "positive", "real", "interval" or "covariance"
     shape: tuple = ()  # shape of the parameter
     dims: tuple = ()  # names of its axes
     levels: tuple = ()  # labels along its last axis, if it has one
     loc: float = 0.0  # where its coordinate is 0 ("real"), or its lower end ("interval")
     scale: float = 1.0  # its unit, > 0 ("real", "positive" and "covariance"), or its width ("interval")
+
+
+class Parameter(_Parameter):
+    "One named parameter of a model. ValueError for a support that is not known."
+    __slots__ = ()
+
+    def __new__(cls, support: str, shape: tuple = (), dims: tuple = (), levels: tuple = (), loc: float = 0.0,
+                scale: float = 1.0):
+        if not isinstance(support, str) or support not in SUPPORTS:
+            close = difflib.get_close_matches(str(support), SUPPORTS, 1)
+            arguments.refuse("support", f"one of {', '.join(map(repr, SUPPORTS))}", support,
+                             f"did you mean {close[0]!r}?" if close else "")
+        return super().__new__(cls, support, shape, dims, levels, loc, scale)
 
     @property
     def free(self) -> int:

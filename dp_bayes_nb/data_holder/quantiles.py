@@ -13,7 +13,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Key
+from jaxtyping import Array, Float
 
 from ..models.contract import Column, Model, family_class
 from ..base.arguments import as_key, check_count, check_fraction, check_positive, refuse
@@ -143,7 +143,7 @@ def _selected(select, scores):
 
 # %% ../../nbs/data_holder/06_quantiles.ipynb #54ceb912
 # § With every real number as a candidate: equation (5)
-def simulate_private_quantile(key: Key[Array, ""],    # JAX key, or an integer
+def simulate_private_quantile(key: Any,               # JAX key, or an integer
                               x: Float[Array, "n"],   # simulated records
                               q: float,               # which quantile, in (0, 1)
                               epsilon: float,         # budget

@@ -14,12 +14,12 @@ from operator import and_, or_
 from typing import Any
 
 
-from ..models.contract import Column, Model, as_model, family_class, is_level
+from ..models.contract import MODELS, Column, Model, as_model, family_class, is_level
 from ..base.arguments import check_choice, check_count, refuse
 from ..base.frames import quietly
 from ..releases.document import check_missing_as
-from .tables import (Utf8, as_record, check_objects, check_type, choose_columns, names_of,
-                                            open_pieces, typed)
+from .tables import (Utf8, as_record, check_objects, check_type, choose_columns, counted,
+                                            names_of, open_pieces, typed)
 
 # %% ../../nbs/data_holder/03_sums.ipynb #7b52009b
 # § An example
@@ -149,7 +149,7 @@ def _stage(family, table, x, flags):
     """
     import narwhals as nw
     values = [nw.when(nw.col("good")).then(value.cast(nw.Float64)).otherwise(nw.lit(0.0)) for value in family.staged(x)]
-    columns = [nw.col(f"v_{j}") for j in range(len(values))]
+    columns = [counted(nw.col(f"v_{j}")) for j in range(len(values))]
     statistics = family.combined(columns)
     if len(statistics) == len(columns) and all(t is column for t, column in zip(statistics, columns)):
         return table, flags, values
@@ -165,8 +165,15 @@ def _check_declared(family):
     import narwhals as nw
     if family.by_name and any(column.open for column in family.columns):
         refuse("family", "one that names all levels of several columns", family)
-    record = as_record(family, [nw.col(f"x_{j}") for j in range(len(family.columns))])
-    if any(float(t) for t in family.combined([0.0] * len(family.staged(record)))):
+    record = as_record(family, [counted(nw.col(f"x_{j}")) for j in range(len(family.columns))])
+    try:
+        staged = family.staged(record)
+    except ValueError:
+        raise
+    except Exception as error:  # no data have been read
+        refuse("statistic", "written with + − × ÷ and comparisons, for arrays and narwhals expressions alike",
+               f"{type(error).__name__}: {error}", "check_model holds it against every engine")
+    if any(float(t) for t in family.combined([0.0] * len(staged))):
         refuse("family", "one whose combined() makes zeros of zeros", family)
 
 # %% ../../nbs/data_holder/03_sums.ipynb #b3f0c7f6
@@ -195,7 +202,9 @@ def _ask(family, frame, in_order, grid_exponent, filled, quick) -> dict[str, int
         check_type(family, name, bool(column.texts), schema[name])
         if schema[name] == nw.Object and engine.is_pandas():
             check_objects(family, name, bool(column.texts), frame)
-    return quietly(lambda: _row(query(family, frame, names, grid_exponent, filled, quick), engine), "summed")
+    return quietly(lambda: _row(query(family, frame, names, grid_exponent, filled, quick), engine), "summed",
+                   "" if type(family).__name__ in MODELS else f"its columns are read, so it may be the statistic of "
+                   f"{type(family).__name__}: check_model says whether it runs on every engine")
 
 
 def _row(asked, engine):

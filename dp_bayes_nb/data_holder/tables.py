@@ -4,12 +4,14 @@
 
 # %% auto #0
 __all__ = ['FILES', 'CELLS', 'ENGINES', 'names_of', 'as_record', 'check_names', 'open_pieces', 'open_table', 'choose_columns',
-           'check_type', 'check_objects', 'Utf8', 'encoded', 'plain', 'typed']
+           'check_type', 'check_objects', 'Utf8', 'encoded', 'counted', 'plain', 'typed']
 
 # %% ../../nbs/data_holder/02_tables.ipynb #77de68da
 import difflib
 import math
 import os
+from copy import copy
+from functools import lru_cache
 from typing import Any, Iterator
 
 import jax
@@ -358,7 +360,7 @@ class Utf8:
     "A column of texts as UTF-8 bytes: compared byte by byte under every collation."
 
     def __init__(self, column):
-        self.column = column  # a narwhals expression of bytes
+        self.column = counted(column)  # a narwhals expression of bytes
 
     def __eq__(self, other):  # type: ignore[override]
         "Is it this text? (Compared with itself: is it there?)"
@@ -400,6 +402,44 @@ def encoded(frame, columns: dict[str, bool]  # name: is it of texts?
 
 def _encode(text: str) -> bytes: ...  # type: ignore[empty-body]
 
+# %% ../../nbs/data_holder/02_tables.ipynb #bc33ea51
+_CONDITIONS = ("eq", "ne", "lt", "le", "gt", "ge", "and", "rand", "or", "ror", "invert")
+_ARITHMETIC = ("add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "neg", "pow")
+
+
+def counted(column):
+    "A narwhals expression whose conditions are 0 and 1 in arithmetic, as in NumPy and JAX."
+    column = copy(column)
+    column.__class__ = _counted()
+    return column
+
+
+def _number(value):
+    "A condition as a number; anything else as it is."
+    import narwhals as nw
+    return value.cast(nw.Float64) if getattr(value, "condition", False) else value
+
+
+@lru_cache
+def _counted():
+    "The class of such expressions, made when narwhals is needed."
+    import narwhals as nw
+    def condition(name):
+        def of(self, *args, **kwargs):
+            out = getattr(nw.Expr, name)(self, *args, **kwargs)
+            out.condition = True
+            return out
+        return of
+    def arithmetic(name):
+        return lambda self, *others: getattr(nw.Expr, name)(_number(self), *map(_number, others))
+    cls = type("Counted", (nw.Expr,), {"condition": False})
+    for made, names in ((condition, _CONDITIONS), (arithmetic, _ARITHMETIC)):
+        for name in (f"__{name}__" for name in names if hasattr(nw.Expr, f"__{name}__")):
+            setattr(cls, name, made(name))
+    for name in ("is_in", "is_null", "is_finite", "is_nan", "is_between"):
+        setattr(cls, name, condition(name))
+    return cls
+
 # %% ../../nbs/data_holder/02_tables.ipynb #7719a1c7
 def plain(frame, columns: dict[str, bool]  # name: is it of texts?
           ):
@@ -440,5 +480,5 @@ def typed(model, frame, names: list[str]):
 
 
 def _same(column):
-    "The column as it is."
-    return column
+    "The column as it is, its conditions numbers in arithmetic."
+    return counted(column)

@@ -45,6 +45,10 @@ class Column(NamedTuple):
         "The levels that are texts."
         return tuple(level for level in self.levels if isinstance(level, str))
 
+    def read(self, codes) -> np.ndarray:
+        "Codes 0, 1, … as levels."
+        return np.array(self.levels, dtype=object if 0 < len(self.texts) < len(self.levels) else None)[codes]
+
 
 def is_level(x, levels: tuple):
     "Is a record one of the levels? One flat expression, however many there are."
@@ -156,7 +160,9 @@ class Model:
 
     @optional("it does not say what is summed: add statistic(record)")
     def statistic(self, record) -> tuple:
-        "t(x), m numbers of a record: only + − × ÷ and comparisons, of JAX arrays and narwhals expressions alike."
+        """t(x), m numbers of a record: only + − × ÷ and comparisons, of JAX arrays and narwhals expressions alike.
+        A comparison is 0 or 1 where it meets a number.
+        """
         raise NotImplementedError
 
     def valid(self, record):
@@ -318,16 +324,22 @@ class Model:
 
     # Capability: predictions
     def predictor(self, new_data: Any) -> Callable:
-        "A traceable function (key, theta) -> (rows,) of new records: by default as many as `new_data` says, None: one."
+        """A traceable function (key, theta) -> (rows,) of new records, or a dict of such columns: by default as many as
+        `new_data` says, None: one.
+        """
         rows = 1 if new_data is None else check_count("new_data", new_data, 1,
                                                       "this model predicts a number of new records")
         if why := self.lacks("simulate_records"):
             raise ValueError(f"predict does not apply to {type(self).__name__}: {why}")
         return bind(_recorder(rows), self)
 
-    def recorded(self, x: np.ndarray) -> np.ndarray:
-        "Predicted records as they are written in the table: codes as levels."
-        return x
+    def recorded(self, x: Any) -> Any:
+        "Predicted records, an array or a dict of columns, as they are written in the table: codes as levels."
+        read = lambda x, c: c.read(x) if c.levels and (self.coded or c.texts) else x
+        if isinstance(x, dict):
+            return {c.name: read(x[c.name], c) for c in self.columns}
+        known = not self.by_name and type(self).record_statistics is Model.record_statistics  # else codes of its own
+        return read(x, self.columns[0]) if known else x
 
 # %% ../../nbs/models/01_contract.ipynb #c0a7000b
 _CHUNK = 512  # records simulated at a time

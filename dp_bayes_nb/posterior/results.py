@@ -16,6 +16,7 @@ from jax.tree_util import Partial
 
 from ..base.arguments import as_seed, check_count, refuse
 from ..base.chains import bind
+from ..models.contract import as_numbers
 from .fit import entropy, read_releases_text, row_names, run_key
 from ..noise.design import simulate_values
 from ..noise.printed import spread
@@ -75,7 +76,7 @@ def _each_draw(idata, draws, key, function, sizes=False):
     theta = {name: jnp.asarray(value[:, keep]) for name, value in theta.items()}
     keys = jax.random.split(key, (chains, draws))
     function = function if isinstance(function, Partial) else Partial(function)
-    return release, np.asarray(_mapped(function, keys, theta))
+    return release, jax.tree.map(np.asarray, _mapped(function, keys, theta))
 
 
 # compiled once for each kind of function
@@ -97,14 +98,22 @@ def predict(idata,               # result of fit
             *, seed: Any = 0,    # or a JAX key
             draws: int | None = None  # per chain, evenly thinned; None: all
             ):
-    "New records from the posterior predictive distribution: DataArray (chain, draw, row)."
+    """New records from the posterior predictive distribution: DataArray (chain, draw, row);
+    of a model of several columns that draws whole records, a Dataset with one such variable a column.
+    """
     import xarray as xr
     family = fitted(idata)[0].family
     if reason := family.lacks("predict"):
         raise ValueError(f"predict does not apply to {type(family).__name__}: {reason}")
     simulate = family.predictor(new_data)
     _, x = _each_draw(idata, draws, _result_key(idata, seed, "predict", _columns(new_data)), simulate)
-    return xr.DataArray(family.recorded(x), dims=("chain", "draw", "row"), name="prediction")
+    dims = ("chain", "draw", "row")
+    if not isinstance(x, dict):
+        return xr.DataArray(family.recorded(x), dims=dims, name="prediction")
+    if same := set(x) & set(dims):
+        raise ValueError(f"predict does not apply to {type(family).__name__}: a result cannot hold a column that is "
+                         f"called {' or '.join(sorted(same))}")
+    return xr.Dataset({name: (dims, column) for name, column in family.recorded(x).items()})
 
 # %% ../../nbs/posterior/10_results.ipynb #887309d0
 def _replicate(tables, key, draw):
@@ -226,13 +235,26 @@ def _axis(levels):
 
 
 def _checked_truth(truth, name, levels):
-    if truth is not None and np.shape(truth) != (() if levels is None else (len(levels),)):
-        refuse("truth", f"one number, for {name}" if levels is None else f"{len(levels)} numbers, for {name}", truth)
+    "The true value of the parameter that is drawn, out of a dict where one was given; None where it is not known."
+    if isinstance(truth, dict):
+        if name not in truth:
+            refuse("truth", f"a dict with the parameter {name!r}, or its value", sorted(map(str, truth)))
+        truth = truth[name]
+    if truth is None:
+        return None
+    wanted = f"one number, for {name}" if levels is None else f"{len(levels)} numbers, for {name}"
+    try:
+        value = as_numbers(truth)
+    except (TypeError, ValueError, OverflowError):
+        refuse("truth", wanted, truth)
+    if value.shape != (() if levels is None else (len(levels),)):
+        refuse("truth", wanted, truth)
+    return value
 
 # %% ../../nbs/posterior/10_results.ipynb #e2a71c21
 def plot_posterior(idata,        # result of fit
                    *, naive=None,  # another result of fit, drawn beside it
-                   truth=None,     # true value(s), where known
+                   truth=None,     # true value(s), where known, or a dict by the parameters' names
                    ax=None):
     """The posterior of the first parameter: a density, or intervals for a vector. Returns the axis.
 
@@ -244,7 +266,7 @@ def plot_posterior(idata,        # result of fit
     name, values = next(iter(theta.items()))
     parameter = release.family.parameters[name]
     levels = None if values.ndim == 2 else parameter.levels
-    _checked_truth(truth, name, levels)
+    truth = _checked_truth(truth, name, levels)
     runs = [(idata, values, "ours")] + ([] if naive is None else [(naive, _beside(naive, parameter, name), "naive")])
     center, unit = _row_units(values) if levels and parameter.support == "real" else (0.0, 1.0)
     ax = _axis(levels) if ax is None else ax

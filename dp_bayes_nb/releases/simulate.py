@@ -8,11 +8,12 @@ __all__ = ['simulate_release', 'simulate_like']
 # %% ../../nbs/releases/03_simulate.ipynb #04e00003
 from dataclasses import replace
 from functools import lru_cache
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Key
+from jaxtyping import Float
 
 from ..models.contract import Model, as_model
 from ..base.arguments import as_key, check_count, refuse
@@ -35,7 +36,7 @@ def _simulator(family):
     return jax.jit(simulate)
 
 
-def simulate_release(key: Key[Array, ""],        # JAX key, or an integer
+def simulate_release(key: Any,                   # JAX key, or an integer
                      family: Model,              # what is counted
                      theta: dict,                # true parameters
                      n: int | None = None,       # records
