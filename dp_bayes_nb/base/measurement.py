@@ -59,14 +59,14 @@ class Measurement:
     """
     z: Float[Any, "p"]  # published values; where nothing exact was printed, one that is possible
     noise: Noise  # law of e
-    n: Float[Any, ""] | None  # number of records; None: unknown
+    n: Any  # number of records, (); None: unknown
     matrix: Float[Any, "p m"] | None = None  # H, public; None: the identity
     # before it was printed, the noisy number H s + e lay in [low, high]: ends may be infinite, are equal where it was
     # printed exactly, and belong to the grid where there is one; None: every row was printed exactly
-    low: Float[Any, "p"] | None = None
-    high: Float[Any, "p"] | None = None
+    low: Any = None  # (p,)
+    high: Any = None  # (p,)
     # the row is known only because H s + e > floor; -inf: printed in any case; None: all rows were
-    floor: Float[Any, "p"] | None = None
+    floor: Any = None  # (p,)
 
     def observed(self, s: Float[Array, "m"]) -> Float[Array, "p"]:
         "H s; s begins with n where n is unknown."

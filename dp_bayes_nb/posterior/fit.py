@@ -288,7 +288,7 @@ def method_for(release: Release | list, prior: Any, name: str = "auto", options:
                          first.matrix, None if usual else seen)
 
 
-def posterior_draws(release: Release, prior=None, *, method: str = "auto", draws: int = 1000, warmup: int = 1000,
+def posterior_draws(release: Release | list, prior=None, *, method: str = "auto", draws: int = 1000, warmup: int = 1000,
                     chains: int = 4,
                     seed: Any = 0, progress: bool = True, **options) -> Drawn:
     """What `fit` does before it makes an `InferenceData`:

@@ -13,7 +13,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Array, Float, Key
 
 from ..models.contract import Model, as_model
 from ..base.arguments import as_key, check_count, refuse
