@@ -1434,8 +1434,6 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                                       'dp_bayes_nb/naive_bayes/model.py'),
                                                'dp_bayes_nb.naive_bayes.model.NaiveBayes.simulate_records': ( 'naive_bayes/model.html#naivebayes.simulate_records',
                                                                                                               'dp_bayes_nb/naive_bayes/model.py'),
-                                               'dp_bayes_nb.naive_bayes.model.NaiveBayes.size_rows': ( 'naive_bayes/model.html#naivebayes.size_rows',
-                                                                                                       'dp_bayes_nb/naive_bayes/model.py'),
                                                'dp_bayes_nb.naive_bayes.model.NaiveBayes.statistic': ( 'naive_bayes/model.html#naivebayes.statistic',
                                                                                                        'dp_bayes_nb/naive_bayes/model.py'),
                                                'dp_bayes_nb.naive_bayes.model.NaiveBayes.statistics': ( 'naive_bayes/model.html#naivebayes.statistics',

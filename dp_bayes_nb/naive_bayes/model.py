@@ -20,7 +20,6 @@ from ..base.arguments import check_sums, level_count, pytree, refuse
 from ..models.counts import Categorical, check_levels, project_simplex
 from ..base.priors import Dirichlet
 from ..base.supports import Parameter
-from ..noise.add_remove import Rows
 
 # %% ../../nbs/naive_bayes/01_model.ipynb #c1dfd96e
 # § Priors: independent Dirichlet laws
@@ -121,7 +120,8 @@ class NaiveBayes(Model):
     methods = {"collapsed": "dp_bayes_nb.naive_bayes.sampler:COLLAPSED",
                "variational": "dp_bayes_nb.naive_bayes.variational:VARIATIONAL"}
     refusals = {"predict": "a record has several columns; "
-                           "classify(idata, rows) gives the class probabilities of new rows"}
+                           "classify(idata, rows) gives the class probabilities of new rows",
+                "step_range": "its samplers need a public number of records"}
 
     def __post_init__(self):
         label = check_variable("label", self.label)
@@ -194,12 +194,6 @@ class NaiveBayes(Model):
         "2K in L1, √(2K) in L2."
         K = len(self.features)
         return Categorical(2).sensitivity(neighbours, norm) * (K if norm == "l1" else math.sqrt(K))
-
-    def size_rows(self, grid_exponent=0, norm="l1"):
-        "All counts: a record that is added moves K of them by 1, and n is the total of each table."
-        K, m = len(self.features), len(self.names)
-        moved = float(K) if norm == "l1" else math.nextafter(math.sqrt(K), math.inf)
-        return Rows(self.names, tuple((0, *(int(i == j) for i in range(m))) for j in range(m)), moved)
 
     # The law of the sums
     def moments(self, theta):
