@@ -39,7 +39,7 @@ MODELS = {
     "gamma": (db.GammaData((1, 50)), NUMBERS),
     "gamma redacted": (db.GammaData(db.Redact(5, 20)), NUMBERS),
     "gamma of known shape": (db.GammaData((1, 50), shape=2.0), NUMBERS),
-    "pareto": (db.Pareto((5, 20), minimum=1.0), NUMBERS),
+    "pareto": (db.Pareto((5, 20), lower=1.0), NUMBERS),
     "weibull": (db.Weibull((1, 20), shape=1.5), NUMBERS),
 }
 OPTIONS = {"laplace": dict(mechanism="laplace", delta=None), "gaussian": dict(mechanism="gaussian", delta=1e-6)}
