@@ -65,7 +65,7 @@ def test_no_neighbouring_table_moves_the_rows_further_than_claimed(name, kind):
     limit = Fraction(rows.moved) ** (1 if kind == "laplace" else 2)
     most = 0
 
-    @settings(max_examples=25, deadline=None, derandomize=True, database=None)
+    @settings(max_examples=12, deadline=None, derandomize=True, database=None)
     @given(st.lists(records, max_size=3), records)
     def tried(table, more):
         nonlocal most
@@ -82,7 +82,7 @@ def test_no_neighbouring_table_moves_the_rows_further_than_claimed(name, kind):
 
 
 def test_a_pair_costs_less_than_two_sums_and_a_number_of_records():
-    "In units of one range: 1, where a noisy n beside a noisy sum would have 2; two statistics under replacement 2.25, 4."
+    "In units of one range: 1, where a noisy n beside a noisy sum has 2; of two statistics, sums have less noise."
     for family, most in ((db.Exponential((5, 20)), 15.0), (db.Bernoulli(), 1.0), (db.Categorical(5), 1.0)):
         assert size_noise(family, epsilon=1.0)[1] == pytest.approx(most, rel=1e-12)
     for family in (db.Normal((5, 20)), db.GammaData((5, 20))):
@@ -200,7 +200,8 @@ def test_dropping_records_is_removing_them(tmp_path):
     values = [1.0, None, 5.0, None]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        r = release(WAITING, pl.DataFrame({"x": values}), epsilon=1.0, missing="drop", neighbours="add_remove", n_max=100)
+        r = release(WAITING, pl.DataFrame({"x": values}), epsilon=1.0, missing="drop", neighbours="add_remove",
+                    n_max=100)
     assert (r.n, r.missing, r.neighbours) == (None, "drop", "add_remove") and "complete records only" in repr(r)
     assert Release.from_json(r.to_json()) == r
     d, rows = size_design(WAITING, 1.0, "laplace", None)

@@ -167,7 +167,7 @@ def _warn_of_promise(epsilon, missing, neighbours):
 def _rehearse(made, p, family, rows):
     "Write and read a release with the largest numbers there are; a failure must come before anything is spent."
     try:
-        longest = made([1 - MAX_STEPS] * p, MAX_STEPS - 1) if rows is None else made(rows.of(0, [0] * len(family.names)), 0)
+        longest = made([1 - MAX_STEPS] * p, MAX_STEPS - 1) if rows is None else made([0] * p, 0)
         again = from_json(longest.to_json())
         check_results(family)
         if again.family != longest.family:

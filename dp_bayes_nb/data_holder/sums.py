@@ -239,7 +239,8 @@ def exact_sums(family, data: Any, *,
 
     Raises ValueError, with counts and never values, for data that cannot be read, for a column that is missing or of
     another type than the family's levels, for records that are missing (unless dropped), infinite or outside the
-    support, for a table without a complete record (unless it may be empty), and for sums that would not fit (n · M · 2ᵍ ≥ 2⁶², or M · 2ᵍ ≥ 2⁵²).
+    support, for a table without a complete record (unless it may be empty), and for sums that
+    would not fit (n · M · 2ᵍ ≥ 2⁶², or M · 2ᵍ ≥ 2⁵²).
     The result is confidential.
     """
     g = check_count("grid_exponent", grid_exponent, 0)

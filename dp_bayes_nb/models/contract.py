@@ -200,8 +200,8 @@ class Model:
             return float(math.ceil(steps) + m - 1)
         return math.nextafter(steps + math.sqrt(m), math.inf)
 
-    @optional("it does not say which rows one record moves by how much: add step_range(grid_exponent), the least and the "
-              "largest whole number of grid steps of each rounded statistic, or size_rows")
+    @optional("it does not say which rows one record moves by how much: add step_range(grid_exponent), the least and "
+              "the largest whole number of grid steps of each rounded statistic, or size_rows")
     def step_range(self, grid_exponent: int = 0) -> tuple:
         "Ends of each statistic of a record rounded to the grid of step 2⁻ᵍ, (m,) each, in steps: never too narrow."
         raise NotImplementedError

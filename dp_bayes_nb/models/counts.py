@@ -311,8 +311,8 @@ class Categorical(CategoricalLaw):
 
     def size_rows(self, grid_exponent=0, norm="l1"):
         "All counts: one record moves one of them by 1, and n is their sum."
-        return Rows(self.names, tuple((0, *(int(i == j) for i in range(len(self.names)))) for j in range(len(self.names))),
-                    1.0)
+        k = range(len(self.names))
+        return Rows(self.names, tuple((0, *(int(i == j) for i in k)) for j in k), 1.0)
 
     def project(self, z, n):
         "The nearest possible counts."

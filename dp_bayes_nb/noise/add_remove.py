@@ -102,7 +102,8 @@ def check_largest(n_max: Any, family: Any, rows: Rows, d: NoiseDesign) -> int:
     return n_max
 
 # %% ../../nbs/noise/07_add_remove.ipynb #ad00000e
-def size_noise(family: Any, *, epsilon: Any, mechanism: str = "laplace", delta: Any = None) -> tuple[Noise, float, Rows]:
+def size_noise(family: Any, *, epsilon: Any, mechanism: str = "laplace", delta: Any = None
+               ) -> tuple[Noise, float, Rows]:
     "The law of the noise in units of the statistic, the sensitivity of the rows, and the rows."
     epsilon, mechanism, delta, _ = check_privacy(epsilon, mechanism, delta, "change_one")
     d, rows = size_design(family, epsilon, mechanism, delta)

@@ -456,8 +456,8 @@ def relation(family: Model, missing="error", stated: str | None = None) -> str:
         return implied
     if check_choice("neighbours", stated, RELATIONS) == "add_remove":
         if family.relation != "change_one":
-            refuse("neighbours", f"left out, or {family.relation!r}, for {type(family).__name__}, whose numbers of records "
-                   "are public", stated)
+            refuse("neighbours", f"left out, or {family.relation!r}, for {type(family).__name__}, whose numbers of "
+                   "records are public", stated)
         return stated
     if stated == "change_one" != implied:
         what = "missing='drop'" if missing == "drop" else "a model"
@@ -772,7 +772,8 @@ def _check_size_design(r):
     if r.names != rows.names:
         refuse("names", f"{str(rows.names[:8]):.200}, as the family implies", f"{str(r.names[:8]):.200}", fix)
     if r.matrix.shape != H.shape or np.any(r.matrix != H):
-        refuse("matrix", f"{str(H.tolist()[:3]):.150}, as the family implies", f"{str(r.matrix.tolist()[:3]):.150}", fix)
+        refuse("matrix", f"{str(H.tolist()[:3]):.150}, as the family implies", f"{str(r.matrix.tolist()[:3]):.150}",
+               fix)
     if r.n_range is None or r.n_range[0] != 0:
         refuse("n_range", "(0, n_max), where n is private", r.n_range, fix)
     if not isinstance(r.printed, str):
@@ -781,13 +782,14 @@ def _check_size_design(r):
         if value is not None:
             refuse(name, "left out of a release of this package", value, FROM_ELSEWHERE)
     _check_noise(r, due)
+    grid = 2.0**-due.grid_exponent
+    if np.any(np.abs(r.values) >= MAX_STEPS * grid) or np.any((r.values / grid) % 1):
+        refuse("values", f"whole numbers of steps of {grid:g}, below {MAX_STEPS:g} steps", r.values.tolist()[:5], fix)
 
 
 def _check_noise(r, due):
     "Grid, sensitivity and noise must be what is due."
     grid, fix = 2.0**-due.grid_exponent, "get a fresh copy"
-    if np.any(np.abs(r.values) >= MAX_STEPS * grid) or np.any((r.values / grid) % 1):
-        refuse("values", f"whole numbers of steps of {grid:g}, below {MAX_STEPS:g} steps", r.values.tolist()[:5], fix)
     if np.any(r.noise.grid != grid):
         name, wanted, found = (("grid_exponent", due.grid_exponent, round(-math.log2(r.noise.grid[0]))) if r.schema == 1
                                else ("noise.grid", repr(grid), r.noise.grid.tolist()[:5]))

@@ -53,13 +53,13 @@ def simulate_release(key: Key[Array, ""],        # JAX key, or an integer
     Grid and law of the noise are those of a real release; its randomness is the key's and protects nobody.
     Raises ValueError for parameters of other names or shapes, or outside their support, and as `noise_design` does.
     """
-    if design is not None and design.neighbours == "add_remove":
+    if isinstance(design, Design) and design.neighbours == "add_remove":
         neighbours, n_max, design = *_same_size(design, neighbours, n_max), replace(design, neighbours="change_one",
                                                                                     n_max=None)
     n, epsilon, mechanism, delta = designed(design, n=n, epsilon=epsilon, mechanism=mechanism, delta=delta)
     if check_choice("neighbours", neighbours, ("change_one", "add_remove")) == "add_remove" or n_max is not None:
-        return _simulate_private(key, as_model(family), theta, check_count("n", n), epsilon, mechanism, delta, neighbours,
-                                 n_max)
+        return _simulate_private(key, as_model(family), theta, check_count("n", n), epsilon, mechanism, delta,
+                                 neighbours, n_max)
     noise, sensitivity = noise_design(as_model(family), epsilon=epsilon, mechanism=mechanism, delta=delta)
     theta, n = _check_theta(family, theta), check_count("n", n)
     s, z = _simulator(family)(as_key(key), theta, float(n), noise)
