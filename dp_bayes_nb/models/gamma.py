@@ -178,7 +178,7 @@ class GammaData(Univariate):
         return _norms([2.0 * math.floor(most * 2.0**grid_exponent + 0.5) for most in self.most])[norm]
 
     def size_rows(self, grid_exponent=0, norm="l1"):
-        "Of a pair 1 − t₁, t₁ − t₂ and 1 + t₂: not below 0 but by rounding (the logarithm is concave); they add up to 2."
+        "Of a pair 1 − t₁, t₁ − t₂ and 1 + t₂: they add up to 2, and rounding alone carries them below 0."
         if not self.pair:
             return super().size_rows(grid_exponent, norm)
         K = 2**grid_exponent
