@@ -176,7 +176,8 @@ def run_release(args) -> int:
     with warnings_as_lines():
         made = release(family, str(args.data), epsilon=args.epsilon, mechanism=args.mechanism, delta=args.delta,
                        missing=args.missing,
-                       missing_as=missing_as, neighbours=args.neighbours, ledger=ledger, name=args.name)
+                       missing_as=missing_as, neighbours=args.neighbours, n_max=args.n_max, ledger=ledger,
+                       name=args.name)
     try:
         made.save(args.output, overwrite=args.force)
     except BaseException as error:  # even an interrupt: the budget is spent
@@ -493,8 +494,10 @@ _RELEASE_OPTIONS: tuple = (
     ("--missing-as",
      "declared value that a missing one counts as, such as: unknown; for several columns: kind=other age=50 "
      "(default: none)", {"nargs": "+", "metavar": "VALUE"}),
-    ("--neighbours", "what the promise compares: change_one or change_value (default: what model and --missing imply)",
-     {}),
+    ("--neighbours", "what the promise compares: change_one, change_value or add_remove (default: what model and "
+     "--missing imply); with add_remove the number of records is private", {}),
+    ("--n-max", "with add_remove: the largest number of records that there can be, which is public (no default)",
+     {"type": int}),
     ("--ledger", "existing ledger to spend from (default: none, the budget is not recorded)", {}),
     ("--name", "name of the data set in the ledger (default: the path)", {}),
     ("-o --output", "release file to write", {"required": True}), _FORCE)

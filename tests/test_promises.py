@@ -69,7 +69,7 @@ def test_a_file_cannot_state_more_than_is_kept_and_a_simulation_does_not():
         )
     document = json.loads(simulated.to_json())
     del document["sha256"]
-    with pytest.raises(ValueError, match="neighbours must be one of"):
+    with pytest.raises(ValueError, match="where n is private"):
         Release.from_json(seal({**document, "neighbours": "add_remove"}))
 
 

@@ -19,6 +19,7 @@ from ..base.arguments import check_choice, refuse
 from ..base.measurement import Noise
 from ..releases.document import Release, check_missing_as, from_json, relation
 from ..releases.files import check_results
+from ..noise.add_remove import check_largest, size_design
 from ..noise.design import MAX_STEPS, TAIL, NoiseDesign, check_privacy, design
 from .sums import exact_sums
 
@@ -59,9 +60,11 @@ def release(family: Model,                  # what to count: public declarations
             epsilon: float,                 # total budget of this call; no default
             mechanism: str = "laplace",     # or "gaussian"
             delta: float | None = None,     # for gaussian
-            # what one record may do: "change_one" or "change_value"; None: what is implied
+            # what one record may do: "change_one", "change_value" or "add_remove"; None: what is implied
             neighbours: str | None = None,
-            missing: str = "error",         # or "drop": n then depends on the data
+            # with "add_remove": the largest number of records that there can be, a public number
+            n_max: int | None = None,
+            missing: str = "error",         # or "drop": n then depends on the data, and is public or private
             # what a missing value counts as: a declared value, or {column: value} for several
             missing_as: Any = None,
             ledger: Any = None,             # a Ledger, or anything with its `spend`
@@ -71,31 +74,60 @@ def release(family: Model,                  # what to count: public declarations
     """Release the noisy sums z = Σ t(x) + noise of a table, (m,) in units of t, under (ε, δ)-differential privacy.
 
     The noise is OpenDP's discrete Laplace law, equation (1) of The noise, or discrete Gaussian law, equation (2).
+    With neighbours="add_remove" the number of records is private: rows that say it together with the sums are released
+    in their place (chapter ‘A number of records that is private’), and n is None.
     Raises ValueError for arguments, data or a budget that are refused: nothing is spent then. Its words are for the
     data holder; counts of bad records are not private. Raises RuntimeError if OpenDP fails. Warns if delta >= 1/n, if
-    epsilon > 10, and of missing="drop" unless neighbours="change_value" is stated.
+    epsilon > 10, and of missing="drop" unless neighbours is stated.
     """
     _check_release_arguments(family, missing, ledger, name)
     epsilon, mechanism, delta, _ = check_privacy(epsilon, mechanism, delta, "change_one")
     entry = missing if missing_as is None else {"as": missing_as}
     promised = relation(family, missing, neighbours)
-    d, m = design(family, epsilon, mechanism, delta, "change_one"), len(family.names)  # of both relations
-    (draw, scale), grid = measurement(d, m, epsilon, delta), 2.0**-d.grid_exponent
-    noise, number = Noise(mechanism, np.full(m, scale * grid), np.full(m, grid)), secrets.token_hex(8)
+    d, rows = _designed(family, epsilon, mechanism, delta, promised, n_max)
+    p = len(family.names if rows is None else rows.names)
+    (draw, scale), grid = measurement(d, p, epsilon, delta), 2.0**-d.grid_exponent
+    noise, number = Noise(mechanism, np.full(p, scale * grid), np.full(p, grid)), secrets.token_hex(8)
     def made(integers, n):
-        return Release(family, family.names, np.array(integers, dtype=float) * grid, n, noise, d.steps * grid, epsilon,
-                       delta,
-                       promised, missing=entry, bounds_source=bounds_source, id=number)
+        own = {} if rows is None else {"matrix": rows.matrix(grid), "n_range": (0, n_max)}
+        return Release(family, family.names if rows is None else rows.names, np.array(integers, dtype=float) * grid,
+                       n if rows is None else None, noise, d.steps * grid, epsilon, delta, promised, missing=entry,
+                       bounds_source=bounds_source, id=number, **own)
     check_missing_as(family, missing_as, missing)
-    _rehearse(made, m, family)
-    sums = exact_sums(family, data, grid_exponent=d.grid_exponent, missing=missing, missing_as=missing_as)
-    _check_size(sums, family, scale, delta)
-    family.check(sums.n, sums.integers)  # against what it declares as public, before anything is spent
+    _rehearse(made, p, family, rows)
+    sums = exact_sums(family, data, grid_exponent=d.grid_exponent, missing=missing, missing_as=missing_as,
+                      empty=rows is not None)
+    exact = _rows_of(sums, family, scale, delta, rows, n_max)
     _warn_of_promise(epsilon, missing, neighbours)
     if ledger is not None:
         ledger.spend(epsilon=epsilon, delta=delta or 0, data=name or describe(data), mechanism=mechanism,
-                     release=f"{family!r:.900}" + "; neighbours: change_value" * (promised == "change_value"))
-    return made(_draw(draw, sums), sums.n)
+                     release=f"{family!r:.900}" + f"; neighbours: {promised}" * (promised != "change_one"))
+    return made(_draw(draw, exact), sums.n)
+
+# %% ../../nbs/data_holder/04_release.ipynb #ad00e001
+def _designed(family, epsilon, mechanism, delta, promised, n_max):
+    "The noise, and where n is private the rows."
+    if promised != "add_remove":
+        if n_max is not None:
+            refuse("n_max", "left out where the number of records is public", n_max, "state neighbours='add_remove'")
+        return design(family, epsilon, mechanism, delta, "change_one"), None  # of both relations
+    d, rows = size_design(family, epsilon, mechanism, delta)
+    check_largest(n_max, family, rows, d)
+    _warn_of_delta(delta, n_max, "n_max")
+    return d, rows
+
+
+def _rows_of(sums, family, scale, delta, rows, n_max):
+    "What the noise is added to, checked before anything is spent. Where n is private, nothing said depends on it."
+    if rows is None:
+        _check_size(sums, family, scale)
+        _warn_of_delta(delta, sums.n, "n")
+        family.check(sums.n, sums.integers)  # against what it declares as public
+        return sums.integers
+    if sums.n > n_max:
+        refuse("n_max", "at least the number of records in any table that there can be", n_max,
+               "this table has more; choose it from public knowledge")
+    return rows.of(sums.n, sums.integers)
 
 # %% ../../nbs/data_holder/04_release.ipynb #5b384ce3
 def _check_release_arguments(family, missing, ledger, name):
@@ -132,10 +164,10 @@ def _warn_of_promise(epsilon, missing, neighbours):
 
 
 # %% ../../nbs/data_holder/04_release.ipynb #af3e1334
-def _rehearse(made, m, family):
+def _rehearse(made, p, family, rows):
     "Write and read a release with the largest numbers there are; a failure must come before anything is spent."
     try:
-        longest = made([1 - MAX_STEPS] * m, MAX_STEPS - 1)
+        longest = made([1 - MAX_STEPS] * p, MAX_STEPS - 1) if rows is None else made([0] * p, 0)
         again = from_json(longest.to_json())
         check_results(family)
         if again.family != longest.family:
@@ -148,17 +180,19 @@ def _rehearse(made, m, family):
         f"family must be one whose release can be written to a file and read again, but: {reason}; nothing was spent")
 
 
-def _check_size(sums, family, scale, delta):
-    "Refuse sums that floats would not hold, and warn of a delta that promises little."
+def _check_size(sums, family, scale):
+    "Refuse sums that floats would not hold."
     largest = sums.n * (family.magnitude * 2.0**sums.grid_exponent + (0 if family.integer else 0.5)) + TAIL * scale
     if largest >= MAX_STEPS:
         refuse("n", f"small enough for sums of 53 bits at grid exponent {sums.grid_exponent}", sums.n,
                "subtract a public offset from records and bounds, so that the numbers are small against their range")
-    if delta is not None and delta * sums.n >= 1:
-        warnings.warn(
-            f"delta should be far below 1/n = {1 / sums.n:.2g}, got {delta:g}: it allows a release that exposes a "
-            f"whole record; "
-                      "choose 1e-6 or less", UserWarning, stacklevel=3)
+
+
+def _warn_of_delta(delta, n, name):
+    "Say that a delta promises little."
+    if delta is not None and delta * n >= 1:
+        warnings.warn(f"delta should be far below 1/{name} = {1 / n:.2g}, got {delta:g}: it allows a release that "
+                      "exposes a whole record; choose 1e-6 or less", UserWarning, stacklevel=4)
 
 
 def describe(data):
@@ -168,10 +202,10 @@ def describe(data):
     return f"{type(data).__module__.split('.')[0]} {type(data).__name__}"
 
 
-def _draw(mechanism, sums):
+def _draw(mechanism, integers):
     "Noisy integers; an exception carries nothing confidential."
     try:
-        return mechanism(list(sums.integers))
+        return mechanism(list(integers))
     except Exception as error:
         reason = type(error).__name__
     raise RuntimeError(

@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['LOG_ERROR', 'DROP', 'FAR', 'log', 'Bounds', 'Clip', 'Redact', 'as_bounds', 'extremes', 'slack', 'sensitivity',
-           'rounded_range_sensitivity', 'find_window', 'nodes', 'quadrature_log_partition', 'quadrature_moments',
-           'truncated_log_partition', 'truncated_moments', 'intervals', 'edges', 'regions', 'mixture_moments',
-           'released_moments', 'random_sum_clt', 'latent_moments', 'observe_matrix', 'total_matrix']
+           'rounded_range', 'rounded_range_sensitivity', 'find_window', 'nodes', 'quadrature_log_partition',
+           'quadrature_moments', 'truncated_log_partition', 'truncated_moments', 'intervals', 'edges', 'regions',
+           'mixture_moments', 'released_moments', 'random_sum_clt', 'latent_moments', 'observe_matrix', 'total_matrix']
 
 # %% ../../nbs/models/03_bounds.ipynb #77de68da
 import math
@@ -154,6 +154,15 @@ def sensitivity(family, norm: str) -> float:
     if isinstance(family.bounds, Redact):
         return max(moved, _norm(np.maximum(high, -low), norm))  # against a redacted record
     return moved
+
+
+def rounded_range(family, grid_exponent: int) -> tuple:
+    "Ends of each statistic of a clipped or redacted record rounded to the grid, in steps, (m,) each."
+    t, scale = extremes(family), 2.0**grid_exponent
+    high = np.floor((t + slack(family, t)).max(axis=0) * scale + 0.5)
+    low = np.floor((t - slack(family, t)).min(axis=0) * scale + 0.5)
+    none = isinstance(family.bounds, Redact)  # a redacted record counts 0
+    return (np.minimum(low, 0), np.maximum(high, 0)) if none else (low, high)
 
 
 def rounded_range_sensitivity(family, grid_exponent: int, norm: str) -> float:

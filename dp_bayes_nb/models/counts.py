@@ -21,6 +21,7 @@ from ..base.arguments import check_choice, check_count, refuse
 from ..base.measurement import Noise
 from ..base.priors import Beta, Dirichlet
 from ..base.supports import Parameter
+from ..noise.add_remove import Rows, partition
 from ..noise.tilting import gaussian_count_log_pmf, noisy_binomial_log_pmf
 
 # %% ../../nbs/models/02_counts.ipynb #c1dfd96e
@@ -181,6 +182,10 @@ class Bernoulli(BernoulliLaw):
             return is_level(x, (self.success, *self.failures))
         return (x == 0) | (x == 1) if self.success in (0, 1) else (x == x)
 
+    def size_rows(self, grid_exponent=0, norm="l1"):
+        "Successes and failures: one record moves them by 1."
+        return partition(("successes", "failures"), ((0, 1), (1, -1)))
+
     def project(self, z, n):
         "The nearest possible count."
         return jnp.clip(z, 0.0, n)
@@ -303,6 +308,11 @@ class Categorical(CategoricalLaw):
     def valid(self, x):
         "Is the record one of the levels?"
         return is_level(x, self.levels)
+
+    def size_rows(self, grid_exponent=0, norm="l1"):
+        "All counts: one record moves one of them by 1, and n is their sum."
+        k = range(len(self.names))
+        return Rows(self.names, tuple((0, *(int(i == j) for i in k)) for j in k), 1.0)
 
     def project(self, z, n):
         "The nearest possible counts."

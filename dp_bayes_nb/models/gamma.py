@@ -25,6 +25,7 @@ from .normal import (check_map, curve, largest_mapped, middle_and_half, middle_a
 from ..base.priors import LogDensity
 from ..base.supports import Parameter
 from .one_variable import Univariate
+from ..noise.add_remove import partition
 
 # %% ../../nbs/models/08_gamma.ipynb #12c6fc06
 _NO_UPDATE = "no conjugate prior exists for an unknown shape"
@@ -175,6 +176,14 @@ class GammaData(Univariate):
         if not self.pair:
             return ranges
         return _norms([2.0 * math.floor(most * 2.0**grid_exponent + 0.5) for most in self.most])[norm]
+
+    def size_rows(self, grid_exponent=0, norm="l1"):
+        "Of a pair 1 − t₁, t₁ − t₂ and 1 + t₂: they add up to 2, and rounding alone carries them below 0."
+        if not self.pair:
+            return super().size_rows(grid_exponent, norm)
+        K = 2**grid_exponent
+        below = 3 + math.ceil(2.0 * (max(self.most) - 1) * K)
+        return partition(("1 - t1", "t1 - t2", "1 + t2"), ((K, -1, 0), (0, 1, -1), (K, 0, 1)), below)
 
     def feasible(self, s, n):
         "Is s a sum of n points of the curve (log x, x)?"

@@ -21,6 +21,7 @@ from .conjugate_priors import NormalInverseGamma, NormalMean
 from .contract import family_class
 from ..base.arguments import check_positive, refuse
 from ..base.supports import Parameter
+from ..noise.add_remove import partition
 from .one_variable import Univariate
 
 # %% ../../nbs/models/07_normal.ipynb #c1dfd96e
@@ -256,6 +257,14 @@ class NormalLaw(Univariate):
         "Sensitivity in grid steps."
         ranges = super().rounded_sensitivity(grid_exponent, neighbours, norm)
         return rounded_square_sensitivity(grid_exponent, norm, *self.most) if self.pair else ranges
+
+    def size_rows(self, grid_exponent=0, norm="l1"):
+        "Of a pair (1 − u)², 2(1 − u²) and (1 + u)²: never below 0 but by rounding, and they add up to 4."
+        if not self.pair:
+            return super().size_rows(grid_exponent, norm)
+        K, most = 2**grid_exponent, self.most[0]
+        below = 3 + math.ceil(2.0 * (most**2 - 1) * K)  # 1.5 steps of one end, 1 of the middle
+        return partition(("(1 - u)^2", "2 - 2 u^2", "(1 + u)^2"), ((K, -2, 1), (2 * K, 0, -2), (K, 2, 1)), below)
 
     def feasible(self, s, n):
         "Is s the sum of n points of the parabola?"

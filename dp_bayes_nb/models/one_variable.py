@@ -16,7 +16,7 @@ from jaxtyping import Array, Float
 
 from .bounds import (Redact, as_bounds, extremes, intervals, latent_moments, observe_matrix,
                                        quadrature_log_partition, quadrature_moments, released_moments,
-                                       rounded_range_sensitivity, sensitivity, slack, total_matrix,
+                                       rounded_range, rounded_range_sensitivity, sensitivity, slack, total_matrix,
                                        truncated_log_partition, truncated_moments)
 from .contract import Column, optional
 from ..base.arguments import check_choice, refuse
@@ -111,6 +111,10 @@ class Univariate(ExponentialFamily):
         "The same for the statistic rounded to the grid, in grid steps."
         check_choice("neighbours", neighbours, ("change_one",))
         return rounded_range_sensitivity(self, grid_exponent, check_choice("norm", norm, ("l1", "l2")))
+
+    def step_range(self, grid_exponent: int = 0) -> tuple:
+        "Ends of the rounded statistics of a record, in grid steps."
+        return rounded_range(self, grid_exponent)
 
     # The law of the sums
     def log_kernel(self, x, eta: Float[Array, "m"]):

@@ -120,7 +120,8 @@ class NaiveBayes(Model):
     methods = {"collapsed": "dp_bayes_nb.naive_bayes.sampler:COLLAPSED",
                "variational": "dp_bayes_nb.naive_bayes.variational:VARIATIONAL"}
     refusals = {"predict": "a record has several columns; "
-                           "classify(idata, rows) gives the class probabilities of new rows"}
+                           "classify(idata, rows) gives the class probabilities of new rows",
+                "step_range": "its samplers need a public number of records"}
 
     def __post_init__(self):
         label = check_variable("label", self.label)

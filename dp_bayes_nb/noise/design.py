@@ -155,10 +155,15 @@ class Design:
     epsilon: float  # total budget
     mechanism: str = "laplace"  # or "gaussian"
     delta: float | None = None  # for gaussian only
-    neighbours: str = "change_one"  # tables that differ in one record
+    neighbours: str = "change_one"  # tables that differ in one record; "add_remove": n is private
+    n_max: int | None = None  # with "add_remove": the largest number of records that there can be, public
 
     def __post_init__(self):
-        epsilon, _, delta, _ = check_privacy(self.epsilon, self.mechanism, self.delta, self.neighbours)
+        private = self.neighbours == "add_remove"
+        epsilon, _, delta, _ = check_privacy(self.epsilon, self.mechanism, self.delta,
+                                             "change_one" if private else self.neighbours)
+        if private != (self.n_max is not None):
+            refuse("n_max", "given with neighbours='add_remove', and only then", self.n_max)
         for name, value in (("n", check_count("n", self.n)), ("epsilon", epsilon), ("delta", delta)):
             object.__setattr__(self, name, value)
 
@@ -170,6 +175,8 @@ def designed(study: Design | None, *, n: Any, epsilon: Any, mechanism: str, delt
         return n, epsilon, mechanism, delta
     if not isinstance(study, Design):
         refuse("design", "a Design(n, epsilon)", study)
+    if study.neighbours != "change_one":
+        refuse("design", "one with neighbours='change_one' here", study, "simulate_release takes another")
     for name, value in given.items():
         if value is not None and value != getattr(study, name) and not (name == "mechanism" and value == "laplace"):
             refuse(name, f"left out beside design, or equal to its {name}, {getattr(study, name)!r}", value)

@@ -299,7 +299,8 @@ class LinearRegression(Model):
                **{f"gibbs_{name}": f"dp_bayes_nb.regression.gibbs:{name.upper()}"
                   for name in ("noisy", "prior", "update")},
                "collapsed": None, "gibbs": None}
-    refusals = {"predictive_check": "its sums hold nothing that the model does not fit: any mean and scatter of the "
+    refusals = {"step_range": "its samplers need a public number of records",
+                "predictive_check": "its sums hold nothing that the model does not fit: any mean and scatter of the "
                                     "covariates, and a plane"}
 
     def __post_init__(self):

@@ -31,6 +31,7 @@ from ..base.arguments import check_choice, check_count, check_fraction, check_po
 from ..base.files import atomic_write
 from ..base.measurement import Measurement, Noise
 from .files import as_path, open_sealed, parse, read_text, seal, tuples
+from ..noise.add_remove import size_design
 from ..noise.design import MAX_STEPS, MECHANISMS, design
 from ..noise.contradictions import Sums, check_rows
 from ..noise.statements import (Exact, Unprinted, as_printed, printing_from_json, printing_to_json,
@@ -53,7 +54,7 @@ class Release:
     sensitivity: float | None = None  # of the rounded sums: L1 for laplace, L2 for gaussian noise; None: nobody says
     epsilon: float | None = None  # total cost; None: nobody says
     delta: float | None = None  # total cost; None for laplace noise
-    neighbours: str | None = None  # what one record may do: "change_one", or "change_value"; None: what is implied
+    neighbours: str | None = None  # what one record may do, a name of RELATIONS; None: what is implied
     schema: int = 2  # of the file format; 1: read from a file of version 0.1.0, and written as one
     simulated: bool = False  # drawn with a JAX key: protects nobody
     bounds_source: str = "public"  # where the family's bounds come from
@@ -251,6 +252,9 @@ def _checked_promise(r, kind):
         refuse("id", "16 hexadecimal digits, or None as in schema 1", r.id)
     if not declared and (r.delta is None) != (kind == "laplace"):
         refuse("delta", "a number for gaussian noise and None for laplace noise", r.delta)
+    if not declared and (r.neighbours == "add_remove") != (r.n is None):
+        refuse("neighbours", "'add_remove' where n is private, and another where it is public", r.neighbours,
+               FROM_ELSEWHERE if r.n is None else "release(..., neighbours='add_remove', n_max=...) makes n private")
     if r.schema == 1 and is_extended(r):
         refuse("schema", f"{SCHEMA} for a release that is declared, or of combinations of sums", 1)
     positive = lambda name: None if declared and getattr(r, name) is None else check_positive(name, getattr(r, name))
@@ -369,6 +373,9 @@ def _show_declared(r):
              else f"  {r.provenance}", f"  {_size(r)}", f"  {_noise_words(r)}; {_cost(r)}; neighbours: {said}"]
     p, m = len(r.names), len(r.family.names)
     many = "" if r.matrix is None else f"  {p} row{'s' * (p > 1)}, combinations of {m} sum{'s' * (m > 1)}"
+    if r.source is None and r.missing != "error":
+        lines.append("  complete records only" if r.missing == "drop" else
+                     f"  a missing value counts as a declared one: {printable(repr(r.missing['as']))}")
     lines = [line for line in lines if not (r.family.one_table and line == f"  {_size(r)}")]
     return "\n".join(lines + ([many] if many else []) + _rows_shown(r))
 
@@ -438,7 +445,7 @@ def _declare(column, value):
                                                                                     0) else "declare one for it first"
 
 # %% ../../nbs/releases/02_document.ipynb #a6e00002
-RELATIONS = ("change_one", "change_value")
+RELATIONS = ("change_one", "change_value", "add_remove")
 CHANGE_VALUE = "values may change, never the cell; for drop, never completeness"
 
 
@@ -447,7 +454,12 @@ def relation(family: Model, missing="error", stated: str | None = None) -> str:
     implied = "change_value" if missing == "drop" else family.relation
     if stated is None:
         return implied
-    if check_choice("neighbours", stated, RELATIONS) == "change_one" != implied:
+    if check_choice("neighbours", stated, RELATIONS) == "add_remove":
+        if family.relation != "change_one":
+            refuse("neighbours", f"left out, or {family.relation!r}, for {type(family).__name__}, whose numbers of "
+                   "records are public", stated)
+        return stated
+    if stated == "change_one" != implied:
         what = "missing='drop'" if missing == "drop" else "a model"
         number = "complete records" if missing == "drop" else "records of each cell"
         refuse("neighbours", f"'change_value' ({CHANGE_VALUE}) with {what} that publishes the exact number of {number}",
@@ -576,7 +588,12 @@ def _read(text):
     else:
         keys = (*KEYS, *EXTENDED) if "source" in parse(text, "the release") else KEYS
         release = _read_2(open_sealed(text, "the release", SCHEMA, keys))
-    check_consistency(release) if is_extended(release) else _check_design(release)
+    if is_extended(release):
+        check_consistency(release)
+    if release.neighbours == "add_remove" and release.source is None:
+        _check_size_design(release)
+    elif not is_extended(release):
+        _check_design(release)
     return release
 
 # %% ../../nbs/releases/02_document.ipynb #9477a7c1
@@ -652,7 +669,9 @@ def _read_extended(d):
 
 def _check_origin(d):
     "Who made the numbers, and who says so."
-    check_choice("origin", d["origin"] if isinstance(d["origin"], str) else None, ("declared", "simulated"))
+    here = d["source"] is None and d["neighbours"] == "add_remove"
+    check_choice("origin", d["origin"] if isinstance(d["origin"], str) else None,
+                 ("made here", "simulated") if here else ("declared", "simulated"))
     if d["source"] is not None or d["origin"] == "declared":
         check_source(d["source"])
     if d["neighbours"] is not None:
@@ -743,7 +762,33 @@ def _family(declared, m):
 # %% ../../nbs/releases/02_document.ipynb #1574bddb
 def _check_design(r):
     "Grid, sensitivity and noise must be what the family and the budget imply."
-    due = design(r.family, r.epsilon, r.noise.kind, r.delta, "change_one")  # of both relations
+    _check_noise(r, design(r.family, r.epsilon, r.noise.kind, r.delta, "change_one"))  # of both relations
+
+
+def _check_size_design(r):
+    "The same where n is private: rows and names are determined too, and every n up to the largest one is possible."
+    due, rows = size_design(r.family, r.epsilon, r.noise.kind, r.delta)
+    H, fix = rows.matrix(2.0**-due.grid_exponent), "get a fresh copy"
+    if r.names != rows.names:
+        refuse("names", f"{str(rows.names[:8]):.200}, as the family implies", f"{str(r.names[:8]):.200}", fix)
+    if r.matrix.shape != H.shape or np.any(r.matrix != H):
+        refuse("matrix", f"{str(H.tolist()[:3]):.150}, as the family implies", f"{str(r.matrix.tolist()[:3]):.150}",
+               fix)
+    if r.n_range is None or r.n_range[0] != 0:
+        refuse("n_range", "(0, n_max), where n is private", r.n_range, fix)
+    if not isinstance(r.printed, str):
+        refuse("printed", "'exact'", r.printed, FROM_ELSEWHERE)
+    for name, value in (("rho", r.rho), ("parts", r.parts or None)):
+        if value is not None:
+            refuse(name, "left out of a release of this package", value, FROM_ELSEWHERE)
+    _check_noise(r, due)
+    grid = 2.0**-due.grid_exponent
+    if np.any(np.abs(r.values) >= MAX_STEPS * grid) or np.any((r.values / grid) % 1):
+        refuse("values", f"whole numbers of steps of {grid:g}, below {MAX_STEPS:g} steps", r.values.tolist()[:5], fix)
+
+
+def _check_noise(r, due):
+    "Grid, sensitivity and noise must be what is due."
     grid, fix = 2.0**-due.grid_exponent, "get a fresh copy"
     if np.any(r.noise.grid != grid):
         name, wanted, found = (("grid_exponent", due.grid_exponent, round(-math.log2(r.noise.grid[0]))) if r.schema == 1
@@ -790,7 +835,7 @@ def full_matrix(r: Release) -> np.ndarray | None:
 
 def check_consistency(r: Release) -> None:
     "Refuse (ValueError) published numbers that cannot be what is said of them."
-    if r.source is None and not r.simulated:
+    if r.source is None and not r.simulated and r.neighbours != "add_remove":
         refuse("origin", "'declared', with a source, or 'simulated' for combinations of sums", r.origin, FROM_ELSEWHERE)
     limits = (0.0, math.inf) if r.n is None else (float(r.n), float(r.n))
     found = r.unprinted or Unprinted(r.values, r.values, r.values, np.full(len(r.names), -np.inf))
