@@ -176,7 +176,10 @@ def _stated_release(reading, model, names, values, noise, printed, n):
     if any(row != Exact() for row in (*printed, n_printed)):
         if "printed" in stated:
             refuse("printed", "left out, because the table says it", stated["printed"])
-        stated["printed"] = dict(zip(names, printed)) | ({"n": n_printed} if n_printed != Exact() else {})
+        if names is None and n_printed != Exact():
+            refuse("name", "the column that names the rows, because n was not printed exactly", None)
+        last = {"n": n_printed} if n_printed != Exact() else {}
+        stated["printed"] = list(printed) if names is None else dict(zip(names, printed)) | last
     named = lambda rows: rows if names is None else dict(zip(names, rows))
     return declare(model, named(values), noise=named(noise), n=n, n_noise=reading.n_noise, source=reading.source,
                    **stated)
@@ -272,9 +275,10 @@ def from_opendp(summary: Any,         # query.summarize()
     there because of another column's threshold. Tested with queries of OpenDP 0.16.0 on polars 1.36.1.
     """
     told, found = _told(summary), _as_table(table)
-    value = tuple(value) if isinstance(value, (tuple, list)) else (value,) if value else tuple(set(told) - {n})
-    if len(value) > 1 and not stated.get("matrix") and name is not None or not set(value) <= set(told) or not value:
-        refuse("value", f"one of {', '.join(map(repr, told))}, the columns with noise", value)
+    beside, unsaid = [column for column in told if column != n] or [None], value is None
+    value = tuple(value) if isinstance(value, (tuple, list)) else (beside[0] if value is None else value,)
+    if not value or not set(value) <= set(told) or value[0] == n or unsaid and len(beside) > 1:
+        refuse("value", f"one of {', '.join(map(repr, beside))}, the columns with noise", value)
     limits = {column: limit for column, (_, limit) in told.items() if limit is not None}
     if limits and not set(limits) & {*value, n}:
         refuse("n", f"the column {next(iter(limits))!r}, because rows are there only where it was above a threshold", n)
@@ -438,7 +442,7 @@ def _where(columns, where):
     rows = len(next(iter(columns.values())))
     at = [i for i in range(rows) if all(str(columns[key][i]) == str(wanted) for key, wanted in where.items())]
     if not at:
-        refuse("where", "met by one row or more", where)
+        refuse("where", "met by one row or more", where, "a code that was read as a number lost its zeros in front")
     return at
 
 # %% ../../nbs/releases/06_other_tools.ipynb #ad6e7791
