@@ -194,3 +194,18 @@ def test_measurements_of_mbi():
     made = from_mbi(measured, domain, noise="gaussian", source="made here")
     assert made.matrix.tolist() == [*np.eye(4).tolist(), [1, 1, 1, 1]] and made.noise.scale.tolist() == [3, 3, 3, 3, 2]
     assert abs(float(fit(made, progress=False).posterior["counts"].sum("count").mean()) - 204.7) < 1.5
+
+
+def test_a_contingency_table_of_opendp(opendp):
+    pytest.importorskip("mbi")
+    from opendp.extras import mbi
+    context = opendp.context(rho=0.5)
+    algorithm = mbi.Fixed(queries=[mbi.Count(("region",))])
+    try:
+        table = context.query().select("region").contingency_table(keys={"region": ["a", "b", "c"]},
+                                                                   algorithm=algorithm).release()
+    except Exception as error:
+        pytest.skip(f"OpenDP does not run on this mbi: {type(error).__name__}")
+    made = from_mbi(table.marginals.flatten(), table.keys, noise="gaussian", discrete=True, source="a query")
+    assert made.model.names[:3] == ("a", "b", "c") and made.noise.kind == "gaussian"
+    assert np.all(np.abs(fit(made, progress=False).posterior["counts"].mean(("chain", "draw")).values[:3] - 333) < 80)
