@@ -358,8 +358,8 @@ def from_mbi(measurements: Iterable,  # mbi's LinearMeasurements, or objects wit
              ) -> Release:
     """A release of noisy marginals of one table; its sums are the cells of the attributes that were measured.
 
-    ValueError for measurements of other queries, or that do not fit the domain. Tested with measurements of mbi 2.0.0 and
-    1.1.0, and with a contingency table of OpenDP 0.16.0 (on mbi 1.1.0): table.marginals.flatten(), table.keys.
+    ValueError for measurements of other queries, or that do not fit the domain. Tested with measurements of mbi 2.0.0
+    and 1.1.0, and with a contingency table of OpenDP 0.16.0 (on mbi 1.1.0): table.marginals.flatten(), table.keys.
     """
     make = {"laplace": Laplace, "gaussian": Gaussian}[check_choice("noise", noise, ("laplace", "gaussian"))]
     measured, found = list(measurements), _levels(domain)
