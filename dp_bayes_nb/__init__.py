@@ -74,6 +74,11 @@ _public = {
     "Design": "noise.design",
     "declare": "releases.declare",
     "combine": "releases.combine",
+    "read_table": "releases.other_tools",
+    "from_opendp": "releases.other_tools",
+    "from_mbi": "releases.other_tools",
+    "from_tumult": "releases.other_tools",
+    "from_census": "releases.other_tools",
     "Laplace": "noise.statements",
     "Gaussian": "noise.statements",
     "Exact": "noise.statements",
@@ -141,6 +146,13 @@ if _typing.TYPE_CHECKING:
     from .releases.combine import combine as combine
     from .releases.declare import declare as declare
     from .releases.document import Release as Release
+    from .releases.other_tools import (
+        read_table as read_table,
+        from_opendp as from_opendp,
+        from_mbi as from_mbi,
+        from_tumult as from_tumult,
+        from_census as from_census,
+    )
     from .releases.simulate import simulate_like as simulate_like, simulate_release as simulate_release
     from .data_holder.ledger import Ledger as Ledger
     from .data_holder.quantiles import private_quantile as private_quantile

@@ -20,8 +20,11 @@ def test_readme_example(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rows = ["limit,age"] + ["yes,40" if i % 7 == 0 else "no,30" for i in range(700)]
     (tmp_path / "interviews.csv").write_text("\n".join(rows) + "\n")
-    (code,) = blocks()
+    published, code = blocks()
     names: dict = {}
+    exec(compile(published, "README.md", "exec"), names)
+    assert names["tract"].origin == "declared" and len(published.strip().splitlines()) <= 8
+    assert abs(float(names["counts"].sel(count="two or more races").mean()) - (1773.90 - 1652.04)) < 0.5
     exec(compile(code, "README.md", "exec"), names)
     first = names["received"]
     assert first.n == 700 and [str(amount) for amount in names["ledger"].spent] == ["0.01", "0"]
