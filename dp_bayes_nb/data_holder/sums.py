@@ -208,14 +208,14 @@ def _ask(family, frame, in_order, grid_exponent, filled, quick) -> dict[str, int
 
 
 def _row(asked, engine):
-    "The only row of a query, as integers."
+    "The only row of a query, as integers; the sum of nothing is 0."
     if engine.is_duckdb():  # its own row: collect would need pyarrow
         relation: Any = asked.to_native()
-        return dict(zip(relation.columns, map(int, relation.fetchall()[0])))
+        return dict(zip(relation.columns, (int(v or 0) for v in relation.fetchall()[0])))
     if engine.is_pyspark():
-        return {name: int(value) for name, value in asked.to_native().first().asDict().items()}
+        return {name: int(value or 0) for name, value in asked.to_native().first().asDict().items()}
     row = asked.collect(**({"engine": "streaming"} if engine.is_polars() else {}))
-    return {name: int(row[name][0]) for name in row.columns}
+    return {name: int(row[name][0] or 0) for name in row.columns}
 
 
 def _added(rows, others):
@@ -241,13 +241,15 @@ def exact_sums(family, data: Any, *,
                grid_exponent: int = 0,  # g
                missing: str = "error",  # or "drop": leave out null and NaN; n then depends on the data
                # what a missing value counts as: a declared value, or {column: value} for several columns
-               missing_as: Any = None
+               missing_as: Any = None,
+               empty: bool = False  # may a table have no complete record? Where n is private, it must
                ) -> ExactSums:
     """The integer sums T of equation (1) over a table, m integers in units of 2⁻ᵍ, in one query where the data are.
 
     Raises ValueError, with counts and never values, for data that cannot be read, for a column that is missing or of
     another type than the family's levels, for records that are missing (unless dropped), infinite or outside the
-    support, for a table without a complete record, and for sums that would not fit (n · M · 2ᵍ ≥ 2⁶², or M · 2ᵍ ≥ 2⁵²).
+    support, for a table without a complete record (unless it may be empty), and for sums that
+    would not fit (n · M · 2ᵍ ≥ 2⁶², or M · 2ᵍ ≥ 2⁵²).
     The result is confidential.
     """
     g = check_count("grid_exponent", grid_exponent, 0)
@@ -257,7 +259,7 @@ def exact_sums(family, data: Any, *,
         refuse("grid_exponent", "at most 52 bits for one record's statistic", g,
                "subtract a public offset from records and bounds, so that the numbers are small against their range")
     row = _asked(family, data, g, filled, missing)
-    _refuse_records(family, row, missing)
+    _refuse_records(family, row, missing, empty)
     if row["rows"] * _largest(family, g) >= 2**62:
         refuse("data", "few enough for sums of 64 bits (n * bound * 2**grid_exponent < 2**62)",
                f"n = {row['rows']} at grid exponent {g}", "subtract a public offset from records and bounds")
@@ -291,7 +293,7 @@ def _overlap(family, row):
     return any(counts(j) > row["good"] for j in range(len(family.columns)))
 
 
-def _refuse_records(family, row, missing):
+def _refuse_records(family, row, missing, empty):
     "Refuse records that break the declaration: how many of each kind, never which or what."
     outside = row["rows"] - row["good"] - row["missing"] - row["infinite"]
     bad = {"missing (null or NaN)": row["missing"] * (missing == "error"), "infinite": row["infinite"],
@@ -313,7 +315,7 @@ def _refuse_records(family, row, missing):
             f"end "
                          "and NA written for a missing value, or declare all that count as failures, such as "
                          'failure=["no", "unknown"]. This count is not private')
-    if row["good"] == 0:
+    if row["good"] == 0 and not empty:
         raise ValueError(
             f"data must have at least one complete record, got {row['rows']} rows of which {row['missing']} are "
                          "missing; nothing can be released")

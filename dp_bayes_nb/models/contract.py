@@ -29,6 +29,7 @@ from ..base.chains import bind
 from ..base.measurement import Noise
 from ..base.priors import Dirichlet, LogDensity
 from ..base.supports import Parameter
+from ..noise.add_remove import Rows, centred_rows, pair_rows
 
 # %% ../../nbs/models/01_contract.ipynb #c0a70005
 # § Columns
@@ -204,6 +205,23 @@ class Model:
         if norm == "l1" or m == 1:
             return float(math.ceil(steps) + m - 1)
         return math.nextafter(steps + math.sqrt(m), math.inf)
+
+    @optional("it does not say which rows one record moves by how much: add step_range(grid_exponent), the least and "
+              "the largest whole number of grid steps of each rounded statistic, or size_rows")
+    def step_range(self, grid_exponent: int = 0) -> tuple:
+        "Ends of each statistic of a record rounded to the grid of step 2⁻ᵍ, (m,) each, in steps: never too narrow."
+        raise NotImplementedError
+
+    def size_rows(self, grid_exponent: int = 0, norm: str = "l1") -> Rows:
+        """What is released where a record may be added or removed (chapter ‘A number of records that is private’).
+        By default from the ends of each statistic.
+        """
+        if why := self.lacks("step_range"):
+            refuse("neighbours", f"another than 'add_remove' for {type(self).__name__}", "add_remove", why)
+        low, high = self.step_range(grid_exponent)
+        if len(self.names) == 1:
+            return pair_rows(self.names[0], int(low[0]), int(high[0]), 2.0**-grid_exponent)
+        return centred_rows(self.names, low, high, norm)
 
     @property
     def magnitude(self) -> float:

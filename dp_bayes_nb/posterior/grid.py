@@ -32,7 +32,8 @@ def log_likelihood(family, released: Any, theta: dict,  # a Measurement, or a tu
                    ) -> Float[Array, ""]:
     "log p(z | θ) with the sum integrated out, for one statistic: equation (2) or the exact law."
     if isinstance(released, tuple):  # of independent tables, those of one kind stacked
-        return sum(jax.vmap(lambda one: log_likelihood(family, one, theta, exact))(alike).sum() for alike in released)
+        return sum((jax.vmap(lambda one: log_likelihood(family, one, theta, exact))(alike).sum() for alike in released),
+                   jnp.zeros(()))
     z, noise, n = released.z, released.noise, released.n
     if exact:
         return family.log_marginal(z, theta, n, noise)
@@ -190,7 +191,7 @@ def _open_grid_step(family, posterior, at_edge, key, state):
     return _grid_step(family, posterior, key, state)[0], {"at_edge": at_edge}
 
 
-def grid_kernel(family, released: Measurement, prior, *, exact: bool) -> Kernel:
+def grid_kernel(family, released: Any, prior, *, exact: bool) -> Kernel:  # released as in `log_likelihood`
     "Independent draws from the grid posterior; under a `LogDensity`, each says whether mass runs off the grid."
     data = family, grid_posterior(family, released, prior, exact)
     if isinstance(prior, LogDensity):

@@ -16,9 +16,10 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 
 from ..models.contract import Model, as_model
-from ..base.arguments import as_key, check_count, refuse
+from ..base.arguments import as_key, check_choice, check_count, refuse
 from ..base.measurement import Noise
 from .document import Release, full_matrix
+from ..noise.add_remove import check_largest, size_design, size_noise
 from ..noise.design import Design, designed, noise_design, simulate_values
 from ..noise.laplace import discrete_gaussian, discrete_laplace
 from ..noise.statements import print_rows
@@ -43,14 +44,23 @@ def simulate_release(key: Any,                   # JAX key, or an integer
                      epsilon: float | None = None, *,  # budget
                      mechanism: str = "laplace",
                      delta: float | None = None,  # for gaussian
-                     design: Design | None = None  # n, epsilon, mechanism and delta in one
+                     design: Design | None = None,  # n, epsilon, mechanism, delta, neighbours and n_max in one
+                     neighbours: str = "change_one",  # or "add_remove": the release does not say n
+                     n_max: int | None = None  # with "add_remove": the largest n that there can be, public
                      ) -> tuple[Float[np.ndarray, "m"], Release]:
     """Sums s (m,) of a simulated table, in units of t, and its release with z = s + noise and `simulated=True`.
 
+    Where a record may be added or removed, z are the rows that say n and the sums together, and n is None.
     Grid and law of the noise are those of a real release; its randomness is the key's and protects nobody.
     Raises ValueError for parameters of other names or shapes, or outside their support, and as `noise_design` does.
     """
+    if isinstance(design, Design) and design.neighbours == "add_remove":
+        neighbours, n_max, design = *_same_size(design, neighbours, n_max), replace(design, neighbours="change_one",
+                                                                                    n_max=None)
     n, epsilon, mechanism, delta = designed(design, n=n, epsilon=epsilon, mechanism=mechanism, delta=delta)
+    if check_choice("neighbours", neighbours, ("change_one", "add_remove")) == "add_remove" or n_max is not None:
+        return _simulate_private(key, as_model(family), theta, check_count("n", n), epsilon, mechanism, delta,
+                                 neighbours, n_max)
     noise, sensitivity = noise_design(as_model(family), epsilon=epsilon, mechanism=mechanism, delta=delta)
     theta, n = _check_theta(family, theta), check_count("n", n)
     s, z = _simulator(family)(as_key(key), theta, float(n), noise)
@@ -145,3 +155,26 @@ def _printed_copy(release, y):
     return replace(release, names=tuple(release.names[i] for i in at), values=values[at], simulated=True, id=None,
                    noise=Noise(kind, noise.scale[at], noise.grid[at]), matrix=H,
                    printed=tuple(release.printed[i] for i in at), schema=2)
+
+# %% ../../nbs/releases/03_simulate.ipynb #ad00f002
+# § A private number of records
+def _same_size(design, neighbours, n_max):
+    "Neighbours and n_max of a design, or a ValueError where others are given beside it."
+    if n_max is not None and n_max != design.n_max:
+        refuse("n_max", f"left out beside design, or equal to its n_max, {design.n_max}", n_max)
+    return "add_remove", design.n_max
+
+
+def _simulate_private(key, family, theta, n, epsilon, mechanism, delta, neighbours, n_max):
+    "Sums of a simulated table, and a release of it that says n by noise only."
+    if neighbours != "add_remove":
+        refuse("n_max", "left out where the number of records is public", n_max, "state neighbours='add_remove'")
+    noise, sensitivity, rows = size_noise(family, epsilon=epsilon, mechanism=mechanism, delta=delta)
+    d, _ = size_design(family, float(epsilon), mechanism, delta)
+    n_max, theta = check_largest(n_max, family, rows, d), _check_theta(family, theta)
+    if n > n_max:
+        refuse("n", f"at most n_max, {n_max}", n)
+    H = rows.matrix(float(noise.grid[0]))
+    s, z = _copier(family)(as_key(key), theta, float(n), H, noise)
+    return np.asarray(s), Release(family, rows.names, np.asarray(z), None, noise, sensitivity, float(epsilon), delta,
+                                  "add_remove", simulated=True, matrix=H, n_range=(0, n_max))
