@@ -55,8 +55,8 @@ def simulate_release(key: Any,                   # JAX key, or an integer
     Raises ValueError for parameters of other names or shapes, or outside their support, and as `noise_design` does.
     """
     if isinstance(design, Design) and design.neighbours == "add_remove":
-        neighbours, n_max, design = *_same_size(design, neighbours, n_max), replace(design, neighbours="change_one",
-                                                                                    n_max=None)
+        neighbours, n_max = _same_size(design, neighbours, n_max)
+        design = replace(design, neighbours="change_one", n_max=None)
     n, epsilon, mechanism, delta = designed(design, n=n, epsilon=epsilon, mechanism=mechanism, delta=delta)
     if check_choice("neighbours", neighbours, ("change_one", "add_remove")) == "add_remove" or n_max is not None:
         return _simulate_private(key, as_model(family), theta, check_count("n", n), epsilon, mechanism, delta,
