@@ -17,7 +17,8 @@ import numpy as np
 from ..models.contract import RELEASED, Model, as_model, missing_parts
 from ..base.arguments import check_choice, refuse
 from ..base.measurement import Noise
-from ..releases.document import Release, check_missing_as, from_json, relation
+from ..models.promises import check_missing_as, relation
+from ..releases.document import Release, from_json
 from ..releases.files import check_results
 from ..noise.add_remove import check_largest, size_design
 from ..noise.design import MAX_STEPS, TAIL, NoiseDesign, check_privacy, design

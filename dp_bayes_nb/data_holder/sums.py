@@ -17,7 +17,7 @@ from typing import Any
 from ..models.contract import MODELS, Column, Model, as_model, family_class, is_level
 from ..base.arguments import check_choice, check_count, refuse
 from ..base.frames import quietly
-from ..releases.document import check_missing_as
+from ..models.promises import check_missing_as
 from .tables import (Utf8, as_record, check_objects, check_type, choose_columns, counted,
                                             names_of, open_pieces, typed)
 
