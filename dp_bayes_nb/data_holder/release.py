@@ -188,7 +188,7 @@ def _check_size(sums, family, scale):
         refuse("n", f"small enough for sums of 53 bits at grid exponent {sums.grid_exponent}", sums.n,
                "subtract a public offset from records and bounds, so that the numbers are small against their range")
 
-
+# %% ../../nbs/data_holder/04_release.ipynb #4cd6ec98
 def _warn_of_delta(delta, n, name):
     "Say that a delta promises little."
     if delta is not None and delta * n >= 1:

@@ -78,7 +78,7 @@ def cut_noise(key: Key[Array, ""],
     return jnp.where(noise.is_laplace, _cut_laplace(u, low, high, noise.scale),
                      _cut_gaussian(u, low, high, noise.scale))
 
-
+# %% ../../nbs/noise/05_printed.ipynb #4529ba72
 def _reflected(cut):
     "A draw from an interval left of zero, or around it, as one from any interval."
     def draw(u, low, high, scale):

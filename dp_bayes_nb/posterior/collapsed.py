@@ -133,7 +133,7 @@ def moves(keys: tuple,                 # for proposals, and for the rest
     point, accepted = lax.scan(pair, start, (jax.random.split(keys[1], (_MOVES, 2)), proposals))
     return point.x, accepted.mean()
 
-
+# %% ../../nbs/posterior/03_collapsed.ipynb #4c93c31d
 class CollapsedState(NamedTuple):
     "State of one chain."
     theta: dict

@@ -135,7 +135,7 @@ def _unusual(release):
     seen = measured(release)
     return seen.low, seen.high, seen.floor, None if release.n is not None else release.n_range
 
-
+# %% ../../nbs/posterior/09_fit.ipynb #d4f9ff66
 def as_releases(release: Any) -> list[Release]:
     "One release, or several of independent tables, as a list; ValueError for anything else."
     releases = list(release) if isinstance(release, (list, tuple)) else [release]
@@ -197,6 +197,7 @@ def read_release_text(text: str) -> Release:
     except TypeError as error:
         raise ValueError(f"{what} is damaged: {error}") from None
 
+# %% ../../nbs/posterior/09_fit.ipynb #c1a42dfc
 def _releases_text(releases: list[Release]) -> str:
     "One release or several as a result keeps them."
     texts = [release_text(each) for each in releases]
@@ -207,7 +208,6 @@ def read_releases_text(text: str) -> list[Release]:
     "The releases that `_releases_text` kept; ValueError for a text that is damaged."
     texts = json.loads(text) if text.lstrip().startswith("[") else [text]
     return [read_release_text(each) for each in texts]
-
 
 # %% ../../nbs/posterior/09_fit.ipynb #6b20d1e4
 # § Draws
@@ -245,7 +245,7 @@ def _apart(family, drawn):
     inside = {name: value for name, value in drawn.items() if name in family.parameters or name not in ("s", "n")}
     return inside, {name: np.asarray(value) for name, value in drawn.items() if name not in inside}
 
-
+# %% ../../nbs/posterior/09_fit.ipynb #1ab4e487
 _MOST_SUMS = 64  # whose draws are made where the method itself does not make them
 
 
@@ -277,7 +277,7 @@ def _sampled(chosen, releases, seen, prior, words, *, draws, warmup, chains, pro
                                warmup=0 if chosen.independent(family) else warmup)
     return _apart(family, {**states.theta, **kept_sums(family, states, seen)}), infos, kernel
 
-
+# %% ../../nbs/posterior/09_fit.ipynb #52670f43
 def method_for(release: Release | list, prior: Any, name: str = "auto", options: dict | None = None) -> tuple[str, Any]:
     "The method that `fit` takes for a release: its name, `auto` resolved, and the `Method`; ValueError as `fit`."
     releases = as_releases(release)
@@ -420,6 +420,7 @@ def _inference_data(releases, theta, infos, attrs, independent):
     _diagnose(idata, independent)
     return idata
 
+# %% ../../nbs/posterior/09_fit.ipynb #5f60657a
 def row_names(releases: list[Release]) -> list[str]:
     "Names of the published rows; of several tables with their numbers."
     if len(releases) == 1:
@@ -439,7 +440,6 @@ def _confidential_group(releases, confidential):
         coords["table"] = [j for j, each in enumerate(releases) if each.n is None]
     known = {name: (dims[name], value) for name, value in confidential.items()}
     return {"confidential": xr.Dataset(known, coords)}
-
 
 # %% ../../nbs/posterior/09_fit.ipynb #e2a71c0f
 _LEAST_DRAWS = 4  # a chain, for rhat and effective sample sizes

@@ -62,7 +62,7 @@ def _result_key(idata, seed, *purpose):
     about = {name: idata.posterior.attrs.get(name) for name in kept}
     return run_key(entropy(about, as_seed(seed), *purpose))
 
-
+# %% ../../nbs/posterior/10_results.ipynb #60bc2ad3
 def _each_draw(idata, draws, key, function, sizes=False):
     "`function(key, theta)`, best bound by `bind`, for (thinned) posterior draws, vmapped; arrays (chain, draw, ...)."
     release, theta = fitted(idata)
@@ -91,7 +91,7 @@ def _columns(new_data):
     import narwhals as nw
     return nw.from_native(new_data, eager_only=True).to_dict(as_series=False)
 
-
+# %% ../../nbs/posterior/10_results.ipynb #ba84928f
 def predict(idata,               # result of fit
             new_data=None,       # how many records; None: one. For a regression: a data frame of covariates
             *, seed: Any = 0,    # or a JAX key
@@ -131,7 +131,7 @@ def _row_order(tables):
     rows = [(j, i) for stack, order in zip(tables.groups, tables.order) for j in order for i in range(stack.z.shape[1])]
     return sorted(range(len(rows)), key=rows.__getitem__)
 
-
+# %% ../../nbs/posterior/10_results.ipynb #32056110
 def predictive_check(idata, *, seed: Any = 0, draws: int | None = None):
     """Releases the fitted model would have given: Dataset with z_rep, released and two-sided p_value, (statistic,).
 
@@ -156,7 +156,6 @@ def predictive_check(idata, *, seed: Any = 0, draws: int | None = None):
                        "released": ("statistic", np.concatenate([each.values for each in releases])),
                        "p_value": ("statistic", np.minimum(1.0, 2 * np.minimum(below, above)))},
                       coords={"statistic": row_names(releases)})
-
 
 # %% ../../nbs/posterior/10_results.ipynb #b6692ea5
 # § One picture
