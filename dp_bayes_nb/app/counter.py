@@ -26,7 +26,8 @@ from ..data_holder.ledger import Ledger
 from ..noise.design import noise_design
 from ..models.rates import Exponential, Poisson
 from ..regression.model import LinearRegression
-from ..releases.document import Release, relation
+from ..models.promises import relation
+from ..releases.document import Release
 from ..data_holder.release import release
 from ..base.style import COLORS, WORDS
 from .svg import band, chart, dots, line, words

@@ -4,8 +4,7 @@
 
 # %% auto #0
 __all__ = ['MECHANISMS', 'MAX_STEPS', 'TAIL', 'laplace_scale', 'log_delta', 'gaussian_multiplier', 'grid_exponent', 'NoiseDesign',
-           'check_privacy', 'design', 'noise_design', 'Design', 'designed', 'simulated_grid', 'simulate_noise',
-           'simulate_values']
+           'check_privacy', 'design', 'noise_design', 'Design', 'designed', 'simulate_noise', 'simulate_values']
 
 # %% ../../nbs/noise/03_design.ipynb #77de68da
 import math
@@ -187,7 +186,7 @@ def designed(study: Design | None, *, n: Any, epsilon: Any, mechanism: str, delt
 _NO_NOISE = 1e-3  # a scale, in steps, whose noise is always 0
 
 
-def simulated_grid(noise: Noise) -> Float[Array, "m"]:
+def _simulated_grid(noise: Noise) -> Float[Array, "m"]:
     "The step on which noise is simulated: its own, or a small one where it is continuous."
     fine = jnp.where(noise.scale > 0, noise.scale, 1.0) * 2.0**-_RANGE_BITS
     return jnp.where(noise.grid > 0, noise.grid, fine)
@@ -200,7 +199,7 @@ def simulate_noise(key: Key[Array, ""],
 
     Continuous noise (grid 0) has steps of 2⁻²⁰ of its scale; an invariant (scale 0) has none.
     """
-    grid = simulated_grid(noise)
+    grid = _simulated_grid(noise)
     scale = jnp.maximum(noise.scale / grid, _NO_NOISE)
     if isinstance(noise.kind, str):
         return grid * {"laplace": discrete_laplace, "gaussian": discrete_gaussian}[noise.kind](key, scale)
@@ -212,5 +211,5 @@ def simulate_values(key: Key[Array, ""],
                     s: Float[Array, "m"],  # sums
                     noise: Noise) -> Float[Array, "m"]:
     "Sums on the grid plus simulated noise: the z of a simulated release."
-    grid = simulated_grid(noise)
+    grid = _simulated_grid(noise)
     return grid * jnp.floor(s / grid + 0.5) + simulate_noise(key, noise)

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['DEGREES_OF_FREEDOM', 'FISHER_STEPS', 'LONGEST_STEP', 'AROUND', 'conditional_log_posterior', 'information', 'climb',
-           'Point', 'moves', 'CollapsedState', 'dispersed', 'higher_home', 'chain_kernel', 'collapsed_kernel']
+           'moves', 'CollapsedState', 'dispersed', 'higher_home', 'chain_kernel', 'collapsed_kernel']
 
 # %% ../../nbs/posterior/03_collapsed.ipynb #77de68da
 from functools import partial
@@ -133,7 +133,7 @@ def moves(keys: tuple,                 # for proposals, and for the rest
     point, accepted = lax.scan(pair, start, (jax.random.split(keys[1], (_MOVES, 2)), proposals))
     return point.x, accepted.mean()
 
-
+# %% ../../nbs/posterior/03_collapsed.ipynb #4c93c31d
 class CollapsedState(NamedTuple):
     "State of one chain."
     theta: dict

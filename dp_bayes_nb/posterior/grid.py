@@ -46,7 +46,7 @@ def log_likelihood(family, released: Any, theta: dict,  # a Measurement, or a tu
     printed = log_interval(low - wide - mean, high + wide - mean, variance, law)
     return jnp.where(low < high, printed, convolved_log_density(z[0], mean, variance, law))
 
-
+# %% ../../nbs/posterior/02_grid.ipynb #261c145f
 def one_parameter(family) -> bool:
     "Can the posterior be tabulated: one free parameter, on a line, and one released statistic?"
     return on_a_line(family) and len(family.names) == 1

@@ -50,7 +50,7 @@ def log_likelihood(release: Any,         # a Release, or a list of them: indepen
                   for (form, _), same in stacks.items())
     return bind(_shared if shared else _each_its_own, parts)
 
-
+# %% ../../nbs/posterior/16_log_likelihood.ipynb #5d434834
 def _shared(parts, theta):
     return sum(jax.vmap(function, (0, None))(tables, theta).sum() for function, tables, _ in parts)
 
@@ -81,7 +81,7 @@ def _form(release):
     two = len(family.names) == 2 and is_plain(seen)
     return _two_sums if two else _given_variances
 
-
+# %% ../../nbs/posterior/16_log_likelihood.ipynb #babee562
 def _normal_row(family, seen, theta):
     return row_log_likelihood(family, seen, theta, False)
 

@@ -83,7 +83,7 @@ class Method(NamedTuple):
     tables: Any = None
     confidential: bool = False  # are the sums drawn beside the parameters?
 
-
+# %% ../../nbs/posterior/08_methods.ipynb #39d61a40
 def _needs_conjugate(family, kind, n, prior):
     return "it needs the family's conjugate prior" if isinstance(prior, LogDensity) or family.lacks("update") else None
 
@@ -122,7 +122,6 @@ def kept_sums(family, states: Any, data: Any) -> dict:
     if isinstance(states, GibbsState):
         return {"s": np.asarray(states.latent) @ np.asarray(family.observe).T}
     return {"s": np.asarray(states.s)} if isinstance(states, CollapsedState) else {}
-
 
 # %% ../../nbs/posterior/08_methods.ipynb #902ba3cd
 # § The methods of a model
@@ -169,7 +168,7 @@ def _of_tables(method):
     "A method as it is for several tables, unknown sizes, unprinted numbers and invariants."
     return method.tables or method._replace(unavailable=lambda family, kind, n, prior: _NO_TABLES)
 
-
+# %% ../../nbs/posterior/08_methods.ipynb #f827c2e8
 def choose_method(family, prior,
                   kind: Any,    # of noise; a tuple: row by row
                   n: int | None, name: str, options: dict | None = None,

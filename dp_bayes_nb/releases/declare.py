@@ -20,7 +20,8 @@ from ..base.arguments import check_count, refuse
 from ..noise.contradictions import largest_n
 from ..noise.design import MAX_STEPS
 from ..noise.statements import Exact, Printing, Suppressed, Unprinted, as_printed, noise_law, stacked
-from .document import Release, check_consistency, check_source, full_matrix, known_sums
+from ..models.promises import known_sums
+from .document import Release, check_consistency, check_source, full_matrix
 
 # %% ../../nbs/releases/04_declare.ipynb #b1327a62
 # § Rows

@@ -78,7 +78,7 @@ def one_table(family, prior, measurement: Measurement, most: float | None = None
     ends = jnp.zeros(len(unknown)), jnp.full(len(unknown), 0.0 if most is None else most)
     return Tables(family, (stack,), prior, *ends, ((0,),), unknown, False)
 
-
+# %% ../../nbs/research/11_measured_calibration.ipynb #1612f878
 def _trial(what, data, key):
     "Rank of the truth among draws, and interval, of one simulated table."
     setting, draws, careless = what

@@ -4,8 +4,7 @@
 
 # %% auto #0
 __all__ = ['record_sensitivity', 'temperature', 'check_temperature', 'draws_within', 'tempered_log_density', 'tempered',
-           'truncated_table', 'truncated_draw', 'simplex_draw', 'tempered_draws', 'laplace_statistics', 'nonnegative',
-           'laplace_posterior', 'chain_cost', 'annealing_cost']
+           'truncated_table', 'truncated_draw', 'simplex_draw', 'tempered_draws', 'chain_cost', 'annealing_cost']
 
 # %% ../../nbs/research/08_posterior_sampling.ipynb #77de68da
 import itertools
