@@ -4,10 +4,11 @@
 
 # %% auto #0
 __all__ = ['Tables', 'look', 'stack', 'tables_of', 'stacked_tables', 'coordinates', 'each_table', 'observed_law', 'TablesState',
-           'tables_kernel', 'on_a_grid', 'measured_kernel', 'exact_tables_kernel', 'exact_tables_unavailable',
-           'confidential_sums', 'in_order']
+           'tables_kernel', 'on_a_grid', 'with_ranges', 'measured_kernel', 'exact_tables_kernel',
+           'exact_tables_unavailable', 'confidential_sums', 'in_order']
 
 # %% ../../nbs/posterior/14_measurements.ipynb #fbbbfdd9
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -27,7 +28,8 @@ from ..base.supports import constrain, free_size
 from ..noise.laplace import noise_variance_draw, noise_variance_start, normal_log_density, normal_product
 from ..noise.printed import cut_noise, log_interval, spread
 from .collapsed import AROUND, FISHER_STEPS, climb, dispersed, higher_home, moves
-from .grid import exact_unavailable, grid_kernel, is_plain, one_parameter
+from .grid import (SizeRange, exact_unavailable, grid_kernel, is_plain, one_parameter,
+                                       printed_variance, row_log_density, sinh_nodes, size_nodes)
 
 # %% ../../nbs/posterior/14_measurements.ipynb #a9a30ea1
 # § Tables, stacked
@@ -263,16 +265,35 @@ def tables_kernel(tables: Tables) -> Kernel:
     "A chain for one θ of any tables: equation (1)."
     return Kernel(bind(_init, tables), bind(_step, tables))
 
-
+# %% ../../nbs/posterior/14_measurements.ipynb #e19b0011
+# § Draws without a chain
 def on_a_grid(tables: Tables) -> bool:
-    "Can the posterior be tabulated: one free parameter, one row a table, sizes known?"
-    shown = all(stack.matrix is None and stack.n is not None for stack in tables.groups)
-    return one_parameter(tables.family) and shown and not tables.selected
+    "Can the posterior be tabulated: one free parameter, and one row a table, noisy where the size is unknown?"
+    row = lambda stack: stack.matrix is None if stack.n is not None else (
+        len(stack.z[0]) == 1 and isinstance(stack.noise.kind, str) and bool(np.all(np.asarray(stack.noise.scale) > 0)))
+    return one_parameter(tables.family) and all(map(row, tables.groups)) and not tables.selected
+
+
+def _places(tables, order):
+    "Where the tables of a stack stand among those of unknown size."
+    return np.array([tables.unknown.index(j) for j in order])
+
+
+def with_ranges(tables: Tables) -> tuple:
+    "The stacks, with the range of an unknown size in the place of n."
+    ranged = lambda stack, at: replace(stack, n=SizeRange(tables.least[at], tables.most[at]))
+    return tuple(stack if stack.n is not None else ranged(stack, _places(tables, order))
+                 for stack, order in zip(tables.groups, tables.order))
 
 
 def measured_kernel(family, tables: Tables, prior) -> Kernel:
     "The posterior of any tables: tabulated where there is one parameter and a row a table, else by a chain."
-    return exact_tables_kernel(family, tables, prior, False) if on_a_grid(tables) else tables_kernel(tables)
+    if not on_a_grid(tables):
+        return tables_kernel(tables)
+    if not tables.unknown:
+        return exact_tables_kernel(family, tables, prior, False)
+    grid = grid_kernel(family, with_ranges(tables), prior, exact=False)
+    return Kernel(bind(_sized_init, tables, grid), bind(_sized_step, tables, grid))
 
 
 def exact_tables_kernel(family, tables: Tables, prior, exact: bool = True) -> Kernel:
@@ -287,6 +308,51 @@ def exact_tables_unavailable(family, measurements: Any, n=None, prior=None) -> s
     if not one_parameter(family):
         return "it is for one parameter"
     return next((why for one in measurements if (why := exact_unavailable(family, one.noise.kind))), None)
+
+# %% ../../nbs/posterior/14_measurements.ipynb #e19b0012
+def inverse(key, at: Float[Array, "p"], log_weight: Float[Array, "p"]) -> Float[Array, ""]:
+    "A draw by nodes and their log weights: the distribution function inverted."
+    w = jax.nn.softmax(log_weight)
+    return jnp.interp(jax.random.uniform(key), jnp.cumsum(w) - w / 2, at)
+
+
+def _size_and_sum(family, theta, key, table):
+    "Draws of (n, s) of a table with one row, given θ: n by equation (3) of the grid, s by Bayes' rule on nodes."
+    key_n, key_s = jax.random.split(key)
+    mean, v = (part.reshape(()) for part in family.moments(theta))
+    known = not isinstance(table.n, SizeRange)
+    h = jnp.array([0.0, 1.0]) if known else jnp.asarray(table.matrix)[0]
+    n = table.n if known else inverse(key_n, *size_nodes(table, h[0] + h[1] * mean, h[1] ** 2 * v))
+    return jnp.stack([n, _row_sum(key_s, table, h[0] * n, h[1], n * mean, jnp.maximum(n * v, 1e-18))])
+
+
+def _row_sum(key, table, offset, weight, mean, variance):
+    "s ~ N(mean, variance), given what was printed of offset + weight · s + noise."
+    noise, sd = printed_variance(table), jnp.sqrt(variance)
+    gain = variance / (weight**2 * variance + noise)
+    center = mean + gain * weight * (table.z[0] - offset - weight * mean)
+    ends = jnp.minimum(mean, center) - 12 * sd, jnp.maximum(mean, center) + 12 * sd
+    s, log_weight = sinh_nodes(*ends, center, jnp.sqrt(gain * noise), 257)
+    value = jax.vmap(lambda s: row_log_density(table, offset + weight * s, 0.0))(s)
+    return inverse(key, s, log_weight + value - 0.5 * ((s - mean) / sd) ** 2)
+
+
+def _sized_step(tables, grid, key, state):
+    "θ from its table, then sizes and sums given θ."
+    key_theta, key_rest = jax.random.split(key)
+    drawn, info = grid.step(key_theta, state)
+    n, sums = jnp.zeros(len(tables.unknown)), []
+    for g, (stack, order) in enumerate(zip(with_ranges(tables), tables.order)):
+        keys = jax.random.split(jax.random.fold_in(key_rest, g), len(order))
+        both = jax.vmap(partial(_size_and_sum, tables.family, drawn.theta))(keys, stack)
+        unknown = isinstance(stack.n, SizeRange)
+        n = n.at[_places(tables, order)].set(both[:, 0]) if unknown else n
+        sums.append(both if unknown else both[:, 1:])
+    return TablesState(drawn.theta, n, n, n, tuple(sums), (), ()), info
+
+
+def _sized_init(tables, grid, key):
+    return _sized_step(tables, grid, key, None)[0]
 
 # %% ../../nbs/posterior/14_measurements.ipynb #5c035858
 # § The confidential sums: equation (2)
