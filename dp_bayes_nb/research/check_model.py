@@ -23,7 +23,6 @@ from ..base.checks import FalseAlarms
 from ..models.contract import Column, Model, check_prior, family_from_dict
 from ..base.arguments import as_key, check_count, refuse
 from ..base.measurement import Noise
-from ..data_holder.tables import counted
 from ..releases.document import Release
 from ..noise.design import grid_exponent
 from ..base.priors import LogDensity
@@ -114,6 +113,7 @@ def _in_tables(model, values):
     import duckdb
     import narwhals as nw
     import pandas as pd
+    from dp_bayes_nb.data_holder.tables import counted  # the data holder's way of reading a condition
 
     record = as_record(model, {name: counted(nw.col(f"x_{j}")) for j, name in enumerate(values)})
     number = lambda t: t.cast(nw.Float64) if isinstance(t, nw.Expr) else nw.lit(float(t))
