@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from dp_bayes_nb import __version__
 from dp_bayes_nb.base.chains import run_chain
 from dp_bayes_nb.base.files import atomic_write
 from dp_bayes_nb.base.measurement import Measurement, Noise
@@ -27,7 +28,7 @@ from dp_bayes_nb.research.measured_calibration import one_table
 from dp_bayes_nb.research.trials import run_trials
 
 RESULTS = Path(__file__).parent.parent / "results" / "scoreboard_private_n.json"
-TRIALS, DRAWS, WARMUP, SEED, N, MOST = 1000, 1000, 200, 2303, 100, 1000
+TRIALS, DRAWS, WARMUP, SEED, N, MOST = 4000, 1000, 200, 2303, 100, 1000
 RATE, SHARE = 0.1, 0.2  # the truth: a mean time of 10, a share of one fifth
 
 
@@ -116,7 +117,7 @@ def studies():
 
 def main(only=""):
     settings = {"releases": TRIALS, "draws": DRAWS, "warm-up": WARMUP, "seed": SEED, "records": N, "n_range": [0, MOST],
-                **{p: importlib.metadata.version(p) for p in ("dp_bayes_nb", "numpy", "jax", "jaxlib")}}
+                "dp_bayes_nb": __version__, **{p: importlib.metadata.version(p) for p in ("numpy", "jax", "jaxlib")}}
     kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     rows = kept.get("rows", []) if kept.get("settings") == settings else []
     about = ("95% equal-tailed intervals from simulated releases, records and noise drawn afresh; n private, flat on "
