@@ -128,13 +128,13 @@ def _replicate(tables, key, draw):
     return jnp.concatenate([y.ravel() for y in each_table(tables, n, one, keys)])
 
 
-_DRAWS_A_ROW = 20  # for a covariance of the rows
-
-
 def _row_order(tables):
     "Where the rows of the releases, one after another, are among those of the stacks."
     rows = [(j, i) for stack, order in zip(tables.groups, tables.order) for j in order for i in range(stack.z.shape[1])]
     return sorted(range(len(rows)), key=rows.__getitem__)
+
+# %% ../../nbs/posterior/10_results.ipynb #7719a1e2
+_DRAWS_A_ROW = 20  # for a covariance of the rows
 
 
 def _second(idata, second):
@@ -162,7 +162,7 @@ def _joint_p_value(z_rep, low, high):
     far = lambda d: np.einsum("...i,ij,...j", d, inverse, d)  # eq. (1)
     return float((far(d) >= far(seen) * (1 - 1e-12)).mean())
 
-
+# %% ../../nbs/posterior/10_results.ipynb #7719a1e3
 def predictive_check(idata, second=None,  # a release that was not fitted, of a model with the same parameters
                      *, seed: Any = 0, draws: int | None = None):
     """Releases the fitted model would have given: Dataset with z_rep, released and two-sided p_value, (statistic,);
@@ -193,7 +193,6 @@ def predictive_check(idata, second=None,  # a release that was not fitted, of a 
                        "p_value": ("statistic", np.minimum(1.0, 2 * np.minimum(below, above))),
                        "p_joint": _joint_p_value(z_rep, low, high)},
                       coords={"statistic": row_names(releases)})
-
 
 # %% ../../nbs/posterior/10_results.ipynb #b6692ea5
 # § One picture
