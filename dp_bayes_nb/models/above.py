@@ -136,6 +136,7 @@ class Above(Model):
 
     # What the data holder uses
     columns = property(lambda self: self.model.columns, doc="The model's column.")
+    bounds = property(lambda self: self.model.bounds, doc="The model's bounds.")
     integer = property(lambda self: self.model.integer, doc="Are the statistics whole numbers?")
     relation = property(lambda self: self.model.relation, doc="The model's neighbours.")
 
