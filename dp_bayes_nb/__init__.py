@@ -10,6 +10,7 @@ __version__ = "0.4.0"
 
 # Where each public name lives.
 _public = {
+    "Above": "models.above",
     "Bernoulli": "models.counts",
     "Categorical": "models.counts",
     "Counts": "models.whole_numbers",
@@ -126,6 +127,7 @@ if _typing.TYPE_CHECKING:
         Suppressed as Suppressed,
         PrintedAbove as PrintedAbove,
     )
+    from .models.above import Above as Above
     from .models.bounds import Clip as Clip, Redact as Redact
     from .models.conjugate_priors import (
         Gamma as Gamma,

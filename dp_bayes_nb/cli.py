@@ -58,7 +58,8 @@ def read_family(path,        # TOML file
         if not {"label", "covariates", "covariate"}.isdisjoint(declared):
             refuse("--column", "left out for a model of several columns", column,
                    "their names stand in the file of --family")
-        declared["column"] = column
+        inner = declared.get("model")  # of a sum beside a share above a limit
+        (inner if isinstance(inner, dict) else declared)["column"] = column
     try:
         with warnings_as_lines():
             return family_from_dict(tuples(declared), new=True)
@@ -424,6 +425,16 @@ or, for numbers with public limits,
   family = "Exponential"    # or Poisson, Geometric, Normal, LogNormal, GammaData,
                           # Pareto (lower = 1), Weibull (shape = 1.5)
   bounds = [0, 90]          # records beyond are clipped; { redact = [0, 90] } leaves them out
+  column = "days"
+
+or, for such numbers and beside their sum how many are above public limits,
+
+  family = "Above"
+  limits = [30]
+  weight = 45               # what one record above a limit counts; 1: the count itself
+  [model]
+  family = "Exponential"
+  bounds = [0, 90]
   column = "days"
 
 or, for a line or a plane: ranges of numbers, levels of categories; records beyond a range are clipped to it,

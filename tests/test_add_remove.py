@@ -31,6 +31,7 @@ MODELS = {
     "redacted": (db.Exponential(db.Redact(5, 20)), NUMBERS),
     "counts": (db.Poisson((2, 30)), WHOLE),
     "geometric": (db.Geometric((0, 9)), WHOLE),
+    "above": (db.Above(db.Exponential((5, 20)), [7, 12], 7), NUMBERS),
     "normal": (db.Normal((5, 20)), NUMBERS),
     "normal below 0": (db.Normal((-20, -5), variance=2.0), NUMBERS.map(lambda x: -x)),
     "normal redacted": (db.Normal(db.Redact(5, 20)), NUMBERS),

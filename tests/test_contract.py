@@ -51,6 +51,7 @@ DECLARED = {  # model, parameters, prior, records
     ),
     "Poisson": (dpb.Poisson((0, 12)), {"rate": 4.0}, GAMMA, 400),
     "Poisson, redacted": (dpb.Poisson(dpb.Redact(2, 6)), {"rate": 4.0}, GAMMA, 400),
+    "Above": (dpb.Above(dpb.Poisson((0, 12)), [6], 6), {"rate": 4.0}, GAMMA, 400),
     "Geometric": (dpb.Geometric((0, 15)), {"probability": 0.3}, dpb.Beta(2.0, 3.0), 400),
     "Exponential": (dpb.Exponential((0, 10)), {"rate": 0.5}, GAMMA, 400),
     "Exponential, redacted": (dpb.Exponential(dpb.Redact(0.5, 6)), {"rate": 0.5}, GAMMA, 400),

@@ -12,6 +12,7 @@ from dp_bayes_nb.models.contract import Column, Model, family_class
 from dp_bayes_nb.models.counts import Bernoulli, Categorical
 from dp_bayes_nb.models.gamma import GammaData
 from dp_bayes_nb.models.normal import LogNormal, Normal
+from dp_bayes_nb.models.above import Above
 from dp_bayes_nb.models.rates import Exponential, Geometric, Pareto, Poisson, Weibull
 from dp_bayes_nb.data_holder.sums import exact_sums, run_query
 
@@ -109,7 +110,8 @@ def test_a_third_text_is_refused_on_every_engine(values, others, tmp_path):
 
 
 BOUNDED = [Exponential(Redact(0.5, 6.0), "x"), Normal((0.5, 6.0), column="x"), Poisson((1, 5), "x"),
-           Geometric(Redact(1, 5), "x")]
+           Geometric(Redact(1, 5), "x"), Above(Poisson((1, 5), "x"), [1, 3], 2),
+           Above(Exponential((0.5, 6), "x"), [2.25])]
 ROUNDED = [Pareto((0.5, 6.0), 0.25, "x"), Weibull(Redact(0.5, 6.0), 1.7, "x"), LogNormal((0.5, 6.0), column="x"),
            GammaData(Clip(0.5, 6.0), column="x")]  # a logarithm or a power: one step a record  # fmt: skip
 

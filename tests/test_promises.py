@@ -90,6 +90,7 @@ ONE = {  # a family of one column, its records, and what a missing one may count
     "weibull": (db.Weibull((0.5, 6.0), 1.7, "x"), NUMBERS, [6.0]),
     "poisson": (db.Poisson((1, 5), "x"), COUNTS, [1, 5]),
     "geometric": (db.Geometric((1, 5), "x"), COUNTS, [3]),
+    "above": (db.Above(db.Poisson((1, 5), "x"), [1, 3], 2), COUNTS, [3]),
 }
 
 

@@ -524,6 +524,7 @@ MODELS = {
     **dict.fromkeys(("Normal", "LogNormal"), "models.normal"),
     "GammaData": "models.gamma",
     "Counts": "models.whole_numbers",
+    "Above": "models.above",
     "LinearRegression": "regression.model",
     "NaiveBayes": "naive_bayes.model",
     "HiddenMarkov": "hidden_markov.model",

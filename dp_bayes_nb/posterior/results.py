@@ -6,6 +6,7 @@
 __all__ = ['fitted', 'predict', 'predictive_check', 'plot_posterior']
 
 # %% ../../nbs/posterior/10_results.ipynb #77de68da
+import math
 from typing import Any
 
 import jax
@@ -20,7 +21,7 @@ from .fit import entropy, read_releases_text, row_names, run_key
 from ..noise.design import simulate_values
 from ..noise.printed import spread
 from .measurements import each_table, stacked_tables
-from ..releases.document import measured
+from ..releases.document import Release, measured
 from ..base.style import COLORS, WORDS
 
 # %% ../../nbs/posterior/10_results.ipynb #e2a71c12
@@ -130,6 +131,67 @@ def _row_order(tables):
     "Where the rows of the releases, one after another, are among those of the stacks."
     rows = [(j, i) for stack, order in zip(tables.groups, tables.order) for j in order for i in range(stack.z.shape[1])]
     return sorted(range(len(rows)), key=rows.__getitem__)
+
+# %% ../../nbs/posterior/10_results.ipynb #7719a1e2
+_DRAWS_A_ROW = 20  # for a covariance of the rows
+
+
+def _second(idata, second):
+    "A release that was not fitted, for a check: its parameters must be those of the result."
+    family = fitted_releases(idata)[0].family
+    if not isinstance(second, Release):
+        refuse("second", "a Release", second)
+    look = lambda model: {name: (tuple(p.shape), p.support) for name, p in model.parameters.items()}
+    if look(second.family) != look(family):
+        refuse("second", f"of a model with the parameters {', '.join(family.parameters)}", second.family,
+               "such as Above(model, limits) of the model that was fitted")
+    if second.n is None:
+        refuse("second", "a release that says n", "one whose n is unknown", "fit both releases")
+    return second
+
+
+def _joint_p_value(z_rep, low, high):
+    "Of all rows at once: equation (1). NaN where not all were printed exactly, or draws are few for the rows."
+    flat = z_rep.reshape(-1, len(low))
+    if not np.array_equal(low, high) or len(flat) < _DRAWS_A_ROW * len(low):
+        return math.nan
+    unit = np.maximum(flat.std(axis=0), 1e-300)
+    d, seen = (flat - flat.mean(axis=0)) / unit, (low - flat.mean(axis=0)) / unit
+    inverse = np.linalg.pinv(d.T @ d / len(d), rcond=1e-10, hermitian=True)
+    far = lambda d: np.einsum("...i,ij,...j", d, inverse, d)  # eq. (1)
+    return float((far(d) >= far(seen) * (1 - 1e-12)).mean())
+
+# %% ../../nbs/posterior/10_results.ipynb #7719a1e3
+def predictive_check(idata, second=None,  # a release that was not fitted, of a model with the same parameters
+                     *, seed: Any = 0, draws: int | None = None):
+    """Releases the fitted model would have given: Dataset with z_rep, released and two-sided p_value, (statistic,);
+    and p_joint, of all rows at once: equation (1).
+
+    With `second`, the release that is checked is not the one that was fitted: a sharper question, because no parameter
+    gives way to it. Right for another table with the same parameters, and cautious for another release of the same
+    table.
+    z_rep are noisy numbers before they were printed. A number that was not printed exactly is compared as what it may
+    have
+    been: its p-value is of all that could have been printed like it.
+    """
+    import xarray as xr
+    releases = fitted_releases(idata) if second is None else [_second(idata, second)]
+    family = releases[0].family
+    if reason := family.lacks("predictive_check"):
+        raise ValueError(f"predictive_check does not apply to {type(family).__name__}: {reason}")
+    seen = [measured(each) for each in releases]
+    tables = stacked_tables(family, seen, None, [each.n_range for each in releases])
+    key = _result_key(idata, seed, "check", *([] if second is None else [second.to_json()]))
+    _, z_rep = _each_draw(idata, draws, key, bind(_replicate, tables), sizes=second is None)
+    z_rep = z_rep[..., _row_order(tables)]
+    ends = [(one.z, one.z) if one.low is None else spread(one.low, one.high, one.noise) for one in seen]
+    low, high = (np.concatenate([np.asarray(end) for end in side]) for side in zip(*ends))
+    below, above = (z_rep <= high).mean(axis=(0, 1)), (z_rep >= low).mean(axis=(0, 1))
+    return xr.Dataset({"z_rep": (("chain", "draw", "statistic"), z_rep),
+                       "released": ("statistic", np.concatenate([each.values for each in releases])),
+                       "p_value": ("statistic", np.minimum(1.0, 2 * np.minimum(below, above))),
+                       "p_joint": _joint_p_value(z_rep, low, high)},
+                      coords={"statistic": row_names(releases)})
 
 # %% ../../nbs/posterior/10_results.ipynb #32056110
 def predictive_check(idata, *, seed: Any = 0, draws: int | None = None):
