@@ -138,7 +138,7 @@ _DRAWS_A_ROW = 20  # for a covariance of the rows
 
 def _second(idata, second):
     "A release that was not fitted, for a check: its parameters must be those of the result."
-    family = fitted_releases(idata)[0].family
+    family = _fitted_releases(idata)[0].family
     if not isinstance(second, Release):
         refuse("second", "a Release", second)
     look = lambda model: {name: (tuple(p.shape), p.support) for name, p in model.parameters.items()}
@@ -175,7 +175,7 @@ def predictive_check(idata, second=None,  # a release that was not fitted, of a 
     been: its p-value is of all that could have been printed like it.
     """
     import xarray as xr
-    releases = fitted_releases(idata) if second is None else [_second(idata, second)]
+    releases = _fitted_releases(idata) if second is None else [_second(idata, second)]
     family = releases[0].family
     if reason := family.lacks("predictive_check"):
         raise ValueError(f"predictive_check does not apply to {type(family).__name__}: {reason}")
@@ -191,32 +191,6 @@ def predictive_check(idata, second=None,  # a release that was not fitted, of a 
                        "released": ("statistic", np.concatenate([each.values for each in releases])),
                        "p_value": ("statistic", np.minimum(1.0, 2 * np.minimum(below, above))),
                        "p_joint": _joint_p_value(z_rep, low, high)},
-                      coords={"statistic": row_names(releases)})
-
-# %% ../../nbs/posterior/10_results.ipynb #32056110
-def predictive_check(idata, *, seed: Any = 0, draws: int | None = None):
-    """Releases the fitted model would have given: Dataset with z_rep, released and two-sided p_value, (statistic,).
-
-    z_rep are noisy numbers before they were printed. A number that was not printed exactly is compared as what it may
-    have
-    been: its p-value is of all that could have been printed like it.
-    """
-    import xarray as xr
-    releases = _fitted_releases(idata)
-    family = releases[0].family
-    if reason := family.lacks("predictive_check"):
-        raise ValueError(f"predictive_check does not apply to {type(family).__name__}: {reason}")
-    seen = [measured(each) for each in releases]
-    tables = stacked_tables(family, seen, None, [each.n_range for each in releases])
-    key = _result_key(idata, seed, "check")
-    _, z_rep = _each_draw(idata, draws, key, bind(_replicate, tables), sizes=True)
-    z_rep = z_rep[..., _row_order(tables)]
-    ends = [(one.z, one.z) if one.low is None else spread(one.low, one.high, one.noise) for one in seen]
-    low, high = (np.concatenate([np.asarray(end) for end in side]) for side in zip(*ends))
-    below, above = (z_rep <= high).mean(axis=(0, 1)), (z_rep >= low).mean(axis=(0, 1))
-    return xr.Dataset({"z_rep": (("chain", "draw", "statistic"), z_rep),
-                       "released": ("statistic", np.concatenate([each.values for each in releases])),
-                       "p_value": ("statistic", np.minimum(1.0, 2 * np.minimum(below, above)))},
                       coords={"statistic": row_names(releases)})
 
 # %% ../../nbs/posterior/10_results.ipynb #b6692ea5
