@@ -73,7 +73,7 @@ def sinh_nodes(low, high, center, width, points: int = SIZES) -> tuple[Float[Arr
     half = jnp.ones(points).at[jnp.array([0, -1])].set(0.5)
     return jnp.clip(center + width * jnp.sinh(t), low, high), jnp.log(half * width * jnp.cosh(t) * (t[1] - t[0]))
 
-
+# %% ../../nbs/posterior/02_grid.ipynb #e19b0022
 def printed_variance(released: Measurement) -> Float[Array, ""]:
     "Variance of the noise of the one row, and of what rounding hid."
     noise = released.noise.variance[0]

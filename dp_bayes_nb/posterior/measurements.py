@@ -285,7 +285,7 @@ def with_ranges(tables: Tables) -> tuple:
     return tuple(stack if stack.n is not None else ranged(stack, _places(tables, order))
                  for stack, order in zip(tables.groups, tables.order))
 
-
+# %% ../../nbs/posterior/14_measurements.ipynb #e19b0031
 def measured_kernel(family, tables: Tables, prior) -> Kernel:
     "The posterior of any tables: tabulated where there is one parameter and a row a table, else by a chain."
     if not on_a_grid(tables):
@@ -336,7 +336,7 @@ def _row_sum(key, table, offset, weight, mean, variance):
     value = jax.vmap(lambda s: row_log_density(table, offset + weight * s, 0.0))(s)
     return inverse(key, s, log_weight + value - 0.5 * ((s - mean) / sd) ** 2)
 
-
+# %% ../../nbs/posterior/14_measurements.ipynb #e19b0032
 def _sized_step(tables, grid, key, state):
     "θ from its table, then sizes and sums given θ."
     key_theta, key_rest = jax.random.split(key)
