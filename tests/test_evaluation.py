@@ -103,3 +103,12 @@ def test_a_folder_names_a_known_method_and_digests_functions_as_a_fit_does(tmp_p
     assert evaluation._digest is _digest
     calibrate(0, Bernoulli(), Beta(1.0, 1.0), n=20, epsilon=1.0, trials=8, draws=10, path=tmp_path / "named")
     assert json.loads((tmp_path / "named" / "design.json").read_text())["method"] == "exact"
+
+
+@pytest.mark.parametrize("family, prior", [(Bernoulli(), Beta(2.0, 2.0)), (Exponential((0, 20)), Gamma(3.0, 20.0))])
+def test_the_method_that_a_fit_would_take_is_tabulated_for_calibration(family, prior):
+    "A share's method was renamed in version 0.4.0, and its trials went one by one."
+    noise, _ = noise_design(family, epsilon=1.0)
+    _, method = choose_method(family, prior, noise.kind, 100)
+    assert route(family, method, 100, noise, prior) is not None
+    assert route(family, method._replace(kernel=lambda *given: None), 100, noise, prior) is None  # a stranger's

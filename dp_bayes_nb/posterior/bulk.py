@@ -140,13 +140,14 @@ COLLAPSED, EXACT = METHODS["collapsed"], METHODS["exact"]
 
 def route(family, method, n: float, noise: Noise, prior=None) -> Route | None:
     "How the posteriors of a design are tabulated, for the methods that do; None: this method has a kernel of its own."
-    if not one_parameter(family) or not any(method is each for each in (COLLAPSED, EXACT, SHARE)):
+    share = (method.sample, method.kernel) == (SHARE.sample, SHARE.kernel)  # whatever it does with several tables
+    if not one_parameter(family) or not (share or any(method is each for each in (COLLAPSED, EXACT))):
         return None
     if method is COLLAPSED:
         return Route(False)
     if isinstance(prior, Beta) and min(float(prior.alpha), float(prior.beta)) < 1:
         return None  # a density with a pole: chapter ‘The sum integrated out’'s grid finds its tails
-    terms = count_terms(n, noise) if method is SHARE and np.all(np.asarray(noise.grid) == 1) else None
+    terms = count_terms(n, noise) if share and np.all(np.asarray(noise.grid) == 1) else None
     return Route(True, terms) if terms is not None or noise.kind == "laplace" else None
 
 
