@@ -12,6 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dp_bayes_nb import Bernoulli, Beta, Exponential, Gamma
+from dp_bayes_nb.noise.design import noise_design
+from dp_bayes_nb.posterior.bulk import route
+from dp_bayes_nb.posterior.methods import choose_method
+
 ROOT = Path(__file__).resolve().parent.parent
 RUN = """
 import sys
@@ -109,6 +114,6 @@ def test_a_folder_names_a_known_method_and_digests_functions_as_a_fit_does(tmp_p
 def test_the_method_that_a_fit_would_take_is_tabulated_for_calibration(family, prior):
     "A share's method was renamed in version 0.4.0, and its trials went one by one."
     noise, _ = noise_design(family, epsilon=1.0)
-    _, method = choose_method(family, prior, noise.kind, 100)
+    _, method = choose_method(family, prior, noise.kind, 100, "auto")
     assert route(family, method, 100, noise, prior) is not None
     assert route(family, method._replace(kernel=lambda *given: None), 100, noise, prior) is None  # a stranger's
