@@ -208,7 +208,7 @@ def _declared_value(family, column, value):
     low, high = (column.low, column.high) if family.by_name else (-_LARGEST, _LARGEST)  # of one column, `valid` knows
     if not isinstance(value, (int, float, np.number)) or not low <= value <= high:
         refuse(name, f"a number from {low:g} to {high:g}, as declared", f"{value!r:.60}")
-    if not family.by_name and not np.all(family.valid(np.asarray(float(value)))):
+    if not family.by_name and not np.all(family.admitted(np.asarray(float(value)))):
         refuse(name, "inside the declared support", value)
     return float(value)
 
@@ -358,6 +358,9 @@ def _read_2(d):
         refuse("neighbours", f"one of {', '.join(map(repr, _RELATIONS))}", f"{d['neighbours']!s:.60}")
     scale, grid = (_by_row(f"noise.{key}", noise[key], m) for key in ("scale", "grid"))
     values = [_value(v, step) for v, step in zip(_items("values", d["values"], lambda v: v, m), grid)]
+    if (d["id"] is None) == (d["origin"] == "made here"):
+        refuse("id", "16 hexadecimal digits where origin is 'made here', and null where it is 'simulated'",
+               f"{d['id']!s:.60}", "get a fresh copy")
     _whole("n", d["n"], 1, MAX_STEPS - 1)
     _check_budget({**budget, "sensitivity": d["sensitivity"]})
     return Release(_family(d["model"], m), tuple(names), np.array(values), noise=Noise(noise["kind"], scale, grid),
