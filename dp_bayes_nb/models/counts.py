@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from .contract import Column, Model, family_class, is_level, optional
+from .contract import Column, Model, family_class, optional
 from ..base.arguments import check_choice, check_count, refuse
 from ..base.measurement import Noise
 from ..base.priors import Beta, Dirichlet

@@ -20,7 +20,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ..models.conjugate_priors import NormalInverseGamma
-from ..models.contract import Column, Model, family_class, is_level
+from ..models.contract import Column, Model, family_class
 from ..base.arguments import check_choice, check_positive, check_sums, level_count, refuse
 from ..base.chains import bind
 from ..base.linear_algebra import solve
