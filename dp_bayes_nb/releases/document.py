@@ -48,7 +48,8 @@ class Release:
     simulated: bool = False  # drawn with a JAX key: protects nobody
     bounds_source: str = "public"  # where the family's bounds come from
     missing: Any = "error"  # "drop": records without a value were left out; {"as": …}: what a missing value counted as
-    # 16 random hex digits, so that no two releases share draws; None where simulated, in schema 1
+    # 16 random hex digits, so that no two releases share draws; None where simulated (then two that say the same
+    # share them), and in schema 1
     id: str | None = None
 
     matrix: ClassVar[None] = None  # H; the identity
