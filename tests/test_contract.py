@@ -437,11 +437,11 @@ CAUGHT = {
     Capped: "simulate: the mean of days a record is ",
     Observed: "observe: times the mean",
     Draws: "prior: its draws are not of its log density",
-    Unbounded: "moments: a mean of ",
+    Unbounded: "moments: the covariance is not symmetric and positive semidefinite",
     Exact: "log_marginal: with laplace noise of scale 4.0",
     Unread: "statistic: it must read declared columns only ('days'); got 'bonus'",
     Together: "exclusive: the record ",
-    Swapped: "simulate_records: yes of the record 'no' is 1.0 by statistic and 0.0 by record_statistics",
+    Swapped: "simulate_records: yes of the record 'yes' is 0.0 by statistic and 1.0 by record_statistics",
     Perhaps: "sensitivity: the model claims 1.0 (l1), but the records ('perhaps')",
 }
 
