@@ -432,8 +432,8 @@ CAUGHT = {
     Predictions: "predict: ValueError: no predictions today",
     Loose: "valid: the record ",
     Whole: "statistic: days of the record",
-    InTables: "statistic: it must be written with + − × ÷ and comparisons, for arrays and narwhals expressions alike; got "
-    "OfOneRecord: statistic and valid must look at one record at a time, got shift()",
+    InTables: "statistic: it must be written with + − × ÷ and comparisons, for arrays and narwhals expressions alike; "
+    "got OfOneRecord: statistic and valid must look at one record at a time, got shift()",
     Capped: "simulate: the mean of days a record is ",
     Observed: "observe: times the mean",
     Draws: "prior: its draws are not of its log density",

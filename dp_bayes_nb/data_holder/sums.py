@@ -18,7 +18,8 @@ from ..models.contract import MODELS, Column, Model, as_model, family_class, is_
 from ..base.arguments import check_choice, check_count, refuse
 from ..base.frames import quietly
 from ..releases.document import check_missing_as
-from .tables import (OfOneRecord, Utf8, as_record, check_objects, check_type, choose_columns, counted,
+from .tables import (OfOneRecord, Utf8, as_record, check_objects, check_type, choose_columns,
+                                            counted,
                                             names_of, open_pieces, typed)
 
 # %% ../../nbs/data_holder/03_sums.ipynb #7b52009b

@@ -409,8 +409,8 @@ _ARITHMETIC = ("add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv
 
 # what a statistic may ask of an expression besides: each looks at one record
 _OF_ONE = {"abs", "alias", "cast", "ceil", "clip", "cos", "exp", "fill_nan", "fill_null", "floor", "is_between",
-           "is_close", "is_finite", "is_in", "is_nan", "is_null", "log", "pipe", "replace_strict", "round", "sin", "sqrt",
-           "cat", "dt", "list", "name", "str", "struct"}
+           "is_close", "is_finite", "is_in", "is_nan", "is_null", "log", "pipe", "replace_strict", "round", "sin",
+           "sqrt", "cat", "dt", "list", "name", "str", "struct"}
 
 
 class OfOneRecord(ValueError):
@@ -420,8 +420,8 @@ class OfOneRecord(ValueError):
 def _refused(name):
     "The method of that name, refused: it looks at other records."
     def of(self, *args, **kwargs):
-        raise OfOneRecord(f"statistic and valid must look at one record at a time, got {name}() of a column; one record "
-                          "would move the sums by more than any sensitivity says: give the number as a declaration")
+        raise OfOneRecord(f"statistic and valid must look at one record at a time, got {name}() of a column; one "
+                          "record would move the sums by more than any sensitivity says: give the number as a declaration")
     return of
 
 

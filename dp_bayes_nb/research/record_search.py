@@ -194,13 +194,13 @@ def _first_off(off):
 
 
 def check_statistic(rng, model: Model, rows: int = 512):
-    "Assert that the statistic is finite, each record's own, the same on every engine, and that its steps agree with it."
+    "Assert that the statistic is finite, each record's own, the same on every engine, and its steps agree."
     values = made_up_records(rng, model, rows)
     t = statistics_of(model, values)
     _check_declaration(model, values, t)
     if (at := _first_off(~np.isfinite(t))) is not None:
-        raise AssertionError(f"statistic: {model.names[at[1]]} of the valid record {_shown(values, at[0])} is {t[*at]}; "
-                             "it must be finite")
+        raise AssertionError(f"statistic: {model.names[at[1]]} of the valid record {_shown(values, at[0])} is {t[*at]}"
+                             "; it must be finite")
     if model.integer and (at := _first_off(t % 1 != 0)) is not None:
         raise AssertionError(f"statistic: integer is declared, but {model.names[at[1]]} of the record "
                              f"{_shown(values, at[0])} is {t[*at]}")
