@@ -1,5 +1,6 @@
 """Every model of the package keeps its promises (`check_model`), and one that breaks a promise is told which."""
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -282,6 +283,133 @@ class Predictions(Days):
         raise ValueError("no predictions today")
 
 
+class Loose(Days):
+    "Levels are declared, and any number from 0 on is valid."
+
+    def valid(self, x):
+        return x >= 0
+
+
+class Whole(Days):
+    "A statistic that looks at the whole table."
+
+    columns, integer = (Column(None, (), 0.0, 7.0),), False
+
+    def statistic(self, x):
+        return (7 * x / (1 + x.max()),)
+
+
+class InTables(Days):
+    "The same, where only a release would see it."
+
+    def statistic(self, x):
+        return (x if isinstance(x, (np.ndarray, jax.Array)) else x - x.shift(1),)
+
+
+class Capped(Days):
+    "A simulation that stops at a thousand records."
+
+    def simulate(self, key, theta, n):
+        return super().simulate(key, theta, jnp.minimum(n, 1000.0))
+
+
+class Observed(Days):
+    observe = np.array([[0.5]])
+
+
+@dataclasses.dataclass(frozen=True)
+class Uniform:
+    "Draws of a uniform law, with the density of another."
+
+    power: float
+
+    def log_density(self, theta):
+        return self.power * jnp.log(theta["probability"])
+
+    def sample(self, key):
+        return {"probability": jax.random.uniform(key)}
+
+
+jax.tree_util.register_dataclass(Uniform, ["power"], [])
+
+
+class Draws(Days):
+    update = Model.update
+
+    def accept(self, prior):
+        return Uniform(1.0)
+
+
+class Agrees(Draws):
+    "The same, and the density is that of the draws."
+
+    def accept(self, prior):
+        return Uniform(0.0)
+
+
+class Unbounded(Days):
+    "A probability that may be anything above zero."
+
+    parameters = {"probability": Parameter("positive")}
+
+
+class Exact(Days):
+    "A law that does not add up at another scale of the noise than 1.5."
+
+    exact_noise = ("laplace",)
+
+    def log_marginal(self, z, theta, n, noise):
+        p, k = theta["probability"], jnp.arange(301.0)
+        counts = jax.scipy.stats.binom.logpmf(k, 7 * n, p)
+        return jax.scipy.special.logsumexp(
+            counts - jnp.abs(z[0] - k) / 1.5 + jnp.log(jnp.tanh(0.5 / 1.5)), where=k <= 7 * n
+        )
+
+
+class Unread(Days):
+    by_name, columns = True, (Column("days", tuple(range(8))),)
+
+    def statistic(self, r):
+        return (r["days"] + r["bonus"],)
+
+
+class Together(Days):
+    "Two statistics that come together, and are declared to exclude one another."
+
+    statistics, exclusive = ("days", "free days"), ((0, 1),)
+
+    def statistic(self, x):
+        return (x, 7 - x)
+
+
+class Swapped(Days):
+    "Its statistic counts the one answer, and its simulation the other."
+
+    columns, statistics = (Column(None, ("no", "yes")),), ("yes",)
+    update = Model.update
+
+    def statistic(self, x):
+        return (x == "no",)
+
+    def sensitivity(self, neighbours="change_one", norm="l1", grid_exponent=None):
+        return 1.0
+
+    def record_statistics(self, records, released=True):
+        return jnp.asarray(records, float)[:, None]
+
+    def simulate_records(self, key, theta, n):
+        return jax.random.bernoulli(key, theta["probability"], (n,)).astype(int)
+
+
+class Perhaps(Swapped):
+    "It counts an answer that is not declared a hundred times."
+
+    columns, record_statistics = (Column(None, ("yes",), open=True),), Model.record_statistics
+
+    def statistic(self, x):
+        return ((x == "yes") + 100 * (x == "perhaps"),)
+
+
 CAUGHT = {
     Mean: "moments: the mean of days is claimed to be",
     Covariance: "moments: the covariance of days is claimed to be",
@@ -304,13 +432,37 @@ CAUGHT = {
     Prior: "prior: accept(prior) gives",
     Support: "prior: a draw of the prior",
     Predictions: "predict: ValueError: no predictions today",
+    Loose: "valid: the record ",
+    Whole: "statistic: days of the record",
+    InTables: "statistic: it must be written with + − × ÷ and comparisons, for arrays and narwhals expressions alike; "
+    "got OfOneRecord: statistic and valid must look at one record at a time, got shift()",
+    Capped: "simulate: the mean of days a record is ",
+    Observed: "observe: times the mean",
+    Draws: "prior: its draws are not of its log density",
+    Unbounded: "moments: the covariance is not symmetric and positive semidefinite",
+    Exact: "log_marginal: with laplace noise of scale 4.0",
+    Unread: "statistic: it must read declared columns only ('days'); got 'bonus'",
+    Together: "exclusive: the record ",
+    Swapped: "simulate_records: yes of the record 'yes' is 0.0 by statistic and 1.0 by record_statistics",
+    Perhaps: "sensitivity: the model claims 1.0 (l1), but the records ('perhaps')",
 }
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _registered():
-    for wrong in (Days, Smokers, Engine, *CAUGHT):
+    for wrong in (Days, Smokers, Engine, Agrees, *CAUGHT):
         register(wrong)
+
+
+def test_what_moves_the_sums_further_than_one_record_may_is_not_released():
+    "A number beside the levels, whatever `valid` says; and a statistic of the whole table, before it is read."
+    with pytest.raises(ValueError, match="1 outside the declared support of 101 records"):
+        dpb.release(Loose(), [1.0] * 100 + [1e6], epsilon=1.0)
+    assert len(dpb.release(Loose(), [1.0] * 100 + [7.0], epsilon=1.0).values) == 1
+    for wrong, name in ((Whole, "max"), (InTables, "shift")):
+        for table in ([1.0] * 100, pd.DataFrame({"x": [1.0] * 100})):
+            with pytest.raises(ValueError, match=f"at one record at a time, got {name}"):
+                dpb.release(wrong(), table, epsilon=1.0)
 
 
 def test_a_model_of_ones_own_is_accepted():

@@ -43,7 +43,7 @@ def run(code, *arguments):
 
 @pytest.mark.parametrize("rooms", ["models.contract, releases.document, noise.design, releases.simulate",
                                    "posterior.fit", "posterior.results", "research.evaluation", "research.planning",
-                                   "posterior.bulk", "research.check_model"])
+                                   "posterior.bulk", "research.record_search", "research.check_model"])
 def test_the_analysts_rooms_load_no_table_engine(rooms):
     done = run(f"import sys\nfor room in {rooms.split(', ')!r}: __import__('dp_bayes_nb.' + room)\n"
                f"print(*sorted(({ENGINES!r} | {ROOMS!r}) & set(sys.modules)))")
@@ -102,7 +102,7 @@ def imported(path, package=PACKAGE):
 
 # `counted` is a data holder's act; a plan's costs are added up; a statistic is compared on the engines
 ALLOWED = {("hidden_markov.model", "data_holder.sums"), ("research.hmm_routes", "data_holder.ledger"),
-           ("research.check_model", "data_holder.tables")}
+           ("research.record_search", "data_holder.tables")}
 
 
 def wrong_arrows(files, package=PACKAGE):

@@ -254,7 +254,8 @@ class _InPlace(Model):
     columns = property(lambda self: self.family.columns)
 
     def __init__(self, family):
-        self.__dict__.update(family=family, statistics=family.statistics, integer=family.integer)
+        self.__dict__.update(family=family, statistics=family.statistics, integer=family.integer,
+                             beyond=family.beyond or family.clips)
 
     def statistic(self, x):
         return self.family.statistic(x)

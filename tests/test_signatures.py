@@ -80,6 +80,8 @@ def test_a_design_stands_for_its_numbers(call):
     for differs in (dict(n=201), dict(epsilon=0.6), dict(mechanism="gaussian", delta=1e-6)):
         with pytest.raises(ValueError, match="left out beside design, or equal"):
             call(design=DESIGN, **differs)
+    with pytest.raises(ValueError, match="mechanism must be left out beside design, or equal"):
+        call(design=gaussian, mechanism="laplace")
     with pytest.raises(ValueError, match="design must be a Design"):
         call(design=(200, 0.5))
 

@@ -7,6 +7,7 @@ __all__ = ['MOST_SUMS', 'refuse', 'printable', 'check_positive', 'check_fraction
            'as_seed', 'check_sums', 'level_count', 'pytree']
 
 # %% ../../nbs/base/01_arguments.ipynb #a18c1003
+import hashlib
 import math
 import os
 from dataclasses import dataclass
@@ -147,8 +148,12 @@ def as_seed(seed: Any,  # a whole number, or a JAX key
             name: str = "seed", fix: str = "") -> int:
     "A whole number from a number or a JAX key; the key of an integer seed is that integer."
     if isinstance(seed, jax.Array) and jnp.issubdtype(seed.dtype, jax.dtypes.prng_key):
-        words = np.ravel(jax.random.key_data(as_key(seed, name))).tolist()
-        return sum(word << (32 * i) for i, word in enumerate(reversed(words))) % 2**63  # a result keeps 63 bits
+        words = np.ravel(jax.random.key_data(as_key(seed, name)))
+        number = int.from_bytes(words.astype(">u4").tobytes()[-8:], "big") % 2**63  # a result keeps 63 bits
+        same = jax.random.key_data(jax.random.key(number, impl=jax.random.key_impl(seed)))
+        if np.array_equal(np.ravel(same), words):
+            return number
+        return int.from_bytes(hashlib.sha256(words.astype(">u4").tobytes()).digest()[:8], "big") % 2**63
     return check_count(name, seed, 0, fix)
 
 # %% ../../nbs/base/01_arguments.ipynb #7c5e01b2

@@ -8,11 +8,12 @@ __all__ = ['Released', 'Noise', 'Measurement']
 # %% ../../nbs/base/04_measurement.ipynb #a18c1015
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from .arguments import check_choice, pytree
+from .arguments import check_choice, pytree, refuse
 
 # %% ../../nbs/base/04_measurement.ipynb #b3f0c7f6
 _NOISE_KINDS = ("laplace", "gaussian")
@@ -27,8 +28,13 @@ class Noise:
     grid: Float[Any, "p"]  # step of the grid the noise is drawn on; 0: continuous
 
     def __post_init__(self):  # a kind that is not known would be taken for Gaussian by what asks for Laplace
-        for kind in self.kind if isinstance(self.kind, (tuple, list)) else (self.kind,):
+        if isinstance(self.kind, (list, np.ndarray)):
+            object.__setattr__(self, "kind", tuple(np.asarray(self.kind).tolist()))
+        for kind in self.kind if isinstance(self.kind, tuple) else (self.kind,):
             check_choice("noise.kind", kind, _NOISE_KINDS)
+        rows = np.shape(self.scale)[-1:] if isinstance(self.scale, (list, tuple, np.ndarray, jax.Array)) else ()
+        if isinstance(self.kind, tuple) and rows not in ((), (len(self.kind),)):
+            refuse("noise.kind", f"one kind, or a kind for each of the {rows[0]} rows", self.kind)
 
     @property
     def kinds(self) -> tuple[str, ...]:

@@ -18,7 +18,8 @@ from ..models.contract import MODELS, Column, Model, as_model, family_class, is_
 from ..base.arguments import check_choice, check_count, refuse
 from ..base.frames import quietly
 from ..models.promises import check_missing_as
-from .tables import (Utf8, as_record, check_objects, check_type, choose_columns, counted,
+from .tables import (OfOneRecord, Utf8, as_record, check_objects, check_type, choose_columns,
+                                            counted,
                                             names_of, open_pieces, typed)
 
 # %% ../../nbs/data_holder/03_sums.ipynb #7b52009b
@@ -59,7 +60,7 @@ def states(family, frame, names: list[str], filled: dict | None = None, quick: b
                 for (absent, there), fill in zip(presence, fills)]
     missing, finite = reduce(or_, [absent for absent, _ in presence]), reduce(and_, [there for _, there in presence])
     record = [kind(value) for kind, value in zip(kinds, x)]
-    valid = family.valid(as_record(family, record))
+    valid = family.admitted(as_record(family, record))
     faults = {} if quick else {"missing": missing, "infinite": ~missing & ~finite,
                                **_faults(family, record, presence, finite & ~valid)}
     table = table.select(*[value.alias(f"x_{j}") for j, value in enumerate(x)], good=finite & valid, **faults)
@@ -109,7 +110,7 @@ def query(family, frame, names: list[str], grid_exponent: int, filled: dict | No
     """
     import narwhals as nw
     table, x = states(family, frame, names, filled, quick)
-    add = lambda steps: steps.sum() if quick else steps.cast(nw.Int64).sum()
+    add = lambda steps: nw.Expr.sum(steps if quick else steps.cast(nw.Int64))  # a statistic itself may not add up
     total = lambda condition: add(nw.when(condition).then(nw.lit(1.0)).otherwise(nw.lit(0.0)))
     flags = {kind: nw.col(kind) for kind in table.collect_schema().names() if not kind.startswith("x_")}
     others = _others(family, x)
@@ -168,6 +169,7 @@ def _check_declared(family):
     record = as_record(family, [counted(nw.col(f"x_{j}")) for j in range(len(family.columns))])
     try:
         staged = family.staged(record)
+        family.combined(staged)
     except ValueError:
         raise
     except Exception as error:  # no data have been read
@@ -175,6 +177,12 @@ def _check_declared(family):
                f"{type(error).__name__}: {error}", "check_model holds it against every engine")
     if any(float(t) for t in family.combined([0.0] * len(staged))):
         refuse("family", "one whose combined() makes zeros of zeros", family)
+    try:
+        family.admitted(record)
+    except OfOneRecord:
+        raise
+    except Exception:  # said where the query is run, without what `valid` may quote
+        pass
 
 # %% ../../nbs/data_holder/03_sums.ipynb #b3f0c7f6
 def run_query(family, data: Any, grid_exponent: int, filled: dict | None = None, quick: bool = False) -> dict[str, int]:

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['ENGINES', 'names_of', 'as_record', 'check_names', 'open_pieces', 'open_table', 'choose_columns', 'check_type',
-           'check_objects', 'Utf8', 'encoded', 'counted', 'plain', 'typed']
+           'check_objects', 'Utf8', 'encoded', 'OfOneRecord', 'counted', 'plain', 'typed']
 
 # %% ../../nbs/data_holder/02_tables.ipynb #77de68da
 import difflib
@@ -407,8 +407,26 @@ _CONDITIONS = ("eq", "ne", "lt", "le", "gt", "ge", "and", "rand", "or", "ror", "
 _ARITHMETIC = ("add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "neg", "pow")
 
 
+# what a statistic may ask of an expression besides: each looks at one record
+_OF_ONE = {"abs", "alias", "cast", "ceil", "clip", "cos", "exp", "fill_nan", "fill_null", "floor", "is_between",
+           "is_close", "is_finite", "is_in", "is_nan", "is_null", "log", "pipe", "replace_strict", "round", "sin",
+           "sqrt", "cat", "dt", "list", "name", "str", "struct"}
+
+
+class OfOneRecord(ValueError):
+    "A statistic, or `valid`, looks at more records than one."
+
+
+def _refused(name):
+    "The method of that name, refused: it looks at other records."
+    def of(self, *args, **kwargs):
+        raise OfOneRecord(f"statistic and valid must look at one record at a time, got {name}() of a column; one "
+                          "record would move the sums by more than any sensitivity says: give the number as a declaration")
+    return of
+
+
 def counted(column):
-    "A narwhals expression whose conditions are 0 and 1 in arithmetic, as in NumPy and JAX."
+    "A narwhals expression of one record at a time, whose conditions are 0 and 1 in arithmetic, as in NumPy and JAX."
     column = copy(column)
     column.__class__ = _counted()
     return column
@@ -438,6 +456,8 @@ def _counted():
             setattr(cls, name, made(name))
     for name in ("is_in", "is_null", "is_finite", "is_nan", "is_between"):
         setattr(cls, name, condition(name))
+    for name in [name for name in dir(nw.Expr) if name[0] != "_" and name not in _OF_ONE]:
+        setattr(cls, name, _refused(name))
     return cls
 
 # %% ../../nbs/data_holder/02_tables.ipynb #7719a1c7

@@ -47,8 +47,9 @@ class Column(NamedTuple):
         return tuple(level for level in self.levels if isinstance(level, str))
 
     def read(self, codes) -> np.ndarray:
-        "Codes 0, 1, … as levels."
-        return np.array(self.levels, dtype=object if 0 < len(self.texts) < len(self.levels) else None)[codes]
+        "Codes 0, 1, … as levels; one more stands for what is beside them, where the column is open."
+        levels = (*self.levels, "another value") if self.open else self.levels
+        return np.array(levels, dtype=object if 0 < len(self.texts) < len(self.levels) else None)[codes]
 
 
 def is_level(x, levels: tuple):
@@ -108,6 +109,8 @@ class Model:
     coded: ClassVar[bool] = False  # are simulated records codes of the levels, 0, 1, …, where these are numbers too?
     # is a record clipped or redacted, so that its own statistic is another than the released one?
     clips: ClassVar[bool] = False
+    # are numbers beyond the limits of a column records too, because the statistic clips them?
+    beyond: ClassVar[bool] = False
 
     # is the table itself the only record, without a population behind it? Then n is 1, and need not be said
     one_table: ClassVar[bool] = False
@@ -170,10 +173,30 @@ class Model:
         """Is a complete record inside the declaration? By default:
         among the levels, or within the limits, of each column.
         """
-        values = [record[c.name] for c in self.columns] if self.by_name else [record]
-        inside = lambda x, c: is_level(x, c.levels) if c.levels and not c.open else x == x if c.open else (x
-            >= c.low) & (x <= c.high)
-        return reduce(and_, [inside(x, c) for x, c in zip(values, self.columns)])
+        inside = lambda x, c: (is_level(x, c.levels) if c.levels and not c.open
+                               else x == x if c.open or self.beyond else (x >= c.low) & (x <= c.high))
+        return reduce(and_, [inside(x, c) for x, c in self._by_column(record)])
+
+    def _by_column(self, record):
+        "Pairs of values and their column."
+        return [(record[c.name] if self.by_name else record, c) for c in self.columns]
+
+    def declared(self, record):
+        """Is a complete record among the levels of each column and, unless `clips` or `beyond` says that the statistic
+        clips, within the limits that it declares? What `valid` cannot widen.
+        """
+        rules, far = [], 2.0**53  # limits as far away as that are none
+        for x, c in self._by_column(record):
+            if c.levels:
+                rules += [] if c.open else [is_level(x, c.levels)]
+            elif not (self.clips or self.beyond):
+                rules += [x >= c.low] * (c.low > -far) + [x <= c.high] * (c.high < far)
+        return reduce(and_, rules) if rules else (x == x)
+
+    def admitted(self, record):
+        "Is a complete record summed? It must be valid, and inside the declared columns whatever `valid` says."
+        valid = self.valid(record)
+        return valid if type(self).valid is Model.valid else valid & self.declared(record)
 
     def staged(self, record) -> list:
         "Numbers of a record that are computed once; `combined` makes the statistic of them, zeros of zeros."
@@ -240,8 +263,12 @@ class Model:
         return 2.0 * max(largest, 1e-300)
 
     def check(self, n: int, sums: Any = None):
-        """Refuse (ValueError) public numbers that the declaration rules out, before anything is spent:
-        records n, sums in grid steps.
+        """Refuse (ValueError) what the declaration rules out, before anything is spent: the public number n of records,
+        and sums in grid steps.
+
+        `sums` are the confidential exact integers. A refusal that depends on them tells something of the table, and no
+        budget pays for it: look only at what the declaration makes public anyway, such as the numbers of records in
+        cells, and never repeat a sum in the message.
         """
 
     def counted(self, data: Any, missing: str = "error", missing_as: Any = None):
@@ -286,6 +313,13 @@ class Model:
         if not self.by_name:
             return read(records, self.columns[0])
         return {**records, **{c.name: read(records[c.name], c) for c in self.columns}}
+
+    def written(self, records) -> dict:
+        "Simulated records as a table would hold them, columns by name: codes as the levels that they stand for."
+        found = self.recorded(jax.tree.map(np.asarray, records))
+        found = found if self.by_name else {self.columns[0].name: np.asarray(found)}
+        texts = lambda x, c: c.read(x) if c.texts and np.asarray(x).dtype.kind not in "USO" else x
+        return {c.name: texts(found[c.name], c) for c in self.columns}
 
     def record_statistics(self, records, released: bool = True) -> Float[Array, "n m"]:
         "t(x) of each simulated record; not `released`: of the record before it is clipped or redacted."

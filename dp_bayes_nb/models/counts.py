@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from .contract import Column, Model, family_class, is_level, optional
+from .contract import Column, Model, family_class, optional
 from ..base.arguments import check_choice, check_count, refuse
 from ..base.measurement import Noise
 from ..base.priors import Beta, Dirichlet
@@ -176,11 +176,11 @@ class Bernoulli(BernoulliLaw):
         "t(x): is the record a success?"
         return (x == self.success,)
 
-    def valid(self, x):
-        "Is the record a declared value (0 or 1 where `success` is one of them; present where it is another)?"
-        if self.failures:
-            return is_level(x, (self.success, *self.failures))
-        return (x == 0) | (x == 1) if self.success in (0, 1) else (x == x)
+    def written(self, records):
+        "Simulated successes and failures as values of the column."
+        failure = (self.failures[0] if self.failures else 1 - self.success if self.success in (0, 1)
+                   else f"not {self.success}")
+        return {self.column: np.where(np.asarray(records) == 1, self.success, failure)}
 
     def size_rows(self, grid_exponent=0, norm="l1"):
         "Successes and failures: one record moves them by 1."
@@ -304,10 +304,6 @@ class Categorical(CategoricalLaw):
     def statistic(self, x):
         "t(x): the indicator of each level."
         return tuple(x == level for level in self.levels)
-
-    def valid(self, x):
-        "Is the record one of the levels?"
-        return is_level(x, self.levels)
 
     def size_rows(self, grid_exponent=0, norm="l1"):
         "All counts: one record moves one of them by 1, and n is their sum."

@@ -57,7 +57,7 @@ def _declared_value(family, column, value):
     low, high = (column.low, column.high) if family.by_name else (-LARGEST, LARGEST)  # of one column, `valid` knows
     if not isinstance(value, (int, float, np.number)) or not low <= value <= high:
         refuse(name, f"a number from {low:g} to {high:g}, as declared", f"{value!r:.60}")
-    if not family.by_name and not np.all(family.valid(np.asarray(float(value)))):
+    if not family.by_name and not np.all(family.admitted(np.asarray(float(value)))):
         refuse(name, "inside the declared support", value)
     return float(value)
 

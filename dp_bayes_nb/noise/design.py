@@ -167,17 +167,17 @@ class Design:
             object.__setattr__(self, name, value)
 
 
-def designed(study: Design | None, *, n: Any, epsilon: Any, mechanism: str, delta: Any) -> tuple:
+def designed(study: Design | None, *, n: Any, epsilon: Any, mechanism: str | None, delta: Any) -> tuple:
     "n, epsilon, mechanism and delta as given, or those of a design; refused if both are given and differ."
     given = {"n": n, "epsilon": epsilon, "mechanism": mechanism, "delta": delta}
     if study is None:
-        return n, epsilon, mechanism, delta
+        return n, epsilon, "laplace" if mechanism is None else mechanism, delta
     if not isinstance(study, Design):
         refuse("design", "a Design(n, epsilon)", study)
     if study.neighbours != "change_one":
         refuse("design", "one with neighbours='change_one' here", study, "simulate_release takes another")
     for name, value in given.items():
-        if value is not None and value != getattr(study, name) and not (name == "mechanism" and value == "laplace"):
+        if value is not None and value != getattr(study, name):
             refuse(name, f"left out beside design, or equal to its {name}, {getattr(study, name)!r}", value)
     return study.n, study.epsilon, study.mechanism, study.delta
 

@@ -327,7 +327,8 @@ def fit(release: Release | list,    # what was published; a list: of independent
         draws: int = 1000,          # kept, per chain
         warmup: int = 1000,         # discarded, per chain; not used where draws are independent
         chains: int = 4,
-        # or a JAX key; the same call gives the same draws; fits to two releases are independent
+        # or a JAX key; the same call gives the same draws; fits to two releases are independent, unless both are
+        # simulated (no id) and say the same: then they are one fit, and another seed gives another one
         seed: Any = 0,
         progress: bool = True,      # show a bar on a terminal or in a notebook
         **options):

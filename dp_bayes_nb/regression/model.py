@@ -20,7 +20,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ..models.conjugate_priors import NormalInverseGamma
-from ..models.contract import Column, Model, family_class, is_level
+from ..models.contract import Column, Model, family_class
 from ..base.arguments import check_choice, check_positive, check_sums, level_count, refuse
 from ..base.chains import bind
 from ..base.linear_algebra import solve
@@ -292,7 +292,7 @@ class LinearRegression(Model):
     fourth_moments: bool = False  # release products of three and four covariates too, for "gibbs_noisy"
     coding: str = field(default="reference", kw_only=True, metadata={"absent": "box"})  # "box": as in version 0.1.0
 
-    by_name, coded, integer, prior_type = True, True, False, NormalInverseGamma
+    by_name, coded, integer, beyond, prior_type = True, True, False, True, NormalInverseGamma
     fallback = "individual"  # the method of `auto` where "exact" does not apply
     methods = {"exact": "dp_bayes_nb.regression.exact:EXACT",
                "individual": "dp_bayes_nb.regression.individual:INDIVIDUAL",
@@ -407,13 +407,6 @@ class LinearRegression(Model):
     def statistic(self, x: dict) -> tuple:
         "t(x): arrays or expressions."
         return self.combined(self.staged(x))
-
-    def valid(self, x: dict):
-        "Is every category at one of its levels? A number outside its range is no fault."
-        good = x[self.columns[-1].name] == x[self.columns[-1].name]
-        for c in self.columns:
-            good = good & (is_level(x[c.name], c.levels) if c.levels else x[c.name] == x[c.name])
-        return good
 
     @property
     def moment_scale(self):

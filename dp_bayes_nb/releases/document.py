@@ -56,8 +56,8 @@ class Release:
     simulated: bool = False  # drawn with a JAX key: protects nobody
     bounds_source: str = "public"  # where the family's bounds come from
     missing: Any = "error"  # "drop": records without a value were left out; {"as": …}: what a missing value counted as
-    # 16 random hex digits, so that no two releases share draws; None where simulated, in schema 1
-    # (of what is declared: a digest of it)
+    # 16 random hex digits, so that no two releases share draws; None where simulated (then two that say the same
+    # share them), and in schema 1 (of what is declared: a digest of it)
     id: str | None = None
     rho: float | None = None  # total cost, zCDP; None: nobody says
     matrix: Any = None  # H (p, m), or (p, 1 + m) with n first where n is None; None: the identity
@@ -508,6 +508,7 @@ def _read(text):
         _check_design(release)
     return release
 
+
 # %% ../../nbs/releases/02_document.ipynb #9477a7c1
 def _read_2(d):
     "The release in a document of schema 2."
@@ -524,12 +525,20 @@ def _read_2(d):
         refuse("neighbours", f"one of {', '.join(map(repr, RELATIONS))}", f"{d['neighbours']!s:.60}")
     scale, grid = (_by_row(f"noise.{key}", noise[key], m) for key in ("scale", "grid"))
     values = [_value(v, step) for v, step in zip(_items("values", d["values"], lambda v: v, m), grid)]
+    _check_id(d)
     _whole("n", d["n"], 1, MAX_STEPS - 1)
     _check_budget({**budget, "sensitivity": d["sensitivity"]})
     return Release(_family(d["model"], m), tuple(names), np.array(values), noise=Noise(noise["kind"], scale, grid),
                    **budget,
                    **{key: d[key] for key in ("n", "sensitivity", "neighbours", "bounds_source", "missing", "id")},
                    simulated=d["origin"] == "simulated")
+
+
+def _check_id(d):
+    "A release that was made here has an id, a simulated one has none."
+    if (d["id"] is None) == (d["origin"] == "made here"):
+        refuse("id", "16 hexadecimal digits where origin is 'made here', and null where it is 'simulated'",
+               f"{d['id']!s:.60}", "get a fresh copy")
 
 
 def _part(d, key, keys):
@@ -584,6 +593,8 @@ def _check_origin(d):
     here = d["source"] is None and d["neighbours"] == "add_remove"
     check_choice("origin", d["origin"] if isinstance(d["origin"], str) else None,
                  ("made here", "simulated") if here else ("declared", "simulated"))
+    if here:
+        _check_id(d)
     if d["source"] is not None or d["origin"] == "declared":
         check_source(d["source"])
     if d["neighbours"] is not None:

@@ -42,7 +42,7 @@ def simulate_release(key: Any,                   # JAX key, or an integer
                      theta: dict,                # true parameters
                      n: int | None = None,       # records
                      epsilon: float | None = None, *,  # budget
-                     mechanism: str = "laplace",
+                     mechanism: str | None = None,  # "laplace", or "gaussian"
                      delta: float | None = None,  # for gaussian
                      design: Design | None = None,  # n, epsilon, mechanism, delta, neighbours and n_max in one
                      neighbours: str = "change_one",  # or "add_remove": the release does not say n
@@ -51,7 +51,8 @@ def simulate_release(key: Any,                   # JAX key, or an integer
     """Sums s (m,) of a simulated table, in units of t, and its release with z = s + noise and `simulated=True`.
 
     Where a record may be added or removed, z are the rows that say n and the sums together, and n is None.
-    Grid and law of the noise are those of a real release; its randomness is the key's and protects nobody.
+    Grid and law of the noise are those of a real release; its randomness is the key's and protects nobody. It has no
+    `id`: two simulated releases that say the same are equal, and fits to them with the same seed draw the same numbers.
     Raises ValueError for parameters of other names or shapes, or outside their support, and as `noise_design` does.
     """
     if isinstance(design, Design) and design.neighbours == "add_remove":

@@ -224,7 +224,8 @@ def calibrate(key: Any,                 # JAX key or an integer
               trials: int, draws: int,  # simulated tables; posterior draws of each
               # of `fit` or chapter ‘Methods that see the data’, or a function of yours
               method: str | Callable = "auto",
-              mechanism: str = "laplace", delta: float | None = None,
+              mechanism: str | None = None,  # "laplace", or "gaussian"
+              delta: float | None = None,
               warmup: int = 300,        # discarded draws, where draws are not independent
               power: bool | None = None,  # what the trials would notice; None: where it costs next to nothing
               joint: bool | None = None,  # rank the log likelihood too; None: where there are several parameters

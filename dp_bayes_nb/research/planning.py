@@ -329,7 +329,8 @@ def plan(family, prior=None,       # as for `fit`; the prior also draws the true
          epsilon=None,             # budget of the release, or several; None: a grid, or a search if a target is given
          target: float | None = None,   # expected 95% width that is wanted, in the parameter's units
          parameter: str | None = None,  # whose width; None: the first, such as "probability" or "probabilities[a]"
-         mechanism: str = "laplace", delta: float | None = None,
+         mechanism: str | None = None,  # "laplace", or "gaussian"
+         delta: float | None = None,
          method: str = "auto",     # a method of `fit`
          trials: int = 200,        # simulated studies
          draws: int = 200, warmup: int = 50,  # of each posterior, where it is not tabulated
