@@ -27,6 +27,7 @@ from ..models.contract import check_prior
 from ..base.arguments import as_seed, check_count, refuse
 from ..base.chains import _show_progress, run_chains
 from ..base.measurement import Noise
+from ..releases.combine import named_twice
 from ..releases.document import SAME, Release, _family, measured
 from ..releases.files import open_sealed, parse, seal
 from .grid import GRID_POINTS, first_grid, on_a_line
@@ -146,10 +147,9 @@ def as_releases(release: Any) -> list[Release]:
         other = next(each.family for each in releases if each.family != releases[0].family)
         refuse("release", "releases of one model", f"{releases[0].family!r:.80} and {other!r:.80}",
                "fit them one by one")
-    known = [each.id for each in releases if each.id is not None]
-    if len(set(known)) < len(known):
-        refuse("release", "independent tables", "the same release twice",
-               "several releases of the same records are one table: combine(*releases)")
+    if named_twice(releases):
+        refuse("release", "independent tables", "the same release twice, by itself or as a part of another",
+               "several releases of the same records are one table: combine(*releases), and each is named once")
     return releases
 
 
