@@ -211,7 +211,7 @@ class Ends(NamedTuple):
         return ((self.high > least) | (self.high == least) & ~self.under,
                 (self.low < most) | (self.low == most) & ~self.above)
 
-
+# %% ../../nbs/noise/04_statements.ipynb #f19b0403
 class Printing:
     "What was done to a noisy number before it was printed. `&` joins statements, in the order of what was done."
 

@@ -114,6 +114,8 @@ METHODS = {  # for every model that does not say otherwise
     "naive": Method(naive_kernel, _always, _needs_conjugate),
     "chain": _chain._replace(general=_chain),
 }
+
+# %% ../../nbs/posterior/08_methods.ipynb #f19b0801
 def share_counts(words: tuple, tables: Any, theta: dict) -> np.ndarray:
     "The confidential counts of printed shares given θ, whole numbers: equation (4) of ‘A share, exactly’."
     if any(stack.low is not None or stack.matrix is not None for stack in tables.groups):
@@ -131,6 +133,7 @@ SHARE = METHODS["exact"]._replace(sample=sample_share, sums=share_counts,
 CATEGORIES = Method(categories_kernel, _always, categories_unavailable, sample=sample_categories, draw=categories_draws,
                     confidential=True)
 
+# %% ../../nbs/posterior/08_methods.ipynb #f19b0802
 def kept_sums(family, states: Any, data: Any) -> dict:
     "The confidential sums that a chain kept, and the sizes where they are unknown, {name: (chains, draws, …)}."
     if isinstance(states, TablesState):

@@ -41,7 +41,7 @@ def combine(*releases: Release) -> Release:
     check_consistency(made)
     return made
 
-# %% ../../nbs/releases/05_combine.ipynb #9f4f2186
+# %% ../../nbs/releases/05_combine.ipynb #f19b0503
 def part_ids(r: Release) -> tuple[str, ...]:
     "The ids of what a release consists of; of one without an id, a digest of it."
     if r.parts or r.id:
@@ -62,7 +62,7 @@ def named_twice(releases: list[Release]) -> bool:
     ids += {each for r in drawn for each in part_ids(r)} if ids else ()
     return len({id(r) for r in releases}) < len(releases) or len(set(ids)) < len(ids)
 
-
+# %% ../../nbs/releases/05_combine.ipynb #9f4f2186
 def _check_same(releases, ids):
     "Refuse releases that are not of the same records, and one release twice."
     first = releases[0]
