@@ -44,8 +44,10 @@ def combine(*releases: Release) -> Release:
 # %% ../../nbs/releases/05_combine.ipynb #f19b0503
 def part_ids(r: Release) -> tuple[str, ...]:
     "The ids of what a release consists of; of one without an id, a digest of it."
-    if r.parts or r.id:
-        return r.parts or (r.id,)
+    if r.parts:
+        return r.parts
+    if r.id is not None:
+        return (r.id,)
     try:
         text = r.to_json()
     except ValueError:  # made by hand, off the grid of a file

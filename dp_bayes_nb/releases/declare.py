@@ -182,7 +182,7 @@ def declare(model: Any,              # what the numbers are sums of, such as Ber
     size = _records(n, n_noise, len(shape) == 2 and shape[1] > len(model.names))
     names, found, H = _rows(model, values, matrix, n is not None and n_noise is None)
     law = noise_law(_by_name("noise", noise, names), len(names))
-    by_row, first = _with_n(printed, names) if isinstance(size, float) else (printed, None)
+    by_row, first = _with_n(printed, names) if isinstance(size, float) else (printed, Exact())
     rows = as_printed(_by_name("printed", by_row, names), len(names))
     if not isinstance(size, int) and H is not None and H.shape[1] == len(model.names):
         H = np.column_stack([np.zeros(len(H)), H])
