@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from dp_bayes_nb import (
-    Bernoulli, Categorical, Clamped, Clip, Exact, Exponential, Gaussian, Laplace, Poisson, PrintedAbove, Release,
-    Rounded, Suppressed, combine, declare, fit, simulate_like, simulate_release,
+    Bernoulli, Categorical, Clamped, Clip, Exact, Exponential, Gaussian, Laplace, LogDensity, Poisson, PrintedAbove,
+    Release, Rounded, Suppressed, combine, declare, fit, read_table, simulate_like, simulate_release,
 )
 from dp_bayes_nb.base.checks import must_fail, wasserstein1
 from dp_bayes_nb.noise.statements import unprinted
-from dp_bayes_nb.posterior.fit import read_release_text, release_text
+from dp_bayes_nb.posterior.fit import as_releases, read_release_text, release_text
 from dp_bayes_nb.releases.files import seal
 
 hypothesis = pytest.importorskip("hypothesis")
@@ -207,6 +207,77 @@ def test_two_releases_of_one_table_are_one_posterior_that_is_no_narrower_than_th
     check = lambda expected: np.testing.assert_allclose(sd, expected, rtol=0.06)
     check(theory)
     must_fail(lambda: check(math.sqrt(1 / sum(1 / (0.3 * 0.7 / 500 + v / 500**2) for v in (36, 64)))), "multiplied")
+
+
+def noise_weights(statement, residual):
+    "Probabilities of noise up to a constant, spelled out."
+    scale = float(statement.law(1).scale[0])
+    return np.exp(-np.abs(residual) / scale if isinstance(statement, Laplace) else -0.5 * (residual / scale) ** 2)
+
+
+def assert_same_law(s, p):
+    "Draws of whole numbers, and their probabilities: total variation, at most four times what chance makes of it."
+    assert np.isin(s, np.arange(len(p))).all(), np.ravel(s)[:5]
+    found = np.bincount(np.ravel(s).astype(int), minlength=len(p)) / np.size(s)
+    assert np.abs(found - p).sum() / 2 < 4 * 0.4 * np.sqrt(p / np.size(s)).sum(), (found[:5], p[:5])
+
+
+@pytest.mark.parametrize("z, n, noise", [(0, 300, Laplace(scale=4, discrete=True)),
+                                         (12, 40, Gaussian(sd=0.4, discrete=True)), (9.3, 10, Laplace(scale=3))])
+def test_draws_of_a_confidential_count_are_whole_and_belong_to_the_share(z, n, noise):
+    "Under a flat prior all counts are equally likely beforehand; then the count given the share, of another prior."
+    r, s = declare(Bernoulli(), [z], n=n, noise=noise, source=SOURCE), np.arange(n + 1)
+    p = noise_weights(noise, z - s)
+    check = lambda drawn: assert_same_law(drawn, p / p.sum())
+    for prior in (None, *[LogDensity(lambda theta: 0.0 * theta["probability"])] * isinstance(noise, Laplace)):
+        found = fit(r, prior, progress=False)
+        drawn, theta = (np.ravel(a) for a in (found.confidential["s"], found.posterior["probability"]))
+        check(drawn)
+        sd = np.sqrt((drawn + 1) * (n - drawn + 1) / (n + 2) ** 2 / (n + 3))
+        off = (theta - (drawn + 1) / (n + 2)) / sd  # of Beta(1 + s, 1 + n - s)
+        assert abs(off.mean()) < 4 / 4000**0.5 and abs(off.std() - 1) < 0.06
+    must_fail(lambda: check(np.random.default_rng(0).normal(drawn.mean(), max(drawn.std(), 0.2), 4000)), "a normal law")
+    must_fail(lambda: check(np.minimum(drawn + 1, n)), "one more")
+
+
+def test_draws_of_confidential_cells_and_of_several_tables_are_whole_numbers():
+    noise = Laplace(scale=4, discrete=True)
+    r = declare(Categorical(3), [1, 2, 27], n=30, noise=noise, source=SOURCE)
+    cells = fit(r, progress=False).confidential["s"].values.reshape(-1, 3)
+    assert (cells.sum(axis=1) == 30).all()
+    a, b = np.meshgrid(np.arange(31), np.arange(31), indexing="ij")
+    p = np.prod([noise_weights(noise, z - s) for z, s in ((1, a), (2, b), (27, 30 - a - b))], axis=0) * (a + b <= 30)
+    assert_same_law(cells[:, 0], p.sum(axis=1) / p.sum())
+    assert_same_law(cells[:, 1], p.sum(axis=0) / p.sum())
+    several = [declare(Bernoulli(), [z], n=n, noise=noise, source=f"table {z}") for z, n in ((1, 12), (9, 20))]
+    found = fit(several, progress=False).confidential["s"].values.reshape(-1, 2)
+    s, t = np.meshgrid(np.arange(13), np.arange(21), indexing="ij")
+    ways = np.vectorize(lambda s, t: math.comb(12, s) * math.comb(20, t) / math.comb(32, s + t))(s, t)
+    p = ways * noise_weights(noise, 1 - s) * noise_weights(noise, 9 - t)
+    assert_same_law(found[:, 0], p.sum(axis=1) / p.sum())
+    assert_same_law(found[:, 1], p.sum(axis=0) / p.sum())
+
+
+def test_no_list_has_a_release_twice_by_itself_or_as_a_part():
+    one, two, three = (declare(Bernoulli(), [150], n=500, noise=Laplace(scale=6), source=f"office {k}")
+                       for k in range(3))
+    s = simulate_release(0, Bernoulli(), {"probability": 0.3}, 40, 1.0)[1]
+    old = replace(s, schema=1, simulated=False)
+    for wrong in ([combine(one, two), one], [combine(one, two), combine(one, three)], [s, s], [old, old],
+                  [old, Release.from_json(old.to_json())]):
+        with pytest.raises(ValueError, match="the same release twice"):
+            fit(wrong, draws=10, chains=1, progress=False)
+    assert len(as_releases([s, replace(s), one])) == 3  # simulated tables may be alike by chance
+
+
+def test_a_column_of_numbers_is_not_that_of_their_noise():
+    table = {"v": [12.0], "b": [2.0], "n": [40]}
+    said = dict(model=Bernoulli(), value="v", scale="b", n="n", source="s")
+    read = lambda **more: read_table(table, **{**said, **more})
+    assert read().noise.scale.tolist() == [2.0]
+    for more in (dict(scale="v"), dict(n="v"), dict(n="b"), dict(name="v")):
+        with pytest.raises(ValueError, match="different ones"):
+            read(**more)
 
 
 @hypothesis.given(tables(), tables())

@@ -63,7 +63,8 @@ def release(family: Model,                  # what to count: public declarations
             delta: float | None = None,     # for gaussian
             # what one record may do: "change_one", "change_value" or "add_remove"; None: what is implied
             neighbours: str | None = None,
-            # with "add_remove": the largest number of records that there can be, a public number
+            # with "add_remove": the largest number of records that there can be, a public number. A table with more
+            # is refused, and that it is refused depends on the table: take a number that no table can exceed
             n_max: int | None = None,
             missing: str = "error",         # or "drop": n then depends on the data, and is public or private
             # what a missing value counts as: a declared value, or {column: value} for several
@@ -78,7 +79,8 @@ def release(family: Model,                  # what to count: public declarations
     With neighbours="add_remove" the number of records is private: rows that say it together with the sums are released
     in their place (chapter ‘A number of records that is private’), and n is None.
     Raises ValueError for arguments, data or a budget that are refused: nothing is spent then. Its words are for the
-    data holder; counts of bad records are not private. Raises RuntimeError if OpenDP fails. Warns if delta >= 1/n, if
+    data holder: counts of bad records are not private, and with "add_remove" there are none in them, but whether a
+    table is refused depends on it. Raises RuntimeError if OpenDP fails. Warns if delta >= 1/n, if
     epsilon > 10, and of missing="drop" unless neighbours is stated.
     """
     _check_release_arguments(family, missing, ledger, name)
@@ -127,7 +129,8 @@ def _rows_of(sums, family, scale, delta, rows, n_max):
         return sums.integers
     if sums.n > n_max:
         refuse("n_max", "at least the number of records in any table that there can be", n_max,
-               "this table has more; choose it from public knowledge")
+               "this table has more, and that it is refused says so; take a number, from public knowledge, that no "
+               "table can exceed")
     return rows.of(sums.n, sums.integers)
 
 # %% ../../nbs/data_holder/04_release.ipynb #5b384ce3

@@ -41,20 +41,36 @@ def _row_range(matrix: Float[np.ndarray, "p k"] | None, sums: Sums) -> tuple:
     return reach[:, 0].min(axis=0), reach[:, 1].max(axis=0)
 
 # %% ../../nbs/noise/06_contradictions.ipynb #caa6f2f7
+def _unit(matrix, rows):
+    "What whole sums add up to multiples of, in each row of H (n, s), (p,); 0: nothing."
+    if matrix is None:
+        return np.ones(rows)
+    size = np.abs(matrix)
+    least = np.where(size > 0, size, np.inf).min(axis=1)
+    with np.errstate(invalid="ignore"):
+        alike = np.all(np.abs(size / least[:, None] - np.rint(size / least[:, None])) < 1e-12, axis=1)
+    whole = np.all((size == np.rint(size)) & (size < 2.0**53), axis=1)
+    common = np.gcd.reduce(np.where(whole[:, None], size, 0).astype(np.int64), axis=1).astype(float)
+    return np.where(alike & np.isfinite(least), least, common)
+
+
 def _check_single(names, found, noise, matrix, sums):
     "Contradictions of one row."
     exact, grid = found.low == found.high, np.where(noise.grid > 0, noise.grid, 1.0)
     steps = found.z / grid
     off = exact & (noise.grid > 0) & (np.abs(steps - np.rint(steps)) > 1e-9 * np.maximum(1, np.abs(steps)))
-    whole = sums.whole & (noise.scale == 0) & (matrix is None or np.all(matrix == np.rint(matrix), axis=1))
-    part = whole & (np.ceil(found.low - 1e-9) > np.floor(found.high + 1e-9))
     low, high = _row_range(matrix, sums)
-    slack = TAIL * noise.scale + 1e-9 * np.abs(found.z)
+    slack, unit = TAIL * noise.scale + 1e-9 * np.maximum(1, np.abs(found.z)), _unit(matrix, len(names))
+    of_units = lambda end: end / np.where(unit > 0, unit, 1.0)
+    part = sums.whole & (unit > 0) & (np.ceil(of_units(found.low - slack)) > np.floor(of_units(found.high + slack)))
     beyond = (found.low > high + slack) | (found.high < low - slack)
     for bad, wanted, fix in (
             (off & (noise.scale > 0), "a whole number of steps of {step:g}, on which its noise was drawn",
              "state discrete=False, or printed=Rounded(step) if it was rounded"),
-            (part, "a whole number where the scale of its noise is 0, because it counts records", "state its noise"),
+            (part & (noise.scale == 0), "{multiple} where the scale of its noise is 0, because it counts records",
+             "state its noise"),
+            (part, "within {tail} scales of its noise from {multiple}, because it counts records",
+             "check the scale; a share is multiplied by n, and so is its noise"),
             (beyond, "in reach of sums from {low:g} to {high:g}, which is what {records} can have",
              "check n, the scale of the noise, and the units")):
         if np.any(bad):
@@ -62,7 +78,8 @@ def _check_single(names, found, noise, matrix, sums):
             records = ("a table" if sums.n == (1.0, 1.0) else f"{sums.n[1]:g} records" if sums.n[0] == sums.n[1]
                        else f"up to {sums.n[1]:g} records")
             refuse(f"values[{names[i]!r:.60}]",
-                   wanted.format(step=noise.grid[i], low=low[i], high=high[i], records=records), float(found.z[i]), fix)
+                   wanted.format(step=noise.grid[i], low=low[i], high=high[i], records=records, tail=TAIL, multiple=(
+                       "a whole number" if unit[i] == 1 else f"a multiple of {unit[i]:g}")), float(found.z[i]), fix)
 
 # %% ../../nbs/noise/06_contradictions.ipynb #beb3d08d
 # § All rows together: equation (1)

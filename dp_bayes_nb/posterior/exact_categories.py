@@ -4,8 +4,9 @@
 
 # %% auto #0
 __all__ = ['LEAST_TIED', 'ROUNDS', 'TableCounts', 'convolve', 'sums', 'overlap', 'table_counts', 'count_marginals',
-           'share_mixtures', 'draw_parts', 'draw_tables', 'draw_categories', 'categories_unavailable', 'tables_of',
-           'sample_categories', 'tabulated', 'categories_draws', 'categories_kernel']
+           'share_mixtures', 'draw_parts', 'draw_tables', 'draw_counted_categories', 'draw_categories',
+           'categories_unavailable', 'tables_of', 'sample_categories', 'tabulated', 'categories_draws',
+           'categories_kernel']
 
 # %% ../../nbs/posterior/07_exact_categories.ipynb #3b989b55
 from typing import NamedTuple
@@ -233,10 +234,16 @@ def draw_tables(rng: np.random.Generator, table: TableCounts, size: int) -> Floa
     return out
 
 
+def draw_counted_categories(rng: np.random.Generator, table: TableCounts, size: int) -> tuple:
+    "Independent draws of the true counts, and of the shares given them, (size, k) each."
+    s = draw_tables(rng, table, size)
+    gamma = rng.standard_gamma(table.alpha + s)
+    return s, gamma / gamma.sum(axis=1, keepdims=True)
+
+
 def draw_categories(rng: np.random.Generator, table: TableCounts, size: int) -> Float[np.ndarray, "size k"]:
     "Independent draws of the shares."
-    gamma = rng.standard_gamma(table.alpha + draw_tables(rng, table, size))
-    return gamma / gamma.sum(axis=1, keepdims=True)
+    return draw_counted_categories(rng, table, size)[1]
 
 # %% ../../nbs/posterior/07_exact_categories.ipynb #c06db885
 # § From a release to draws and curves
@@ -264,9 +271,12 @@ def tables_of(released, prior) -> list[TableCounts]:
 
 
 def sample_categories(rng: np.random.Generator, family, released, prior, shape: tuple) -> dict:
-    "Independent draws of the shares under a Dirichlet prior, {name: (*shape, k)}."
+    """Independent draws of the shares under a Dirichlet prior, {name: (*shape, k)}, and of the confidential counts that
+    they were drawn from, {"s": (*shape, k)}.
+    """
     (name,), size = family.parameters, int(np.prod(shape))
-    return {name: draw_categories(rng, tables_of(released, prior)[0], size).reshape(*shape, -1)}
+    s, shares = draw_counted_categories(rng, tables_of(released, prior)[0], size)
+    return {name: shares.reshape(*shape, -1), "s": s.reshape(*shape, -1)}
 
 
 def tabulated(released, prior,

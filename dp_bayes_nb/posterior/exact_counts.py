@@ -5,8 +5,8 @@
 # %% auto #0
 __all__ = ['NEGLIGIBLE', 'LONGEST', 'Cells', 'log_gamma_ratio', 'log_noise', 'log_weight', 'first_true', 'log_concave',
            'log_ratio', 'window', 'CountPosterior', 'stands_alone', 'count_posterior', 'share_moments',
-           'share_probability', 'draw_index', 'draw_shares', 'log_sigmoid', 'log_density', 'Tabulated', 'tabulate',
-           'share_posterior', 'sample_share', 'share_curve']
+           'share_probability', 'draw_index', 'draw_counted_shares', 'draw_shares', 'log_sigmoid', 'log_density',
+           'Tabulated', 'tabulate', 'share_posterior', 'sample_share', 'share_curve', 'counts_given']
 
 # %% ../../nbs/posterior/06_exact_counts.ipynb #0fbfa96c
 from typing import NamedTuple
@@ -152,15 +152,20 @@ def draw_index(rng: np.random.Generator, weights: Float[np.ndarray, "K"], size: 
     return np.minimum(np.searchsorted(cdf, rng.random(size) * cdf[-1], side="right"), len(cdf) - 1)
 
 
-def draw_shares(rng: np.random.Generator, posterior: CountPosterior, size: int) -> Float[np.ndarray, "cells size"]:
-    "Independent draws of each share: a count, then the share."
-    out = np.empty((len(posterior.n), size))
+def draw_counted_shares(rng: np.random.Generator, posterior: CountPosterior, size: int) -> tuple:
+    "Independent draws of each true count, and of the share given it, (cells, size) each."
+    out = np.empty((2, len(posterior.n), size))
     for i, (n, alpha, beta, counts, weights, step) in enumerate(zip(*posterior)):
         s = counts[draw_index(rng, weights, size)]
         if step > 1:  # one of the counts it stands for
             s = np.where(stands_alone(s, n, alpha, beta), s, np.clip(s + rng.integers(0, int(step), size), 0, n))
-        out[i] = rng.beta(alpha + s, beta + n - s)
-    return out
+        out[:, i] = s, rng.beta(alpha + s, beta + n - s)
+    return tuple(out)
+
+
+def draw_shares(rng: np.random.Generator, posterior: CountPosterior, size: int) -> Float[np.ndarray, "cells size"]:
+    "Independent draws of each share."
+    return draw_counted_shares(rng, posterior, size)[1]
 
 # %% ../../nbs/posterior/06_exact_counts.ipynb #576b0650
 # § The curve, tabulated: equation (3)
@@ -298,11 +303,14 @@ def share_posterior(released, prior) -> CountPosterior:
 
 
 def sample_share(rng: np.random.Generator, family, released, prior, shape: tuple) -> dict | None:
-    "Independent draws of a share, {name: array of `shape`}; None for a prior that is no Beta."
+    """Independent draws of a share, {name: array of `shape`}, and of the confidential count that each of them was drawn
+    from, {"s": (*shape, 1)}; None for a prior that is no Beta.
+    """
     if not isinstance(prior, Beta):
         return None
     (name,) = family.parameters
-    return {name: draw_shares(rng, share_posterior(released, prior), int(np.prod(shape))).reshape(shape)}
+    s, share = draw_counted_shares(rng, share_posterior(released, prior), int(np.prod(shape)))
+    return {name: share.reshape(shape), "s": s.reshape(*shape, 1)}
 
 
 def share_curve(released, prior) -> tuple | None:
@@ -314,3 +322,38 @@ def share_curve(released, prior) -> tuple | None:
     x, log_density, cdf = (part[0] for part in tabulate(share_posterior(released, prior)))
     log_theta, log_rest = log_sigmoid(x), log_sigmoid(-x)
     return np.exp(log_theta), np.exp(log_density - log_theta - log_rest), cdf
+
+# %% ../../nbs/posterior/06_exact_counts.ipynb #f19b0602
+# § The count, given the share: equation (4)
+_PIECES, _AT_ONCE = 512, 2**22  # of a window; numbers in memory
+
+
+def counts_given(rng: np.random.Generator, share: Float[np.ndarray, "draws"],
+                 n: float, z: float, scale: float, kind: str  # of one noisy count
+                 ) -> Float[np.ndarray, "draws"]:
+    "A draw of the true count for each draw of its share, whole numbers: equation (4)."
+    share, many = np.asarray(share, float), _AT_ONCE // _PIECES
+    return np.concatenate([_counts_given(rng, share[i:i + many], float(n), z, scale, kind)
+                           for i in range(0, len(share), many)])
+
+
+def _counts_given(rng, share, n, z, scale, kind):
+    "Some of the draws at once."
+    tiny = np.finfo(float).tiny
+    odds = np.log(np.maximum(share, tiny)) - np.log(np.maximum(1 - share, tiny))
+    f = lambda s, odds=odds: log_noise(z - s, scale, kind) + s * odds - gammaln(s + 1) - gammaln(n - s + 1)
+    none, all_of_them = np.zeros_like(odds), np.full_like(odds, n)
+    up = lambda s: np.minimum(s + 1, n)
+    def falls(s):
+        change = log_noise(z - up(s), scale, kind) - log_noise(z - s, scale, kind)
+        return (s >= n) | (np.log(np.maximum(n - s, tiny) / (s + 1)) + odds + change <= 0)
+    mode = first_true(none, all_of_them, falls)
+    level = f(mode) - NEGLIGIBLE
+    low = first_true(none, mode, lambda s: f(s) >= level)
+    high = first_true(mode, all_of_them, lambda s: (s >= n) | (f(up(s)) < level))
+    step = np.ceil((high - low + 1) / _PIECES)
+    first = low[:, None] + step[:, None] * np.arange(int(((high - low) // step).max()) + 1)
+    value = np.where(first <= high[:, None], f(np.minimum(first + (step[:, None] - 1) / 2, n), odds[:, None]), -np.inf)
+    cdf = np.cumsum(np.exp(value - value.max(axis=1, keepdims=True)), axis=1)
+    at = (cdf < rng.random(len(odds))[:, None] * cdf[:, -1:]).sum(axis=1)
+    return np.minimum(low + step * np.minimum(at, cdf.shape[1] - 1) + np.floor(rng.random(len(odds)) * step), high)

@@ -182,12 +182,11 @@ def declare(model: Any,              # what the numbers are sums of, such as Ber
     size = _records(n, n_noise, len(shape) == 2 and shape[1] > len(model.names))
     names, found, H = _rows(model, values, matrix, n is not None and n_noise is None)
     law = noise_law(_by_name("noise", noise, names), len(names))
-    single = printed is None or isinstance(printed, Printing)
-    rows = as_printed(printed if single else _by_name("printed", _less_n(printed), names), len(names))
+    by_row, first = _with_n(printed, names) if isinstance(size, float) else (printed, Exact())
+    rows = as_printed(_by_name("printed", by_row, names), len(names))
     if not isinstance(size, int) and H is not None and H.shape[1] == len(model.names):
         H = np.column_stack([np.zeros(len(H)), H])
     if isinstance(size, float):
-        first = (printed or Exact()) if single else _n_printed(printed)
         names, found, rows = ["n", *names], np.r_[size, found], (first, *rows)
         law, H = stacked([noise_law(n_noise, 1), law]), np.vstack([np.eye(1, H.shape[1]), H])
     _check_blank(names, found, rows)
@@ -207,11 +206,10 @@ def _check_blank(names, values, rows):
                    "a value left out below a threshold: printed=Suppressed(below)")
 
 
-def _less_n(printed):
-    "Statements by name without that of n."
-    return {k: v for k, v in printed.items() if k != "n"} if isinstance(printed, Mapping) else printed
-
-
-def _n_printed(printed):
-    "The statement of n, among statements by name."
-    return printed.get("n", Exact()) if isinstance(printed, Mapping) else Exact()
+def _with_n(printed, names):
+    "Statements for the rows, one or by row, and that for the noisy n beside them."
+    if "n" in names:
+        refuse("n_noise", "left out where a row is called 'n'", "two rows of this name", "give that row another name")
+    if isinstance(printed, Mapping):
+        return {k: v for k, v in printed.items() if k != "n"}, printed.get("n", Exact())
+    return printed, printed if isinstance(printed, Printing) else Exact()

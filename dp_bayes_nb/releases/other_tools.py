@@ -102,13 +102,17 @@ class _Reading(NamedTuple):
     printed: Callable = lambda column, i: Exact()
     absent: Callable = lambda column: None  # -> statements of noise and printing for a name that is not there
     stated: Mapping = {}  # other arguments of `declare`
+    spread: Any = None  # column of the noise, where there is one
 
 
 def _by_groups(reading, table, by):
     "One release; or a list of releases, one for each value of the column `by`."
     check_source(reading.source)
-    asked = [*reading.value, *(each for each in (reading.name, by, reading.n) if isinstance(each, str))]
-    check_present("the table", tuple(asked), table.columns)
+    asked = [*reading.value, *(each for each in (reading.name, reading.n, reading.spread) if isinstance(each, str))]
+    check_present("the table", (*asked, by) if isinstance(by, str) else tuple(asked), table.columns)
+    if len(set(asked)) < len(asked):
+        refuse("the columns of numbers, noise, names and n", "different ones",
+               f"{next(each for each in asked if asked.count(each) > 1)!r:.60} twice")
     rows = range(len(table.columns[reading.value[0]]))
     if not rows:
         refuse("the table", "one row or more", "none")
@@ -231,7 +235,7 @@ def read_table(table: Any,           # path of a CSV file, a data frame in memor
         refuse("noise", "'laplace' or 'gaussian', because an error at a confidence does not say which", noise)
     found = _as_table(table)
     reading = _Reading(model, (value,), _column_noise(found.columns, word, given, kind, discrete), source, name, n,
-                      stated.pop("n_noise", None), stated=stated)
+                      stated.pop("n_noise", None), stated=stated, spread=given)
     return _by_groups(reading, found, by)
 
 # %% ../../nbs/releases/06_other_tools.ipynb #ad6e12ad
@@ -474,5 +478,5 @@ def from_census(table: Any,          # path of a CSV file, a data frame in memor
         if found is None:
             refuse(f"{spread!r} in row {i + 1}", "the noise of the row", None, "0 is for an invariant")
         return _CENSUS[kinds[0]](found)
-    reading = _Reading(model, (value,), noise, source, name, stated.pop("n", None), stated=stated)
+    reading = _Reading(model, (value,), noise, source, name, stated.pop("n", None), stated=stated, spread=spread)
     return _by_groups(reading, _Table(rows), None)
