@@ -257,7 +257,8 @@ def exact_sums(family, data: Any, *,
     Raises ValueError, with counts and never values, for data that cannot be read, for a column that is missing or of
     another type than the family's levels, for records that are missing (unless dropped), infinite or outside the
     support, for a table without a complete record (unless it may be empty), and for sums that
-    would not fit (n · M · 2ᵍ ≥ 2⁶², or M · 2ᵍ ≥ 2⁵²).
+    would not fit (n · M · 2ᵍ ≥ 2⁶², or M · 2ᵍ ≥ 2⁵²). Where the table may be empty, because n is private, the words
+    have no counts of records.
     The result is confidential.
     """
     g = check_count("grid_exponent", grid_exponent, 0)
@@ -270,7 +271,8 @@ def exact_sums(family, data: Any, *,
     _refuse_records(family, row, missing, empty)
     if row["rows"] * _largest(family, g) >= 2**62:
         refuse("data", "few enough for sums of 64 bits (n * bound * 2**grid_exponent < 2**62)",
-               f"n = {row['rows']} at grid exponent {g}", "subtract a public offset from records and bounds")
+               "more" if empty else f"n = {row['rows']} at grid exponent {g}",
+               "subtract a public offset from records and bounds")
     sums = tuple(row[f"sum_{j}"] for j in range(len(family.names)))
     if any(sum(sums[j] for j in group) > row["good"] for group in family.exclusive) or _overlap(family, row):
         raise ValueError(
@@ -302,41 +304,45 @@ def _overlap(family, row):
 
 
 def _refuse_records(family, row, missing, empty):
-    "Refuse records that break the declaration: how many of each kind, never which or what."
+    """Refuse records that break the declaration: how many of each kind, never which or what.
+    Where n is private (`empty`), not even how many: all records may be bad ones.
+    """
     outside = row["rows"] - row["good"] - row["missing"] - row["infinite"]
     bad = {"missing (null or NaN)": row["missing"] * (missing == "error"), "infinite": row["infinite"],
            "outside the declared support": outside}
     if any(bad.values()):
-        found = ", ".join(f"{count} {kind}" for kind, count in bad.items() if count)
+        found = ", ".join(kind if empty else f"{count} {kind}" for kind, count in bad.items() if count)
+        found = f"records that are {found}" if empty else f"{found} of {row['rows']} records"
         fix = ("clean the data or declare a wider support" if row["infinite"] or outside
                else "clean them, say what they count as (missing_as), or pass missing='drop'")
         raise ValueError(
-            f"data must be finite and inside the support of {family!r}, got {found} of {row['rows']} records"
-                         f"{_by_column(family, row, [kind.split()[0] for kind, count in bad.items() if count])}; "
-                         f"{fix}. This count is not private")
+            f"data must be finite and inside the support of {family!r}, got "
+            f"{found}{_by_column(family, row, [kind.split()[0] for kind, count in bad.items() if count], empty)}; "
+            f"{fix}. {'That there are such records' if empty else 'This count'} is not private")
     # all that is named counts as one more
     values = row.get("unnamed_values", 0) - (row.get("unnamed", 0) < row["rows"])
     if values > 1:
-        named = " or ".join(map(repr, family.columns[0].levels))
+        named, many = " or ".join(map(repr, family.columns[0].levels)), "" if empty else f"{values} "
         raise ValueError(
-            f"data must hold one value besides success={named}, got {values} others; mind the spelling, blanks at the "
+            f"data must hold one value besides success={named}, got {many}others; mind the spelling, blanks at the "
             f"end "
                          "and NA written for a missing value, or declare all that count as failures, such as "
-                         'failure=["no", "unknown"]. This count is not private')
+            f'failure=["no", "unknown"]. {"That there are others" if empty else "This count"} is not private')
     if row["good"] == 0 and not empty:
         raise ValueError(
             f"data must have at least one complete record, got {row['rows']} rows of which {row['missing']} are "
                          "missing; nothing can be released")
 
 
-def _by_column(family, row, kinds):
+def _by_column(family, row, kinds, empty):
     """Where faults of these kinds are, column by column; a record may count in several.
     Nothing for a family of one column.
     """
+    many = lambda count: "" if empty else f"{count} "
     columns = family.columns if family.by_name else ()
-    where = [f"{row[key]} {kind} in {column.name!r}"
+    where = [f"{many(row[key])}{kind} in {column.name!r}"
              for kind in kinds for j, column in enumerate(columns) if row.get(key := f"{kind}_{j}")]
     if "outside" in kinds and row.get("outside_numbers"):
         numbers = " or ".join(repr(column.name) for column in columns if not column.levels)
-        where.append(f"{row['outside_numbers']} outside in {numbers}")
+        where.append(f"{many(row['outside_numbers'])}outside in {numbers}")
     return f" ({', '.join(where)})" if where else ""

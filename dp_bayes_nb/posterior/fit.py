@@ -27,6 +27,7 @@ from ..models.contract import check_prior
 from ..base.arguments import as_seed, check_count, refuse
 from ..base.chains import _show_progress, run_chains
 from ..base.measurement import Noise
+from ..releases.combine import named_twice
 from ..releases.document import SAME, Release, _family, measured
 from ..releases.files import open_sealed, parse, seal
 from .grid import GRID_POINTS, first_grid, on_a_line
@@ -146,10 +147,9 @@ def as_releases(release: Any) -> list[Release]:
         other = next(each.family for each in releases if each.family != releases[0].family)
         refuse("release", "releases of one model", f"{releases[0].family!r:.80} and {other!r:.80}",
                "fit them one by one")
-    known = [each.id for each in releases if each.id is not None]
-    if len(set(known)) < len(known):
-        refuse("release", "independent tables", "the same release twice",
-               "several releases of the same records are one table: combine(*releases)")
+    if named_twice(releases):
+        refuse("release", "independent tables", "the same release twice, by itself or as a part of another",
+               "several releases of the same records are one table: combine(*releases), and each is named once")
     return releases
 
 
@@ -255,7 +255,7 @@ def _confidential(chosen, family, data, prior, theta, known, words, usual):
         tables = tables_of(family, [data], prior, [None]) if usual else data
         shape = next(iter(theta.values())).shape[:2]
         flat = {name: np.asarray(value).reshape(-1, *value.shape[2:]) for name, value in theta.items()}
-        s = confidential_sums(words[2:4], tables, flat)
+        s = (chosen.sums or confidential_sums)(words[2:4], tables, flat)
         known = {**known, "s": s.reshape(*shape, *s.shape[1:])}
     one = usual or sum(map(len, data.order)) == 1
     return {name: value[:, :, 0] if one and value.ndim == 3 + (name == "s") else value for name, value in known.items()}
@@ -339,7 +339,8 @@ def fit(release: Release | list,    # what was published; a list: of independent
     `acceptance_rate`,
     `diverging`, `lp`. observed_data: `released`. attrs: release, prior, method, seed. tabulated: the density, where
     there is a table. confidential: `s`, the sums before noise (chain, draw, statistic), and `n` where it is unknown;
-    of several tables with an axis `table`.
+    of several tables with an axis `table`. They are whole counts of the exact law where the method of a share or of
+    categories is "exact", and else sums of a normal law.
     dirichlet: the parameters of the Dirichlet laws, where the method is "variational".
     A prior is needed for every family but Bernoulli and Categorical: see the family's help. Options go to the method.
     Raises ValueError for a wrong argument, before any work; warns of chains that disagree, diverge, stand
