@@ -17,7 +17,7 @@ import numpy as np
 
 from ..base.arguments import refuse
 from ..base.chains import bind
-from ..base.measurement import Measurement, Noise
+from ..base.measurement import Noise
 from ..noise.laplace import normal_log_density
 from .fit import as_releases
 from .grid import exact_unavailable, is_plain
@@ -104,10 +104,9 @@ def _shared(parts, theta):
     theta, total = _sizes_checked(parts, theta), 0.0
     common = {name: value for name, value in theta.items() if name != "n"}
     for function, tables, same in parts:
-        if tables.n is None:
-            total += jax.vmap(lambda table, n: function(table, {**common, "n": n}))(tables, theta["n"][same]).sum()
-        else:
-            total += jax.vmap(function, (0, None))(tables, common).sum()
+        own = {"n": theta["n"][same]} if tables.n is None else {}
+        total += jax.vmap(function, (0, {**dict.fromkeys(common), **dict.fromkeys(own, 0)}))(
+            tables, {**common, **own}).sum()
     return total
 
 

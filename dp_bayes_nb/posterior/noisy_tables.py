@@ -21,7 +21,7 @@ from scipy.optimize import brentq
 from scipy.special import gammaln, logsumexp
 
 from ..base.arguments import refuse
-from ..base.chains import Kernel, bind
+from ..base.chains import bind
 from ..base.measurement import Measurement
 from ..base.priors import Beta, Dirichlet
 from ..models.whole_numbers import Counts, FlatCounts, SharedGamma
@@ -422,9 +422,9 @@ def log_tables(name: str, stacks: tuple, theta: dict) -> Any:
 # %% ../../nbs/posterior/15_noisy_tables.ipynb #c15a0f05
 def _tables_in_order(data: Tables) -> list:
     "The measurements of several tables, in NumPy."
-    each = [(j, jax.tree.map(lambda part: np.asarray(part)[i], group))
-            for group, order in zip(data.groups, data.order) for i, j in enumerate(order)]
-    return [one for _, one in sorted(each, key=lambda pair: pair[0])]
+    one = lambda group, i: jax.tree.map(lambda part: np.asarray(part)[i], group)
+    each = {j: one(group, i) for group, order in zip(data.groups, data.order) for i, j in enumerate(order)}
+    return [each[j] for j in sorted(each)]
 
 
 def _several_laws(family, data):
