@@ -27,7 +27,7 @@ from ..base.supports import SUPPORTS, constrain, free_size
 
 # %% ../../nbs/posterior/02_grid.ipynb #c1dfd96e
 # § One parameter: equations (1) and (2)
-def log_likelihood(family, released: Any, theta: dict,  # a Measurement, a tuple of stacked ones, or a log likelihood of θ itself, bound
+def log_likelihood(family, released: Any, theta: dict,  # a Measurement, a tuple of stacked ones, or the function itself
                    exact: bool  # the model's exact law, else a normal sum
                    ) -> Float[Array, ""]:
     "log p(z | θ) with the sum integrated out, for one statistic: equation (2) or the exact law."

@@ -175,7 +175,8 @@ def _sum_over_counts(family, law, theta):
 
 def _exact_row(family, seen, theta):
     names = tuple(family.parameters)
-    inside = [inside_unit(theta[name], 1e-11) if family.parameters[name].support == "unit" else theta[name] for name in names]
+    unit = lambda name: family.parameters[name].support == "unit"
+    inside = [inside_unit(theta[name], 1e-11) if unit(name) else theta[name] for name in names]
     return _derivative(0, names, family, seen, jnp.stack([jnp.asarray(value, float) for value in inside]))
 
 

@@ -105,7 +105,7 @@ def rows_that_tell(family, measurement: Measurement) -> np.ndarray:
         residual, C = residual - step * residual[i], C - np.outer(step, C[i])
     return np.setdiff1d(np.arange(len(own)), drop)
 
-
+# %% ../../nbs/posterior/14_measurements.ipynb #c14a0f11
 def _rows(m, keep):
     "Some rows of a measurement."
     take = lambda part: None if part is None else np.asarray(part)[keep]
@@ -150,10 +150,10 @@ def observed_law(family, theta: dict, table: Measurement, n) -> tuple[Float[Arra
 # %% ../../nbs/posterior/14_measurements.ipynb #3e2b8bc6
 def log_above(table: Measurement, mean: Float[Array, "p"], covariance: Float[Array, "p p"]) -> Float[Array, ""]:
     "log of the probability that a table was printed, of which one row at most has a floor; its law is that of H s."
-    rows = [log_interval(table.floor[i] + table.noise.grid[i] / 2 - mean[i], jnp.inf, covariance[i, i],
+    rows = [log_interval(table.floor[i] + table.noise.grid[i] / 2 - mean[i], jnp.asarray(jnp.inf), covariance[i, i],
                          table.noise.row(i))
             for i in range(len(mean))]
-    return sum(rows)
+    return sum(rows, jnp.zeros(()))
 
 
 def floors(measurement: Measurement) -> int:

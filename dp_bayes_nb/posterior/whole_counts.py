@@ -154,7 +154,7 @@ def _unions(sets: list, leaves: int) -> tuple:
         node[i] = sets[i][0] if len(sets[i]) == 1 else known[name]
     return node, np.array(parent), size
 
-
+# %% ../../nbs/posterior/13_whole_counts.ipynb #c13a0f11
 def count_tree(sets: list,  # of each row, the leaves it adds up, an array of their numbers
                leaves: int, low, high, scale, grid, gaussian  # as in `Rows`, (p,) each
                ) -> Tree:
@@ -398,7 +398,7 @@ def _leaf_parts(tree, prior, tilt, low, high, step):
             parts[v], total = Part(first, w, int(v), step=step[v]), total + log_sum
     return parts, total
 
-
+# %% ../../nbs/posterior/13_whole_counts.ipynb #c13a0f12
 def _together(parts, by_terms):
     "The sum of the counts of several parts, pair by pair."
     parts = sorted(parts, key=lambda part: len(part.weights))
