@@ -443,7 +443,7 @@ def _several_posterior(family, data, prior):
     law = _several_law(family, data)
     return None if law is None else grid_posterior(family, law, prior, True)
 
-
+# %% ../../nbs/posterior/15_noisy_tables.ipynb #c15a0f15
 def _sample_several(rng, family, data, prior, shape):
     "Independent draws of the share of several tables, and of the sum of each; None where they are no sums of counts."
     laws = _several_laws(family, data) if isinstance(prior, Beta) else None
