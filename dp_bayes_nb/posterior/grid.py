@@ -28,10 +28,12 @@ from ..base.supports import SUPPORTS, constrain, free_size
 
 # %% ../../nbs/posterior/02_grid.ipynb #c1dfd96e
 # § One parameter: equations (1) and (2)
-def log_likelihood(family, released: Any, theta: dict,  # a Measurement, or a tuple of stacked ones
+def log_likelihood(family, released: Any, theta: dict,  # a Measurement, a tuple of stacked ones, or the function itself
                    exact: bool  # the model's exact law, else a normal sum
                    ) -> Float[Array, ""]:
     "log p(z | θ) with the sum integrated out, for one statistic: equation (2) or the exact law."
+    if callable(released):
+        return released(theta)
     if isinstance(released, tuple):  # of independent tables, those of one kind stacked
         return sum((jax.vmap(lambda one: log_likelihood(family, one, theta, exact))(alike).sum() for alike in released),
                    jnp.zeros(()))

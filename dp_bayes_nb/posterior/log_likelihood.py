@@ -9,107 +9,223 @@ __all__ = ['log_likelihood', 'needs_variance']
 from functools import partial
 from typing import Any, Callable
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from ..base.arguments import refuse
 from ..base.chains import bind
+from ..base.measurement import Noise
 from ..noise.laplace import normal_log_density
 from .fit import as_releases
 from .grid import exact_unavailable, is_plain
 from .grid import log_likelihood as row_log_likelihood
-from .measurements import look, observed_law, stack
+from .measurements import floors, log_above, observed_law, rows_that_tell, without_implied
 from .mesh import log_law
+from .methods import methods_of
+from .noisy_tables import CountLaw, inside_unit, stacked_laws
+from ..releases.document import measured
 
 # %% ../../nbs/posterior/16_log_likelihood.ipynb #a1edee93
 # § The function: equation (1)
 def log_likelihood(release: Any,         # a Release, or a list of them: independent tables
-                   shared: bool = True   # have all tables one θ? Else parameters have a leading axis, one a table
+                   shared: bool = True,  # have all tables one θ? Else parameters have a leading axis, one a table
+                   # divide by the probability of being printed, where a row is known only because it was? None: for
+                   # a list with one θ, as `fit`
+                   selected: bool | None = None
                    ) -> Callable:
-    """log p(z | θ) as a function of `theta`, a dict by parameter name (with `n` where it is unknown): equation (1).
+    """log p(z | θ) as a function of `theta`, a dict by parameter name (with `n` where it is unknown; for a list `n`
+    has one entry a table): equation (1).
 
-    Traceable: `jit`, `vmap`, derivatives of both modes. Where the integral has no closed form (more than two sums with
-    Laplace noise) the function takes `noise_variance`, (p,), as a second argument: give each row the prior
-    Exponential(mean 2 b²). Raises ValueError for a model that does not give the moments of a record.
+    Traceable: `jit`, `vmap`, derivatives of both modes and of any order, where the parameters are inside their
+    supports; first derivatives of a share also at 0 and 1. Where the integral has no closed form (more than two sums
+    with Laplace noise) the function takes `noise_variance`, (p,), as a second argument: give each row with Laplace
+    noise the prior Exponential(mean 2 b²); of rows without noise it is not used. Raises ValueError for a model that
+    does not give the moments of a record.
     """
-    releases = as_releases(release)
+    releases, several = as_releases(release), isinstance(release, (list, tuple))
     family = releases[0].family
     if reason := family.lacks("moments"):
         raise ValueError(f"log_likelihood does not apply to {type(family).__name__}: {reason}")
-    forms = [_form(each) for each in releases]
-    if not isinstance(release, (list, tuple)):
-        return bind(forms[0], family, releases[0].released)
-    if _given_variances in forms:
+    forms = [_form(each, _divide(releases, several and shared, shared, selected)) for each in releases]
+    if not several:
+        return bind(forms[0][0], family, forms[0][1])
+    if any(form is _given_variances for form, _ in forms):
         refuse("release", "one release, where the variances of its noise are arguments", f"{len(forms)} releases",
                "add up log_likelihood(release) of each")
     stacks: dict = {}
-    for j, (form, each) in enumerate(zip(forms, releases)):
-        stacks.setdefault((form, look(each.released)), []).append(j)
-    parts = tuple((bind(form, family), stack([releases[j].released for j in same]), np.array(same))
-                  for (form, _), same in stacks.items())
+    for j, (form, data) in enumerate(forms):
+        stacks.setdefault((form, *_alike(data)), []).append(j)
+    parts = tuple((bind(forms[same[0]][0], family), _stacked([forms[j][1] for j in same]), np.array(same))
+                  for same in stacks.values())
     return bind(_shared if shared else _each_its_own, parts)
 
+# %% ../../nbs/posterior/16_log_likelihood.ipynb #16f19a01
+def _divide(releases, default, shared, selected):
+    "Are tables that are known only because they were printed divided by the probability of that?"
+    if selected is not None:
+        return bool(selected)
+    if not shared and any(floors(measured(each)) for each in releases):
+        refuse("selected", "True or False, where tables with a θ of their own are known only because they were printed",
+               None, "say False if the prior of each θ is meant for all tables, True if for printed ones")
+    return default
+
+
+def _alike(data):
+    "What tables of one stack have in common."
+    if isinstance(data, CountLaw):
+        return (data.above is None,)
+    return jax.tree.structure(data), tuple(np.shape(leaf) for leaf in jax.tree.leaves(data))
+
+
+def _stacked(data):
+    "What is known of several tables, with a leading axis."
+    if isinstance(data[0], CountLaw):
+        return stacked_laws(data)[0]
+    return jax.tree.map(lambda *leaves: jnp.stack([jnp.asarray(leaf, float) for leaf in leaves]), *data)
+
 # %% ../../nbs/posterior/16_log_likelihood.ipynb #5d434834
+def _sizes_checked(parts, theta):
+    "theta, with a size of each table where one is unknown."
+    tables = sum(len(same) for _, _, same in parts)
+    if all(data.n is not None for _, data, _ in parts):
+        return theta
+    n = jnp.asarray(theta["n"]) if "n" in theta else jnp.zeros(())
+    n = n.reshape(1) if "n" in theta and n.shape == () and tables == 1 else n
+    if n.shape != (tables,):
+        refuse("n", f"an array of {tables} sizes, one a table", f"shape {n.shape}" if "n" in theta else "none",
+               "each table has its own number of records")
+    return {**theta, "n": n}
+
+
 def _shared(parts, theta):
-    return sum(jax.vmap(function, (0, None))(tables, theta).sum() for function, tables, _ in parts)
+    theta, total = _sizes_checked(parts, theta), 0.0
+    common = {name: value for name, value in theta.items() if name != "n"}
+    for function, tables, same in parts:
+        own = {"n": theta["n"][same]} if tables.n is None else {}
+        total += jax.vmap(function, (0, {**dict.fromkeys(common), **dict.fromkeys(own, 0)}))(
+            tables, {**common, **own}).sum()
+    return total
 
 
 def _each_its_own(parts, theta):
-    own = lambda same: {name: jnp.asarray(value)[same] for name, value in theta.items()}
-    return sum(jax.vmap(function)(tables, own(same)).sum() for function, tables, same in parts)
+    theta = _sizes_checked(parts, theta)
+    own = lambda same, unknown: {name: jnp.asarray(value)[same] for name, value in theta.items()
+                                 if unknown or name != "n"}
+    return sum(jax.vmap(function)(tables, own(same, tables.n is None)).sum() for function, tables, same in parts)
 
 
 def needs_variance(function: Callable) -> bool:
     "Does a function of `log_likelihood` take the variances of the noise as its second argument?"
     return getattr(function, "func", None) is _given_variances
 
+# %% ../../nbs/posterior/16_log_likelihood.ipynb #16f19a02
+def _reduced(family, seen):
+    "A measurement without implied rows, and with rows without noise as Gaussian ones; and which rows it keeps."
+    keep = rows_that_tell(family, seen)
+    if not len(keep):
+        refuse("release", "that says something of its parameters", "rows that all follow from the number of records",
+               "leave it out")
+    seen = without_implied(family, seen)
+    scale = np.asarray(seen.noise.scale)
+    if np.all(scale > 0):
+        return seen, keep
+    kinds = tuple("gaussian" if b == 0 else kind for kind, b in zip(seen.noise.kinds, scale))
+    return replace(seen, noise=Noise(kinds[0] if len(set(kinds)) == 1 else kinds, scale, seen.noise.grid)), keep
 
-def _form(release):
-    "The way to integrate the sums out."
-    family, seen = release.family, release.released
-    one = len(family.names) == 1 and seen.matrix is None and len(seen.z) == 1 and release.n is not None
+
+def _form(release, divided):
+    "The way to integrate the sums out: a function of model, data and θ, and the data."
+    family, seen = release.family, measured(release)
+    seen, keep = _reduced(family, seen if divided else replace(seen, floor=None))
+    exact = methods_of(family).get("exact")
+    one = len(family.names) == 1 and seen.matrix is None and len(seen.z) == 1 and seen.n is not None
+    noisy = bool(np.all(np.asarray(seen.noise.scale) > 0))
+    if one and noisy and seen.floor is None and is_plain(seen) and not exact_unavailable(family, seen.noise.kind):
+        return _exact_row, seen
+    law = exact.law(family, seen) if exact is not None and exact.law is not None else None
+    if law is not None:
+        return _sum_over_counts, law
+    above = floors(seen)
+    if above > 1:
+        refuse("release", "with one row at most that is known only because it was printed", f"{above} such rows",
+               "the probability that all of them were printed is not known in closed form")
+    return _normal_form(family, seen, one, keep)
+
+# %% ../../nbs/posterior/16_log_likelihood.ipynb #16f19a03
+def _normal_form(family, seen, one, keep):
+    "The same with normal sums."
     if one:
-        exact = is_plain(seen) and exact_unavailable(family, seen.noise.kind) is None
-        return _exact_row if exact else _normal_row
+        return _normal_row, seen
     printed = seen.low is None or bool(np.all(np.asarray(seen.low) == np.asarray(seen.high)))
     if not printed:
-        refuse("release", "of one number, where it was not printed exactly", f"{len(seen.z)} numbers",
-               "use fit(release)")
+        refuse("release", "of one sum of a table of known size, where a number was not printed exactly",
+               f"{len(seen.z)} numbers", "use fit(release)")
     if "laplace" not in seen.noise.kinds:
-        return _normal
+        return _normal, seen
     two = len(family.names) == 2 and is_plain(seen)
-    return _two_sums if two else _given_variances
+    return (_two_sums, seen) if two else (_given_variances, (seen, keep))
 
 # %% ../../nbs/posterior/16_log_likelihood.ipynb #babee562
-def _normal_row(family, seen, theta):
-    return row_log_likelihood(family, seen, theta, False)
+def _sum_over_counts(family, law, theta):
+    return law.log_density(theta[next(iter(family.parameters))])
 
 
-@partial(jax.custom_jvp, nondiff_argnums=(0,))
 def _exact_row(family, seen, theta):
-    return row_log_likelihood(family, seen, theta, True)
+    names = tuple(family.parameters)
+    unit = lambda name: family.parameters[name].support == "unit"
+    inside = [inside_unit(theta[name], 1e-11) if unit(name) else theta[name] for name in names]
+    return _derivative(0, names, family, seen, jnp.stack([jnp.asarray(value, float) for value in inside]))
 
 
-@_exact_row.defjvp
-def _slope(family, primals, tangents):
-    "Derivatives by forward mode in both modes: exact laws have loops that reverse mode cannot take."
-    seen, theta = primals
-    slopes = jax.jacfwd(lambda theta: row_log_likelihood(family, seen, theta, True))(theta)
-    change = [jnp.sum(slope * step) for slope, step in zip(jax.tree.leaves(slopes), jax.tree.leaves(tangents[1]))]
-    return row_log_likelihood(family, seen, theta, True), sum(change)
+@partial(jax.custom_jvp, nondiff_argnums=(0, 1, 2))
+def _derivative(order, names, family, seen, x):
+    "All derivatives of one order of the exact law, by forward mode: it has loops that reverse mode cannot take."
+    function = lambda x: row_log_likelihood(family, seen, dict(zip(names, x)), True)
+    for _ in range(order):
+        function = jax.jacfwd(function)
+    return function(x)
+
+
+@_derivative.defjvp
+def _next_derivative(order, names, family, primals, tangents):
+    "The derivative of one order is that of the next."
+    slope = _derivative(order + 1, names, family, *primals)
+    return _derivative(order, names, family, *primals), slope @ tangents[1]
+
+# %% ../../nbs/posterior/16_log_likelihood.ipynb #16f19a04
+def _moments(family, seen, theta):
+    "Mean and covariance of H s."
+    theta = {name: jnp.asarray(value, float) for name, value in theta.items()}
+    return observed_law(family, theta, seen, theta["n"] if seen.n is None else seen.n)
+
+
+def _log_divisor(seen, mean, covariance):
+    "log of the probability of being printed, or zero."
+    return 0.0 if seen.floor is None else log_above(seen, mean, covariance)
+
+
+def _normal_row(family, seen, theta):
+    theta = {name: jnp.asarray(value, float) for name, value in theta.items()}
+    return row_log_likelihood(family, seen, theta, False) - _log_divisor(seen, *_moments(family, seen, theta))
 
 
 def _normal(family, seen, theta):
-    mean, covariance = observed_law(family, theta, seen, theta["n"] if seen.n is None else seen.n)
-    return normal_log_density(seen.z, mean, covariance + jnp.diag(seen.noise.variance))
+    mean, covariance = _moments(family, seen, theta)
+    value = normal_log_density(seen.z, mean, covariance + jnp.diag(seen.noise.variance))
+    return value - _log_divisor(seen, mean, covariance)
 
 
 def _two_sums(family, seen, theta):
-    mean, C = observed_law(family, theta, seen, seen.n)
-    return log_law(seen.z - mean, jnp.stack([C[0, 0], C[0, 1], C[1, 1]]), seen.noise)
+    mean, C = _moments(family, seen, theta)
+    value = log_law(seen.z - mean, jnp.stack([C[0, 0], C[0, 1], C[1, 1]]), seen.noise)
+    return value - _log_divisor(seen, mean, C)
 
 
-def _given_variances(family, seen, theta, noise_variance):
-    mean, covariance = observed_law(family, theta, seen, theta["n"] if seen.n is None else seen.n)
-    return normal_log_density(seen.z, mean, covariance + jnp.diag(noise_variance))
+def _given_variances(family, data, theta, noise_variance):
+    seen, keep = data
+    mean, covariance = _moments(family, seen, theta)
+    variance = jnp.where(seen.noise.scale > 0, jnp.asarray(noise_variance)[keep], 0.0)
+    return normal_log_density(seen.z, mean, covariance + jnp.diag(variance)) - _log_divisor(seen, mean, covariance)

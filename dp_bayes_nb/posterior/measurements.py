@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['Tables', 'look', 'stack', 'tables_of', 'stacked_tables', 'coordinates', 'each_table', 'observed_law', 'TablesState',
-           'tables_kernel', 'on_a_grid', 'with_ranges', 'measured_kernel', 'exact_tables_kernel',
-           'exact_tables_unavailable', 'confidential_sums', 'in_order']
+           'tables_kernel', 'on_a_grid', 'with_ranges', 'measured_kernel', 'measured_unavailable',
+           'exact_tables_kernel', 'exact_tables_unavailable', 'confidential_sums', 'in_order']
 
 # %% ../../nbs/posterior/14_measurements.ipynb #fbbbfdd9
 from dataclasses import replace
@@ -80,9 +80,15 @@ IMPLIED = 1e-9  # share of its own variance that a row may keep and still follow
 
 def without_implied(family, measurement: Measurement) -> Measurement:
     "The measurement without the invariants that say nothing new; ValueError for one that contradicts the others."
+    keep = rows_that_tell(family, measurement)
+    return measurement if len(keep) == len(measurement.z) else _rows(measurement, keep)
+
+
+def rows_that_tell(family, measurement: Measurement) -> np.ndarray:
+    "The numbers of the rows that do not follow from other rows without noise; ValueError for a contradiction."
     exact = np.flatnonzero(np.asarray(measurement.noise.scale) == 0)
     if not len(exact) or family.lacks("moments"):
-        return measurement
+        return np.arange(len(measurement.z))
     mean, covariance = _sums(family, constrain(family.parameters, jnp.zeros(free_size(family.parameters)))[0],
                              1000.0 if measurement.n is None else measurement.n, measurement.n is None)
     mean, C = np.asarray(measurement.observed(mean)), np.array(measurement.observed_covariance(covariance))
@@ -99,10 +105,9 @@ def without_implied(family, measurement: Measurement) -> Measurement:
             continue
         step = C[:, i] / C[i, i]
         residual, C = residual - step * residual[i], C - np.outer(step, C[i])
-    keep = np.setdiff1d(np.arange(len(own)), drop)
-    return measurement if not drop else _rows(measurement, keep)
+    return np.setdiff1d(np.arange(len(own)), drop)
 
-
+# %% ../../nbs/posterior/14_measurements.ipynb #c14a0f11
 def _rows(m, keep):
     "Some rows of a measurement."
     take = lambda part: None if part is None else np.asarray(part)[keep]
@@ -145,12 +150,17 @@ def observed_law(family, theta: dict, table: Measurement, n) -> tuple[Float[Arra
     return table.observed(mean), table.observed_covariance(covariance)
 
 # %% ../../nbs/posterior/14_measurements.ipynb #3e2b8bc6
-def _log_printed(table, mean, covariance):
-    "log of the probability that a table was printed."
-    rows = [log_interval(table.floor[i] + table.noise.grid[i] / 2 - mean[i], jnp.inf, covariance[i, i],
+def log_above(table: Measurement, mean: Float[Array, "p"], covariance: Float[Array, "p p"]) -> Float[Array, ""]:
+    "log of the probability that a table was printed, of which one row at most has a floor; its law is that of H s."
+    rows = [log_interval(table.floor[i] + table.noise.grid[i] / 2 - mean[i], jnp.asarray(jnp.inf), covariance[i, i],
                          table.noise.row(i))
             for i in range(len(mean))]
-    return sum(rows)
+    return sum(rows, jnp.zeros(()))
+
+
+def floors(measurement: Measurement) -> int:
+    "How many rows are known only because they were printed?"
+    return 0 if measurement.floor is None else int(np.sum(np.asarray(measurement.floor) > -np.inf))
 
 
 def log_conditional(tables: Tables, y: tuple, noise_variance: tuple, x: Float[Array, "d"]) -> Float[Array, ""]:
@@ -158,7 +168,7 @@ def log_conditional(tables: Tables, y: tuple, noise_variance: tuple, x: Float[Ar
     theta, n, value = coordinates(tables, x)
     def one(table, n, y, D):
         mean, covariance = observed_law(tables.family, theta, table, n)
-        printed = _log_printed(table, mean, covariance) if tables.selected and table.floor is not None else 0.0
+        printed = log_above(table, mean, covariance) if tables.selected and table.floor is not None else 0.0
         return normal_log_density(y, mean, covariance + jnp.diag(D)) - printed
     return value + sum(each.sum() for each in each_table(tables, n, one, y, noise_variance))
 
@@ -296,6 +306,14 @@ def measured_kernel(family, tables: Tables, prior) -> Kernel:
     return Kernel(bind(_sized_init, tables, grid), bind(_sized_step, tables, grid))
 
 
+def measured_unavailable(family, measurements: Any, n=None, prior=None) -> str | None:
+    "Why there is no posterior of any tables here, or None where there is."
+    if len(measurements) > 1 and any(floors(one) > 1 for one in measurements):
+        return ("several rows of one table are known only because they were printed, and the probability that all of "
+                "them were is not known in closed form")
+    return None
+
+
 def exact_tables_kernel(family, tables: Tables, prior, exact: bool = True) -> Kernel:
     "The posterior of tables with one row each and sizes that are known, tabulated."
     return grid_kernel(family, tables.groups, prior, exact=exact)
@@ -305,6 +323,8 @@ def exact_tables_unavailable(family, measurements: Any, n=None, prior=None) -> s
     "Why the exact law of all tables cannot be tabulated, or None where it can."
     if not all(is_plain(one) and np.all(np.asarray(one.noise.scale) > 0) for one in measurements):
         return "it is for numbers that were printed exactly, of tables of known size"
+    if len(measurements) > 1 and any(map(floors, measurements)):
+        return "it is for tables that were printed in any case"
     if not one_parameter(family):
         return "it is for one parameter"
     return next((why for one in measurements if (why := exact_unavailable(family, one.noise.kind))), None)

@@ -23,7 +23,8 @@ from .gibbs import GibbsState, gibbs_kernel, naive_kernel
 from .grid import (GridPosterior, exact_grid_draws, exact_grid_kernel, exact_unavailable,
                                         one_parameter)
 from .measurements import (TablesState, confidential_sums, exact_tables_kernel,
-                                                exact_tables_unavailable, in_order, measured_kernel)
+                                                exact_tables_unavailable, in_order, measured_kernel,
+                                                measured_unavailable)
 from .mesh import posterior_kernel, two_sums
 from ..base.priors import LogDensity
 from ..base.supports import constrain
@@ -86,6 +87,8 @@ class Method(NamedTuple):
     # how they are drawn given θ, where the method itself has no draws of them:
     # sums(words, tables, theta) -> (draws, tables, m); None: as normal sums
     sums: Callable | None = None
+    # law(family, measurement) -> the exact law of a table, of printed numbers too: a CountLaw, or None
+    law: Callable | None = None
 
 # %% ../../nbs/posterior/08_methods.ipynb #39d61a40
 def _needs_conjugate(family, kind, n, prior):
@@ -109,7 +112,8 @@ METHODS = {  # for every model that does not say otherwise
                                                      groups=grid_density, confidential=True)),
     "collapsed": Method(posterior_kernel, _at_once, groups=grid_density, confidential=True,
                         general=Method(chain_kernel, confidential=True),
-                        tables=Method(measured_kernel, groups=grid_density, confidential=True)),
+                        tables=Method(measured_kernel, unavailable=measured_unavailable, groups=grid_density,
+                                      confidential=True)),
     "gibbs": _gibbs._replace(general=_gibbs),
     "naive": Method(naive_kernel, _always, _needs_conjugate),
     "chain": _chain._replace(general=_chain),
