@@ -112,6 +112,12 @@ class Model:
     # is the table itself the only record, without a population behind it? Then n is 1, and need not be said
     one_table: ClassVar[bool] = False
 
+    # Groups: sums are released of each group of records by itself (chapter ‘Groups’)
+    inner: Any = None  # the model of the records of one group; None: there are no groups
+    group_names: Any = ("",)  # of the groups, in order
+    private_sizes: Any = False  # is the number of records of each group private under every relation?
+    axes: Any = {}  # the coordinates of axes of parameters that no parameter has as `levels`, by name
+
     # The posterior
     parameters: Any  # name -> Parameter
     prior_type: Any = None  # class of its conjugate prior
@@ -527,6 +533,7 @@ MODELS = {
     "LinearRegression": "regression.model",
     "NaiveBayes": "naive_bayes.model",
     "HiddenMarkov": "hidden_markov.model",
+    "Grouped": "models.grouped",
 }
 _registered: dict[str, type] = {}
 
