@@ -49,7 +49,7 @@ class Release:
     family: Any  # what was counted, with its public declarations: also `model`
     names: tuple[str, ...]  # (p,) of the rows: the sums of the model, unless there is a matrix
     values: Float[np.ndarray, "p"]  # what was published; NaN where nothing was printed
-    n: int | None  # records summed, exact and public; None: unknown, or known by a row only
+    n: Any  # records summed, exact and public: a number, of groups (G,); None: unknown, or known by rows only
     noise: Noise  # kind; scale and grid (p,), in units of values; scale 0: an invariant, grid 0: continuous
     sensitivity: float | None = None  # of the rounded sums: L1 for laplace, L2 for gaussian noise; None: nobody says
     epsilon: float | None = None  # total cost; None: nobody says
@@ -63,7 +63,8 @@ class Release:
     # (of what is declared: a digest of it)
     id: str | None = None
     rho: float | None = None  # total cost, zCDP; None: nobody says
-    matrix: Any = None  # H (p, m), or (p, 1 + m) with n first where n is None; None: the identity
+    # H (p, m), or (p, 1 + m) with n first where n is None; of groups that of one of them; None: the identity
+    matrix: Any = None
     printed: Any = "exact"  # values stand here as they came out; or a statement a row of what was done to them, (p,)
     n_range: tuple[int, int] | None = None  # where n is None: from 0 to the largest number of records there can be
     source: str | None = None  # who says so, where and when; None: this package's design does
@@ -148,6 +149,21 @@ def _save(path: Path, text, overwrite):
 
 # %% ../../nbs/releases/02_document.ipynb #04d00010
 # § What is checked when a release is made
+def _checked_n(family, n):
+    "The number of records as a whole number; of groups as a frozen array (G,); None where it is unknown."
+    if n is None:
+        return None
+    if family.inner is None:
+        return check_count("n", n)
+    G = len(family.group_names)
+    sizes = list(np.ravel(n)) if np.size(n) == G and np.shape(n) else []
+    if len(sizes) != G:
+        refuse("n", f"{G} numbers of records, one for each group, or None", f"{n!s:.60}")
+    array = np.array([check_count("n", size.item() if isinstance(size, np.generic) else size, 0) for size in sizes])
+    array.setflags(write=False)
+    return array
+
+
 def _vector(name, value, p, least=None, blank=False):
     "A frozen (p,) float array: finite unless it may be blank; above 0, or not below, where that is asked."
     array = np.array(value, dtype=float)
@@ -180,9 +196,11 @@ def _check_row_names(names):
 def _checked_rows(r):
     "Names, matrix, values, noise and what was printed, row by row; n."
     declared = r.source is not None
-    names, m = tuple(r.names), len(r.family.names)
-    p, n = len(names), None if r.n is None else check_count("n", r.n)
-    matrix = _checked_matrix(r.matrix, p, m, n)
+    names, m, G = tuple(r.names), len(r.family.names), len(r.family.group_names)
+    p, n = len(names), _checked_n(r.family, r.n)
+    if p % G:
+        refuse("names", f"as many for each of {G} groups", f"{p} names")
+    matrix = _checked_matrix(r.matrix, p // G, m // G, n)
     if matrix is None and names != tuple(r.family.names):
         refuse("names", f"those of {type(r.family).__name__}: {str(tuple(r.family.names)[:8]):.200}",
                f"{str(names[:8]):.200}")
@@ -252,9 +270,11 @@ def _checked_promise(r, kind):
         refuse("id", "16 hexadecimal digits, or None as in schema 1", r.id)
     if not declared and (r.delta is None) != (kind == "laplace"):
         refuse("delta", "a number for gaussian noise and None for laplace noise", r.delta)
-    if not declared and (r.neighbours == "add_remove") != (r.n is None):
+    private = r.neighbours == "add_remove" or r.family.private_sizes
+    if not declared and private != (r.n is None):
         refuse("neighbours", "'add_remove' where n is private, and another where it is public", r.neighbours,
-               FROM_ELSEWHERE if r.n is None else "release(..., neighbours='add_remove', n_max=...) makes n private")
+               FROM_ELSEWHERE if r.n is None else "groups of private sizes have no public n" if r.family.private_sizes
+               else "release(..., neighbours='add_remove', n_max=...) makes n private")
     if r.schema == 1 and is_extended(r):
         refuse("schema", f"{SCHEMA} for a release that is declared, or of combinations of sums", 1)
     positive = lambda name: None if declared and getattr(r, name) is None else check_positive(name, getattr(r, name))
@@ -296,7 +316,7 @@ def is_extended(r: Release) -> bool:
 
 def measured(r: Release) -> Measurement:
     "What samplers see of a release, in NumPy: no JAX backend is started."
-    n, found = None if r.n is None else np.asarray(float(r.n)), r.unprinted
+    n, found = None if r.n is None else np.asarray(r.n, dtype=float), r.unprinted
     if found is None:
         return Measurement(r.values, r.noise, n, r.matrix)
     exact, always = bool(np.all(found.low == found.high)), bool(np.all(np.isneginf(found.floor)))
@@ -335,10 +355,20 @@ def _cost(r):
     return ", ".join(f"{name} = {value:g}" for name, value in known.items()) or "budget not stated"
 
 
+def _sizes(n):
+    "Public sizes of groups in words."
+    return f"n = {int(np.sum(n))} in {len(n)} groups of {np.min(n)} to {np.max(n)}"
+
+
 def _size(r):
     "n in words."
     if r.n is not None:
-        return f"n = {r.n}"
+        return f"n = {r.n}" if r.family.inner is None else _sizes(r.n)
+    if r.family.inner is not None:
+        known = "is known by noise only" if r.source is None else "is not known exactly"
+        of = "" if r.n_range is None else f"; {r.n_range[1]} in all" if r.source is None and r.neighbours == "change_one" \
+            else f", between {r.n_range[0]} and {r.n_range[1]}"
+        return f"n of each of {len(r.family.group_names)} groups {known}{of}"
     row = next((name for name, h in zip(r.names, r.matrix) if h[0] and not h[1:].any()), None)
     known = "unknown" if row is None else f"known by the row {printable(row)!r} only"
     return f"n is {known}" + ("" if r.n_range is None else f", between {r.n_range[0]} and {r.n_range[1]}")
@@ -372,6 +402,7 @@ def _show_declared(r):
     lines = [f"Release of {printable(repr(r.family))} ({kind})", f"  source: {printable(r.source)}" if r.source
              else f"  {r.provenance}", f"  {_size(r)}", f"  {_noise_words(r)}; {_cost(r)}; neighbours: {said}"]
     p, m = len(r.names), len(r.family.names)
+    m += len(r.family.group_names) * (r.family.inner is not None and r.n is None)
     many = "" if r.matrix is None else f"  {p} row{'s' * (p > 1)}, combinations of {m} sum{'s' * (m > 1)}"
     if r.source is None and r.missing != "error":
         lines.append("  complete records only" if r.missing == "drop" else
@@ -388,7 +419,7 @@ def _show(r):
     pairs = filled.items() if isinstance(filled, dict) else [(None, filled)]
     counted = "; ".join(repr(value) if name is None else f"{name!r} as {value!r}" for name, value in pairs)
     cost = f"epsilon = {r.epsilon:g}" + ("" if r.delta is None else f", delta = {r.delta:g}")
-    lines = [f"Release of {printable(repr(r.family))}{' (simulated)' if r.simulated else ''}", f"  n = {r.n}"
+    lines = [f"Release of {printable(repr(r.family))}{' (simulated)' if r.simulated else ''}", f"  {_size(r)}"
              + (", complete records only: n depends on the data" if r.missing == "drop" else ""),
              *([f"  a missing value counts as a declared one: {printable(counted)}"] if filled != {} else []),
              f"  {cost}, {r.noise.kind} noise of scale {r.noise.scale.max():g}",
@@ -503,10 +534,13 @@ def to_json(release: Release) -> str:
         refuse("values", "whole numbers of steps of one grid 2**-g", release.values.tolist(), "round them to the grid")
     names, declared = list(release.names), release.family.to_dict()
     if release.schema == 1:
+        if release.family.inner is not None:
+            refuse("schema", f"{SCHEMA} for a release of groups", 1)
         return seal({"schema": 1, "family": declared, "names": names, "integers": [int(v) for v in steps],
                      "grid_exponent": exponent, "noise": {"kind": noise.kind, "scale": noise.scale.tolist()},
                      **{key: getattr(release, key) for key in SAME}})
     document = {"model": declared, "names": names, "values": [_short(v) for v in release.values],
+                "n": _n_json(release.n),
                 "noise": {"kind": noise.kind, "scale": _rows(noise.scale), "grid": _rows(noise.grid)}}
     return seal({key: document[key] if key in document else getattr(release, key) for key in KEYS})
 
@@ -515,6 +549,7 @@ def _extended_json(r):
     "The same of a release that is declared, or of combinations of sums."
     rows = "exact" if isinstance(r.printed, str) else [printing_to_json(row) for row in r.printed]
     document = {"model": r.family.to_dict(), "names": list(r.names), "values": [_short(v) for v in r.values],
+                "n": _n_json(r.n),
                 "noise": {"kind": r.noise.kind if isinstance(r.noise.kind, str) else list(r.noise.kind),
                           "scale": _rows(r.noise.scale), "grid": _rows(r.noise.grid)},
                 "matrix": None if r.matrix is None else [[_short(h) for h in row] for row in r.matrix],
@@ -522,6 +557,11 @@ def _extended_json(r):
                 "budget": {"epsilon": r.epsilon, "delta": r.delta, "rho": r.rho},
                 "n_range": None if r.n_range is None else list(r.n_range), "parts": list(r.parts)}
     return seal({key: document[key] if key in document else getattr(r, key) for key in (*KEYS, *EXTENDED)})
+
+
+def _n_json(n):
+    "n as JSON: of groups a list."
+    return n.tolist() if isinstance(n, np.ndarray) else n
 
 
 def _short(value):
@@ -590,7 +630,7 @@ def _read(text):
         release = _read_2(open_sealed(text, "the release", SCHEMA, keys))
     if is_extended(release):
         check_consistency(release)
-    if release.neighbours == "add_remove" and release.source is None:
+    if release.n is None and release.source is None:
         _check_size_design(release)
     elif not is_extended(release):
         _check_design(release)
@@ -612,12 +652,19 @@ def _read_2(d):
         refuse("neighbours", f"one of {', '.join(map(repr, RELATIONS))}", f"{d['neighbours']!s:.60}")
     scale, grid = (_by_row(f"noise.{key}", noise[key], m) for key in ("scale", "grid"))
     values = [_value(v, step) for v, step in zip(_items("values", d["values"], lambda v: v, m), grid)]
-    _whole("n", d["n"], 1, MAX_STEPS - 1)
+    _read_n(d["n"])
     _check_budget({**budget, "sensitivity": d["sensitivity"]})
     return Release(_family(d["model"], m), tuple(names), np.array(values), noise=Noise(noise["kind"], scale, grid),
                    **budget,
                    **{key: d[key] for key in ("n", "sensitivity", "neighbours", "bounds_source", "missing", "id")},
                    simulated=d["origin"] == "simulated")
+
+
+def _read_n(value):
+    "n in a document: a whole number, or one for each group."
+    if isinstance(value, list):
+        return _items("n", value, lambda size: _whole("n", size, 0, MAX_STEPS - 1))
+    return _whole("n", value, 1, MAX_STEPS - 1)
 
 
 def _part(d, key, keys):
@@ -646,19 +693,20 @@ def _read_extended(d):
     "The release in a document with a source."
     names, noise = _items("names", d["names"], _text), _part(d, "noise", ("kind", "scale", "grid"))
     p, budget = len(names), _part(d, "budget", ("epsilon", "delta", "rho"))
-    _check_origin(d)
+    family = _family(d["model"], None)
+    _check_origin(d, family)
     scale, grid = (_by_row(f"noise.{key}", noise[key], p, zero=True) for key in ("scale", "grid"))
     for key, value in {**budget, "sensitivity": d["sensitivity"]}.items():
         if value is not None:
             _real(key, value)
-    for key, check in (("n", lambda v: _whole("n", v, 1, MAX_STEPS - 1)),
+    for key, check in (("n", _read_n),
                        ("n_range", lambda v: _items("n_range", v, lambda w: _whole("n_range", w, 0, MAX_STEPS), 2))):
         if d[key] is not None:
             check(d[key])
     if not isinstance(d["parts"], list):
         refuse("parts", "a list of ids", f"{d['parts']!s:.60}")
-    made = Release(_family(d["model"], None), tuple(names), np.array(_numbers_or_null("values", d["values"], p)),
-                   noise=Noise(noise["kind"], scale, grid), matrix=_read_matrix(d["matrix"], p),
+    made = Release(family, tuple(names), np.array(_numbers_or_null("values", d["values"], p)),
+                   noise=Noise(noise["kind"], scale, grid), matrix=_read_matrix(d["matrix"], p // len(family.group_names)),
                    printed=_read_printed(d["printed"], p), simulated=d["origin"] == "simulated", **budget,
                    **{key: d[key] for key in ("n", "n_range", "sensitivity", "neighbours", "bounds_source", "missing",
                                               "id", "source", "parts")})
@@ -667,9 +715,9 @@ def _read_extended(d):
     return made
 
 
-def _check_origin(d):
+def _check_origin(d, family):
     "Who made the numbers, and who says so."
-    here = d["source"] is None and d["neighbours"] == "add_remove"
+    here = d["source"] is None and (d["neighbours"] == "add_remove" or family.private_sizes)
     check_choice("origin", d["origin"] if isinstance(d["origin"], str) else None,
                  ("made here", "simulated") if here else ("declared", "simulated"))
     if d["source"] is not None or d["origin"] == "declared":
@@ -767,10 +815,11 @@ def _check_design(r):
 
 def _check_size_design(r):
     "The same where n is private: rows and names are determined too, and every n up to the largest one is possible."
-    due, rows = size_design(r.family, r.epsilon, r.noise.kind, r.delta)
+    due, rows = size_design(r.family, r.epsilon, r.noise.kind, r.delta, r.neighbours)
+    names = rows.names if r.family.inner is None else r.family.in_groups(rows.names)
     H, fix = rows.matrix(2.0**-due.grid_exponent), "get a fresh copy"
-    if r.names != rows.names:
-        refuse("names", f"{str(rows.names[:8]):.200}, as the family implies", f"{str(r.names[:8]):.200}", fix)
+    if r.names != names:
+        refuse("names", f"{str(names[:8]):.200}, as the family implies", f"{str(r.names[:8]):.200}", fix)
     if r.matrix.shape != H.shape or np.any(r.matrix != H):
         refuse("matrix", f"{str(H.tolist()[:3]):.150}, as the family implies", f"{str(r.matrix.tolist()[:3]):.150}",
                fix)
@@ -829,16 +878,29 @@ def known_sums(family: Model, n: tuple[float, float]) -> Sums:
 
 
 def full_matrix(r: Release) -> np.ndarray | None:
-    "H with the column of n first, (p, 1 + m); None for the sums themselves."
+    "H (of groups that of one) with the column of n first, (p, 1 + m); None for the sums themselves."
     return r.matrix if r.n is None or r.matrix is None else np.column_stack([np.zeros(len(r.matrix)), r.matrix])
 
 
 def check_consistency(r: Release) -> None:
     "Refuse (ValueError) published numbers that cannot be what is said of them."
-    if r.source is None and not r.simulated and r.neighbours != "add_remove":
+    if r.source is None and not r.simulated and r.n is not None:
         refuse("origin", "'declared', with a source, or 'simulated' for combinations of sums", r.origin, FROM_ELSEWHERE)
-    limits = (0.0, math.inf) if r.n is None else (float(r.n), float(r.n))
+    limits = (0.0, math.inf) if r.n is None else (float(r.n), float(r.n)) if r.family.inner is None else None
     found = r.unprinted or Unprinted(r.values, r.values, r.values, np.full(len(r.names), -np.inf))
     if r.n_range is not None:
         limits = float(r.n_range[0]), float(r.n_range[1])
+    if r.family.inner is not None:
+        return _check_groups(r, found, limits)
     check_rows(r.names, found, r.noise, full_matrix(r), known_sums(r.family, limits))
+
+
+def _check_groups(r, found, limits):
+    "The same group by group."
+    G, H = len(r.family.group_names), full_matrix(r)
+    q, kinds = len(r.names) // G, r.noise.kind
+    for g in range(G):
+        at = slice(g * q, (g + 1) * q)
+        noise = Noise(kinds if isinstance(kinds, str) else kinds[at], r.noise.scale[at], r.noise.grid[at])
+        size = limits or (float(r.n[g]), float(r.n[g]))
+        check_rows(r.names[at], Unprinted(*(part[at] for part in found)), noise, H, known_sums(r.family.inner, size))
