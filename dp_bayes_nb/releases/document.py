@@ -6,7 +6,7 @@
 __all__ = ['FROM_ELSEWHERE', 'DECLARED_RELATIONS', 'LONGEST_NAME', 'LONGEST_SOURCE', 'RELATIONS', 'CHANGE_VALUE', 'SCHEMA',
            'KEYS', 'EXTENDED', 'SAME', 'KEYS_1', 'LARGEST', 'FAR', 'MOST_ENDS', 'ABOUT', 'Release', 'check_source',
            'is_extended', 'measured', 'check_missing_as', 'relation', 'to_json', 'from_json', 'numbers_in',
-           'known_sums', 'full_matrix', 'check_consistency']
+           'known_sums', 'full_matrix', 'check_consistency', 'each_group']
 
 # %% ../../nbs/releases/02_document.ipynb #04d00004
 import errno
@@ -897,10 +897,16 @@ def check_consistency(r: Release) -> None:
 
 def _check_groups(r, found, limits):
     "The same group by group."
-    G, H = len(r.family.group_names), full_matrix(r)
-    q, kinds = len(r.names) // G, r.noise.kind
-    for g in range(G):
-        at = slice(g * q, (g + 1) * q)
-        noise = Noise(kinds if isinstance(kinds, str) else kinds[at], r.noise.scale[at], r.noise.grid[at])
+    H = full_matrix(r)
+    for g, (names, seen, noise) in enumerate(each_group(r, found)):
         size = limits or (float(r.n[g]), float(r.n[g]))
-        check_rows(r.names[at], Unprinted(*(part[at] for part in found)), noise, H, known_sums(r.family.inner, size))
+        check_rows(names, seen, noise, H, known_sums(r.family.inner, size))
+
+
+def each_group(r: Release, found: Unprinted):
+    "Names, values and noise of each group of a release."
+    q, kinds = len(r.names) // len(r.family.group_names), r.noise.kind
+    for start in range(0, len(r.names), q):
+        at = slice(start, start + q)
+        noise = Noise(kinds if isinstance(kinds, str) else kinds[at], r.noise.scale[at], r.noise.grid[at])
+        yield r.names[at], Unprinted(*(part[at] for part in found)), noise
