@@ -82,6 +82,9 @@ class Method(NamedTuple):
     # none. `unavailable` is given the list of measurements where others are given the kind of noise
     tables: Any = None
     confidential: bool = False  # are the sums drawn beside the parameters?
+    # all draws of a method that runs its own chains, with what they say about themselves:
+    # run(words, family, released, prior, draws=, warmup=, chains=, progress=, **options) -> ({name: (chains, draws, …)}, infos)
+    run: Callable | None = None
 
 
 def _needs_conjugate(family, kind, n, prior):
