@@ -927,6 +927,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                             'dp_bayes_nb/models/contract.py'),
                                              'dp_bayes_nb.models.contract.Model.feasible': ( 'models/contract.html#model.feasible',
                                                                                              'dp_bayes_nb/models/contract.py'),
+                                             'dp_bayes_nb.models.contract.Model.in_groups': ( 'models/contract.html#model.in_groups',
+                                                                                              'dp_bayes_nb/models/contract.py'),
                                              'dp_bayes_nb.models.contract.Model.lacks': ( 'models/contract.html#model.lacks',
                                                                                           'dp_bayes_nb/models/contract.py'),
                                              'dp_bayes_nb.models.contract.Model.latent_feasible': ( 'models/contract.html#model.latent_feasible',

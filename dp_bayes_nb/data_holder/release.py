@@ -85,7 +85,7 @@ def release(family: Model,                  # what to count: public declarations
     entry = missing if missing_as is None else {"as": missing_as}
     promised = relation(family, missing, neighbours)
     d, rows = _designed(family, epsilon, mechanism, delta, promised, n_max)
-    names = family.names if rows is None else rows.names if family.inner is None else family.in_groups(rows.names)
+    names = family.names if rows is None else family.in_groups(rows.names)
     p = len(names)
     (draw, scale), grid = measurement(d, p, epsilon, delta), 2.0**-d.grid_exponent
     noise, number = Noise(mechanism, np.full(p, scale * grid), np.full(p, grid)), secrets.token_hex(8)

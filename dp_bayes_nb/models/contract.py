@@ -305,6 +305,11 @@ class Model:
         """
         return accept_prior(self, prior)
 
+    # Capability: groups of records (chapter ‘Groups’)
+    def in_groups(self, names: tuple) -> tuple[str, ...]:
+        "Names of what each group has, group by group; where there are no groups, the names."
+        return tuple(names)
+
     # Capability: a conjugate prior
     @optional("it has no conjugate update")
     def update(self, prior: Any, s: Float[Array, "m"], n) -> Any:

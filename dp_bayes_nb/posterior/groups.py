@@ -256,18 +256,19 @@ def _vectorised(words, groups: Groups, method: Method, tables: bool, draws, warm
     keys, parts, size = jax.random.split(_key(words), (G, chains)), [], min(CHUNK, G)
     run = partial(_run, method.kernel, groups.family, own=groups.own, unknown=each.n is None if tables else None,
                   draws=draws, warmup=0 if method.independent(groups.family) else warmup)
+    take = lambda tree, at: jax.tree.map(lambda leaf: jnp.asarray(leaf)[at], tree)
     for start in range(0, G, size):
         at = np.minimum(np.arange(start, start + size), G - 1)
-        take = lambda tree: jax.tree.map(lambda leaf: jnp.asarray(leaf)[at], tree)
-        out = run(take(each), groups.ends or (0.0, 1.0), take(groups.prior) if groups.own else groups.prior, keys[at])
-        parts.append(jax.tree.map(lambda leaf: np.asarray(leaf)[:G - start], out))
-    theta, kept, infos = jax.tree.map(lambda *leaves: np.concatenate(leaves), *parts)
+        prior = take(groups.prior, at) if groups.own else groups.prior
+        parts.append(jax.tree.map(np.asarray, run(take(each, at), groups.ends or (0.0, 1.0), prior, keys[at])))
+    theta, kept, infos = jax.tree.map(lambda *leaves: np.concatenate(leaves)[:G], *parts)
     if kept:
         kept = {"s": kept["s"][..., 0, -m:], **({"n": kept["n"][..., 0]} if each.n is None else {})}
     return theta, kept, infos
 
 
 def _key(words):
+    "A JAX key from words of 32 bits."
     return jax.random.wrap_key_data(jnp.asarray(words[:2], dtype=jnp.uint32), impl="threefry2x32")
 
 # %% ../../nbs/posterior/17_groups.ipynb #9a170011
@@ -312,7 +313,7 @@ def _sums_beside(words, groups: Groups, theta: dict) -> dict:
         return {}
     s = [confidential_sums((*words[:1], (words[1] + g) % 2**32), _data_of(groups, g, True),
                            {name: value[g] for name, value in flat.items()})[:, 0] for g in range(G)]
-    return {"s": np.stack(s).reshape(G, *shape, m)}
+    return {"s": np.array(s).reshape(G, *shape, m)}
 
 # %% ../../nbs/posterior/17_groups.ipynb #9a170012
 _LOW = ("accepted", "acceptance", "moved", "converged")  # of which less is worse

@@ -816,7 +816,7 @@ def _check_design(r):
 def _check_size_design(r):
     "The same where n is private: rows and names are determined too, and every n up to the largest one is possible."
     due, rows = size_design(r.family, r.epsilon, r.noise.kind, r.delta, r.neighbours)
-    names = rows.names if r.family.inner is None else r.family.in_groups(rows.names)
+    names = r.family.in_groups(rows.names)
     H, fix = rows.matrix(2.0**-due.grid_exponent), "get a fresh copy"
     if r.names != names:
         refuse("names", f"{str(names[:8]):.200}, as the family implies", f"{str(r.names[:8]):.200}", fix)
