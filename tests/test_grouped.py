@@ -72,7 +72,7 @@ def test_no_neighbouring_table_moves_a_release_of_groups_further_than_claimed(na
     inner, values = INNER[name]
     most, mutants = 0, 0
 
-    @settings(max_examples=10, deadline=None, derandomize=True, database=None)
+    @settings(max_examples=8, deadline=None, derandomize=True, database=None)
     @given(st.integers(1, 4), st.lists(st.tuples(values, st.integers(0, 3)), max_size=2), values, values,
            st.integers(0, 3), st.integers(0, 3))
     def tried(G, others, x, other, g, h):

@@ -311,9 +311,9 @@ def _sums_beside(words, groups: Groups, theta: dict) -> dict:
         return {"s": s.reshape(G, *shape, 1)}
     if G * m > MOST_SUMS or family.lacks("moments") or np.any(groups.each.n < 1):
         return {}
-    s = [confidential_sums((*words[:1], (words[1] + g) % 2**32), _data_of(groups, g, True),
-                           {name: value[g] for name, value in flat.items()})[:, 0] for g in range(G)]
-    return {"s": np.array(s).reshape(G, *shape, m)}
+    each = [confidential_sums((*words[:1], (words[1] + g) % 2**32), _data_of(groups, g, True),
+                              {name: value[g] for name, value in flat.items()})[:, 0] for g in range(G)]
+    return {"s": np.array(each).reshape(G, *shape, m)}
 
 # %% ../../nbs/posterior/17_groups.ipynb #9a170012
 _LOW = ("accepted", "acceptance", "moved", "converged")  # of which less is worse

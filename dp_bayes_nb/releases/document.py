@@ -886,7 +886,7 @@ def check_consistency(r: Release) -> None:
     "Refuse (ValueError) published numbers that cannot be what is said of them."
     if r.source is None and not r.simulated and r.n is not None:
         refuse("origin", "'declared', with a source, or 'simulated' for combinations of sums", r.origin, FROM_ELSEWHERE)
-    limits = (0.0, math.inf) if r.n is None else (float(r.n), float(r.n)) if r.family.inner is None else None
+    limits: Any = (0.0, math.inf) if r.n is None else (float(r.n), float(r.n)) if r.family.inner is None else None
     found = r.unprinted or Unprinted(r.values, r.values, r.values, np.full(len(r.names), -np.inf))
     if r.n_range is not None:
         limits = float(r.n_range[0]), float(r.n_range[1])
