@@ -382,7 +382,7 @@ def _rows_found(asked, engine):
 
 
 def _group_row(family, asked, engine):
-    "The rows of a grouped query as one, like that of `query`: counts, and sum_j and size_g of the groups that were met."
+    "The rows of a grouped query as one, like that of `query`: counts, and sum_j and size_g of groups that were met."
     place = {key: g for g, key in enumerate(itertools.product(*family.levels))}
     m, out = len(family.inner.names), dict.fromkeys(("rows", "good", "missing", "infinite", "elsewhere"), 0)
     text = lambda value: bytes(value).decode() if isinstance(value, (bytes, bytearray, memoryview)) else value

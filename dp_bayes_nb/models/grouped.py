@@ -266,5 +266,5 @@ def _check_inner(model, by, sizes):
     if same := sorted({dim for p in model.parameters.values() for dim in (*p.dims,)} & set(by)):
         refuse("by", "other names than those of axes of the model's parameters", same[0], "rename the column")
     if sizes == "private" and type(model).size_rows is Model.size_rows and (why := model.lacks("step_range")):
-        refuse("sizes", f"'public' for {name}", "private", f"{why}; it would need the number of records as one more sum "
-               "of its posterior")
+        refuse("sizes", f"'public' for {name}", "private", f"{why}; it would need the number of "
+               "records as one more sum of its posterior")

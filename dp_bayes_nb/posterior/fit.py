@@ -441,7 +441,8 @@ def _confidential_group(releases, confidential):
     family = releases[0].family
     tables = ["table"] * (len(releases) > 1) + list(family.axes)
     dims = {"s": ["chain", "draw", *tables, "statistic"], "n": ["chain", "draw", *tables]}
-    coords = {name: list(levels) for name, levels in family.axes.items()} | {"statistic": list((family.inner or family).names)}
+    coords = {name: list(levels) for name, levels in family.axes.items()}
+    coords |= {"statistic": list((family.inner or family).names)}
     if "n" in confidential and len(releases) > 1:
         coords["table"] = [j for j, each in enumerate(releases) if each.n is None]
     known = {name: (dims[name], value) for name, value in confidential.items()}

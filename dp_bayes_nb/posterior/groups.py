@@ -155,8 +155,8 @@ def _backward(rng, left, a, first, low, size_of):
     return low + np.minimum((cdf[row] <= u[:, None]).sum(axis=1), len(a) - 1)
 
 
-def draw_levels(rng: np.random.Generator, z, scale, kind: str, alpha, ends: tuple, found: Windows, tilt: float, size: int
-                ) -> Float[np.ndarray, "size k"] | None:
+def draw_levels(rng: np.random.Generator, z, scale, kind: str, alpha, ends: tuple, found: Windows, tilt: float,
+                size: int) -> Float[np.ndarray, "size k"] | None:
     "Independent draws of the counts of one group: equation (2); None where its windows may have cut something off."
     if np.any(alpha < 1) or np.any(found.high - found.low > LONGEST):
         return None

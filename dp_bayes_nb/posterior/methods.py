@@ -83,7 +83,7 @@ class Method(NamedTuple):
     tables: Any = None
     confidential: bool = False  # are the sums drawn beside the parameters?
     # all draws of a method that runs its own chains, with what they say about themselves:
-    # run(words, family, released, prior, draws=, warmup=, chains=, progress=, **options) -> ({name: (chains, draws, …)}, infos)
+    # run(words, family, released, prior, draws=, warmup=, chains=, progress=, **options) -> (draws by name, infos)
     run: Callable | None = None
 
 

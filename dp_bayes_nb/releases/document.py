@@ -366,8 +366,8 @@ def _size(r):
         return f"n = {r.n}" if r.family.inner is None else _sizes(r.n)
     if r.family.inner is not None:
         known = "is known by noise only" if r.source is None else "is not known exactly"
-        of = "" if r.n_range is None else f"; {r.n_range[1]} in all" if r.source is None and r.neighbours == "change_one" \
-            else f", between {r.n_range[0]} and {r.n_range[1]}"
+        total = r.source is None and r.neighbours == "change_one"
+        of = "" if r.n_range is None else f"; {r.n_range[1]} in all" if total else f", between {r.n_range[0]} and {r.n_range[1]}"
         return f"n of each of {len(r.family.group_names)} groups {known}{of}"
     row = next((name for name, h in zip(r.names, r.matrix) if h[0] and not h[1:].any()), None)
     known = "unknown" if row is None else f"known by the row {printable(row)!r} only"
@@ -706,7 +706,8 @@ def _read_extended(d):
     if not isinstance(d["parts"], list):
         refuse("parts", "a list of ids", f"{d['parts']!s:.60}")
     made = Release(family, tuple(names), np.array(_numbers_or_null("values", d["values"], p)),
-                   noise=Noise(noise["kind"], scale, grid), matrix=_read_matrix(d["matrix"], p // len(family.group_names)),
+                   noise=Noise(noise["kind"], scale, grid), matrix=_read_matrix(d["matrix"],
+                                                                                  p // len(family.group_names)),
                    printed=_read_printed(d["printed"], p), simulated=d["origin"] == "simulated", **budget,
                    **{key: d[key] for key in ("n", "n_range", "sensitivity", "neighbours", "bounds_source", "missing",
                                               "id", "source", "parts")})

@@ -48,7 +48,7 @@ def simulate_release(key: Any,                   # JAX key, or an integer
                      design: Design | None = None,  # n, epsilon, mechanism, delta, neighbours and n_max in one
                      neighbours: str = "change_one",  # or "add_remove": the release does not say n
                      n_max: int | None = None, # with "add_remove": the largest n that there can be, public
-                     shares: Any = None        # of groups: how likely a record is in each, (*groups); their sizes are drawn
+                     shares: Any = None        # of groups: how likely a record is in each; their sizes are drawn
                      ) -> tuple[Float[np.ndarray, "m"], Release]:
     """Sums s (m,) of a simulated table, in units of t, and its release with z = s + noise and `simulated=True`.
 
