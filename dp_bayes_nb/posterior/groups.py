@@ -122,7 +122,7 @@ def _modes(z, scale, kind, alpha, tilt, most):
         return np.log((alpha + s) / (s + 1)) + change - tilt <= 0
     return first_true(np.zeros_like(z), most, falls)
 
-
+# %% ../../nbs/posterior/17_groups.ipynb #9a17f001
 def windows(z, scale, kind: str, alpha, ends) -> tuple[Windows, Float[np.ndarray, "G 1"]]:
     "Windows of the counts, and the tilts; `ends`: of n, (G, 1) each."
     A, most = alpha.sum(axis=1, keepdims=True), np.broadcast_to(ends[1], z.shape)
@@ -206,7 +206,7 @@ def level_draws(rng: np.random.Generator, groups: Groups, shape: tuple) -> list 
     return [None if s is None else _with_shares(rng, name, s, alpha[g], m, shape, one.n is None)
             for g, s in enumerate(counts)]
 
-
+# %% ../../nbs/posterior/17_groups.ipynb #9a17f002
 def _share_counts(rng, n, z, scale, alpha, kind, size):
     "Successes and failures of a group of known size."
     if n == 0:
@@ -247,7 +247,7 @@ def _run(kernel, family, each, ends, prior, keys, draws, warmup, own, unknown):
         return states.theta, kept, infos
     return jax.vmap(one, in_axes=(0, 0 if own else None, 0))(each, prior, keys)
 
-
+# %% ../../nbs/posterior/17_groups.ipynb #9a17f003
 def _vectorised(words, groups: Groups, method: Method, tables: bool, draws, warmup, chains):
     "Draws of all groups by one compiled program: theta, confidential and infos, (G, chains, draws, …)."
     G, m, each = len(groups.each.z), len(groups.family.names), groups.each
@@ -294,7 +294,7 @@ def _one_by_one(words, groups: Groups, method: Method, tables: bool, draws, warm
                       {name: drawn[name] for name in ("s", "n") if name in drawn}, infos))
     return jax.tree.map(lambda *leaves: np.stack([np.asarray(leaf) for leaf in leaves]), *found)
 
-
+# %% ../../nbs/posterior/17_groups.ipynb #9a17f004
 MOST_SUMS = 64  # sums whose draws are made group by group where the method does not make them
 
 

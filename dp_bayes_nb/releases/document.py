@@ -185,7 +185,7 @@ def _checked(r):
         fields["id"] = _content(r, fields)
     return fields
 
-
+# %% ../../nbs/releases/02_document.ipynb #9a02f001
 def _check_row_names(names):
     "Names of rows that are no sums of the model: different texts."
     if len(set(names)) != len(names) or not all(isinstance(name, str) and 0 < len(name) <= LONGEST_NAME
@@ -367,7 +367,8 @@ def _size(r):
     if r.family.inner is not None:
         known = "is known by noise only" if r.source is None else "is not known exactly"
         total = r.source is None and r.neighbours == "change_one"
-        of = "" if r.n_range is None else f"; {r.n_range[1]} in all" if total else f", between {r.n_range[0]} and {r.n_range[1]}"
+        between = "" if r.n_range is None else f", between {r.n_range[0]} and {r.n_range[1]}"
+        of = f"; {r.n_range[1]} in all" if total and between else between
         return f"n of each of {len(r.family.group_names)} groups {known}{of}"
     row = next((name for name, h in zip(r.names, r.matrix) if h[0] and not h[1:].any()), None)
     known = "unknown" if row is None else f"known by the row {printable(row)!r} only"
@@ -666,7 +667,7 @@ def _read_n(value):
         return _items("n", value, lambda size: _whole("n", size, 0, MAX_STEPS - 1))
     return _whole("n", value, 1, MAX_STEPS - 1)
 
-
+# %% ../../nbs/releases/02_document.ipynb #9a02f002
 def _part(d, key, keys):
     "An object inside the document, with exactly its own keys."
     if not isinstance(d[key], dict) or set(d[key]) != set(keys):
@@ -895,7 +896,7 @@ def check_consistency(r: Release) -> None:
         return _check_groups(r, found, limits)
     check_rows(r.names, found, r.noise, full_matrix(r), known_sums(r.family, limits))
 
-
+# %% ../../nbs/releases/02_document.ipynb #9a02f003
 def _check_groups(r, found, limits):
     "The same group by group."
     H = full_matrix(r)

@@ -146,7 +146,7 @@ def simulate_like(key: Key[Array, ""],  # JAX key, or an integer
     s, y = _copier(family)(as_key(key), theta, float(n), full_matrix(release), release.noise)
     return np.asarray(s), _printed_copy(release, np.asarray(y))
 
-
+# %% ../../nbs/releases/03_simulate.ipynb #9a03f001
 def _printed_copy(release, y):
     "A simulated release of noisy numbers, printed as another was."
     if isinstance(release.printed, str):
