@@ -163,7 +163,7 @@ def _checked_n(family, n):
     array.setflags(write=False)
     return array
 
-
+# %% ../../nbs/releases/02_document.ipynb #9a02f001
 def _vector(name, value, p, least=None, blank=False):
     "A frozen (p,) float array: finite unless it may be blank; above 0, or not below, where that is asked."
     array = np.array(value, dtype=float)
@@ -290,7 +290,7 @@ FROM_ELSEWHERE = "numbers that are declared from elsewhere name their source: de
 DECLARED_RELATIONS = ("change_one", "add_remove", "change_value")
 LONGEST_NAME, LONGEST_SOURCE = 400, 2000  # characters
 
-
+# %% ../../nbs/releases/02_document.ipynb #9a02f004
 def check_source(source: Any) -> str:
     "Who says so: a text. ValueError for anything else."
     if not isinstance(source, str) or not source.strip() or len(source) > LONGEST_SOURCE:

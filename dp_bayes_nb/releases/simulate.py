@@ -37,7 +37,7 @@ def _simulator(family):
         return s, simulate_values(key_noise, s, noise)
     return jax.jit(simulate)
 
-
+# %% ../../nbs/releases/03_simulate.ipynb #9a03f002
 def simulate_release(key: Any,                   # JAX key, or an integer
                      family: Model,              # what is counted
                      theta: dict,                # true parameters
