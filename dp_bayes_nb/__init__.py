@@ -14,6 +14,7 @@ _public = {
     "Bernoulli": "models.counts",
     "Categorical": "models.counts",
     "Counts": "models.whole_numbers",
+    "Grouped": "models.grouped",
     "SharedGamma": "models.whole_numbers",
     "FlatCounts": "models.whole_numbers",
     "Beta": "base.priors",
@@ -137,6 +138,7 @@ if _typing.TYPE_CHECKING:
     from .models.contract import Model as Model, Column as Column, family_class as family_class, register as register
     from .models.counts import Bernoulli as Bernoulli, Categorical as Categorical
     from .models.gamma import GammaData as GammaData
+    from .models.grouped import Grouped as Grouped
     from .models.whole_numbers import Counts as Counts, FlatCounts as FlatCounts, SharedGamma as SharedGamma
     from .models.normal import Normal as Normal, LogNormal as LogNormal
     from .models.rates import (

@@ -55,7 +55,7 @@ def read_family(path,        # TOML file
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         refuse("--family", "a TOML file", str(path), f"{error}")
     if column is not None:
-        if not {"label", "covariates", "covariate"}.isdisjoint(declared):
+        if not {"label", "covariates", "covariate", "by"}.isdisjoint(declared):
             refuse("--column", "left out for a model of several columns", column,
                    "their names stand in the file of --family")
         inner = declared.get("model")  # of a sum beside a share above a limit

@@ -88,24 +88,25 @@ def release(family: Model,                  # what to count: public declarations
     entry = missing if missing_as is None else {"as": missing_as}
     promised = relation(family, missing, neighbours)
     d, rows = _designed(family, epsilon, mechanism, delta, promised, n_max)
-    p = len(family.names if rows is None else rows.names)
+    names = family.names if rows is None else family.in_groups(rows.names)
+    p = len(names)
     (draw, scale), grid = measurement(d, p, epsilon, delta), 2.0**-d.grid_exponent
     noise, number = Noise(mechanism, np.full(p, scale * grid), np.full(p, grid)), secrets.token_hex(8)
     def made(integers, n):
-        own = {} if rows is None else {"matrix": rows.matrix(grid), "n_range": (0, n_max)}
-        return Release(family, family.names if rows is None else rows.names, np.array(integers, dtype=float) * grid,
+        own = {} if rows is None else {"matrix": rows.matrix(grid), "n_range": (0, n if n_max is None else n_max)}
+        return Release(family, names, np.array(integers, dtype=float) * grid,
                        n if rows is None else None, noise, d.steps * grid, epsilon, delta, promised, missing=entry,
                        bounds_source=bounds_source, id=number, **own)
     check_missing_as(family, missing_as, missing)
     _rehearse(made, p, family, rows)
     sums = exact_sums(family, data, grid_exponent=d.grid_exponent, missing=missing, missing_as=missing_as,
-                      empty=rows is not None)
-    exact = _rows_of(sums, family, scale, delta, rows, n_max)
+                      empty=promised == "add_remove")
+    exact = _rows_of(sums, family, d._replace(scale=scale), delta, rows, n_max)
     _warn_of_promise(epsilon, missing, neighbours)
     if ledger is not None:
         ledger.spend(epsilon=epsilon, delta=delta or 0, data=name or describe(data), mechanism=mechanism,
                      release=f"{family!r:.900}" + f"; neighbours: {promised}" * (promised != "change_one"))
-    return made(_draw(draw, exact), sums.n)
+    return made(_draw(draw, exact), sums.sizes if rows is None and family.inner is not None else sums.n)
 
 # %% ../../nbs/data_holder/04_release.ipynb #ad00e001
 def _designed(family, epsilon, mechanism, delta, promised, n_max):
@@ -113,6 +114,8 @@ def _designed(family, epsilon, mechanism, delta, promised, n_max):
     if promised != "add_remove":
         if n_max is not None:
             refuse("n_max", "left out where the number of records is public", n_max, "state neighbours='add_remove'")
+        if family.private_sizes:
+            return size_design(family, epsilon, mechanism, delta, promised)
         return design(family, epsilon, mechanism, delta, "change_one"), None  # of both relations
     d, rows = size_design(family, epsilon, mechanism, delta)
     check_largest(n_max, family, rows, d)
@@ -120,18 +123,23 @@ def _designed(family, epsilon, mechanism, delta, promised, n_max):
     return d, rows
 
 
-def _rows_of(sums, family, scale, delta, rows, n_max):
+def _rows_of(sums, family, d, delta, rows, n_max):
     "What the noise is added to, checked before anything is spent. Where n is private, nothing said depends on it."
     if rows is None:
-        _check_size(sums, family, scale)
+        _check_size(sums, family, d.scale)
         _warn_of_delta(delta, sums.n, "n")
-        family.check(sums.n, sums.integers)  # against what it declares as public
+        family.check(sums.n if family.inner is None else sums.sizes, sums.integers)  # against what is public
         return sums.integers
-    if sums.n > n_max:
+    if n_max is None:  # the number of all records is public
+        check_largest(sums.n, family, rows, d)
+        _warn_of_delta(delta, sums.n, "n")
+    elif sums.n > n_max:
         refuse("n_max", "at least the number of records in any table that there can be", n_max,
                "this table has more, and that it is refused says so; take a number, from public knowledge, that no "
                "table can exceed")
-    return rows.of(sums.n, sums.integers)
+    m = len(family.names) // len(family.group_names)
+    sizes = (sums.n,) if family.inner is None else sums.sizes
+    return [value for g, n in enumerate(sizes) for value in rows.of(n, sums.integers[g * m:(g + 1) * m])]
 
 # %% ../../nbs/data_holder/04_release.ipynb #5b384ce3
 def _check_release_arguments(family, missing, ledger, name):
@@ -171,7 +179,8 @@ def _warn_of_promise(epsilon, missing, neighbours):
 def _rehearse(made, p, family, rows):
     "Write and read a release with the largest numbers there are; a failure must come before anything is spent."
     try:
-        longest = made([1 - MAX_STEPS] * p, MAX_STEPS - 1) if rows is None else made([0] * p, 0)
+        most = MAX_STEPS - 1 if family.inner is None else [MAX_STEPS - 1] * len(family.group_names)
+        longest = made([1 - MAX_STEPS] * p, most) if rows is None else made([0] * p, 1)
         again = from_json(longest.to_json())
         check_results(family)
         if again.family != longest.family:

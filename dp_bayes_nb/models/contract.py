@@ -115,6 +115,12 @@ class Model:
     # is the table itself the only record, without a population behind it? Then n is 1, and need not be said
     one_table: ClassVar[bool] = False
 
+    # Groups: sums are released of each group of records by itself (chapter ‘Groups’)
+    inner: Any = None  # the model of the records of one group; None: there are no groups
+    group_names: Any = ("",)  # of the groups, in order
+    private_sizes: Any = False  # is the number of records of each group private under every relation?
+    axes: Any = {}  # the coordinates of axes of parameters that no parameter has as `levels`, by name
+
     # The posterior
     parameters: Any  # name -> Parameter
     prior_type: Any = None  # class of its conjugate prior
@@ -332,6 +338,11 @@ class Model:
         ValueError for what does not fit.
         """
         return accept_prior(self, prior)
+
+    # Capability: groups of records (chapter ‘Groups’)
+    def in_groups(self, names: tuple) -> tuple[str, ...]:
+        "Names of what each group has, group by group; where there are no groups, the names."
+        return tuple(names)
 
     # Capability: a conjugate prior
     @optional("it has no conjugate update")
@@ -562,6 +573,7 @@ MODELS = {
     "LinearRegression": "regression.model",
     "NaiveBayes": "naive_bayes.model",
     "HiddenMarkov": "hidden_markov.model",
+    "Grouped": "models.grouped",
 }
 _registered: dict[str, type] = {}
 

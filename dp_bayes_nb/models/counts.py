@@ -21,7 +21,7 @@ from ..base.arguments import check_choice, check_count, refuse
 from ..base.measurement import Noise
 from ..base.priors import Beta, Dirichlet
 from ..base.supports import Parameter
-from ..noise.add_remove import Rows, partition
+from ..noise.add_remove import Rows, apart, partition
 from ..noise.tilting import gaussian_count_log_pmf, noisy_binomial_log_pmf
 
 # %% ../../nbs/models/02_counts.ipynb #c1dfd96e
@@ -308,7 +308,7 @@ class Categorical(CategoricalLaw):
     def size_rows(self, grid_exponent=0, norm="l1"):
         "All counts: one record moves one of them by 1, and n is their sum."
         k = range(len(self.names))
-        return Rows(self.names, tuple((0, *(int(i == j) for i in k)) for j in k), 1.0)
+        return Rows(self.names, tuple((0, *(int(i == j) for i in k)) for j in k), 1.0, apart(1.0))
 
     def project(self, z, n):
         "The nearest possible counts."

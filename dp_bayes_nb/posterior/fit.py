@@ -223,6 +223,7 @@ class Drawn(NamedTuple):
 
 def _check_density(family, prior):
     "Refuse a `LogDensity` that is no number somewhere, or -inf on all of the first grid."
+    family = family.inner or family
     size = free_size(family.parameters)
     if not isinstance(prior, LogDensity) or size == 0:
         return
@@ -257,7 +258,7 @@ def _confidential(chosen, family, data, prior, theta, known, words, usual):
         flat = {name: np.asarray(value).reshape(-1, *value.shape[2:]) for name, value in theta.items()}
         s = (chosen.sums or confidential_sums)(words[2:4], tables, flat)
         known = {**known, "s": s.reshape(*shape, *s.shape[1:])}
-    one = usual or sum(map(len, data.order)) == 1
+    one = family.inner is None and (usual or sum(map(len, data.order)) == 1)
     return {name: value[:, :, 0] if one and value.ndim == 3 + (name == "s") else value for name, value in known.items()}
 
 
@@ -266,6 +267,10 @@ def _sampled(chosen, releases, seen, prior, words, *, draws, warmup, chains, pro
     with the random numbers of `words`.
     """
     family = releases[0].family
+    if chosen.run is not None:
+        drawn, infos = chosen.run(words, family, seen, prior, draws=draws, warmup=warmup, chains=chains,
+                                  progress=progress, **options)
+        return _apart(family, drawn), infos, None
     if chosen.sample is not None:
         theta = chosen.sample(np.random.default_rng(words), family, seen, prior, (chains, draws))
         if theta is not None:
@@ -410,7 +415,7 @@ def _inference_data(releases, theta, infos, attrs, independent):
              **{ARVIZ_NAMES.get(name, name): np.asarray(value) for name, value in infos.items()}}
     parameters, rows = releases[0].family.parameters, row_names(releases)
     axis = "statistic" if rows == list(releases[0].family.names) else "row"
-    coords: dict = {axis: rows}
+    coords: dict = {axis: rows} | {name: list(levels) for name, levels in releases[0].family.axes.items()}
     for p in parameters.values():
         coords |= {p.dims[-1]: list(p.levels)} if p.dims else {}
     idata = az.from_dict(posterior=posterior, sample_stats=stats,
@@ -435,9 +440,11 @@ def _confidential_group(releases, confidential):
     import xarray as xr
     if not confidential:
         return {}
-    tables = ["table"] * (len(releases) > 1)
+    family = releases[0].family
+    tables = ["table"] * (len(releases) > 1) + list(family.axes)
     dims = {"s": ["chain", "draw", *tables, "statistic"], "n": ["chain", "draw", *tables]}
-    coords = {"statistic": list(releases[0].family.names)}
+    coords = {name: list(levels) for name, levels in family.axes.items()}
+    coords |= {"statistic": list((family.inner or family).names)}
     if "n" in confidential and len(releases) > 1:
         coords["table"] = [j for j, each in enumerate(releases) if each.n is None]
     known = {name: (dims[name], value) for name, value in confidential.items()}

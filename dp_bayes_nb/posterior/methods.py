@@ -89,6 +89,9 @@ class Method(NamedTuple):
     sums: Callable | None = None
     # law(family, measurement) -> the exact law of a table, of printed numbers too: a CountLaw, or None
     law: Callable | None = None
+    # all draws of a method that runs its own chains, with what they say about themselves:
+    # run(words, family, released, prior, draws=, warmup=, chains=, progress=, **options) -> (draws by name, infos)
+    run: Callable | None = None
 
 # %% ../../nbs/posterior/08_methods.ipynb #39d61a40
 def _needs_conjugate(family, kind, n, prior):

@@ -298,6 +298,9 @@ def plot_posterior(idata,        # result of fit
     release, theta = fitted(idata)
     name, values = next(iter(theta.items()))
     parameter = release.family.parameters[name]
+    if values.ndim > 3 or (release.family.inner is not None and values.ndim != 3):
+        refuse("idata", "a result whose first parameter has one axis at most", f"{name} with {values.ndim - 2}",
+               "take one group of the draws, or draw a part with arviz.plot_forest")
     levels = None if values.ndim == 2 else parameter.levels
     truth = _checked_truth(truth, name, levels)
     runs = [(idata, values, "ours")] + ([] if naive is None else [(naive, _beside(naive, parameter, name), "naive")])

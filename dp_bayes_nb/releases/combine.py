@@ -68,6 +68,8 @@ def named_twice(releases: list[Release]) -> bool:
 def _check_same(releases, ids):
     "Refuse releases that are not of the same records, and one release twice."
     first = releases[0]
+    if first.family.inner is not None:
+        refuse("releases", "of one table each", "releases of groups", "combine those of one group: declare its rows")
     if len(set(ids)) < len(ids):
         refuse("releases", "different releases", "the same release twice", "its noise was drawn once; name it once")
     for r in releases[1:]:

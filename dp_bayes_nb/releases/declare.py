@@ -21,7 +21,7 @@ from ..noise.contradictions import largest_n
 from ..noise.design import MAX_STEPS
 from ..noise.statements import Exact, Printing, Suppressed, Unprinted, as_printed, noise_law, stacked
 from ..models.promises import known_sums
-from .document import Release, check_consistency, check_source, full_matrix
+from .document import Release, check_consistency, check_source, each_group, full_matrix
 
 # %% ../../nbs/releases/04_declare.ipynb #b1327a62
 # § Rows
@@ -141,11 +141,18 @@ def _records(n, n_noise, matrix_has_n):
     return float(n)
 
 
+def _range_of_groups(r, found):
+    "The largest n that the numbers of any group allow."
+    known, H = known_sums(r.family.inner, (0.0, math.inf)), full_matrix(r)
+    return max(largest_n(seen, noise, H, known) for _, seen, noise in each_group(r, found))
+
+
 def _default_range(release):
     "From 0 to the largest n that the numbers allow, rounded up to two digits."
     found = release.unprinted or Unprinted(release.values, release.values, release.values,
                                            np.full(len(release.names), -np.inf))
-    most = largest_n(found, release.noise, full_matrix(release), known_sums(release.family, (0.0, math.inf)))
+    most = _range_of_groups(release, found) if release.family.inner is not None else largest_n(
+        found, release.noise, full_matrix(release), known_sums(release.family, (0.0, math.inf)))
     if not most < MAX_STEPS:
         refuse("n_range", "stated, as (0, N), because nothing that was published limits n", None,
                "N is the largest number of records that there can be")
@@ -157,7 +164,7 @@ def _default_range(release):
 def declare(model: Any,              # what the numbers are sums of, such as Bernoulli()
             values: Any,             # as printed, in the model's order, or a dict by name; None: not printed
             *, noise: Any,           # Laplace(...), Gaussian(...), or a list (or dict by name) with one a row
-            n: Any = None,           # records: public, or with n_noise the noisy number of them; None: unknown
+            n: Any = None,           # records (of groups: of each): public, or with n_noise noisy; None: unknown
             n_noise: Any = None,     # Laplace(...) or Gaussian(...) of n
             n_range: Any = None,     # (0, N) where n is unknown; see below
             matrix: Any = None,      # H (p, m), or (p, 1 + m) with n first; None: the sums themselves
@@ -173,8 +180,13 @@ def declare(model: Any,              # what the numbers are sums of, such as Ber
     rounded up to two digits. Nothing can be checked against a design: ValueError for what contradicts itself (values
     off their grid or step, a count above n, exact rows that disagree), and for what was left open. The budget is not
     stated (None). The same call gives the same release.
+
+    Of a `Grouped` model, values are those of the groups one after another, (G, p) or flat, or a dict by the names of
+    the groups; n is one number for each group, or None; and a matrix is the H of one group, the same for all.
     """
     as_model(model), check_source(source)
+    if model.inner is not None:
+        return _declare_groups(model, values, noise, n, n_noise, n_range, matrix, printed, neighbours, source)
     shape = np.shape(matrix)
     if model.one_table and (n, n_noise) not in ((None, None), (1, None)):
         refuse("n", f"left out for {type(model).__name__}, which has no records", n)
@@ -213,3 +225,56 @@ def _with_n(printed, names):
     if isinstance(printed, Mapping):
         return {k: v for k, v in printed.items() if k != "n"}, printed.get("n", Exact())
     return printed, printed if isinstance(printed, Printing) else Exact()
+
+# %% ../../nbs/releases/04_declare.ipynb #9a0600a1
+# § Groups
+def _declare_groups(model, values, noise, n, n_noise, n_range, matrix, printed, neighbours, source):
+    "The release of groups: H is that of one group."
+    if n_noise is not None:
+        refuse("n_noise", "left out for groups", n_noise, "for noisy sizes pass n=None and the matrix of one group, "
+               "with a first column for n and a row for its noisy value")
+    known, m = n is not None, len(model.inner.names)
+    sizes = _of_groups("n", n, model, 1).ravel() if known else None
+    if matrix is None:
+        H, labels = (None if known else np.eye(m, 1 + m, 1)), list(model.inner.names)
+    else:
+        H = _matrix(matrix, len(matrix) if np.ndim(matrix) else 0, m, known)
+        labels = _different([_row_name(row, ["n", *model.inner.names][H.shape[1] == m:], i)
+                             for i, row in enumerate(H)])
+        H = H if known or H.shape[1] > m else np.column_stack([np.zeros(len(H)), H])
+    found, names = _of_groups("values", values, model, len(labels), labels).ravel(), list(model.in_groups(labels))
+    single = printed is None or isinstance(printed, Printing)
+    rows = as_printed(printed if single else _by_name("printed", printed, names), len(names))
+    law = noise_law(_by_name("noise", noise, names), len(names))
+    _check_blank(names, found, rows)
+    counts = None if sizes is None else [int(size) if size % 1 == 0 else size for size in sizes]
+    made = Release(model, tuple(names), found, counts, law, matrix=H, printed=rows, neighbours=neighbours,
+                   source=source, n_range=n_range)
+    if made.n is None and n_range is None:
+        made = replace(made, n_range=_default_range(made))
+    check_consistency(made)
+    return made
+
+# %% ../../nbs/releases/04_declare.ipynb #9a0600a2
+def _of_groups(what, given, model, q, labels=("n",)):
+    "q numbers for each group, (G, q), NaN where none was printed: an array, or a dict by group."
+    groups, wanted = model.group_names, f"{q} number{'s' * (q > 1)} for each of {len(model.group_names)} groups"
+    if isinstance(given, Mapping):
+        text = lambda key: ", ".join(map(str, key)) if isinstance(key, tuple) else str(key)
+        found = {text(key): value for key, value in given.items()}
+        if set(found) != set(groups) or len(found) < len(given):
+            other = next((key for key in found if key not in groups), None)
+            missing = next((key for key in groups if key not in found), "")
+            refuse(what, wanted, f"the name {other!r:.60}" if other is not None else f"nothing for {missing!r:.60}",
+                   f"groups are called {', '.join(map(repr, groups[:4]))}…")
+        given = [found[group] for group in groups]
+    given = [_by_name(what, each, list(labels)) for each in given] if isinstance(given, (list, tuple)) else given
+    try:
+        array = np.array([math.nan if v is None else v for v in np.ravel(np.array(given, dtype=object))])
+        good = array.dtype.kind in "iuf"
+    except (TypeError, ValueError, OverflowError):
+        array, good = np.zeros(0), False
+    if not good or array.size != len(groups) * q:
+        refuse(what, wanted, f"{np.size(array)} numbers" if good else f"{given!s:.60}",
+               "give them group by group; None is for a value that was not printed")
+    return array.astype(float).reshape(len(groups), q)

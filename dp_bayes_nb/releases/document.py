@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['LONGEST_SOURCE', 'SAME', 'Release', 'check_source', 'is_extended', 'measured', 'to_json', 'from_json', 'numbers_in',
-           'full_matrix', 'check_consistency']
+           'full_matrix', 'check_consistency', 'each_group']
 
 # %% ../../nbs/releases/02_document.ipynb #04d00004
 import errno
@@ -29,7 +29,7 @@ from ..base.files import atomic_write
 from ..base.measurement import Measurement, Noise
 from .files import as_path, open_sealed, parse, read_text, seal, tuples
 from ..noise.add_remove import size_design
-from ..noise.design import MAX_STEPS, MECHANISMS, design
+from ..noise.design import MAX_STEPS, MECHANISMS, TAIL, design
 from ..noise.contradictions import check_rows
 from ..noise.statements import (Exact, Unprinted, as_printed, printing_from_json, printing_to_json,
                                           unprinted)
@@ -46,7 +46,7 @@ class Release:
     family: Any  # what was counted, with its public declarations: also `model`
     names: tuple[str, ...]  # (p,) of the rows: the sums of the model, unless there is a matrix
     values: Float[np.ndarray, "p"]  # what was published; NaN where nothing was printed
-    n: int | None  # records summed, exact and public; None: unknown, or known by a row only
+    n: Any  # records summed, exact and public: a number, of groups (G,); None: unknown, or known by rows only
     noise: Noise  # kind; scale and grid (p,), in units of values; scale 0: an invariant, grid 0: continuous
     sensitivity: float | None = None  # of the rounded sums: L1 for laplace, L2 for gaussian noise; None: nobody says
     epsilon: float | None = None  # total cost; None: nobody says
@@ -60,7 +60,8 @@ class Release:
     # share them), and in schema 1 (of what is declared: a digest of it)
     id: str | None = None
     rho: float | None = None  # total cost, zCDP; None: nobody says
-    matrix: Any = None  # H (p, m), or (p, 1 + m) with n first where n is None; None: the identity
+    # H (p, m), or (p, 1 + m) with n first where n is None; of groups that of one of them; None: the identity
+    matrix: Any = None
     printed: Any = "exact"  # values stand here as they came out; or a statement a row of what was done to them, (p,)
     n_range: tuple[int, int] | None = None  # where n is None: from 0 to the largest number of records there can be
     source: str | None = None  # who says so, where and when; None: this package's design does
@@ -145,6 +146,21 @@ def _save(path: Path, text, overwrite):
 
 # %% ../../nbs/releases/02_document.ipynb #04d00010
 # § What is checked when a release is made
+def _checked_n(family, n):
+    "The number of records as a whole number; of groups as a frozen array (G,); None where it is unknown."
+    if n is None:
+        return None
+    if family.inner is None:
+        return check_count("n", n)
+    G = len(family.group_names)
+    sizes = list(np.ravel(n)) if np.size(n) == G and np.shape(n) else []
+    if len(sizes) != G:
+        refuse("n", f"{G} numbers of records, one for each group, or None", f"{n!s:.60}")
+    array = np.array([check_count("n", size.item() if isinstance(size, np.generic) else size, 0) for size in sizes])
+    array.setflags(write=False)
+    return array
+
+# %% ../../nbs/releases/02_document.ipynb #9a02f001
 def _vector(name, value, p, least=None, blank=False):
     "A frozen (p,) float array: finite unless it may be blank; above 0, or not below, where that is asked."
     array = np.array(value, dtype=float)
@@ -177,9 +193,11 @@ def _check_row_names(names):
 def _checked_rows(r):
     "Names, matrix, values, noise and what was printed, row by row; n."
     declared = r.source is not None
-    names, m = tuple(r.names), len(r.family.names)
-    p, n = len(names), None if r.n is None else check_count("n", r.n)
-    matrix = _checked_matrix(r.matrix, p, m, n)
+    names, m, G = tuple(r.names), len(r.family.names), len(r.family.group_names)
+    p, n = len(names), _checked_n(r.family, r.n)
+    if p % G:
+        refuse("names", f"as many for each of {G} groups", f"{p} names")
+    matrix = _checked_matrix(r.matrix, p // G, m // G, n)
     if matrix is None and names != tuple(r.family.names):
         refuse("names", f"those of {type(r.family).__name__}: {str(tuple(r.family.names)[:8]):.200}",
                f"{str(names[:8]):.200}")
@@ -249,9 +267,11 @@ def _checked_promise(r, kind):
         refuse("id", "16 hexadecimal digits, or None as in schema 1", r.id)
     if not declared and (r.delta is None) != (kind == "laplace"):
         refuse("delta", "a number for gaussian noise and None for laplace noise", r.delta)
-    if not declared and (r.neighbours == "add_remove") != (r.n is None):
+    private = r.neighbours == "add_remove" or r.family.private_sizes
+    if not declared and private != (r.n is None):
         refuse("neighbours", "'add_remove' where n is private, and another where it is public", r.neighbours,
-               _FROM_ELSEWHERE if r.n is None else "release(..., neighbours='add_remove', n_max=...) makes n private")
+               _FROM_ELSEWHERE if r.n is None else "groups of private sizes have no public n" if r.family.private_sizes
+               else "release(..., neighbours='add_remove', n_max=...) makes n private")
     if r.schema == 1 and is_extended(r):
         refuse("schema", f"{_SCHEMA} for a release that is declared, or of combinations of sums", 1)
     positive = lambda name: None if declared and getattr(r, name) is None else check_positive(name, getattr(r, name))
@@ -293,7 +313,7 @@ def is_extended(r: Release) -> bool:
 
 def measured(r: Release) -> Measurement:
     "What samplers see of a release, in NumPy: no JAX backend is started."
-    n, found = None if r.n is None else np.asarray(float(r.n)), r.unprinted
+    n, found = None if r.n is None else np.asarray(r.n, dtype=float), r.unprinted
     if found is None:
         return Measurement(r.values, r.noise, n, r.matrix)
     exact, always = bool(np.all(found.low == found.high)), bool(np.all(np.isneginf(found.floor)))
@@ -309,7 +329,7 @@ def _content(r, fields):
     parts = [noise.kind, noise.scale.tolist(), noise.grid.tolist(), said.pop("values").tolist(),
              None if H is None else hashlib.sha256(H.tobytes()).hexdigest(), said.pop("family").to_dict(),
              printed if isinstance(printed, str) else [printing_to_json(row) for row in printed],
-             {key: value for key, value in said.items() if key != "id"}]
+             {key: _n_json(value) if key == "n" else value for key, value in said.items() if key != "id"}]
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 # %% ../../nbs/releases/02_document.ipynb #04d00015
@@ -332,10 +352,21 @@ def _cost(r):
     return ", ".join(f"{name} = {value:g}" for name, value in known.items()) or "budget not stated"
 
 
+def _sizes(n):
+    "Public sizes of groups in words."
+    return f"n = {int(np.sum(n))} in {len(n)} groups of {np.min(n)} to {np.max(n)}"
+
+
 def _size(r):
     "n in words."
     if r.n is not None:
-        return f"n = {r.n}"
+        return f"n = {r.n}" if r.family.inner is None else _sizes(r.n)
+    if r.family.inner is not None:
+        known = "is known by noise only" if r.source is None else "is not known exactly"
+        total = r.source is None and r.neighbours == "change_one"
+        between = "" if r.n_range is None else f", between {r.n_range[0]} and {r.n_range[1]}"
+        of = f"; {r.n_range[1]} in all" if total and between else between
+        return f"n of each of {len(r.family.group_names)} groups {known}{of}"
     row = next((name for name, h in zip(r.names, r.matrix) if h[0] and not h[1:].any()), None)
     known = "unknown" if row is None else f"known by the row {printable(row)!r} only"
     return f"n is {known}" + ("" if r.n_range is None else f", between {r.n_range[0]} and {r.n_range[1]}")
@@ -369,6 +400,7 @@ def _show_declared(r):
     lines = [f"Release of {printable(repr(r.family))} ({kind})", f"  source: {printable(r.source)}" if r.source
              else f"  {r.provenance}", f"  {_size(r)}", f"  {_noise_words(r)}; {_cost(r)}; neighbours: {said}"]
     p, m = len(r.names), len(r.family.names)
+    m += len(r.family.group_names) * (r.family.inner is not None and r.n is None)
     many = "" if r.matrix is None else f"  {p} row{'s' * (p > 1)}, combinations of {m} sum{'s' * (m > 1)}"
     if r.source is None and r.missing != "error":
         lines.append("  complete records only" if r.missing == "drop" else
@@ -385,7 +417,7 @@ def _show(r):
     pairs = filled.items() if isinstance(filled, dict) else [(None, filled)]
     counted = "; ".join(repr(value) if name is None else f"{name!r} as {value!r}" for name, value in pairs)
     cost = f"epsilon = {r.epsilon:g}" + ("" if r.delta is None else f", delta = {r.delta:g}")
-    lines = [f"Release of {printable(repr(r.family))}{' (simulated)' if r.simulated else ''}", f"  n = {r.n}"
+    lines = [f"Release of {printable(repr(r.family))}{' (simulated)' if r.simulated else ''}", f"  {_size(r)}"
              + (", complete records only: n depends on the data" if r.missing == "drop" else ""),
              *([f"  a missing value counts as a declared one: {printable(counted)}"] if filled != {} else []),
              f"  {cost}, {r.noise.kind} noise of scale {r.noise.scale.max():g}",
@@ -415,10 +447,13 @@ def to_json(release: Release) -> str:
         refuse("values", "whole numbers of steps of one grid 2**-g", release.values.tolist(), "round them to the grid")
     names, declared = list(release.names), release.family.to_dict()
     if release.schema == 1:
+        if release.family.inner is not None:
+            refuse("schema", f"{_SCHEMA} for a release of groups", 1)
         return seal({"schema": 1, "family": declared, "names": names, "integers": [int(v) for v in steps],
                      "grid_exponent": exponent, "noise": {"kind": noise.kind, "scale": noise.scale.tolist()},
                      **{key: getattr(release, key) for key in SAME}})
     document = {"model": declared, "names": names, "values": [_short(v) for v in release.values],
+                "n": _n_json(release.n),
                 "noise": {"kind": noise.kind, "scale": _rows(noise.scale), "grid": _rows(noise.grid)}}
     return seal({key: document[key] if key in document else getattr(release, key) for key in _KEYS})
 
@@ -427,6 +462,7 @@ def _extended_json(r):
     "The same of a release that is declared, or of combinations of sums."
     rows = "exact" if isinstance(r.printed, str) else [printing_to_json(row) for row in r.printed]
     document = {"model": r.family.to_dict(), "names": list(r.names), "values": [_short(v) for v in r.values],
+                "n": _n_json(r.n),
                 "noise": {"kind": r.noise.kind if isinstance(r.noise.kind, str) else list(r.noise.kind),
                           "scale": _rows(r.noise.scale), "grid": _rows(r.noise.grid)},
                 "matrix": None if r.matrix is None else [[_short(h) for h in row] for row in r.matrix],
@@ -434,6 +470,11 @@ def _extended_json(r):
                 "budget": {"epsilon": r.epsilon, "delta": r.delta, "rho": r.rho},
                 "n_range": None if r.n_range is None else list(r.n_range), "parts": list(r.parts)}
     return seal({key: document[key] if key in document else getattr(r, key) for key in (*_KEYS, *_EXTENDED)})
+
+
+def _n_json(n):
+    "n as JSON: of groups a list."
+    return n.tolist() if isinstance(n, np.ndarray) else n
 
 
 def _short(value):
@@ -502,7 +543,7 @@ def _read(text):
         release = _read_2(open_sealed(text, "the release", _SCHEMA, keys))
     if is_extended(release):
         check_consistency(release)
-    if release.neighbours == "add_remove" and release.source is None:
+    if release.n is None and release.source is None:
         _check_size_design(release)
     elif not is_extended(release):
         _check_design(release)
@@ -526,7 +567,7 @@ def _read_2(d):
     scale, grid = (_by_row(f"noise.{key}", noise[key], m) for key in ("scale", "grid"))
     values = [_value(v, step) for v, step in zip(_items("values", d["values"], lambda v: v, m), grid)]
     _check_id(d)
-    _whole("n", d["n"], 1, MAX_STEPS - 1)
+    _read_n(d["n"])
     _check_budget({**budget, "sensitivity": d["sensitivity"]})
     return Release(_family(d["model"], m), tuple(names), np.array(values), noise=Noise(noise["kind"], scale, grid),
                    **budget,
@@ -541,6 +582,13 @@ def _check_id(d):
                f"{d['id']!s:.60}", "get a fresh copy")
 
 
+def _read_n(value):
+    "n in a document: a whole number, or one for each group."
+    if isinstance(value, list):
+        return _items("n", value, lambda size: _whole("n", size, 0, MAX_STEPS - 1))
+    return _whole("n", value, 1, MAX_STEPS - 1)
+
+# %% ../../nbs/releases/02_document.ipynb #9a02f002
 def _part(d, key, keys):
     "An object inside the document, with exactly its own keys."
     if not isinstance(d[key], dict) or set(d[key]) != set(keys):
@@ -567,19 +615,21 @@ def _read_extended(d):
     "The release in a document with a source."
     names, noise = _items("names", d["names"], _text), _part(d, "noise", ("kind", "scale", "grid"))
     p, budget = len(names), _part(d, "budget", ("epsilon", "delta", "rho"))
-    _check_origin(d)
+    family = _family(d["model"], None)
+    _check_origin(d, family)
     scale, grid = (_by_row(f"noise.{key}", noise[key], p, zero=True) for key in ("scale", "grid"))
     for key, value in {**budget, "sensitivity": d["sensitivity"]}.items():
         if value is not None:
             _real(key, value)
-    for key, check in (("n", lambda v: _whole("n", v, 1, MAX_STEPS - 1)),
+    for key, check in (("n", _read_n),
                        ("n_range", lambda v: _items("n_range", v, lambda w: _whole("n_range", w, 0, MAX_STEPS), 2))):
         if d[key] is not None:
             check(d[key])
     if not isinstance(d["parts"], list):
         refuse("parts", "a list of ids", f"{d['parts']!s:.60}")
-    made = Release(_family(d["model"], None), tuple(names), np.array(_numbers_or_null("values", d["values"], p)),
-                   noise=Noise(noise["kind"], scale, grid), matrix=_read_matrix(d["matrix"], p),
+    made = Release(family, tuple(names), np.array(_numbers_or_null("values", d["values"], p)),
+                   noise=Noise(noise["kind"], scale, grid), matrix=_read_matrix(d["matrix"],
+                                                                                  p // len(family.group_names)),
                    printed=_read_printed(d["printed"], p), simulated=d["origin"] == "simulated", **budget,
                    **{key: d[key] for key in ("n", "n_range", "sensitivity", "neighbours", "bounds_source", "missing",
                                               "id", "source", "parts")})
@@ -588,9 +638,9 @@ def _read_extended(d):
     return made
 
 
-def _check_origin(d):
+def _check_origin(d, family):
     "Who made the numbers, and who says so."
-    here = d["source"] is None and d["neighbours"] == "add_remove"
+    here = d["source"] is None and (d["neighbours"] == "add_remove" or family.private_sizes)
     check_choice("origin", d["origin"] if isinstance(d["origin"], str) else None,
                  ("made here", "simulated") if here else ("declared", "simulated"))
     if here:
@@ -690,10 +740,11 @@ def _check_design(r):
 
 def _check_size_design(r):
     "The same where n is private: rows and names are determined too, and every n up to the largest one is possible."
-    due, rows = size_design(r.family, r.epsilon, r.noise.kind, r.delta)
+    due, rows = size_design(r.family, r.epsilon, r.noise.kind, r.delta, r.neighbours)
+    names = r.family.in_groups(rows.names)
     H, fix = rows.matrix(2.0**-due.grid_exponent), "get a fresh copy"
-    if r.names != rows.names:
-        refuse("names", f"{str(rows.names[:8]):.200}, as the family implies", f"{str(r.names[:8]):.200}", fix)
+    if r.names != names:
+        refuse("names", f"{str(names[:8]):.200}, as the family implies", f"{str(r.names[:8]):.200}", fix)
     if r.matrix.shape != H.shape or np.any(r.matrix != H):
         refuse("matrix", f"{str(H.tolist()[:3]):.150}, as the family implies", f"{str(r.matrix.tolist()[:3]):.150}",
                fix)
@@ -726,17 +777,57 @@ def _check_noise(r, due):
 # %% ../../nbs/releases/02_document.ipynb #ef906dd0
 # § A declared release must not contradict itself
 def full_matrix(r: Release) -> np.ndarray | None:
-    "H with the column of n first, (p, 1 + m); None for the sums themselves."
+    "H (of groups that of one) with the column of n first, (p, 1 + m); None for the sums themselves."
     return r.matrix if r.n is None or r.matrix is None else np.column_stack([np.zeros(len(r.matrix)), r.matrix])
 
 
 def check_consistency(r: Release) -> None:
     "Refuse (ValueError) published numbers that cannot be what is said of them."
-    if r.source is None and not r.simulated and r.neighbours != "add_remove":
+    if r.source is None and not r.simulated and r.n is not None:
         refuse("origin", "'declared', with a source, or 'simulated' for combinations of sums", r.origin,
                _FROM_ELSEWHERE)
-    limits = (0.0, math.inf) if r.n is None else (float(r.n), float(r.n))
+    limits: Any = (0.0, math.inf) if r.n is None else (float(r.n), float(r.n)) if r.family.inner is None else None
     found = r.unprinted or Unprinted(r.values, r.values, r.values, np.full(len(r.names), -np.inf))
     if r.n_range is not None:
         limits = float(r.n_range[0]), float(r.n_range[1])
+    if r.family.inner is not None:
+        return _check_groups(r, found, limits)
     check_rows(r.names, found, r.noise, full_matrix(r), known_sums(r.family, limits))
+
+# %% ../../nbs/releases/02_document.ipynb #9a02f003
+def _check_groups(r, found, limits):
+    "The same group by group."
+    H = full_matrix(r)
+    fine = np.zeros(len(r.family.group_names), bool) if H is None or limits is None else _possible(r, found, H, limits)
+    for g, (names, seen, noise) in enumerate(each_group(r, found)):
+        size = limits or (float(r.n[g]), float(r.n[g]))
+        if not fine[g]:
+            check_rows(names, seen, noise, H, known_sums(r.family.inner, size))
+
+
+def _possible(r, found, H, limits):
+    "For which groups sums were found at once that could stand behind their numbers, (G,); the others are looked at."
+    known, G = known_sums(r.family.inner, limits), len(r.family.group_names)
+    of = lambda part: np.reshape(part, (G, -1))
+    x = of(found.z) @ np.linalg.pinv(H).T
+    n, s = np.clip(x[:, :1], *limits), x[:, 1:]
+    if known.partition:
+        s = np.maximum(s, 0.0)
+        total = s.sum(axis=1, keepdims=True)
+        n = np.clip(total, *limits)
+        s = np.where(total > 0, s * n / np.where(total > 0, total, 1.0), n / s.shape[1])
+    y = np.hstack([n, np.clip(s, n * known.low, n * known.high)]) @ H.T
+    slack = of(TAIL * r.noise.scale)
+    with np.errstate(invalid="ignore"):
+        off = np.abs(of(r.values) / of(np.where(r.noise.grid > 0, r.noise.grid, 1.0)) % 1) > 0
+        on_grid = ~np.any(off & (of(r.noise.grid) > 0), axis=1)
+    return on_grid & np.all((y >= of(found.low) - slack) & (y <= of(found.high) + slack) & (slack > 0), axis=1)
+
+
+def each_group(r: Release, found: Unprinted):
+    "Names, values and noise of each group of a release."
+    q, kinds = len(r.names) // len(r.family.group_names), r.noise.kind
+    for start in range(0, len(r.names), q):
+        at = slice(start, start + q)
+        noise = Noise(kinds if isinstance(kinds, str) else kinds[at], r.noise.scale[at], r.noise.grid[at])
+        yield r.names[at], Unprinted(*(part[at] for part in found)), noise

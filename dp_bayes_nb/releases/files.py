@@ -203,6 +203,6 @@ def check_results(family: Model):
     for parameter, p in ({} if missing_parts(type(family), ("parameters",)) else family.parameters).items():
         for name in (parameter, *p.dims):
             check_result_name("the name of a column", name)
-        for level in p.levels or ():
+        for level in (*(p.levels or ()), *(level for axis in family.axes.values() for level in axis)):
             if isinstance(level, str) and any(c == "\0" or 0xD800 <= ord(c) < 0xE000 for c in level):
                 refuse("a level", "a text without NUL and single surrogates", level, "rename it in the table")

@@ -18,6 +18,8 @@ from jaxtyping import Array, Float, Key
 from ..models.contract import Model, as_model
 from ..base.arguments import as_key, check_choice, check_count, refuse
 from ..base.measurement import Noise
+from ..models.counts import CategoricalLaw
+from ..models.promises import relation
 from .document import Release, full_matrix
 from ..noise.add_remove import check_largest, size_design, size_noise
 from ..noise.design import Design, designed, noise_design, simulate_values
@@ -36,21 +38,23 @@ def _simulator(family):
         return s, simulate_values(key_noise, s, noise)
     return jax.jit(simulate)
 
-
+# %% ../../nbs/releases/03_simulate.ipynb #9a03f002
 def simulate_release(key: Any,                   # JAX key, or an integer
                      family: Model,              # what is counted
                      theta: dict,                # true parameters
-                     n: int | None = None,       # records
+                     n: Any = None,              # records; of groups (G,), or all of them beside `shares`
                      epsilon: float | None = None, *,  # budget
                      mechanism: str | None = None,  # "laplace", or "gaussian"
                      delta: float | None = None,  # for gaussian
                      design: Design | None = None,  # n, epsilon, mechanism, delta, neighbours and n_max in one
                      neighbours: str = "change_one",  # or "add_remove": the release does not say n
-                     n_max: int | None = None  # with "add_remove": the largest n that there can be, public
+                     n_max: int | None = None,  # with "add_remove": the largest n that there can be, public
+                     shares: Any = None         # of groups: how likely a record is in each; their sizes are drawn
                      ) -> tuple[Float[np.ndarray, "m"], Release]:
     """Sums s (m,) of a simulated table, in units of t, and its release with z = s + noise and `simulated=True`.
 
     Where a record may be added or removed, z are the rows that say n and the sums together, and n is None.
+    Of a `Grouped` model s is (G, m), and the parameters have the axes of the groups in front.
     Grid and law of the noise are those of a real release; its randomness is the key's and protects nobody. It has no
     `id`: two simulated releases that say the same are equal, and fits to them with the same seed draw the same numbers.
     Raises ValueError for parameters of other names or shapes, or outside their support, and as `noise_design` does.
@@ -59,6 +63,10 @@ def simulate_release(key: Any,                   # JAX key, or an integer
         neighbours, n_max = _same_size(design, neighbours, n_max)
         design = replace(design, neighbours="change_one", n_max=None)
     n, epsilon, mechanism, delta = designed(design, n=n, epsilon=epsilon, mechanism=mechanism, delta=delta)
+    if as_model(family).inner is not None:
+        return _simulate_groups(key, family, theta, n, epsilon, mechanism, delta, neighbours, n_max, shares)
+    if shares is not None:
+        refuse("shares", f"left out for {type(family).__name__}, which has no groups", shares)
     if check_choice("neighbours", neighbours, ("change_one", "add_remove")) == "add_remove" or n_max is not None:
         return _simulate_private(key, as_model(family), theta, check_count("n", n), epsilon, mechanism, delta,
                                  neighbours, n_max)
@@ -130,6 +138,8 @@ def simulate_like(key: Key[Array, ""],  # JAX key, or an integer
     parameters that do not fit, for an n that the release contradicts, and where no row at all would be printed.
     """
     family = release.family
+    if family.inner is not None:
+        return _copy_groups(key, release, theta, n)
     if n is None and release.n is None:
         refuse("n", "given where the release does not know it", None, "say how many records to simulate")
     if n is not None and release.n is not None and n != release.n:
@@ -138,7 +148,7 @@ def simulate_like(key: Key[Array, ""],  # JAX key, or an integer
     s, y = _copier(family)(as_key(key), theta, float(n), full_matrix(release), release.noise)
     return np.asarray(s), _printed_copy(release, np.asarray(y))
 
-
+# %% ../../nbs/releases/03_simulate.ipynb #9a03f001
 def _printed_copy(release, y):
     "A simulated release of noisy numbers, printed as another was."
     if isinstance(release.printed, str):
@@ -179,3 +189,73 @@ def _simulate_private(key, family, theta, n, epsilon, mechanism, delta, neighbou
     s, z = _copier(family)(as_key(key), theta, float(n), H, noise)
     return np.asarray(s), Release(family, rows.names, np.asarray(z), None, noise, sensitivity, float(epsilon), delta,
                                   "add_remove", simulated=True, matrix=H, n_range=(0, n_max))
+
+# %% ../../nbs/releases/03_simulate.ipynb #9a0500a1
+# § Groups
+@lru_cache(maxsize=64)
+def _group_simulator(family):
+    "One compiled simulation per grouped model: sums (G, m), and noisy numbers (p,) of H (n_g, s_g), or of the sums."
+    def simulate(key, theta, sizes, matrix, noise):
+        key_data, key_noise = jax.random.split(key)
+        s = jnp.reshape(family.simulate(key_data, theta, sizes), (len(sizes), -1))
+        y = (s if matrix is None else jnp.column_stack([sizes, s]) @ matrix.T).ravel()
+        step = jnp.where(jnp.asarray(noise.grid) > 0, noise.grid, 1.0)
+        y = jnp.where(jnp.asarray(noise.grid) > 0, step * jnp.floor(y / step + 0.5), y)
+        return s, y + draw_noise(key_noise, noise)
+    return jax.jit(simulate)
+
+
+def _group_sizes(key, family, n, shares):
+    "Sizes of groups, (G,): as given, or drawn."
+    G, shape = len(family.group_names), family.shape
+    if shares is None:
+        if np.shape(n) not in ((G,), shape):
+            refuse("n", f"{G} numbers of records, one for each group, or all of them beside shares=…", f"{n!s:.60}")
+        return np.array([check_count("n", size.item() if isinstance(size, np.generic) else size, 0)
+                         for size in np.ravel(np.asarray(n, dtype=object))], dtype=float)
+    p = np.asarray(shares, dtype=float)
+    if p.shape not in ((G,), shape) or not np.all(np.isfinite(p) & (p >= 0)) or not p.sum() > 0:
+        refuse("shares", f"{G} numbers >= 0, not all 0, one for each group", f"{shares!s:.60}")
+    p = jnp.asarray(p.ravel() / p.sum())
+    return np.asarray(CategoricalLaw().simulate(key, {"probabilities": p}, check_count("n", n)) if G > 1
+                      else np.array([check_count("n", n)]), dtype=float)
+
+# %% ../../nbs/releases/03_simulate.ipynb #9a0500a2
+def _simulate_groups(key, family, theta, n, epsilon, mechanism, delta, neighbours, n_max, shares):
+    "Sums (G, m) of simulated groups, and their release."
+    key_sizes, key_rest = jax.random.split(as_key(key))
+    stated = neighbours if neighbours == "add_remove" else None
+    promised, theta = relation(family, "error", stated), _check_theta(family, theta)
+    sizes = _group_sizes(key_sizes, family, n, shares)
+    total, own = int(sizes.sum()), {}
+    if not family.private_sizes:
+        noise, sensitivity = noise_design(family, epsilon=epsilon, mechanism=mechanism, delta=delta)
+        names, H, known = family.names, None, sizes.astype(int)
+    else:
+        noise, sensitivity, rows = size_noise(family, epsilon=epsilon, mechanism=mechanism, delta=delta,
+                                              neighbours=promised)
+        d, _ = size_design(family, float(epsilon), mechanism, delta, promised)
+        if promised != "add_remove" and n_max is not None:
+            refuse("n_max", "left out where the number of all records is public", n_max,
+                   "state neighbours='add_remove'")
+        most = check_largest(n_max if promised == "add_remove" else total, family, rows, d)
+        if total > most:
+            refuse("n", f"at most n_max, {most}", total)
+        names, H, known = family.in_groups(rows.names), rows.matrix(float(noise.grid[0])), None
+        own = {"matrix": H, "n_range": (0, most)}
+    s, z = _group_simulator(family)(key_rest, theta, jnp.asarray(sizes), H, noise)
+    return np.asarray(s), Release(family, names, np.asarray(z), known, noise, sensitivity, float(epsilon), delta,
+                                  promised, simulated=True, **own)
+
+
+def _copy_groups(key, release, theta, n):
+    "Sums (G, m) of simulated groups, and a release of them as another was made; only where all was printed exactly."
+    family = release.family
+    if not isinstance(release.printed, str):
+        refuse("release", "of groups whose numbers were printed exactly", "one with other numbers")
+    if n is None and release.n is None:
+        refuse("n", "given where the release does not know it", None, "say how many records each group has")
+    sizes = release.n.astype(float) if n is None else _group_sizes(None, family, n, None)
+    H = full_matrix(release)
+    s, y = _group_simulator(family)(as_key(key), _check_theta(family, theta), jnp.asarray(sizes), H, release.noise)
+    return np.asarray(s), _printed_copy(release, np.asarray(y))

@@ -1,0 +1,325 @@
+"""Releases of groups: how far a record moves them, their file, their sums, and the posterior of each group."""
+
+import json
+import warnings
+from fractions import Fraction
+
+import duckdb
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings, strategies as st
+
+import dp_bayes_nb as db
+from dp_bayes_nb import Grouped
+from dp_bayes_nb.cli import main
+from dp_bayes_nb.data_holder.sums import exact_sums
+from dp_bayes_nb.models.contract import MODELS, family_from_dict
+from dp_bayes_nb.noise.add_remove import size_design
+from dp_bayes_nb.noise.design import design
+from dp_bayes_nb.posterior.fit import fit, posterior_draws
+from dp_bayes_nb.releases.document import Release
+from dp_bayes_nb.releases.files import seal
+from dp_bayes_nb.releases.simulate import simulate_release
+
+NUMBERS = st.one_of(st.floats(1.0, 60.0), st.sampled_from([1.0, 5.0, 20.0, 20.000000000000004, 60.0, 9.5, 1 / 3 + 5]))
+WHOLE = st.integers(0, 40)
+INNER = {
+    "share": (db.Bernoulli("x"), st.integers(0, 1)),
+    "categories": (db.Categorical(4, "x"), st.integers(0, 3)),
+    "waiting": (db.Exponential((5, 20), "x"), NUMBERS),
+    "redacted": (db.Exponential(db.Redact(5, 20), "x"), NUMBERS),
+    "counts": (db.Poisson((2, 30), "x"), WHOLE),
+    "geometric": (db.Geometric((0, 9), "x"), WHOLE),
+    "normal": (db.Normal((5, 20), column="x"), NUMBERS),
+    "normal of known variance": (db.Normal((-20, -5), variance=2.0, column="x"), NUMBERS.map(lambda x: -x)),
+    "log-normal": (db.LogNormal((5, 20), column="x"), NUMBERS),
+    "gamma": (db.GammaData((1, 50), column="x"), NUMBERS),
+    "gamma redacted": (db.GammaData(db.Redact(5, 20), column="x"), NUMBERS),
+    "gamma of known shape": (db.GammaData((1, 50), shape=2.0, column="x"), NUMBERS),
+    "pareto": (db.Pareto((5, 20), lower=1.0, column="x"), NUMBERS),
+    "weibull": (db.Weibull((1, 20), shape=1.5, column="x"), NUMBERS),
+}
+OPTIONS = {"laplace": ("laplace", None), "gaussian": ("gaussian", 1e-6)}
+
+
+def frame(model, records):
+    whole = model.inner.integer
+    return pl.DataFrame({"x": [x for x, _ in records], "g": [g for _, g in records]},
+                        schema={"x": pl.Int64 if whole else pl.Float64, "g": pl.Int64})
+
+
+def what_is_noised(model, records, g, rows):
+    "The exact numbers that `release` adds its noise to, as whole steps."
+    sums = exact_sums(model, frame(model, records), grid_exponent=g, empty=True)
+    if rows is None:
+        return np.array(sums.integers, dtype=object)
+    m = len(model.inner.names)
+    parts = [rows.of(n, sums.integers[k * m:(k + 1) * m]) for k, n in enumerate(sums.sizes)]
+    return np.array([v for part in parts for v in part], dtype=object)
+
+
+def how_far(moved, kind):
+    "L1, or the square of L2, exactly."
+    return sum(abs(v) for v in moved) if kind == "laplace" else sum(v * v for v in moved)
+
+
+@pytest.mark.parametrize("promise", ["change_one", "add_remove", "change_value"])
+@pytest.mark.parametrize("kind", OPTIONS)
+@pytest.mark.parametrize("name", INNER)
+def test_no_neighbouring_table_moves_a_release_of_groups_further_than_claimed(name, kind, promise):
+    "Groups 1 to 4. The mutant that takes a record for one that never changes its group is found."
+    inner, values = INNER[name]
+    most, mutants = 0, 0
+
+    @settings(max_examples=8, deadline=None, derandomize=True, database=None)
+    @given(st.integers(1, 4), st.lists(st.tuples(values, st.integers(0, 3)), max_size=2), values, values,
+           st.integers(0, 3), st.integers(0, 3))
+    def tried(G, others, x, other, g, h):
+        nonlocal most, mutants
+        model = Grouped(inner, "g", G, sizes="public" if promise == "change_value" else "private")
+        if promise == "change_value":
+            d, rows, less = design(model, 1.0, *OPTIONS[kind], "change_one"), None, None
+        else:
+            d, rows = size_design(model, 1.0, *OPTIONS[kind], promise)
+            less = size_design(model, 1.0, *OPTIONS[kind], "add_remove")[1].moved
+        rest = [(v, k % G) for v, k in others]
+        here = what_is_noised(model, [*rest, (x, g % G)], d.grid_exponent, rows)
+        there = {"add_remove": rest, "change_value": [*rest, (other, g % G)], "change_one": [*rest, (other, h % G)]}
+        moved = how_far(what_is_noised(model, there[promise], d.grid_exponent, rows) - here, kind)
+        power = 1 if kind == "laplace" else 2
+        assert moved <= Fraction(d.steps) ** power
+        most = max(most, float(moved) / d.steps**power)
+        mutants += promise == "change_one" and moved > Fraction(less) ** power
+
+    tried()
+    if promise == "change_one":
+        assert mutants, "a claim of one group alone passes"
+    if kind == "laplace" and promise == "add_remove":
+        assert most > 1 - 1e-4
+
+
+def test_a_release_of_each_subset_breaks_the_promise_and_a_grouped_one_keeps_it():
+    "Neighbouring tables: a record moves from one region to the other. Its number of records is exact in a subset."
+    table = pl.DataFrame({"ill": [1, 0, 1, 0], "region": ["north", "north", "south", "south"]})
+    other = pl.DataFrame({"ill": [1, 0, 1, 0], "region": ["north", "south", "south", "south"]})
+    subset = [db.release(db.Bernoulli("ill"), each.filter(pl.col("region") == "north"), epsilon=0.1).n
+              for each in (table, other)]
+    assert subset == [2, 1]  # told apart for sure, whatever epsilon is
+    model = Grouped(db.Bernoulli("ill"), "region", ["north", "south"])
+    said = []
+    for each in (table, other):
+        document = json.loads(db.release(model, each, epsilon=0.1).to_json())
+        said.append({key: value for key, value in document.items() if key not in ("values", "id", "sha256")})
+    assert said[0] == said[1] and said[0]["n"] is None and said[0]["n_range"] == [0, 4]
+
+
+# ---------------------------------------------------------------- the table
+
+WAITS = Grouped(db.Exponential((0, 20), "days"), ("region", "sex"), {"region": ["a", "b", "c"], "sex": [0, 1]})
+
+
+def waits(rows=500):
+    rng = np.random.default_rng(3)
+    return pl.DataFrame({"days": rng.exponential(8, rows), "region": np.array(["a", "c"])[rng.integers(0, 2, rows)],
+                         "sex": rng.integers(0, 2, rows)})
+
+
+def test_every_engine_gives_the_same_sums(tmp_path):
+    table = waits()
+    table.write_csv(tmp_path / "t.csv")
+    table.write_parquet(tmp_path / "t.parquet")
+    kinds = [table, table.lazy(), table.to_pandas(), table.to_arrow(), duckdb.from_arrow(table.to_arrow()),
+             tmp_path / "t.csv", tmp_path / "t.parquet", table.with_columns(pl.col("region").cast(pl.Categorical))]
+    found = {(each.n, each.sizes, each.integers) for each in (exact_sums(WAITS, kind, grid_exponent=20)
+                                                              for kind in kinds)}
+    assert len(found) == 1
+    ((n, sizes, _),) = found
+    assert n == sum(sizes) == 500 and sizes[2:4] == (0, 0)  # region b is empty, and is released like any other
+    made = db.release(WAITS, table, epsilon=1.0)
+    assert len(made.values) == 12 and made.names[4].startswith("b, 0: ")
+
+
+def test_the_grouped_query_is_the_sum_of_indicators():
+    "The statistic of the contract, group times t, summed by the query of every other model."
+    table = waits(200)
+    steps = exact_sums(WAITS, table, grid_exponent=20)
+    record = {name: table[name].to_numpy() for name in table.columns}
+    each = [np.floor(np.broadcast_to(t, 200) * 2.0**20 + 0.5).sum() for t in WAITS.statistic(record)]
+    assert steps.integers == tuple(map(int, each))
+
+
+def test_an_undeclared_level_is_refused_and_not_named(tmp_path):
+    table = waits().with_columns(region=pl.lit("Mrs Smith"))
+    ledger = db.Ledger(tmp_path / "l.json", epsilon=1)
+    for data in (table, table.to_pandas(), duckdb.from_arrow(table.to_arrow())):
+        with pytest.raises(ValueError, match="500 outside the declared support") as caught:
+            db.release(WAITS, data, epsilon=1.0, ledger=ledger)
+        assert "Smith" not in str(caught.value)
+    assert not ledger.entries
+
+
+def test_one_file_and_one_entry_in_the_ledger(tmp_path):
+    ledger = db.Ledger(tmp_path / "l.json", epsilon=1)
+    db.release(WAITS, waits(), epsilon=0.5, ledger=ledger, name="waits")
+    assert [(str(e.epsilon), e.data) for e in ledger.entries] == [("0.5", "waits")]
+    assert "Grouped(Exponential" in ledger.entries[0].release and "sizes private" in ledger.entries[0].release
+
+
+@pytest.mark.parametrize("kind", OPTIONS)
+@pytest.mark.parametrize("sizes", ["private", "public", "add_remove"])
+@pytest.mark.parametrize("name", INNER)
+def test_a_file_is_read_back_as_it_was_written(name, sizes, kind, tmp_path):
+    inner, _ = INNER[name]
+    model = Grouped(inner, "g", 3, sizes="public" if sizes == "public" else "private")
+    x = -6.0 if "known variance" in name else 6.0
+    table = frame(model, [((1 if "share" in name or "cat" in name else 6) if inner.integer else x, g)
+                          for g in (0, 0, 2)])
+    more = dict(neighbours="add_remove", n_max=100) if sizes == "add_remove" else {}
+    mechanism, delta = OPTIONS[kind]
+    r = db.release(model, table, epsilon=0.7, mechanism=mechanism, delta=delta, **more)
+    r.save(tmp_path / "r.json")
+    again = Release.load(tmp_path / "r.json")
+    assert again == r and again.model == model and again.origin == "made here" and repr(again) == repr(r)
+    if sizes == "public":
+        assert (r.n.tolist(), r.neighbours) == ([2, 0, 1], "change_value")
+    else:
+        assert (r.n, r.n_range) == (None, (0, 100 if more else 3))
+    with pytest.raises(ValueError, match="noise.scale must be"):
+        noise = json.loads(r.to_json())["noise"]
+        Release.from_json(forged(r, noise={**noise, "scale": noise["scale"] * 0.5}))
+
+
+def forged(r, **changes):
+    document = json.loads(r.to_json())
+    del document["sha256"]
+    return seal({**document, **changes})
+
+
+ILL = Grouped(db.Bernoulli("ill"), "region", ["north", "south"])
+TABLE = pl.DataFrame({"ill": [1, 0, 1, 0], "region": ["north", "north", "south", "south"]})
+FORGED = {
+    "public sizes": dict(n=[2, 2]), "a number": dict(n=4), "no range": dict(n_range=None),
+    "another matrix": dict(matrix=[[0, 1], [2, -1]]), "the matrix of all": dict(matrix=np.eye(4, 6).tolist()),
+    "no matrix": dict(matrix=None), "names": dict(names=["a", "b", "c", "d"]),
+    "one group": dict(model=db.Bernoulli("ill").to_dict()), "three names": dict(names=["a", "b", "c"]),
+    "half the sensitivity": dict(sensitivity=1.0), "add_remove": dict(neighbours="add_remove"),
+    "public": dict(model={**ILL.to_dict(), "sizes": "public"}), "levels": dict(model={**ILL.to_dict(), "levels": [[]]}),
+    "one column too many": dict(model={**ILL.to_dict(), "by": ["region", "sex"]}),
+    "in itself": dict(model={**ILL.to_dict(), "model": ILL.to_dict()}),
+    "no model": dict(model={**ILL.to_dict(), "model": 3}), "a source": dict(source="an office"),
+    "blank": dict(values=[None, 1, 1, 1]), "off the grid": dict(values=[0.5, 1, 1, 1]), "schema 1": dict(schema=1),
+    "far out": dict(values=[1e6, 1, 1, 1]),
+}
+
+
+@pytest.mark.parametrize("what", FORGED)
+def test_forged_files_are_refused(what):
+    with pytest.raises(ValueError) as caught:
+        Release.from_json(forged(db.release(ILL, TABLE, epsilon=1.0), **FORGED[what]))
+    assert str(caught.value).isprintable() and len(str(caught.value)) < 900
+
+
+def test_public_sizes_in_a_file_are_one_for_each_group():
+    r = db.release(Grouped(db.Bernoulli("ill"), "region", ["north", "south"], sizes="public"), TABLE, epsilon=1.0)
+    for n in ([4], [2, -2], [2, 2.0], 4, None, [2, 2, 0]):
+        with pytest.raises(ValueError):
+            Release.from_json(forged(r, n=n))
+
+
+def test_every_inner_model_survives_its_declaration():
+    assert "Grouped" in MODELS
+    for inner, _ in INNER.values():
+        model = Grouped(inner, ("g", "h"), {"g": 2, "h": ["a", "b"]})
+        assert family_from_dict(json.loads(json.dumps(model.to_dict()))) == model
+
+
+def test_what_cannot_be_declared():
+    for wrong, words in ((dict(levels=[]), "one or more"), (dict(levels=["a", "a"]), "twice"),
+                         (dict(levels=["a", 1]), "all texts or all whole"), (dict(by="ill"), "other columns"),
+                         (dict(sizes="hidden"), "sizes must be"), (dict(levels=TABLE["region"]), "write the levels"),
+                         (dict(by=("region", "region"), levels={"region": ["a"]}), "different names")):
+        with pytest.raises(ValueError, match=words):
+            Grouped(**{**dict(model=db.Bernoulli("ill"), by="region", levels=["a", "b"]), **wrong})
+
+
+def test_the_command_line_takes_groups(tmp_path, capsys):
+    TABLE.write_csv(tmp_path / "t.csv")
+    (tmp_path / "f.toml").write_text('family = "Grouped"\nby = "region"\nlevels = ["north", "south"]\n'
+                                     '[model]\nfamily = "Bernoulli"\ncolumn = "ill"\n')
+    line = ["release", str(tmp_path / "t.csv"), "--family", str(tmp_path / "f.toml"), "--epsilon", "1", "-o",
+            str(tmp_path / "r.json")]
+    assert main(line) == 0, capsys.readouterr().err
+    assert Release.load(tmp_path / "r.json").model == ILL
+    assert main([*line, "--column", "x", "--force"]) == 2 and "--column" in capsys.readouterr().err
+
+
+# ---------------------------------------------------------------- posteriors
+
+SIZES = [5, 20, 100, 700, 5000]
+
+
+def covered(model, truth, prior, name, n, careless=False, **options):
+    "Of each group, is the truth inside its 95% interval? (G,); careless: noisy sizes are taken for exact ones."
+    _, r = simulate_release(7, model, {name: truth}, n, 1.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if careless:
+            cells = np.linalg.solve(np.hstack([r.matrix]), r.values.reshape(len(truth), -1).T).T
+            exact = Grouped(model.model, model.by, {b: list(v) for b, v in zip(model.by, model.levels)}, "public")
+            size = np.maximum(np.rint(cells[:, 0]), 1).astype(int)
+            count = np.clip(cells[:, 1], 0, size * float(model.model.magnitude))
+            r = db.declare(exact, count, n=size, noise=db.Laplace(scale=1e-3), source="as if it were exact")
+        drawn = posterior_draws(r, prior, seed=1, **options).theta[name]
+    low, high = np.quantile(np.asarray(drawn), [0.025, 0.975], axis=(0, 1))
+    return (low <= truth) & (truth <= high)
+
+
+def shares(sizes, rng, repeats):
+    return Grouped(db.Bernoulli("x"), "g", len(SIZES) * repeats, sizes=sizes), rng.uniform(size=len(SIZES) * repeats)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sizes", ["private", "public"])
+def test_coverage_of_shares_by_size(sizes):
+    """Each group of 1,500 is a replicate of its own; 300 of each size: standard error .0126 at .95, and four of them
+    below, for ten checks of chance 3e-5 each.
+    """
+    model, truth = shares(sizes, np.random.default_rng(1), 300)
+    hits = covered(model, truth, None, "probability", np.tile(SIZES, 300)).reshape(300, 5).mean(axis=0)
+    assert np.all(np.abs(hits - 0.95) < 4 * 0.0126), hits
+    if sizes == "private":
+        naive = covered(model, truth, None, "probability", np.tile(SIZES, 300), careless=True).reshape(300, 5)
+        assert not np.all(np.abs(naive.mean(axis=0) - 0.95) < 4 * 0.0126), naive.mean(axis=0)  # the same check
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sizes", ["private", "public"])
+def test_coverage_of_waiting_times_by_size(sizes):
+    "Rates from a Gamma prior; clipped at 20; 60 (private) or 300 (public) replicates of each size."
+    repeats = 60 if sizes == "private" else 300
+    rng = np.random.default_rng(2)
+    truth = rng.gamma(4.0, 1 / 20.0, size=5 * repeats)
+    model = Grouped(db.Exponential((0, 20), "x"), "g", 5 * repeats, sizes=sizes)
+    options = dict(draws=400, warmup=300, chains=2)
+    hits = covered(model, truth, db.Gamma(4.0, 20.0), "rate", np.tile(SIZES, repeats), **options)
+    by_size = hits.reshape(repeats, 5).mean(axis=0)
+    assert np.all(np.abs(by_size - 0.95) < 4 * np.sqrt(0.95 * 0.05 / repeats) + 0.01), by_size
+
+
+def test_the_posterior_of_groups_has_named_axes():
+    _, r = simulate_release(1, ILL, {"probability": [0.1, 0.8]}, [400, 60], 1.0)
+    idata = fit(r, draws=300, progress=False)
+    assert idata.posterior["probability"].dims == ("chain", "draw", "region")
+    assert idata.confidential["n"].dims == ("chain", "draw", "region")
+    difference = idata.posterior["probability"].sel(region="south") - idata.posterior["probability"].sel(region="north")
+    assert 0.5 < float(difference.mean()) < 0.85
+    assert idata.posterior.attrs["method"] == "groups"
+
+
+def test_groups_do_not_share_random_numbers():
+    "Two groups with the same numbers: draws that are not correlated, standard error .016."
+    r = db.declare(Grouped(db.Bernoulli("ill"), "region", 2, sizes="public"), [30, 30], n=[100, 100],
+                   noise=db.Laplace(scale=2.0, discrete=True), source="made up")
+    draws = np.asarray(posterior_draws(r).theta["probability"]).reshape(-1, 2)
+    assert abs(np.corrcoef(draws.T)[0, 1]) < 0.08
