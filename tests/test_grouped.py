@@ -323,3 +323,42 @@ def test_groups_do_not_share_random_numbers():
                    noise=db.Laplace(scale=2.0, discrete=True), source="made up")
     draws = np.asarray(posterior_draws(r).theta["probability"]).reshape(-1, 2)
     assert abs(np.corrcoef(draws.T)[0, 1]) < 0.08
+
+
+def test_one_sum_of_groups_of_unknown_size():
+    "One row a group and no n: the posterior of each group is that of its number alone."
+    limits, noise, prior = (0, 100), db.Laplace(scale=2.0, discrete=True), db.Gamma(2.0, 1.0)
+    r = db.declare(Grouped(db.Poisson((0, 10), "x"), "g", 2), [30, 90], noise=noise, n_range=limits, source="made up")
+    both = posterior_draws(r, prior, progress=False).theta["rate"]
+    for g, value in enumerate((30, 90)):
+        one = db.declare(db.Poisson((0, 10), "x"), [value], noise=noise, n_range=limits, source="made up")
+        alone = posterior_draws(one, prior, progress=False).theta["rate"]
+        assert abs(np.mean(both[..., g]) - np.mean(alone)) < 0.1 * np.std(alone)
+
+
+def test_a_model_says_which_records_of_its_groups_are_summed():
+    class Careless(db.Bernoulli):
+        def valid(self, x): return x == x
+
+    model = object.__new__(Grouped)
+    inner = Careless("x")
+    for name, value in {"model": inner, "by": ("g",), "levels": ((0, 1),), "sizes": "private"}.items():
+        object.__setattr__(model, name, value)
+    records = {"x": np.array([0, 1, 2]), "g": np.array([0, 2, 1])}
+    assert model.admitted(records).tolist() == [True, False, False]
+    assert Grouped(db.Exponential((5, 20), "x"), "g", 2).admitted({"x": np.array([60.0]), "g": np.array([1])}).all()
+
+
+def test_releases_of_groups_are_not_stacked():
+    made = [db.declare(Grouped(db.Bernoulli("x"), "g", 2, sizes="public"), [3, k], n=[9, 9],
+                       noise=db.Laplace(scale=2.0), source="made up") for k in (4, 5)]
+    with pytest.raises(ValueError, match="one table"):
+        db.combine(*made)
+
+
+def test_what_is_declared_of_many_groups_has_its_own_id():
+    "Sizes that differ in the middle of a long array."
+    sizes = [100] * 1100
+    of = lambda n: db.declare(Grouped(db.Bernoulli("x"), "g", 1100, sizes="public"), [30] * 1100, n=n,
+                              noise=db.Laplace(scale=2.0, discrete=True), source="made up").id
+    assert of(sizes) != of(sizes[:550] + [101] + sizes[551:])

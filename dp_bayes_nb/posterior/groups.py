@@ -18,6 +18,7 @@ from scipy.special import digamma
 
 from ..base.chains import run_chain, run_chains
 from ..base.measurement import Measurement, Noise
+from ..base.priors import LogDensity
 from .collapsed import chain_kernel
 from .grid import exact_grid_kernel, one_parameter
 from .measurements import (Tables, TablesState, _all_moments, confidential_sums,
@@ -67,6 +68,13 @@ VECTORISED = (exact_grid_kernel, posterior_kernel, chain_kernel, measured_kernel
 def method_of_group(groups: Groups) -> tuple[Method, bool]:
     "The method that one group would get, and whether it is given `Tables`."
     one, prior = groups.measurement(0), groups.prior_of(0)
+    if isinstance(prior, LogDensity):  # nothing is conjugate: no draws without a kernel
+        method, tables = _method(groups, prior, one)
+        return method._replace(sample=None), tables
+    return _method(groups, prior, one)
+
+
+def _method(groups, prior, one):
     shown = one.n is not None and one.low is None and one.floor is None
     if not shown or np.any(groups.each.noise.scale == 0):
         return _chosen(groups, prior, [one]), True
@@ -74,7 +82,8 @@ def method_of_group(groups: Groups) -> tuple[Method, bool]:
         exact = _chosen(groups, prior, [one])
     except ValueError:  # a model that has no method for tables
         return _chosen(groups, prior, None), False
-    return (exact, True) if exact.sample is not None else (_chosen(groups, prior, None), False)
+    own = exact.sample is None or isinstance(prior, LogDensity)
+    return (exact, True) if not own else (_chosen(groups, prior, None), False)
 
 
 def _chosen(groups, prior, measurements):
@@ -298,21 +307,22 @@ def _one_by_one(words, groups: Groups, method: Method, tables: bool, draws, warm
 MOST_SUMS = 64  # sums whose draws are made group by group where the method does not make them
 
 
-def _sums_beside(words, groups: Groups, theta: dict) -> dict:
+def _sums_beside(words, groups: Groups, method: Method, theta: dict) -> dict:
     "Draws of the sums of groups of known size beside those of theta, (G, chains, draws, m); none where they are many."
     family, G, m = groups.family, len(groups.each.z), len(groups.family.names)
     shape = next(iter(theta.values())).shape[1:3]
     flat = {name: np.reshape(value, (G, -1, *value.shape[3:])) for name, value in theta.items()}
-    if one_parameter(family) and groups.each.matrix is None and not family.lacks("moments"):
+    if method.sums is None and one_parameter(family) and groups.each.matrix is None and not family.lacks("moments"):
         moments = _all_moments(family, {name: v.reshape(-1, *v.shape[2:]) for name, v in flat.items()})
         mean, covariance = (np.asarray(part).reshape(G, -1) for part in moments)
         n, z, noise = groups.each.n[:, None], groups.each.z, groups.each.noise
         s = one_sum(np.random.default_rng(words), n * mean, n * covariance, z, Noise(noise.kind, noise.scale, 0.0))
         return {"s": s.reshape(G, *shape, 1)}
-    if G * m > MOST_SUMS or family.lacks("moments") or np.any(groups.each.n < 1):
+    if method.sums is None and G * m > MOST_SUMS or family.lacks("moments") or np.any(groups.each.n < 1):
         return {}
-    each = [confidential_sums((*words[:1], (words[1] + g) % 2**32), _data_of(groups, g, True),
-                              {name: value[g] for name, value in flat.items()})[:, 0] for g in range(G)]
+    draw = method.sums or confidential_sums
+    each = [draw((*words[:1], (words[1] + g) % 2**32), _data_of(groups, g, True),
+                 {name: value[g] for name, value in flat.items()})[:, 0] for g in range(G)]
     return {"s": np.array(each).reshape(G, *shape, m)}
 
 # %% ../../nbs/posterior/17_groups.ipynb #9a170012
@@ -339,7 +349,7 @@ def run_groups(words: tuple,  # of `entropy`
     way = _vectorised if mapped else _one_by_one
     theta, kept, infos = way(words, groups, method, tables, draws, warmup, chains)
     if not kept and groups.each.n is not None:
-        kept = _sums_beside(words[2:4], groups, theta)
+        kept = _sums_beside(words[2:4], groups, method, theta)
     def axes(value):  # groups behind chains and draws
         value = np.moveaxis(np.asarray(value), 0, 2)
         return value.reshape(*value.shape[:2], *family.shape, *value.shape[3:])

@@ -277,10 +277,15 @@ def tables_kernel(tables: Tables) -> Kernel:
 
 # %% ../../nbs/posterior/14_measurements.ipynb #e19b0011
 # § Draws without a chain
+def _noisy(noise):
+    "Has every row noise? Where rows are traced nobody can look; who traces has looked before."
+    return isinstance(noise.scale, jax.core.Tracer) or bool(np.all(np.asarray(noise.scale) > 0))
+
+
 def on_a_grid(tables: Tables) -> bool:
     "Can the posterior be tabulated: one free parameter, and one row a table, noisy where the size is unknown?"
     row = lambda stack: stack.matrix is None if stack.n is not None else (
-        len(stack.z[0]) == 1 and isinstance(stack.noise.kind, str) and bool(np.all(np.asarray(stack.noise.scale) > 0)))
+        len(stack.z[0]) == 1 and isinstance(stack.noise.kind, str) and _noisy(stack.noise))
     return one_parameter(tables.family) and all(map(row, tables.groups)) and not tables.selected
 
 

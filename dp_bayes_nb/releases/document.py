@@ -760,7 +760,7 @@ def _check_size_design(r):
     if np.any(np.abs(r.values) >= MAX_STEPS * grid) or np.any((r.values / grid) % 1):
         refuse("values", f"whole numbers of steps of {grid:g}, below {MAX_STEPS:g} steps", r.values.tolist()[:5], fix)
 
-
+# %% ../../nbs/releases/02_document.ipynb #0caf09bc
 def _check_noise(r, due):
     "Grid, sensitivity and noise must be what is due."
     grid, fix = 2.0**-due.grid_exponent, "get a fresh copy"
