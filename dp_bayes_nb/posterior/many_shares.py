@@ -257,8 +257,9 @@ def many_shares(cells: Cells,               # n ≥ 0 whole, z finite, scale, α
         if high[rows[0]] - low[rows[0]] >= LONGEST:
             found, p, lost = _long_window(some, levels, probability)
         else:
-            p, lost = many_counts(some, low[rows], high[rows])
-            found = summarise_mixtures(p, levels, probability)
+            with np.errstate(all="ignore"):  # a window that is wrong: what comes of it is refused
+                p, lost = many_counts(some, low[rows], high[rows])
+                found = summarise_mixtures(p, levels, probability)
         good = (lost <= LOST) & np.isfinite(found[2]).all(axis=1)
         for part, value in zip((out.mean, out.sd, out.quantiles, out.probability), found):
             part[rows[good], ..., 0] = value[good]
