@@ -53,6 +53,8 @@ _public = {
     "Ledger": "data_holder.ledger",
     "private_quantile": "data_holder.quantiles",
     "fit": "posterior.fit",
+    "fit_many": "posterior.fit_many",
+    "fit_partitions": "posterior.clusters",
     "predict": "posterior.results",
     "predictive_check": "posterior.results",
     "plot_posterior": "posterior.results",
@@ -157,7 +159,9 @@ if _typing.TYPE_CHECKING:
     from .data_holder.ledger import Ledger as Ledger
     from .data_holder.quantiles import private_quantile as private_quantile
     from .data_holder.release import release as release
+    from .posterior.clusters import fit_partitions as fit_partitions
     from .posterior.fit import fit as fit
+    from .posterior.fit_many import fit_many as fit_many
     from .posterior.results import (
         predict as predict,
         predictive_check as predictive_check,

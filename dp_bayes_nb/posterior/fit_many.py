@@ -196,11 +196,11 @@ def flat(model, theta: dict) -> np.ndarray:
 
 def _one_by_one(model, prior, table, wanted):
     "What has no quicker way: `fit`, cell by cell."
-    law = Laplace if table.kind == "laplace" else Gaussian
+    law, given = (Laplace, "scale") if table.kind == "laplace" else (Gaussian, "sd")
     def release(i):
         if table.releases:
             return table.releases[i]
-        noise = [law(float(each), discrete=False) for each in table.scale[i]]
+        noise = [law(**{given: float(each)}, discrete=False) for each in table.scale[i]]
         return declare(model, table.values[i], noise=noise, n=int(table.n[i]), source="a cell of fit_many")
     def of(rows, rng):
         out = no_summaries(len(rows), len(wanted.levels), wanted.draws, len(components(model)))

@@ -92,8 +92,8 @@ def summarise_grid(family, posterior: GridPosterior, levels, ends: Float[Array, 
     q = _parameter(family, jax.vmap(partial(quantile, posterior))(levels)) if len(levels) else jnp.zeros(0)
     return mean, jnp.sqrt(variance), q, below(posterior, ends[1]) - below(posterior, ends[0])
 
-# %% ../../nbs/posterior/22_many_sums.ipynb #3ee809f3
-_ROUGH, _AT_ENDS = 0.005, 1e-7  # sd by which halving the grid may move a quantile; mass beyond the table
+# %% ../../nbs/posterior/22_many_sums.ipynb #e84d4b29
+_ROUGH, _AT_ENDS = 0.002, 1e-7  # sd by which halving the grid may move a quantile; mass beyond the table
 
 
 def _better(full, half):
