@@ -28,13 +28,14 @@ from ..base.frames import quietly
 from ..base.priors import Beta
 from ..models.contract import as_model, check_prior
 from ..noise.statements import Gaussian, Laplace
-from .exact_counts import Cells
+from .exact_categories import sample_categories
+from .exact_counts import Cells, sample_share
 from .fit import as_releases, entropy, entropy_text, posterior_draws
 from .grid import one_parameter
 from .many_categories import many_categories
 from .many_shares import Summaries, many_shares, no_summaries
 from .many_sums import many_sums, prepare
-from .methods import CATEGORIES, METHODS, SHARE, choose_method
+from .methods import METHODS, choose_method
 from ..releases.declare import declare
 
 # %% ../../nbs/posterior/23_fit_many.ipynb #e7313bd1
@@ -179,12 +180,13 @@ def route(model, prior, table: Table, wanted: Wanted) -> Callable:
     if not table.kind:
         return _one_by_one(model, prior, table, wanted)
     _, method = choose_method(model, prior, table.kind, int(np.nanmax(table.n, initial=1)), "auto")
-    if method is SHARE and isinstance(prior, Beta):
+    if method.sample is sample_share and isinstance(prior, Beta):
         return _shares(model, prior, table, wanted)
-    if method is CATEGORIES:
+    if method.sample is sample_categories:
         return _categories(model, prior, table, wanted)
-    if one_parameter(model) and method in (METHODS["collapsed"], METHODS["exact"], SHARE):
-        return _sums(method is not METHODS["collapsed"], model, prior, table, wanted)
+    kernels = {METHODS["collapsed"].kernel: False, METHODS["exact"].kernel: True}  # a mutant has one of its own
+    if one_parameter(model) and method.kernel in kernels:
+        return _sums(kernels[method.kernel], model, prior, table, wanted)
     return _one_by_one(model, prior, table, wanted)
 
 # %% ../../nbs/posterior/23_fit_many.ipynb #53e3b781
@@ -274,6 +276,8 @@ def compute(call, rows, bar):
     "Numbers and problems of rows, block by block on threads."
     blocks = [rows[i:i + BLOCK] for i in range(0, len(rows), BLOCK)]
     found = []
+    if not blocks:
+        return call(rows)
     with ThreadPoolExecutor(_workers()) as pool:
         for block, done in zip(blocks, pool.map(call, blocks)):
             found.append(done)
