@@ -39,9 +39,11 @@ def _spark(cells, fitted):
     "By Spark."
     from pyspark.sql.types import DoubleType, StringType, StructField, StructType
     empty = fitted(quietly(lambda: cells.limit(0).toPandas(), "read"))
-    new = [name for name in empty.columns if name not in cells.columns]
-    kinds = [StructField(name, StringType() if name == "problem" else DoubleType()) for name in new]
-    return cells.mapInPandas(partial(_pieces, fitted=fitted), StructType([*cells.schema.fields, *kinds]))
+    old = {field.name: field for field in cells.schema.fields}
+    fresh = lambda name: StructField(name, StringType() if name == "problem" else DoubleType())
+    known = [name for name in empty.columns if name in old and name != "sd"]
+    schema = StructType([old[name] if name in known else fresh(name) for name in empty.columns])
+    return cells.mapInPandas(partial(_pieces, fitted=fitted), schema)
 
 
 def fit_partitions(cells: Any,         # a DataFrame of Dask or of Spark

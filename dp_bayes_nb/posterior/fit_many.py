@@ -304,7 +304,7 @@ def open_parts(path, digest: str, rows: int) -> Parts:
         refuse("path", "a new file or folder, or the folder of the same run", str(path), "choose another name")
     folder = path.with_name(path.name + ".parts") if single else path
     folder.mkdir(exist_ok=True)
-    manifest, said = folder / "manifest.json", {"digest": digest, "rows": rows, "part": PART}
+    manifest, said = folder / "_manifest.json", {"digest": digest, "rows": rows, "part": PART}
     if manifest.exists():
         try:
             known = json.loads(manifest.read_text(encoding="utf-8"))
@@ -425,6 +425,8 @@ def fit_many(cells: Any,                  # a frame, a dict of arrays, or a list
     """Posterior summaries of any number of cells: the frame that came in with the columns mean, sd, q0.025, q0.5,
     q0.975 and problem, one row a cell, in the units of the parameter.
 
+    A column "sd" of the cells gives way to that of the posterior.
+
     Models of several components have mean[a], mean[b], …. Without `scale` and `sd` the column "scale" is Laplace
     noise, "sd" Gaussian; noise on whole numbers and continuous noise are both understood. A dict or releases give a
     pandas frame. Cells are independent, and each has the posterior that `fit` gives it. A row that cannot be done
@@ -439,7 +441,7 @@ def fit_many(cells: Any,                  # a frame, a dict of arrays, or a list
         model = as_model(model)
         table = read_frame(cells, model, value, n, scale, sd)
     prior, names = check_prior(model, prior), result_names(model, wanted)
-    if table.frame is not None and (taken := sorted(set(names) & set(table.frame.columns))):
+    if table.frame is not None and (taken := sorted(set(names) & set(table.frame.columns) - {"sd"})):
         refuse("cells", "without columns named like those of the answer", ", ".join(taken[:8]), "rename them")
     words = entropy("fit_many", as_seed(seed), model.to_dict(), prior, table.kind, table.values, table.n, table.scale,
                     [entropy_text(entropy(r.family.to_dict(), r.values, r.id)) for r in table.releases], wanted)
