@@ -2439,6 +2439,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                                   'dp_bayes_nb/posterior/many_shares.py'),
                                                    'dp_bayes_nb.posterior.many_shares.no_summaries': ( 'posterior/many_shares.html#no_summaries',
                                                                                                        'dp_bayes_nb/posterior/many_shares.py'),
+                                                   'dp_bayes_nb.posterior.many_shares.quick_window': ( 'posterior/many_shares.html#quick_window',
+                                                                                                       'dp_bayes_nb/posterior/many_shares.py'),
                                                    'dp_bayes_nb.posterior.many_shares.share_below': ( 'posterior/many_shares.html#share_below',
                                                                                                       'dp_bayes_nb/posterior/many_shares.py'),
                                                    'dp_bayes_nb.posterior.many_shares.share_quantiles': ( 'posterior/many_shares.html#share_quantiles',

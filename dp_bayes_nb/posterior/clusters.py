@@ -9,8 +9,6 @@ __all__ = ['fit_partitions']
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from ..base.arguments import refuse
 from ..base.frames import quietly
 from ..models.contract import as_model

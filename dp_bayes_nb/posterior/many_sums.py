@@ -16,7 +16,6 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float
 
-from ..base.arguments import pytree
 from ..base.measurement import Measurement, Noise
 from ..base.priors import log_density_free
 from ..base.supports import constrain, unconstrain
