@@ -74,7 +74,8 @@ def log_concave(cells: Cells) -> Cells:
 
 def log_ratio(cells: Cells, s) -> Float[np.ndarray, "cells"]:
     "log of w(s + 1)/w(s), s < n; decreasing where the weights are log-concave."
-    prior = np.log1p((cells.alpha - 1) / (s + 1)) - np.log1p((cells.beta - 1) / (cells.n - s))
+    with np.errstate(divide="ignore", invalid="ignore"):  # beyond n, and no record at all
+        prior = np.log1p((cells.alpha - 1) / (s + 1)) - np.log1p((cells.beta - 1) / (cells.n - s))
     r = cells.z - s
     change = (np.abs(r) - np.abs(r - 1)) / cells.scale if cells.kind == "laplace" else (r - 0.5) / cells.scale**2
     return prior + change

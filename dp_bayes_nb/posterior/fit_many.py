@@ -123,9 +123,9 @@ def read_releases(releases, model) -> Table:
     if not plain or len(kinds) > 1:
         nan = np.full((len(releases), len(releases[0].family.names)), np.nan)
         return Table(None, nan, nan[:, 0], nan, "", releases)
-    columns = [np.array([np.asarray(part(r), float) for r in releases])
-               for part in (lambda r: r.values, lambda r: r.n, lambda r: r.noise.scale)]
-    return Table(None, *columns, kinds.pop(), releases)
+    values, n, scale = (np.array([np.asarray(part(r), float) for r in releases])
+                        for part in (lambda r: r.values, lambda r: r.n, lambda r: r.noise.scale))
+    return Table(None, values, n, scale, kinds.pop(), releases)
 
 # %% ../../nbs/posterior/23_fit_many.ipynb #e17ee7ac
 def problems(table: Table) -> np.ndarray:
@@ -341,7 +341,8 @@ def read_columns(paths: list, names: list[str]) -> tuple[np.ndarray, np.ndarray]
         wanted = ", ".join('"' + name.replace('"', '""') + '"' for name in names)
         found = [connection.execute(f"select {wanted} from read_parquet(?)", [str(path)]).fetchnumpy()
                  for path in paths]
-    number = lambda c: np.ma.filled(np.ma.asarray(c, float), np.nan)
+    def number(column):
+        return np.ma.filled(np.ma.asarray(column, float), np.nan)
     numbers = [np.stack([number(f[name]) for name in names[:-1]], axis=1) for f in found]
     texts = [np.array([v or "" for v in np.ma.asarray(f["problem"]).filled("")], dtype=object) for f in found]
     return np.concatenate(numbers), np.concatenate(texts)

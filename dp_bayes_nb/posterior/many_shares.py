@@ -26,8 +26,7 @@ LOST = 1e-8  # of the mass: a window that leaves out more is refused
 
 def quick_window(cells: Cells) -> tuple:
     "The first and the last count that matter, (cells,) each."
-    with np.errstate(divide="ignore", invalid="ignore"):  # n = 0
-        return window(cells, SLIGHT)
+    return window(cells, SLIGHT)
 
 
 def home(cells: Cells) -> Cells:
