@@ -257,7 +257,7 @@ def many_shares(cells: Cells,               # n ≥ 0 whole, z finite, scale, α
     cells, levels = home(cells), np.asarray(levels, float)
     out, (low, high) = no_summaries(len(cells.n), len(levels), draws), bounds(cells)
     for rows in chunks(high - low + 1, CHUNK // max(len(levels), 1)):
-        some = Cells(*[a[rows] for a in cells[:5]], kind=cells.kind)
+        some = Cells(cells.n[rows], cells.z[rows], cells.scale[rows], cells.alpha[rows], cells.beta[rows], cells.kind)
         if high[rows[0]] - low[rows[0]] >= LONGEST:
             found, p, lost = _long_window(some, levels, probability)
         else:
