@@ -132,7 +132,8 @@ def problems(table: Table) -> np.ndarray:
     "What is wrong with each cell, a text (cells,), empty where nothing is."
     out = np.full(len(table.n), "", dtype=object)
     with np.errstate(invalid="ignore"):
-        wrong = {"n must be a whole number >= 0": ~((table.n >= 0) & (table.n == np.floor(table.n)) & (table.n < 2**53)),
+        whole = (table.n >= 0) & (table.n == np.floor(table.n)) & (table.n < 2**53)
+        wrong = {"n must be a whole number >= 0": ~whole,
                  f"{'scale' if table.kind == 'laplace' else 'sd'} must be a finite number > 0":
                      ~((table.scale > 0) & np.isfinite(table.scale)).all(axis=1),
                  "the value must be a finite number": ~np.isfinite(table.values).all(axis=1),
