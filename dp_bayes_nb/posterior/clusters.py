@@ -43,7 +43,7 @@ def _spark(cells, fitted):
     schema = StructType([old[name] if name in known else fresh(name) for name in empty.columns])
     return cells.mapInPandas(partial(_pieces, fitted=fitted), schema)
 
-
+# %% ../../nbs/posterior/24_clusters.ipynb #b257896f
 def fit_partitions(cells: Any,         # a DataFrame of Dask or of Spark
                    model: Any, prior: Any = None,
                    **options           # of `fit_many`, but path and progress

@@ -74,14 +74,14 @@ def as_frame(cells: Any):
                    "pass a frame of pandas, polars or pyarrow, a dict of arrays, or releases; collect a lazy frame "
                    "first; fit_partitions takes those of Dask and Spark")
 
-
+# %% ../../nbs/posterior/23_fit_many.ipynb #88a715f8
 def _column(frame, asked, name):
     "A column of a frame by its name."
     if not isinstance(name, str) or name not in frame.columns:
         refuse(asked, f"the name of a column, among {', '.join(map(repr, frame.columns[:12]))}", name)
     return _numbers(name, frame[name].to_numpy())
 
-# %% ../../nbs/posterior/23_fit_many.ipynb #eba7b30d
+# %% ../../nbs/posterior/23_fit_many.ipynb #cbf7617f
 def _noise_columns(frame, scale, sd):
     "Name of the noise's argument, its column or columns, and its kind."
     if scale is None and sd is None:
@@ -112,7 +112,7 @@ def read_frame(cells, model, value, n, scale, sd) -> Table:
         scales = np.stack([_column(frame, asked, name) for name in given], axis=1)
     return Table(frame, values, _column(frame, "n", n), np.broadcast_to(scales, values.shape), kind, [])
 
-
+# %% ../../nbs/posterior/23_fit_many.ipynb #fe0bc283
 def read_releases(releases, model) -> Table:
     "The same of releases of one model; those that are not plain sums of one kind of noise are left to `fit`."
     if model is not None and as_model(model) != releases[0].family:
@@ -143,7 +143,7 @@ def problems(table: Table) -> np.ndarray:
         out[rows] = words
     return out
 
-# %% ../../nbs/posterior/23_fit_many.ipynb #553457df
+# %% ../../nbs/posterior/23_fit_many.ipynb #5d1789aa
 # § The quickest way
 class Wanted(NamedTuple):
     "What is computed of each cell."
@@ -175,7 +175,7 @@ def _sums(exact, model, prior, table, wanted):
     return lambda rows, rng: many_sums(prepared, table.values[rows, 0], table.n[rows], table.scale[rows, 0], *wanted,
                                        rng)
 
-
+# %% ../../nbs/posterior/23_fit_many.ipynb #0d5c95ac
 def route(model, prior, table: Table, wanted: Wanted) -> Callable:
     "The function of rows and random numbers that summarises them: as `fit` would choose, many at once where it can."
     if not table.kind:
@@ -395,7 +395,7 @@ def _run(call, table, names, parts, bar):
         shutil.rmtree(parts.folder)
     return np.concatenate(numbers), np.concatenate(texts)
 
-# %% ../../nbs/posterior/23_fit_many.ipynb #454c6bc9
+# %% ../../nbs/posterior/23_fit_many.ipynb #e0dbb419
 # § fit_many
 def check_wanted(quantiles, probability, draws) -> Wanted:
     "What is asked for, in its normal form."
@@ -410,7 +410,7 @@ def check_wanted(quantiles, probability, draws) -> Wanted:
         probability = tuple(map(float, probability))
     return Wanted(levels, probability, check_count("draws", draws, 0))
 
-
+# %% ../../nbs/posterior/23_fit_many.ipynb #618ea0ec
 def fit_many(cells: Any,                  # a frame, a dict of arrays, or a list of releases of one model
              model: Any = None,           # may be left out for releases
              prior: Any = None,           # as for `fit`; the same for all cells

@@ -88,7 +88,7 @@ def _alone(out, i, n, z, scale, alpha, kind, levels, probability):
     mean, sd, q, inside = summarise_mixtures(_wide(share_mixtures(table)), levels, probability)
     out.mean[i], out.sd[i], out.quantiles[i], out.probability[i] = mean, sd, q.T, inside
 
-
+# %% ../../nbs/posterior/21_many_categories.ipynb #3b758bd6
 def many_categories(n: Float[np.ndarray, "cells"], z: Float[np.ndarray, "cells k"],
                     scale: Any, alpha: Any,  # of any matching shapes, (cells, k) and (k,)
                     kind: str = "laplace", levels=(0.025, 0.5, 0.975), probability: Any = None, draws: int = 0,

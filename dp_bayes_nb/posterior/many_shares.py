@@ -245,7 +245,7 @@ def _long_window(cells, levels, probability):
     inside = np.nan * p.n if probability is None else below(probability[1]) - below(probability[0])
     return (*share_moments(p), tabulate(p).quantile(levels), inside), p, np.zeros_like(p.n)
 
-
+# %% ../../nbs/posterior/20_many_shares.ipynb #677b4164
 def many_shares(cells: Cells,               # n ≥ 0 whole, z finite, scale, α, β > 0: not checked here
                 levels=(0.025, 0.5, 0.975),
                 probability: Any = None,    # (low, high): P(low < share ≤ high)

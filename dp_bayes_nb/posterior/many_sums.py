@@ -151,7 +151,7 @@ def _quick(family, prior, moments, levels, ends, cells, *, kind, nodes):
 def _again(family, prior, levels, ends, cells, *, kind, exact):
     return jax.vmap(partial(summarise_again, family, prior, exact, kind, levels, ends))(*cells)
 
-
+# %% ../../nbs/posterior/22_many_sums.ipynb #b803d8a5
 def _ends(family, probability):
     "An interval in coordinates."
     (name,) = family.parameters
