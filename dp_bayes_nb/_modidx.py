@@ -2261,6 +2261,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                                 'dp_bayes_nb/posterior/fit_many.py'),
                                                 'dp_bayes_nb.posterior.fit_many._column': ( 'posterior/fit_many.html#_column',
                                                                                             'dp_bayes_nb/posterior/fit_many.py'),
+                                                'dp_bayes_nb.posterior.fit_many._model_and_table': ( 'posterior/fit_many.html#_model_and_table',
+                                                                                                     'dp_bayes_nb/posterior/fit_many.py'),
                                                 'dp_bayes_nb.posterior.fit_many._noise_columns': ( 'posterior/fit_many.html#_noise_columns',
                                                                                                    'dp_bayes_nb/posterior/fit_many.py'),
                                                 'dp_bayes_nb.posterior.fit_many._numbers': ( 'posterior/fit_many.html#_numbers',

@@ -410,7 +410,16 @@ def check_wanted(quantiles, probability, draws) -> Wanted:
         probability = tuple(map(float, probability))
     return Wanted(levels, probability, check_count("draws", draws, 0))
 
-# %% ../../nbs/posterior/23_fit_many.ipynb #618ea0ec
+# %% ../../nbs/posterior/23_fit_many.ipynb #74ec52a4
+def _model_and_table(cells, model, value, n, scale, sd):
+    "The model, and the cells as arrays."
+    if isinstance(cells, (list, tuple)):
+        releases = as_releases(list(cells))
+        return releases[0].family, read_releases(releases, model)
+    model = as_model(model)
+    return model, read_frame(cells, model, value, n, scale, sd)
+
+# %% ../../nbs/posterior/23_fit_many.ipynb #4898d7e3
 def fit_many(cells: Any,                  # a frame, a dict of arrays, or a list of releases of one model
              model: Any = None,           # may be left out for releases
              prior: Any = None,           # as for `fit`; the same for all cells
@@ -436,12 +445,7 @@ def fit_many(cells: Any,                  # a frame, a dict of arrays, or a list
     the answer to another question.
     """
     wanted = check_wanted(quantiles, probability, draws)
-    if isinstance(cells, (list, tuple)):
-        releases = as_releases(list(cells))
-        table, model = read_releases(releases, model), releases[0].family
-    else:
-        model = as_model(model)
-        table = read_frame(cells, model, value, n, scale, sd)
+    model, table = _model_and_table(cells, model, value, n, scale, sd)
     prior, names = check_prior(model, prior), result_names(model, wanted)
     if table.frame is not None and (taken := sorted(set(names) & set(table.frame.columns) - {"sd"})):
         refuse("cells", "without columns named like those of the answer", ", ".join(taken[:8]), "rename them")
