@@ -56,6 +56,8 @@ _public = {
     "private_quantile": "data_holder.quantiles",
     "fit": "posterior.fit",
     "log_likelihood": "posterior.log_likelihood",
+    "fit_many": "posterior.fit_many",
+    "fit_partitions": "posterior.clusters",
     "predict": "posterior.results",
     "predictive_check": "posterior.results",
     "plot_posterior": "posterior.results",
@@ -162,8 +164,10 @@ if _typing.TYPE_CHECKING:
     from .data_holder.ledger import Ledger as Ledger
     from .data_holder.quantiles import private_quantile as private_quantile
     from .data_holder.release import release as release
+    from .posterior.clusters import fit_partitions as fit_partitions
     from .posterior.fit import fit as fit
     from .posterior.log_likelihood import log_likelihood as log_likelihood
+    from .posterior.fit_many import fit_many as fit_many
     from .posterior.results import (
         predict as predict,
         predictive_check as predictive_check,

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['PRIORS', 'EXAMPLES', 'warnings_as_lines', 'read_family', 'parse_prior', 'check_output', 'lines', 'replacing',
-           'run_experiment', 'main']
+           'read_cells', 'run_fit_many', 'run_experiment', 'main']
 
 # %% ../nbs/cli.ipynb #77de68da
 import argparse
@@ -289,6 +289,43 @@ def _write_fit(release, prior, settings, output, plot):
                for label in ("ess_bulk", "rhat")}
     return summary_table(release.family, {name: posterior[name].values for name in parameters}, quality)
 
+# %% ../nbs/cli.ipynb #f17a0c02
+# § dp-bayes fit-many
+def read_cells(path):
+    "A table of cells from a CSV or a Parquet file, as a pandas frame."
+    if not Path(path).is_file():
+        refuse("cells", "an existing CSV or Parquet file", str(path))
+    import duckdb
+    from dp_bayes_nb.base.frames import quietly
+    parquet = Path(path).suffix.lower() == ".parquet"
+    with duckdb.connect() as connection:
+        read = connection.read_parquet if parquet else connection.read_csv
+        return quietly(lambda: read(str(path)).df(), "read", "a CSV file has a header line and commas")
+
+
+def run_fit_many(args) -> int:
+    "Summaries of a table of cells, as a Parquet or a CSV file."
+    check_output("-o", args.output, args.force, [args.cells, args.model])
+    kind = Path(args.output).suffix.lower()
+    if kind not in (".parquet", ".csv"):
+        refuse("-o", "a file that ends in .parquet or .csv", args.output)
+    prior, model = None if args.prior is None else parse_prior(args.prior), read_family(args.model)
+    cells = read_cells(args.cells)
+    from dp_bayes_nb.posterior.fit_many import fit_many
+    if args.force and kind == ".parquet" and Path(args.output).exists():
+        os.unlink(args.output)
+    with warnings_as_lines():
+        found = fit_many(cells, model, prior, value=args.value[0] if len(args.value) == 1 else tuple(args.value),
+                         n=args.n, scale=args.scale, sd=args.sd, quantiles=tuple(args.quantiles),
+                         probability=args.probability, draws=args.draws, seed=args.seed,
+                         path=args.output if kind == ".parquet" else None)
+    if kind == ".csv":
+        with replacing(args.output) as path:
+            found.to_csv(path, index=False)
+    wrong = int((found["problem"] != "").sum())
+    print(f"{len(found)} cells, {wrong} with a problem: {printable(args.output)}")
+    return 0
+
 # %% ../nbs/cli.ipynb #f6e1126c
 # § dp-bayes plan
 def check_plot(path, force, inputs):
@@ -490,6 +527,7 @@ EXAMPLES = {"plan": "dp-bayes plan --family FAMILY.toml --prior \"Beta(1, 1)\" -
             "release":
             "dp-bayes release survey.csv --family FAMILY.toml --epsilon 0.5 --ledger budget.json -o release.json",
             "fit": "dp-bayes fit release.json --prior \"Beta(2, 5)\" -o posterior.nc --plot posterior.png",
+            "fit-many": "dp-bayes fit-many cells.csv --model MODEL.toml --scale b -o out.parquet",
             "calibrate": "dp-bayes calibrate --family FAMILY.toml --prior \"Beta(1, 1)\" --n 1000 --epsilon 0.1",
             "experiment": "dp-bayes experiment fig1a --trials 100"}
 _FORCE = ("--force", "replace an existing output (default: refuse)", {"action": "store_true"})
@@ -523,6 +561,22 @@ _FIT_OPTIONS: tuple = (
     ("--seed", "seed of the draws, a whole number (default: 0)", {"type": int, "default": 0}),
     ("-o --output", "netCDF file of the draws (default: none, the summary is printed only)", {}),
     ("--plot", "figure to write: .png, .pdf or .svg (default: none)", {}), _FORCE)
+_FIT_MANY_OPTIONS: tuple = (
+    ("cells", "CSV or Parquet file, one row a cell", {}),
+    ("--model", "TOML file that declares what is counted: see below", {"required": True, "metavar": "MODEL.toml"}),
+    ("--prior", _PRIOR_HELP, {}),
+    ("--value", "column of released values, or one for each sum (default: value)",
+     {"nargs": "+", "default": ["value"]}),
+    ("--n", "column of sizes (default: n)", {"default": "n"}),
+    ("--scale", "column of Laplace scales (default: scale, where there is no column sd)", {}),
+    ("--sd", "column of Gaussian standard deviations (default: sd, where there is no column scale)", {}),
+    ("--quantiles", "levels (default: 0.025 0.5 0.975)",
+     {"type": _number, "nargs": "+", "default": [0.025, 0.5, 0.975]}),
+    ("--probability", "two numbers: the posterior probability of the interval between them (default: none)",
+     {"type": _number, "nargs": 2}),
+    ("--draws", "posterior draws of each cell, in columns draw0, draw1, … (default: 0)", {"type": int, "default": 0}),
+    ("--seed", "seed of the draws, a whole number (default: 0)", {"type": int, "default": 0}),
+    ("-o --output", "Parquet file (a killed run goes on from OUTPUT.parts) or CSV file", {"required": True}), _FORCE)
 _PLAN_OPTIONS: tuple = (
     ("--family", "TOML file that declares what is counted: see below", {"required": True, "metavar": "FAMILY.toml"}),
     ("--prior", _PRIOR_HELP, {}),
@@ -579,7 +633,7 @@ def build_parser() -> argparse.ArgumentParser:
                     epilog=f"{shown}\n\n{_EXAMPLE_FAMILY}", formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--version", action="version", version=f"dp-bayes {__version__}")
     commands = parser.add_subparsers(dest="command", required=True,
-                                     metavar="plan | release | fit | ledger | calibrate | experiment",
+                                     metavar="plan | release | fit | fit-many | ledger | calibrate | experiment",
                                      parser_class=Parser)
     one = {name: f"Example:\n\n  {line}" for name, line in EXAMPLES.items()}
     _command(commands, "plan", "what a budget would buy, by simulation; opens no data",
@@ -587,6 +641,8 @@ def build_parser() -> argparse.ArgumentParser:
     _command(commands, "release", "release a table (the only command that opens data)",
              f"{one['release']}\n\n{_EXAMPLE_FAMILY}", *_RELEASE_OPTIONS)
     _command(commands, "fit", "posterior draws from a release", one["fit"], *_FIT_OPTIONS)
+    _command(commands, "fit-many", "posterior summaries of a table of noisy cells",
+             f"{one['fit-many']}\n\n{_EXAMPLE_FAMILY}", *_FIT_MANY_OPTIONS)
     _command(commands, "ledger", "show a ledger, or create one", f"{one['ledger']}\n  dp-bayes ledger budget.json",
              *_LEDGER_OPTIONS)
     _command(commands, "calibrate", "does a method tell the truth? by simulation; opens no data",
@@ -619,10 +675,12 @@ def _arguments_as_typed(message, options):
     return "".join(out)
 
 # %% ../nbs/cli.ipynb #972a67c4
-_OPTIONS = {"plan": _PLAN_OPTIONS, "release": _RELEASE_OPTIONS, "fit": _FIT_OPTIONS, "ledger": _LEDGER_OPTIONS,
+_OPTIONS = {"plan": _PLAN_OPTIONS, "release": _RELEASE_OPTIONS, "fit": _FIT_OPTIONS, "fit-many": _FIT_MANY_OPTIONS,
+           "ledger": _LEDGER_OPTIONS,
            "calibrate": _CALIBRATE_OPTIONS,
            "experiment": _EXPERIMENT_OPTIONS}
-_COMMANDS = {"plan": run_plan, "release": run_release, "fit": run_fit, "ledger": run_ledger, "calibrate": run_calibrate,
+_COMMANDS = {"plan": run_plan, "release": run_release, "fit": run_fit, "fit-many": run_fit_many,
+            "ledger": run_ledger, "calibrate": run_calibrate,
             "experiment": run_experiment}
 
 

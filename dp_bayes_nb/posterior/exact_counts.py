@@ -73,21 +73,25 @@ def log_concave(cells: Cells) -> Cells:
 
 def log_ratio(cells: Cells, s) -> Float[np.ndarray, "cells"]:
     "log of w(s + 1)/w(s), s < n; decreasing where the weights are log-concave."
-    prior = np.log1p((cells.alpha - 1) / (s + 1)) - np.log1p((cells.beta - 1) / (cells.n - s))
+    with np.errstate(divide="ignore", invalid="ignore"):  # beyond n, and no record at all
+        prior = np.log1p((cells.alpha - 1) / (s + 1)) - np.log1p((cells.beta - 1) / (cells.n - s))
     r = cells.z - s
     change = (np.abs(r) - np.abs(r - 1)) / cells.scale if cells.kind == "laplace" else (r - 0.5) / cells.scale**2
     return prior + change
 
 
-def window(cells: Cells) -> tuple:
+def window(cells: Cells, negligible: float = NEGLIGIBLE) -> tuple:
     "The first and the last count that matter, (cells,) each; beside them only 0 and n can."
     hull, none = log_concave(cells), np.zeros_like(cells.n)
     mode = first_true(none, cells.n, lambda s: (s >= cells.n) | (log_ratio(hull, np.minimum(s, cells.n - 1)) <= 0))
     convex = (cells.alpha < 1) * 1.0 + (cells.beta < 1)
-    level = log_weight(hull, mode) - NEGLIGIBLE - convex * (np.log(cells.n + 2) + 1)
-    low = first_true(none, mode, lambda s: log_weight(hull, s) >= level)
+    level = log_weight(hull, mode) - negligible - convex * (np.log(cells.n + 2) + 1)
+    within = lambda s: log_weight(hull, s) >= level
     beyond = lambda s: (s >= cells.n) | (log_weight(hull, np.minimum(s + 1, cells.n)) < level)
-    return low, first_true(mode, cells.n, beyond)
+    near = np.ceil(negligible * cells.scale) + 8  # mostly the ends are not farther away
+    left, right = np.maximum(mode - near, 0), np.minimum(mode + near, cells.n)
+    low = first_true(np.where(within(left), 0, left), mode, within)
+    return low, first_true(mode, np.where(beyond(right), right, cells.n), beyond)
 
 # %% ../../nbs/posterior/06_exact_counts.ipynb #a889f7f5
 class CountPosterior(NamedTuple):

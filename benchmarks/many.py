@@ -1,0 +1,140 @@
+"""Very many cells: a million posteriors on two cores, warm and cold, memory, and ratios to one at a time,
+to a SciPy loop over brute force, and to NUTS for each cell. `python benchmarks/many.py [CELLS]`, a million by default.
+"""
+
+import json
+import os
+import platform
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+os.environ.setdefault("TQDM_DISABLE", "1")
+if hasattr(os, "sched_setaffinity"):
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:2])
+
+import numpy as np  # noqa: E402
+from scipy.optimize import brentq  # noqa: E402
+from scipy.special import betainc  # noqa: E402
+
+import dp_bayes_nb as d  # noqa: E402
+from dp_bayes_nb.base.files import atomic_write  # noqa: E402
+
+RESULTS = Path(__file__).parent.parent / "results" / "many.json"
+LEVELS = (0.025, 0.5, 0.975)
+CASES = {"shares, Laplace, epsilon 1": ("share", "scale", 1.0), "shares, Gaussian, epsilon 1": ("share", "sd", 4.2),
+         "shares, Laplace, epsilon 0.1": ("share", "scale", 10.0),
+         "clipped exponentials, Laplace, epsilon 1": ("exponential", "scale", 5.0),
+         "five categories, Laplace, epsilon 1": ("categories", "scale", 2.0)}  # fmt: skip
+SLOW = {"categories": 50}  # so many times fewer cells
+
+
+def table(what, kind, scale, rows, seed=0):
+    "Model, prior, cells and columns of values: n from 10 to 100,000."
+    rng = np.random.default_rng(seed)
+    n = np.rint(10 ** rng.uniform(1, 5, rows))
+    noise = lambda *shape: np.rint(rng.laplace(size=shape) * scale if kind == "scale" else rng.normal(0, scale, shape))
+    if what == "share":
+        cells, model, prior, value = {"value": rng.binomial(n.astype(int), rng.random(rows)) + noise(rows)}, \
+            d.Bernoulli(), None, "value"
+    elif what == "exponential":
+        rate = rng.gamma(2, 1, rows) + 0.01
+        mean = -np.expm1(-5 * rate) / rate
+        cells = {"value": n * mean + rng.normal(size=rows) * np.sqrt(n) * mean + noise(rows)}
+        model, prior, value = d.Exponential((0, 5)), d.Gamma(2.0, 1.0), "value"
+    else:
+        counts = np.array([rng.multinomial(int(m), p) for m, p in zip(n, rng.dirichlet(np.ones(5), rows))])
+        z = counts + noise(rows, 5)
+        cells, model, prior, value = {f"z{j}": z[:, j] for j in range(5)}, d.Categorical(5), None, \
+            tuple(f"z{j}" for j in range(5))
+    return model, prior, {**cells, "n": n, kind: np.full(rows, scale)}, value
+
+
+def run(name, rows):
+    "One case, in this process: cold (with imports of methods, and compiling), warm, memory."
+    what, kind, scale = CASES[name]
+    rows = max(rows // SLOW.get(what, 1), 500)
+    model, prior, cells, value = table(what, kind, scale, rows)
+    few = {column: array[:1000] for column, array in cells.items()}
+    start = time.perf_counter()
+    d.fit_many(few, model, prior, value=value)
+    cold = time.perf_counter() - start
+    start, processor = time.perf_counter(), time.process_time()
+    found = d.fit_many(cells, model, prior, value=value)
+    warm, processor = time.perf_counter() - start, time.process_time() - processor
+    return {"cells": rows, "first thousand, s": cold, "warm, s": warm, "a million would take, s": 1e6 * warm / rows,
+            "processor, microseconds a cell": 1e6 * processor / rows,
+            "with a problem": int((found["problem"] != "").sum()),
+            "peak memory, MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}  # fmt: skip
+
+
+def brute(n, z, scale):
+    "A share's quantiles by SciPy and the sum over all counts."
+    s = np.arange(n + 1.0)
+    w = np.exp(-np.abs(z - s) / scale + np.abs(z - np.clip(z, 0, n)) / scale)
+    w /= w.sum()
+    return [brentq(lambda t, u=u: w @ betainc(1 + s, 1 + n - s, t) - u, 0, 1) for u in LEVELS]
+
+
+def nuts(n, z, scale):
+    "The same cell by NUTS, the count taken as continuous: 1,000 draws after 1,000."
+    import jax
+    import jax.numpy as jnp
+    import numpyro
+    import numpyro.distributions as dist
+    from numpyro.infer import MCMC, NUTS
+    def model():
+        theta = numpyro.sample("theta", dist.Beta(1, 1))
+        s = n * theta + jnp.sqrt(n * theta * (1 - theta)) * numpyro.sample("e", dist.Normal(0, 1))
+        numpyro.sample("z", dist.Laplace(s, scale), obs=z)
+    sampler = MCMC(NUTS(model), num_warmup=1000, num_samples=1000, progress_bar=False)
+    sampler.run(jax.random.key(0))
+    return np.quantile(sampler.get_samples()["theta"], LEVELS)
+
+
+def ratios(rows=20_000):
+    "Seconds a cell, in one run, and how many times faster `fit_many` is."
+    model, prior, cells, _ = table("share", "scale", 1.0, rows)
+    made = [d.simulate_release(i, model, {"probability": 0.3}, 1000, 1.0)[1] for i in range(50)]
+    d.fit(made[0], progress=False), d.fit_many({k: v[:1000] for k, v in cells.items()}, model)
+    calls = {"fit_many": (rows, lambda: d.fit_many(cells, model)),
+             "fit, one by one": (50, lambda: [d.fit(each, progress=False) for each in made]),
+             "SciPy, every count": (20, lambda: [brute(*(cells[k][i] for k in ("n", "value", "scale")))
+                                                 for i in range(20)]),
+             "NUTS a cell": (3, lambda: [nuts(*(cells[k][i] for k in ("n", "value", "scale"))) for i in range(3)])}
+    seconds = {}
+    for name, (count, call) in calls.items():
+        start = time.perf_counter()
+        call()
+        seconds[name] = (time.perf_counter() - start) / count
+    return {name: {"seconds a cell": value, "fit_many is faster by": value / seconds["fit_many"]}
+            for name, value in seconds.items()}
+
+
+def rounded(value):
+    "Three significant digits."
+    if isinstance(value, dict):
+        return {k: rounded(v) for k, v in value.items()}
+    return float(f"{value:.3g}") if isinstance(value, float) else value
+
+
+def main():
+    if len(sys.argv) > 2:  # one case, in a process of its own
+        print(json.dumps(run(sys.argv[2], int(sys.argv[1])) if sys.argv[2] != "ratios" else ratios()))
+        return
+    rows, found = int(sys.argv[1]) if len(sys.argv) > 1 else 10**6, {}
+    for name in [*CASES, "ratios"]:
+        done = subprocess.run([sys.executable, "-W", "ignore", __file__, str(rows), name], capture_output=True,
+                              text=True, check=True)
+        found[name] = rounded(json.loads(done.stdout))
+        print(name, found[name], flush=True)
+    about = {"cells": rows, "cores": len(os.sched_getaffinity(0)), "python": platform.python_version(),
+             "note": "n from 10 to 100,000; NUTS takes counts as normal; five categories: a fiftieth of the cells"}
+    RESULTS.parent.mkdir(exist_ok=True)
+    atomic_write(RESULTS, json.dumps({"about": about, "rows": found}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,276 @@
+"Very many cells: fit_many, its parts on disk, its command, and partitions of Dask and Spark."
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import dp_bayes_nb as dpb
+from dp_bayes_nb.cli import main
+from dp_bayes_nb.posterior import fit_many as room
+from dp_bayes_nb.posterior.exact_counts import share_posterior, share_probability
+from dp_bayes_nb.releases.document import measured
+
+CLIPPED = [(dpb.Exponential((0, 5)), dpb.Gamma(2.0, 1.0), "rate"), (dpb.Poisson((0, 9)), dpb.Gamma(2.0, 1.0), "rate"),
+           (dpb.Geometric((0, 9)), dpb.Beta(1.0, 2.0), "probability"),
+           (dpb.Pareto((1, 9), 1), dpb.Gamma(2.0, 1.0), "shape"),
+           (dpb.Weibull((0, 9), 1.5), dpb.Gamma(2.0, 1.0), "rate")]  # fmt: skip
+
+
+def shares(rows=40, seed=0):
+    "A table of noisy counts."
+    rng = np.random.default_rng(seed)
+    n = np.rint(10 ** rng.uniform(1, 4, rows))
+    return {"value": np.rint(n * rng.uniform(0, 1, rows) + rng.laplace(size=rows)), "n": n, "scale": np.full(rows, 2.0)}
+
+
+@pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
+def test_fit_and_fit_many_agree_on_a_share(mechanism):
+    more = {"mechanism": mechanism, "delta": 1e-6} if mechanism == "gaussian" else {}
+    made = [dpb.simulate_release(i, dpb.Bernoulli(), {"probability": 0.2 * i + 0.1}, 300, 0.5, **more)[1]
+            for i in range(4)]
+    prior = dpb.Beta(2.0, 3.0)
+    found = dpb.fit_many(made, prior=prior)
+    for release, q in zip(made, found["q0.975"]):
+        below = share_probability(share_posterior(measured(release), prior), np.array([q]))[0]
+        assert abs(below - 0.975) < 1e-6
+        draws = dpb.fit(release, prior, progress=False).posterior["probability"].values
+        assert abs(np.quantile(draws, 0.975) - q) < 0.15 * draws.std()
+
+
+@pytest.mark.parametrize("model, prior, name", CLIPPED, ids=lambda v: type(v).__name__)
+def test_fit_and_fit_many_agree_on_a_clipped_sum(model, prior, name):
+    "On the same grid of `fit`, to its quadrature error; a posterior of half the noise is told apart."
+    (name,) = model.parameters
+    made = [dpb.simulate_release(i, model, {name: 0.5 if name == "probability" else 1.5}, n, 0.3)[1]
+            for i, n in enumerate((30, 400, 5000))]
+    found = dpb.fit_many(made, prior=prior)
+    assert list(found["problem"]) == ["", "", ""]
+    for release, mean, sd, q in zip(made, found["mean"], found["sd"], found["q0.5"]):
+        single = dpb.fit(release, prior, progress=False)
+        curve = single.tabulated
+        at = np.interp(0.5, curve["cdf"], curve["point"])
+        assert abs(at - q) < 2e-3 * sd
+        draws = single.posterior[name].values.ravel()
+        assert abs(draws.mean() - mean) < 4.5 * sd / draws.size**0.5 and abs(draws.std() / sd - 1) < 0.06
+
+
+def test_fit_and_fit_many_agree_on_categories():
+    model = dpb.Categorical(["a", "b", "c"])
+    made = [dpb.simulate_release(i, model, {"probabilities": [0.5, 0.3, 0.2]}, n, 0.4)[1]
+            for i, n in enumerate((20, 900))]
+    found = dpb.fit_many(made, draws=2)
+    for i, release in enumerate(made):
+        draws = dpb.fit(release, progress=False).posterior["probabilities"].values.reshape(-1, 3)
+        for j, level in enumerate("abc"):
+            sd = found[f"sd[{level}]"][i]
+            assert abs(draws[:, j].mean() - found[f"mean[{level}]"][i]) < 4.5 * sd / len(draws) ** 0.5
+            assert abs(np.quantile(draws[:, j], 0.025) - found[f"q0.025[{level}]"][i]) < 0.15 * sd
+        assert abs(sum(found[f"draw1[{level}]"][i] for level in "abc") - 1) < 1e-12
+
+
+def test_what_has_no_quick_way_is_fitted_cell_by_cell():
+    made = [dpb.simulate_release(i, dpb.Normal((0, 10)), {"mean": 4.0, "variance": 2.0}, 200, 2.0)[1] for i in range(2)]
+    prior = dpb.NormalInverseGamma(4.0, 0.1, 2.0, 2.0)
+    found = dpb.fit_many(made, prior=prior, draws=1, probability=(3, 5))
+    assert list(found.columns)[:2] == ["mean[mean]", "mean[variance]"] and (found["problem"] == "").all()
+    assert np.all(np.abs(found["mean[mean]"] - 4) < 1) and np.all(found["probability[mean]"] > 0.9)
+
+
+def test_what_came_in_goes_out():
+    cells = shares(6)
+    frames = [pd.DataFrame(cells, index=list("abcdef")), pl.DataFrame(cells), pa.table(cells)]
+    expected = dpb.fit_many(cells, dpb.Bernoulli())
+    for frame in frames:
+        found = dpb.fit_many(frame, dpb.Bernoulli())
+        assert type(found) is type(frame)
+        np.testing.assert_array_equal(np.asarray(found["q0.5"]), expected["q0.5"])
+        np.testing.assert_array_equal(np.asarray(found["value"]), cells["value"])
+    assert list(dpb.fit_many(frames[0], dpb.Bernoulli()).index) == list("abcdef")
+    gaussian = {"value": cells["value"], "n": cells["n"], "sd": cells["scale"]}
+    assert not np.allclose(dpb.fit_many(gaussian, dpb.Bernoulli())["sd"], expected["sd"], rtol=1e-3)
+
+
+def test_a_bad_cell_says_so_and_the_others_are_done():
+    cells = shares(9)
+    expected = dpb.fit_many(cells, dpb.Bernoulli())
+    cells["value"][0], cells["n"][1], cells["n"][2], cells["scale"][3] = np.nan, -1, 10.5, 0
+    cells["scale"][4], cells["value"][5], cells["n"][6] = np.nan, np.inf, np.nan
+    cells["value"][7] = 1e300  # strange, and possible
+    found = dpb.fit_many(cells, dpb.Bernoulli())
+    assert all(found["problem"][:7]) and not any(found["problem"][7:])
+    assert found.iloc[:7][["mean", "sd", "q0.5"]].isna().all(axis=None)
+    np.testing.assert_array_equal(found["mean"][8:], expected["mean"][8:])
+    assert 0.9 < found["mean"][7] < 1
+
+
+@pytest.mark.parametrize("wrong, words", [
+    (dict(value="v"), "value must be the name of a column"), (dict(n="m"), "n must be the name of a column"),
+    (dict(scale="b"), "scale must be the name"), (dict(scale="scale", sd="scale"), "sd must be left out"),
+    (dict(quantiles=(0.5, 0.5)), "quantiles must be different"), (dict(quantiles=(1.5,)), "quantiles must be"),
+    (dict(probability=(0.5,)), "probability must be two numbers"), (dict(draws=-1), "draws must be"),
+    (dict(value=("value", "n")), "value must be 1 columns"), (dict(path="none/x.parquet"), "path must be"),
+    (dict(prior=dpb.Gamma(1.0, 1.0)), "prior must be"), (dict(model=None), "family must be"),
+])  # fmt: skip
+def test_wrong_arguments_are_refused_before_any_work(wrong, words, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(room, "compute", lambda *_: pytest.fail("work was done"))
+    with pytest.raises(ValueError, match=words):
+        dpb.fit_many(**{"cells": shares(3), "model": dpb.Bernoulli(), **wrong})
+    assert os.listdir(tmp_path) == []
+
+
+def test_texts_are_no_numbers_and_are_not_quoted():
+    with pytest.raises(ValueError, match="numbers") as refused:
+        dpb.fit_many({**shares(3), "value": np.array(["Qz", "1", "2"])}, dpb.Bernoulli())
+    assert "Qz" not in str(refused.value)
+
+
+def test_the_answer_does_not_depend_on_blocks_threads_or_order(monkeypatch):
+    cells = shares(50)
+    found = dpb.fit_many(cells, dpb.Bernoulli(), draws=2)
+    monkeypatch.setattr(room, "_workers", lambda: 1)
+    pd.testing.assert_frame_equal(found, dpb.fit_many(cells, dpb.Bernoulli(), draws=2))
+    assert len(set(found["draw0"])) == 50  # no shared random numbers
+    back = dpb.fit_many({name: column[::-1] for name, column in cells.items()}, dpb.Bernoulli())
+    np.testing.assert_allclose(back["q0.025"][::-1], found["q0.025"], rtol=1e-9)
+    twice = {name: np.append(column, column) for name, column in cells.items()}
+    again = dpb.fit_many(twice, dpb.Bernoulli(), draws=1)
+    assert not np.any(again["draw0"][:50].to_numpy() == again["draw0"][50:].to_numpy())
+
+
+# ---------------------------------------------------------------- parts on disk
+
+
+def stop_after(monkeypatch, blocks):
+    "An interrupt in the midst of a run."
+    left, real = [blocks], room._block
+    def block(*arguments):
+        left[0] -= 1
+        if left[0] < 0:
+            raise KeyboardInterrupt
+        return real(*arguments)
+    monkeypatch.setattr(room, "_block", block)
+    return left
+
+
+@pytest.mark.parametrize("name", ["out", "out.parquet"])
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_a_killed_run_goes_on(name, frame, monkeypatch, tmp_path):
+    monkeypatch.setattr(room, "BLOCK", 10)
+    monkeypatch.setattr(room, "PART", 20)
+    cells = frame(shares(50))
+    expected = dpb.fit_many(cells, dpb.Bernoulli(), draws=1)
+    left = stop_after(monkeypatch, 2)
+    monkeypatch.setattr(room, "_workers", lambda: 1)
+    with pytest.raises(KeyboardInterrupt):
+        dpb.fit_many(cells, dpb.Bernoulli(), draws=1, path=tmp_path / name)
+    left[0] = 3  # what is left: two blocks of part 2, one of part 3
+    found = dpb.fit_many(cells, dpb.Bernoulli(), draws=1, path=tmp_path / name)
+    np.testing.assert_array_equal(np.asarray(found["draw0"]), np.asarray(expected["draw0"]))
+    written = pq.read_table(tmp_path / name).to_pandas()
+    np.testing.assert_array_equal(written["q0.5"], np.asarray(expected["q0.5"]))
+    np.testing.assert_array_equal(written["value"], np.asarray(cells["value"]))
+    assert os.listdir(tmp_path) == [name]
+
+
+def test_another_question_is_refused(tmp_path):
+    cells = shares(5)
+    dpb.fit_many(cells, dpb.Bernoulli(), path=tmp_path / "out")
+    before = {p.name: p.read_bytes() for p in (tmp_path / "out").iterdir()}
+    other = {**cells, "value": cells["value"] + 1}
+    for more in (dict(cells=other), dict(quantiles=(0.5,)), dict(prior=dpb.Beta(2.0, 1.0)), dict(seed=1)):
+        with pytest.raises(ValueError, match="path must be new"):
+            dpb.fit_many(**{"cells": cells, "model": dpb.Bernoulli(), "path": tmp_path / "out", **more})
+    assert before == {p.name: p.read_bytes() for p in (tmp_path / "out").iterdir()}
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "letter.txt").write_text("dear")
+    with pytest.raises(ValueError, match="path must be an empty folder"):
+        dpb.fit_many(cells, dpb.Bernoulli(), path=tmp_path / "mine")
+    (tmp_path / "there.parquet").write_text("mine")
+    with pytest.raises(ValueError, match="path must be a new file"):
+        dpb.fit_many(cells, dpb.Bernoulli(), path=tmp_path / "there.parquet")
+
+
+def test_memory_does_not_grow_with_the_cells(tmp_path):
+    "A hundred thousand cells in a process of its own, above what its imports take."
+    code = ("import resource, numpy as np, dp_bayes_nb as d\n"
+            "d.fit_many({'value': np.ones(10), 'n': np.full(10, 20), 'scale': np.ones(10)}, d.Bernoulli())\n"
+            "top = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024\n"
+            "before = top(); n = 10 ** np.random.default_rng(0).uniform(1, 4, 100_000) // 1\n"
+            "d.fit_many({'value': n // 3, 'n': n, 'scale': np.ones(100_000)}, d.Bernoulli())\n"
+            "print(top() - before)")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300)
+    assert float(done.stdout) < 300, done.stdout
+
+
+# ---------------------------------------------------------------- the command
+
+
+def test_the_command(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    pd.DataFrame({"place": list("abc"), "value": [3, None, 40], "n": [10, 20, 100], "b": 2.0}).to_csv("cells.csv",
+                                                                                                index=False)
+    (tmp_path / "model.toml").write_text('family = "Bernoulli"\n')
+    arguments = ["fit-many", "cells.csv", "--model", "model.toml", "--scale", "b", "--probability", "0.2", "0.5"]
+    assert main([*arguments, "-o", "out.parquet"]) == 0
+    said = capsys.readouterr().out
+    assert "3 cells" in said and "1 with a problem" in said
+    found = pq.read_table("out.parquet").to_pandas()
+    assert list(found["place"]) == list("abc") and list(found["problem"]) == ["", "the value is missing", ""]
+    assert main([*arguments, "-o", "out.parquet"]) == 2
+    assert main([*arguments, "-o", "out.csv"]) == 0
+    np.testing.assert_allclose(pd.read_csv("out.csv")["q0.5"], found["q0.5"])
+    assert main(["fit-many", "none.csv", "--model", "model.toml", "-o", "x.parquet"]) == 2
+    assert main(["fit-many", "cells.csv", "--model", "model.toml", "-o", "x.parquet"]) == 2  # which noise?
+    assert not os.path.exists("x.parquet")
+
+
+# ---------------------------------------------------------------- clusters
+
+
+def test_partitions_of_dask():
+    dd = pytest.importorskip("dask.dataframe")
+    cells = pd.DataFrame(shares(30))
+    expected = dpb.fit_many(cells, dpb.Bernoulli())
+    lazy = dpb.fit_partitions(dd.from_pandas(cells, npartitions=3), dpb.Bernoulli())
+    assert list(lazy.columns) == list(expected.columns)
+    found = lazy.compute(scheduler="threads")
+    np.testing.assert_allclose(found["q0.025"], expected["q0.025"], rtol=1e-9)
+    with pytest.raises(ValueError, match="value must be"):
+        dpb.fit_partitions(dd.from_pandas(cells, npartitions=3), dpb.Bernoulli(), value="v")
+    with pytest.raises(ValueError, match="path must be left out"):
+        dpb.fit_partitions(dd.from_pandas(cells, npartitions=3), dpb.Bernoulli(), path="x")
+
+
+def test_partitions_of_spark():
+    pyspark = pytest.importorskip("pyspark")
+    if not (shutil.which("java") or os.environ.get("JAVA_HOME")):
+        pytest.skip("Spark needs Java")
+    from pyspark.sql import SparkSession  # noqa: F401
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    settings = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1", "spark.ui.enabled": "false"}
+    session = pyspark.sql.SparkSession.builder.master("local[2]").config(map=settings).getOrCreate()
+    try:
+        cells = pd.DataFrame(shares(30))
+        expected = dpb.fit_many(cells, dpb.Bernoulli())
+        lazy = dpb.fit_partitions(session.createDataFrame(cells).repartition(2), dpb.Bernoulli())
+        found = lazy.toPandas().sort_values(["n", "value"])
+        np.testing.assert_allclose(found["q0.025"], expected.sort_values(["n", "value"])["q0.025"], rtol=1e-9)
+        with pytest.raises(ValueError, match="value must be"):
+            dpb.fit_partitions(session.createDataFrame(cells), dpb.Bernoulli(), value="v")
+    finally:
+        session.stop()
+
+
+def test_the_manifest_is_plain(tmp_path):
+    dpb.fit_many(shares(3), dpb.Bernoulli(), path=tmp_path / "out")
+    assert set(json.loads((tmp_path / "out" / "_manifest.json").read_text())) == {"digest", "rows", "part"}
