@@ -53,6 +53,7 @@ _public = {
     "Ledger": "data_holder.ledger",
     "private_quantile": "data_holder.quantiles",
     "fit": "posterior.fit",
+    "Pooled": "posterior.pooled_groups",
     "predict": "posterior.results",
     "predictive_check": "posterior.results",
     "plot_posterior": "posterior.results",
@@ -158,6 +159,7 @@ if _typing.TYPE_CHECKING:
     from .data_holder.quantiles import private_quantile as private_quantile
     from .data_holder.release import release as release
     from .posterior.fit import fit as fit
+    from .posterior.pooled_groups import Pooled as Pooled
     from .posterior.results import (
         predict as predict,
         predictive_check as predictive_check,

@@ -2574,6 +2574,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                          'dp_bayes_nb/posterior/pooling.py'),
                                                'dp_bayes_nb.posterior.pooling._climb': ( 'posterior/pooling.html#_climb',
                                                                                          'dp_bayes_nb/posterior/pooling.py'),
+                                               'dp_bayes_nb.posterior.pooling._cotangent_angle': ( 'posterior/pooling.html#_cotangent_angle',
+                                                                                                   'dp_bayes_nb/posterior/pooling.py'),
                                                'dp_bayes_nb.posterior.pooling._crossings': ( 'posterior/pooling.html#_crossings',
                                                                                              'dp_bayes_nb/posterior/pooling.py'),
                                                'dp_bayes_nb.posterior.pooling._first': ( 'posterior/pooling.html#_first',

@@ -19,7 +19,7 @@ from jax import lax
 from jax.scipy.special import gammaln, logsumexp
 
 from ..base.arguments import check_choice, check_positive, refuse
-from ..base.measurement import Measurement
+from ..base.measurement import Measurement, Noise
 from ..base.supports import constrain
 from .bulk import _count_log_likelihood, count_terms
 from .fit import (Drawn, _check_memory, _check_run, entropy_text, prior_to_json, releases_text,
@@ -214,8 +214,8 @@ def pooling_unavailable(family, measurements: list) -> str | None:
                 "whether they are large or small; fit such groups one by one")
     return None
 
-# %% ../../nbs/posterior/24_pooled_groups.ipynb #da8c65d8
-def _most_terms(kind, scale):
+# %% ../../nbs/posterior/24_pooled_groups.ipynb #013317a1
+def _most_terms(scale):
     "Counts that a sum of Poisson terms looks at."
     return 2 * math.ceil(_REACH * float(scale)) + 1
 
@@ -225,15 +225,16 @@ def group_curves(family, measurements: list,  # one a group, in NumPy
                  ) -> Curves:
     "Tables of the likelihoods of groups, on nodes of their own."
     ends = np.array([(0.0, 1e9) if ranges is None or r is None else r for r in ranges or [None] * len(measurements)])
-    alike: dict = {}
-    for j, one in enumerate(measurements):
-        way, scale = _way(family, one), float(np.max(np.asarray(one.noise.scale)))
+    ways, alike = [_way(family, one) for one in measurements], {}
+    scale = max(float(np.max(np.asarray(one.noise.scale))) for one in measurements)
+    largest = max((float(one.n) for one, way in zip(measurements, ways) if way == "count"), default=0.0)
+    for j, (one, way) in enumerate(zip(measurements, ways)):
         detail: Any = None
-        if way == "count":
-            detail = count_terms(float(one.n), one.noise)
+        if way == "count":  # one length, one program
+            detail = count_terms(largest, Noise(one.noise.kind, np.array([scale]), np.ones(1)))
             way = "row" if detail is None else way
-        elif way == "cells":  # few lengths, few programs
-            detail = 2 ** math.ceil(math.log2(_most_terms(one.noise.kind, scale)))
+        elif way == "cells":
+            detail = 2 ** math.ceil(math.log2(_most_terms(scale)))
         if way == "row":
             detail = is_plain(one) and exact_unavailable(family, one.noise.kind) is None
         alike.setdefault((way, detail, look(one)), []).append(j)
