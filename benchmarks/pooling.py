@@ -83,7 +83,8 @@ def summary(condition, runs):
     sizes = {}
     for low, high in ((5, 50), (50, 500), (500, 5001)):
         here = covered[(n >= low) & (n < high)]
-        sizes[f"{low}-{high - 1}"] = [int(here.sum()), len(here), float(binomtest(int(here.sum()), len(here), 0.95).pvalue)]
+        test = binomtest(int(here.sum()), max(len(here), 1), 0.95)
+        sizes[f"{low}-{high - 1}"] = [int(here.sum()), len(here), float(test.pvalue)]
     news = [r["new"] for r in runs]
     return {**condition, "designs": len(runs), **rms, "to_separate": rms["pooled"] / rms["separate"],
             "to_complete": rms["pooled"] / rms["complete"], "coverage": float(covered.mean()), "by_size": sizes,
