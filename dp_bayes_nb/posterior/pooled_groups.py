@@ -40,7 +40,7 @@ _SLOPE_SD, _EFFECT_SD, _LOCATION_SD = 0.5, 1.0, 10.0
 
 @dataclass(frozen=True, eq=False)
 class Pooled:
-    """How groups are distributed, for `fit(..., pool="partial")`: location + slope · log size + covariates + spread · e.
+    """How groups are distributed where they are pooled: location + slope · log size + covariates + spread · e.
 
     Numbers are on the scale of the coordinate: log odds of a share, log of a positive parameter, a real one itself.
     """
@@ -81,7 +81,7 @@ def _covariate(name, values, groups):
         refuse(f"covariates[{name!r}]", wanted, "a number that is not finite" if np.ptp(v) != 0 else "the same number")
     return (v - v.mean()) / v.std(), v.std()
 
-
+# %% ../../nbs/posterior/24_pooled_groups.ipynb #d4ef8072
 def _line(family):
     "The one free parameter: its name and itself."
     ((name, parameter),) = ((name, p) for name, p in family.parameters.items() if p.free)
@@ -91,7 +91,8 @@ def _line(family):
 def hyper_of(family, prior: Pooled, sizes: Any, groups: int) -> tuple[Hyper, list, np.ndarray]:
     "Design and priors in the model's coordinate; names of what has a slope; the units of the slopes."
     _, p = _line(family)
-    unit, shift = (p.scale, p.loc) if p.support == "real" else (1.0, -math.log(p.scale) if p.support == "positive" else 0)
+    shift = p.loc if p.support == "real" else -math.log(p.scale) if p.support == "positive" else 0.0
+    unit = p.scale if p.support == "real" else 1.0
     columns, sds, units, names = [np.ones(groups)], [], [], []
     log_n = None if sizes is None else np.log(np.maximum(np.asarray(sizes, float), 1.0))
     differ = log_n is not None and groups >= _LEAST_GROUPS and np.std(log_n) > _LEAST_RANGE
@@ -207,8 +208,8 @@ def _way(family, one: Measurement) -> str | None:
 def pooling_unavailable(family, measurements: list) -> str | None:
     "Why groups cannot be pooled, in words, or None where they can."
     if not on_a_line(family) or len(family.names) != 1:
-        return (f"partial pooling is for models with one parameter and one sum; {type(family).__name__} has more: pool a "
-                "part of it, or use log_likelihood(releases, shared=False) in a model of your own")
+        return (f"partial pooling is for models with one parameter and one sum; {type(family).__name__} has more: "
+                "pool a part of it, or use log_likelihood(releases, shared=False) in a model of your own")
     if any(_way(family, one) is None for one in measurements):
         return ("partial pooling needs one noisy sum of each group, or two rows where its size is unknown, printed "
                 "whether they are large or small; fit such groups one by one")
@@ -312,7 +313,7 @@ def pooled_draws(words: tuple,        # of `entropy`
     far = 0.0 if guessed is None else _correlation(curves, guessed, float(np.median(out.tau)))
     return {**found, "new_group": of(out.new), "efficiency": out.efficiency, "size_correlation": far}
 
-
+# %% ../../nbs/posterior/24_pooled_groups.ipynb #1b1f0291
 def hyper_names(names: list, prior: Pooled) -> list:
     "Names of slopes that are no covariates."
     return names[:len(names) - len(prior.covariates or {})]

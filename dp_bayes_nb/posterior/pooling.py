@@ -43,7 +43,7 @@ def _t3(e):
     tail = (_cotangent_angle(u) - u / square) / jnp.pi
     return tail, 2 / (jnp.pi * _ROOT3 * square**2), -_ROOT3 / (jnp.pi * square)
 
-
+# %% ../../nbs/posterior/18_pooling.ipynb #7ed41f98
 def _normal(e):
     density = jnp.exp(-0.5 * e * e) / math.sqrt(2 * math.pi)
     return ndtr(-jnp.abs(e)), density, -density
@@ -276,7 +276,7 @@ def _pick(mass, target):
     before = jnp.take_along_axis(upto - mass, k[:, None], axis=1)[:, 0]
     return k, target - before
 
-
+# %% ../../nbs/posterior/18_pooling.ipynb #9f0c13f2
 def draw_groups(effects, curves: Curves, mu: Float[Array, "G"], tau, u: Float[Array, "G"]) -> tuple:
     "Σ log Z, and the coordinate of each group below which its posterior has probability u, (G,): equation (2)."
     mass, _ = _cells(effects, curves, mu, tau)
