@@ -406,7 +406,7 @@ def _pooling_problems(stats):
                         "the large ones are; give what is public about their sizes as a covariate")
     return problems
 
-
+# %% ../../nbs/posterior/09_fit.ipynb #e2ff5795
 def _mesh_problems(stats):
     """Warnings about a mesh: not resolved, or far from the posterior (chapter ‘Two parameters and two sums,
     without a chain’).
