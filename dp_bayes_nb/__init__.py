@@ -58,6 +58,7 @@ _public = {
     "log_likelihood": "posterior.log_likelihood",
     "fit_many": "posterior.fit_many",
     "fit_partitions": "posterior.clusters",
+    "Pooled": "posterior.pooled_groups",
     "predict": "posterior.results",
     "predictive_check": "posterior.results",
     "plot_posterior": "posterior.results",
@@ -168,6 +169,7 @@ if _typing.TYPE_CHECKING:
     from .posterior.fit import fit as fit
     from .posterior.log_likelihood import log_likelihood as log_likelihood
     from .posterior.fit_many import fit_many as fit_many
+    from .posterior.pooled_groups import Pooled as Pooled
     from .posterior.results import (
         predict as predict,
         predictive_check as predictive_check,

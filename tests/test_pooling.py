@@ -1,0 +1,142 @@
+"""Partial pooling from outside: few groups, odd groups, many groups, and what is refused."""
+
+import numpy as np
+import pytest
+
+import dp_bayes_nb as dp
+from dp_bayes_nb.posterior.fit import posterior_draws
+from dp_bayes_nb.posterior.pooled_groups import pooled_draws
+from dp_bayes_nb.base.measurement import Measurement, Noise
+
+
+def counts(z, n, scale=2.0):
+    "Measurements of counts with Laplace noise."
+    return [Measurement(np.array([float(a)]), Noise("laplace", np.array([scale]), np.ones(1)), float(b))
+            for a, b in zip(z, n)]
+
+
+def draw(z, n, prior=None, shape=(1, 400), scale=2.0, words=(1, 2, 3, 4), sizes=True):
+    return pooled_draws(words, dp.Bernoulli(), counts(z, n, scale), n if sizes else None, prior, shape)
+
+
+def declared(z, n, source):
+    return dp.declare(dp.Bernoulli(), [z], noise=dp.Laplace(scale=2.0, discrete=True), n=n, source=source)
+
+
+@pytest.mark.parametrize("z, n", [([1], [1]), ([-9], [20]), ([4], [10]), ([3, 40], [10, 50]),
+                                  ([30] * 8, [100] * 8), ([-3, 50, 900, 1, 0, 7], [4, 100, 1000, 1, 1, 9])],
+                         ids=["one record", "empty", "one group", "two groups", "identical", "mixed"])
+def test_small_and_odd_groups(z, n):
+    out = draw(z, n)
+    assert out["probability"].shape == (1, 400, len(z))
+    assert np.all((out["probability"] >= 0) & (out["probability"] <= 1)) and np.all(out["spread"] > 0)
+    assert np.all(np.isfinite(out["location"])) and out["efficiency"] > 0.1
+
+
+def test_an_empty_group_that_says_little_is_pulled_to_the_others():
+    prior = dp.Pooled(slope=False)
+    alone = draw([-9], [20], prior, scale=20.0)["probability"]
+    among = draw([-9, *[500] * 9], [20, *[1000] * 9], prior, scale=20.0)["probability"][..., 0]
+    assert 0.3 < among.mean() < 0.6 and among.std() < 0.6 * alone.std()
+
+
+def test_identical_groups_have_no_spread_and_groups_that_differ_have_one():
+    same = draw([500] * 10, [1000] * 10)["spread"]
+    apart = draw(np.linspace(50, 950, 10), [1000] * 10)["spread"]
+    assert np.median(same) < 0.1 < 0.8 < np.median(apart)
+
+
+def test_two_groups_far_apart_keep_their_shares():
+    out = draw([20, 970], [1000, 1000])["probability"][0].mean(0)
+    assert abs(out[0] - 0.02) < 0.01 and abs(out[1] - 0.97) < 0.01
+
+
+def test_one_unlike_group_spreads_normal_effects_but_not_t3():
+    z, n = [*np.tile([290, 310], 10), 970], [1000] * 21
+    t3, normal = (draw(z, n, dp.Pooled(effects, slope=False))["spread"] for effects in ("t3", "normal"))
+    assert 2.5 * np.median(t3) < np.median(normal)
+
+
+def test_large_groups_have_grids_of_their_own():
+    n = np.array([50_000, 10**6, 3 * 10**7])
+    out = draw(0.3 * n, n, dp.Pooled(slope=False))["probability"][0]
+    wanted = np.sqrt(0.21 / n + 8 / n**2)
+    assert np.all(np.abs(out.mean(0) - 0.3) < 6 * wanted / 20)
+    assert np.all(out.std(0) < 1.2 * wanted) and out.std(0)[0] > 0.6 * wanted[0] / np.sqrt(3)
+
+
+def test_the_slope_is_there_where_sizes_differ():
+    n = np.round(np.geomspace(10, 3000, 30))
+    share = 1 / (1 + np.exp(-(-1 + 0.4 * (np.log(n) - np.log(n).mean()))))
+    out = draw(np.round(share * n), n)
+    assert abs(out["slope"].mean() - 0.4) < 0.15
+    assert "slope" not in draw(np.round(share * n), n, dp.Pooled(slope=False))
+    assert "slope" not in draw([30] * 8, [100] * 8)
+
+
+def test_covariates():
+    rain = np.arange(12.0)
+    z = 1000 / (1 + np.exp(-(-2 + 0.2 * rain)))
+    out = draw(z, [1000] * 12, dp.Pooled(covariates={"rain": rain}))
+    assert out["effect"].shape == (1, 400, 1) and abs(out["effect"].mean() - 0.2) < 0.05
+    for bad in (rain[:5], np.r_[rain[:-1], np.nan], np.ones(12), list("abcdefghijkl")):
+        with pytest.raises(ValueError, match="covariates"):
+            draw(z, [1000] * 12, dp.Pooled(covariates={"rain": bad}))
+
+
+@pytest.mark.parametrize("wrong", [{"effects": "cauchy"}, {"scale": 0}, {"scale": "wide"}, {"slope": 2},
+                                   {"location": 3}, {"location": (0, -1)}, {"location": (np.nan, 1)},
+                                   {"covariates": [1, 2]}])
+def test_priors_that_are_refused(wrong):
+    with pytest.raises(ValueError):
+        dp.Pooled(**wrong)
+
+
+def test_what_is_refused():
+    with pytest.raises(ValueError, match="slope"):
+        draw([3, 4], [10, 20], dp.Pooled(slope=True), sizes=False)
+    with pytest.raises(ValueError, match="prior must be a Pooled"):
+        draw([3, 4], [10, 20], dp.Beta(1.0, 1.0))
+    releases = [declared(3, 10, "a"), declared(5, 20, "b")]
+    with pytest.raises(ValueError, match="pool must be"):
+        dp.fit(releases, pool="complete")
+    with pytest.raises(ValueError, match="method must be 'auto'"):
+        dp.fit(releases, pool="partial", method="gibbs")
+
+
+def test_a_result_has_names_and_can_be_saved_loaded_checked_and_drawn(tmp_path):
+    import arviz as az
+    releases = [declared(z, n, f"Office {k}") for k, (z, n) in enumerate([(3, 10), (50, 200), (300, 900)])]
+    idata = dp.fit(releases, pool="partial", draws=200, chains=2)
+    assert list(idata.posterior["probability"]["table"].values) == ["Office 0", "Office 1", "Office 2"]
+    assert {"location", "spread", "new_group"} < set(idata.posterior.data_vars)
+    assert "Office 1" in idata.attrs["provenance"] and idata.attrs["pool"] == "partial"
+    idata.to_netcdf(tmp_path / "fit.nc")
+    again = az.from_netcdf(tmp_path / "fit.nc")
+    assert again.posterior["probability"].equals(idata.posterior["probability"])
+    assert dp.predictive_check(again, draws=50)["p_value"].shape == (3,)
+    with pytest.raises(ValueError, match="predict does not apply to pooled tables"):
+        dp.predict(idata)
+    dp.plot_posterior(idata)
+
+
+def test_private_sizes_are_pooled_and_a_correlation_is_said():
+    n = np.round(np.geomspace(20, 4000, 24)).astype(int)
+    share = 1 / (1 + np.exp(-(-1 + 0.5 * (np.log(n) - np.log(n).mean()))))
+    releases = [dp.simulate_release(j, dp.Bernoulli(), {"probability": p}, int(k), 2.0, neighbours="add_remove",
+                                    n_max=10_000)[1] for j, (p, k) in enumerate(zip(share, n))]
+    drawn = posterior_draws(releases, pool="partial", draws=300, chains=1)
+    big = drawn.theta["probability"][0].mean(0)[-5:]
+    assert np.all(np.abs(big - share[-5:]) < 0.05) and "slope" not in drawn.theta
+    with pytest.warns(UserWarning, match="small tables differ from large ones"):
+        dp.fit(releases, pool="partial", draws=300, chains=1)
+
+
+def test_three_thousand_groups():
+    rng = np.random.default_rng(0)
+    n = np.round(np.exp(rng.uniform(np.log(5), np.log(5000), 3000)))
+    share = 1 / (1 + np.exp(-(-0.5 + 0.4 * rng.standard_normal(3000))))
+    z = rng.binomial(n.astype(int), share) + np.round(rng.laplace(0, 2, 3000))
+    out = draw(z, n, shape=(1, 60))["probability"][0]
+    alone = np.clip(z / n, 0, 1)
+    assert np.sqrt(np.mean((out.mean(0) - share) ** 2)) < 0.6 * np.sqrt(np.mean((alone - share) ** 2))
