@@ -98,7 +98,7 @@ class Grouped(Model):
 
     by_name = True
     methods = {"groups": "dp_bayes_nb.posterior.groups:GROUPS", "exact": None, "collapsed": None, "gibbs": None,
-               "naive": None, "chain": None}  # "pooled": "dp_bayes_nb.posterior.pooling:POOLED"
+               "naive": None, "chain": None}  # `pool="partial"` has a way of its own, posterior/19_pooled_groups
     fallback = "groups"
     refusals = {"moments": "its groups have sizes of their own; ask the model of one group",
                 "predict": "new records are those of one group: take its draws, and the model of a group",

@@ -294,7 +294,7 @@ def method_for(release: Release | list, prior: Any, name: str = "auto", options:
     return choose_method(first.family, check_prior(first.family, prior), first.noise.kind, first.n, name, options,
                          first.matrix, None if usual else seen)
 
-
+# %% ../../nbs/posterior/09_fit.ipynb #2df13233
 POOLED = "dp_bayes_nb.posterior.pooled_groups:pool_releases"  # is imported when it is asked for
 
 
@@ -304,7 +304,7 @@ def _pooled(releases, prior, method, options, **run):
         refuse("method", "'auto', without options, where tables are pooled", method if not options else list(options))
     return _stands_at(POOLED)(releases, prior, **run)
 
-
+# %% ../../nbs/posterior/09_fit.ipynb #e4666002
 def posterior_draws(release: Release | list, prior=None, *, method: str = "auto", draws: int = 1000, warmup: int = 1000,
                     chains: int = 4,
                     seed: Any = 0, progress: bool = True, pool: str = "none", **options) -> Drawn:
@@ -351,7 +351,8 @@ def fit(release: Release | list,    # what was published; a list: of independent
         # simulated (no id) and say the same: then they are one fit, and another seed gives another one
         seed: Any = 0,
         progress: bool = True,      # show a bar on a terminal or in a notebook
-        pool: str = "none",         # "partial": each table of a list has its own θ, alike ones; `prior` is a `Pooled`
+        # "partial": each table of a list, or each group of a release, has its own θ, alike ones; `prior` is a `Pooled`
+        pool: str = "none",
         **options):
     """Posterior of the family's parameters given a release, as `arviz.InferenceData`.
 

@@ -141,7 +141,8 @@ def tabulate_curves(law: Callable,  # (G, POINTS) coordinates -> log likelihoods
     x = np.tile(np.asarray(start, float), (groups, 1))
     v = at(x)
     for _ in range(LOOKS - 1):
-        x = np.linspace(*_trimmed(x, v), POINTS, axis=1)
+        first, last = _trimmed(x, v)
+        x = np.linspace(first, last, POINTS, axis=1)
         v = at(x)
     (low, high), (a, b) = _crossings(x, v, DEEP), _crossings(x, v, NEAR)
     side = (POINTS - CORE) // 2
@@ -223,7 +224,7 @@ def shape_of(curves: Curves, hyper: Hyper) -> Shape:
     X, (center, spread) = np.asarray(hyper.design, float), middle_of(curves)
     w = 1 / (spread**2 + hyper.scale**2)
     start = np.linalg.solve((X.T * w) @ X + np.diag(hyper.sd**-2.0), (X.T * w) @ center + hyper.mean / hyper.sd**2)
-    least = 0.02 * min(np.mean(spread**-4.0) ** -0.25, hyper.scale)  # a smaller spread changes nothing
+    least = 0.02 * min(float(np.mean(spread**-4.0)) ** -0.25, hyper.scale)  # a smaller spread changes nothing
     t = np.linspace(np.log(4 * hyper.scale), np.log(least), _SPREADS)
     for last in (False, True):
         found = _climb(hyper.effects, hyper.logistic, curves, X, hyper.mean, hyper.sd, start, t)
