@@ -2426,6 +2426,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                                    'dp_bayes_nb/posterior/fit_many.py'),
                                                 'dp_bayes_nb.posterior.fit_many._numbers': ( 'posterior/fit_many.html#_numbers',
                                                                                              'dp_bayes_nb/posterior/fit_many.py'),
+                                                'dp_bayes_nb.posterior.fit_many._of_one': ( 'posterior/fit_many.html#_of_one',
+                                                                                            'dp_bayes_nb/posterior/fit_many.py'),
                                                 'dp_bayes_nb.posterior.fit_many._one_by_one': ( 'posterior/fit_many.html#_one_by_one',
                                                                                                 'dp_bayes_nb/posterior/fit_many.py'),
                                                 'dp_bayes_nb.posterior.fit_many._run': ( 'posterior/fit_many.html#_run',

@@ -140,3 +140,44 @@ def test_three_thousand_groups():
     out = draw(z, n, shape=(1, 60))["probability"][0]
     alone = np.clip(z / n, 0, 1)
     assert np.sqrt(np.mean((out.mean(0) - share) ** 2)) < 0.6 * np.sqrt(np.mean((alone - share) ** 2))
+
+
+GROUPS = dict(by="region", levels=["a", "b", "c", "d"])
+
+
+def test_groups_of_one_release_are_what_separate_releases_are():
+    from dp_bayes_nb.posterior.pooled_groups import what_is_pooled
+    z, n = [3, 50, 300, 2], [10, 200, 900, 0]
+    ill = dp.Grouped(dp.Bernoulli("x"), **GROUPS, sizes="public")
+    one = what_is_pooled([dp.declare(ill, z, noise=dp.Laplace(scale=2.0, discrete=True), n=n, source="us")])
+    assert [(float(m.z[0]), float(m.n)) for m in one.seen] == list(zip(z, n)) and one.axes == {"region": tuple("abcd")}
+    out = pooled_draws((1, 2, 3, 4), one.family, one.seen, one.sizes, None, (1, 400))["probability"]
+    assert np.array_equal(out, draw(z, n)["probability"])
+
+
+def test_pooled_groups_of_private_sizes_have_their_axis():
+    ill = dp.Grouped(dp.Bernoulli("x"), **GROUPS)
+    _, release = dp.simulate_release(1, ill, {"probability": [0.1, 0.12, 0.15, 0.5]}, [400, 6, 1000, 2000], 1.0)
+    posterior = dp.fit(release, pool="partial", draws=200, chains=2).posterior
+    assert posterior["probability"].dims == ("chain", "draw", "region") and posterior.attrs["pool"] == "partial"
+    alone = dp.fit(release, draws=200, chains=2).posterior["probability"]
+    assert posterior["probability"].sel(region="b").std() < alone.sel(region="b").std()
+    assert abs(float(posterior["probability"].sel(region="d").mean()) - 0.5) < 0.05
+
+
+def test_covariates_have_the_axes_of_the_groups():
+    ill = dp.Grouped(dp.Bernoulli("x"), ("region", "sex"), {"region": 3, "sex": ["f", "m"]}, sizes="public")
+    _, release = dp.simulate_release(1, ill, {"probability": 0.1 * np.arange(1, 7).reshape(3, 2)},
+                                     [[900, 800], [700, 900], [600, 500]], 2.0)
+    rain = np.arange(6.0).reshape(3, 2)
+    posterior = dp.fit(release, dp.Pooled(covariates={"rain": rain}), pool="partial", draws=200, chains=1).posterior
+    assert posterior["probability"].dims[2:] == ("region", "sex") and float(posterior["effect"].mean()) > 0.2
+    with pytest.raises(ValueError, match="covariates"):
+        dp.fit(release, dp.Pooled(covariates={"rain": rain.T}), pool="partial")
+    with pytest.raises(ValueError, match="one release of groups"):
+        _, other = dp.simulate_release(2, ill, {"probability": np.full((3, 2), 0.2)}, [[90, 80]] * 3, 2.0)
+        dp.fit([release, other], pool="partial")
+    with pytest.raises(ValueError, match="prior must be a Pooled"):
+        dp.fit(release, dp.Beta(1.0, 1.0), pool="partial")
+    with pytest.raises(ValueError, match="fit.release. has all groups"):
+        dp.fit_many([release])

@@ -411,12 +411,19 @@ def check_wanted(quantiles, probability, draws) -> Wanted:
     return Wanted(levels, probability, check_count("draws", draws, 0))
 
 # %% ../../nbs/posterior/23_fit_many.ipynb #74ec52a4
+def _of_one(model):
+    "A model whose cells are tables; ValueError for one of groups."
+    if model.inner is not None:
+        refuse("cells", "tables, one a row", "groups of one release", "fit(release) has all groups at once")
+    return model
+
+
 def _model_and_table(cells, model, value, n, scale, sd):
     "The model, and the cells as arrays."
     if isinstance(cells, (list, tuple)):
         releases = as_releases(list(cells))
-        return releases[0].family, read_releases(releases, model)
-    model = as_model(model)
+        return _of_one(releases[0].family), read_releases(releases, model)
+    model = _of_one(as_model(model))
     return model, read_frame(cells, model, value, n, scale, sd)
 
 # %% ../../nbs/posterior/23_fit_many.ipynb #4898d7e3
