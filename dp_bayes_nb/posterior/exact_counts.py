@@ -79,7 +79,7 @@ def log_ratio(cells: Cells, s) -> Float[np.ndarray, "cells"]:
     change = (np.abs(r) - np.abs(r - 1)) / cells.scale if cells.kind == "laplace" else (r - 0.5) / cells.scale**2
     return prior + change
 
-
+# %% ../../nbs/posterior/06_exact_counts.ipynb #07b72dec
 def window(cells: Cells, negligible: float = NEGLIGIBLE) -> tuple:
     "The first and the last count that matter, (cells,) each; beside them only 0 and n can."
     hull, none = log_concave(cells), np.zeros_like(cells.n)

@@ -340,7 +340,7 @@ def _check_run(draws, warmup, chains, seed):
     return (check_count("draws", draws), check_count("warmup", warmup, 0), check_count("chains", chains),
             as_seed(seed, fix="give a whole number; the same seed gives the same draws"))
 
-
+# %% ../../nbs/posterior/09_fit.ipynb #89d5245e
 def fit(release: Release | list,    # what was published; a list: of independent tables with one θ
         prior=None,                 # the family's prior; None: uniform, where the family has one
         *, method: str = "auto",    # see the table of methods

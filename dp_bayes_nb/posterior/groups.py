@@ -101,7 +101,7 @@ def _data_of(groups: Groups, g: int, tables: bool) -> Any:
     one = groups.measurement(g)
     return tables_of(groups.family, [one], groups.prior_of(g), [groups.ends]) if tables else one
 
-
+# %% ../../nbs/posterior/17_groups.ipynb #895ffc4c
 def groups_unavailable(family, kind: Any, n=None, prior=None) -> str | None:
     "Why groups have no posterior each, or None where they have."
     if not isinstance(kind, list):
