@@ -10,12 +10,14 @@ newest allowed versions of DuckDB, narwhals and OpenDP (`--versions` does this a
 
 import argparse
 import ast
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import xml.etree.ElementTree as ElementTree
 from concurrent.futures import ThreadPoolExecutor
@@ -72,6 +74,37 @@ def call(command, cwd=ROOT, **env):
     done = subprocess.run([str(word) for word in command], cwd=cwd, env={**os.environ, **env}, text=True,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     return done.returncode, done.stdout
+
+
+class Warm:
+    "A Python with the large packages imported, which forks a process for each test: see tools/warm.py."
+
+    here = threading.local()  # the one of each worker
+
+    def __init__(self):
+        self.process = subprocess.Popen([sys.executable, str(ROOT / "tools" / "warm.py")], cwd=ROOT, text=True,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    @classmethod
+    def start(cls):
+        cls.here.one = cls()
+
+    def call(self, *words):
+        "Exit status and everything that was said."
+        with tempfile.NamedTemporaryFile("r", errors="replace") as said:
+            print(json.dumps([said.name, *map(str, words)]), file=self.process.stdin, flush=True)
+            status = self.process.stdout.readline()
+            return (int(status) if status.strip() else 1), said.read()
+
+
+def test_call(what, *words, **env):
+    "Run `notebook` or `pytest` in a process of its own: one that this worker's warm Python forks, where it has one."
+    if not env and (warm := getattr(Warm.here, "one", None)):
+        return warm.call(what, *words)
+    path, *rest = words
+    command = ([sys.executable, "-m", "pytest", *words] if what == "pytest" else
+               [BIN / "nbdev_test", "--path", path, "--n_workers", "0", *(["--flags", *rest] if any(rest) else [])])
+    return call(command, **env)
 
 
 # ---------------------------------------------------------------- notebooks and package agree
@@ -147,8 +180,7 @@ def shows(code):
 def notebook(path, flags):
     "Run one notebook's tests in a process of its own: name, trouble and seconds, in a list of one."
     start = time.perf_counter()
-    status, said = call([BIN / "nbdev_test", "--path", path, "--n_workers", "0",
-                         *(["--flags", "slow"] if flags.slow else [])])
+    status, said = test_call("notebook", path, "slow" if flags.slow else "")
     good = status == 0 and "Success." in said  # no notebook found is not a success
     return [Result(f"nbs/{short(path)}.ipynb", "" if good else said or "nothing was run", time.perf_counter() - start)]
 
@@ -160,8 +192,8 @@ def pytest(path, flags, **env):
     """
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
-        status, said = call([sys.executable, "-m", "pytest", path, "-q", "--tb=short", f"--junit-xml={report}",
-                             *(["-m", ""] if flags.slow else [])], **env)
+        status, said = test_call("pytest", path, "-q", "--tb=short", f"--junit-xml={report}",
+                                 *(["-m", ""] if flags.slow else []), **env)
         cases = list(ElementTree.parse(report).iter("testcase")) if report.is_file() else []
     results = [_result(case, path) for case in cases]
     only_skips = bool(results) and all(r.skipped for r in results)
@@ -225,7 +257,7 @@ def run_all(count, flags):
             count.add(what, f"there are no {what}")
     tasks = [(pytest, path) for path in files] + [(notebook, path) for path in books]
     ran = set()
-    with ThreadPoolExecutor(flags.workers) as pool:
+    with ThreadPoolExecutor(flags.workers, initializer=Warm.start) as pool:
         for results in pool.map(lambda task: task[0](task[1], flags), tasks):
             for result in results:
                 count.add(*result)
