@@ -10,6 +10,7 @@ newest allowed versions of DuckDB, narwhals and OpenDP (`--versions` does this a
 
 import argparse
 import ast
+import multiprocessing
 import os
 import re
 import shutil
@@ -144,13 +145,34 @@ def shows(code):
 # ---------------------------------------------------------------- the tests
 
 
+# What every notebook imports is imported once: each then runs in a process forked from there, before JAX has a device.
+FORKED = multiprocessing.get_context("forkserver")
+FORKED.set_forkserver_preload(["jax.numpy", "jax.scipy.stats", "arviz", "matplotlib.pyplot", "pandas", "scipy.stats",
+                               "nbdev.test"])
+
+
+def run_notebook(path, flags, log):
+    "`nbdev_test` of one notebook, in a process that is its own; what it says goes to a file."
+    with open(log, "w") as out:
+        os.dup2(out.fileno(), 1)
+        os.dup2(out.fileno(), 2)
+    os.chdir(ROOT)
+    from nbdev.test import nbdev_test
+    nbdev_test(path=str(path), n_workers=0, flags=flags)
+
+
 def notebook(path, flags):
     "Run one notebook's tests in a process of its own: name, trouble and seconds, in a list of one."
     start = time.perf_counter()
-    status, said = call([BIN / "nbdev_test", "--path", path, "--n_workers", "0",
-                         *(["--flags", "slow"] if flags.slow else [])])
-    good = status == 0 and "Success." in said  # no notebook found is not a success
-    return [Result(f"nbs/{short(path)}.ipynb", "" if good else said or "nothing was run", time.perf_counter() - start)]
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "log"
+        process = FORKED.Process(target=run_notebook, args=(path, "slow" if flags.slow else "", log))
+        process.start()
+        process.join()
+        said = log.read_text(errors="replace") if log.is_file() else ""
+    good = process.exitcode == 0 and "Success." in said  # no notebook found is not a success
+    trouble = "" if good else said or f"nothing was run, and the process ended with status {process.exitcode}"
+    return [Result(f"nbs/{short(path)}.ipynb", trouble, time.perf_counter() - start)]
 
 
 def pytest(path, flags, **env):
