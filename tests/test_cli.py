@@ -218,7 +218,7 @@ def test_help_shows_defaults_and_an_example_that_runs(folder, command):
         assert all("default" in option or "--output" in option or "--family" in option for option in options), options
     if command in ([], ["release"]):
         families = re.findall(r"^  family = .*\n(?:  .*\n?)+", out, re.M)
-        assert len(families) == 5
+        assert len(families) == 6
         (folder / "survey.csv").write_text(
             "smokes,days,insured,health,self_employed,age,region,wage,month\n"
             + "yes,3,no,poor,0,30,north,900,2024-01\nno,120.5,yes,good,1,61,south,1200,2024-03\n" * 100)

@@ -321,3 +321,15 @@ def test_only_a_class_is_registered(what):
         register(what)
     with pytest.raises(ValueError, match="family_class must be a class"):
         register_method(what, "own", None)
+
+
+@pytest.mark.parametrize("origin, there", [("made here", None), ("simulated", "0123456789abcdef")])
+def test_a_real_release_has_an_id_and_a_simulated_one_has_none(origin, there):
+    from dp_bayes_nb.releases.files import seal
+    from dp_bayes_nb.releases.simulate import simulate_release
+
+    _, simulated = simulate_release(0, Bernoulli("x"), {"probability": 0.3}, 100, 1.0)
+    document = {key: value for key, value in json.loads(simulated.to_json()).items() if key != "sha256"}
+    assert Release.from_json(seal(document)) == simulated
+    with pytest.raises(ValueError, match="id must be 16 hexadecimal digits where origin is 'made here', and null"):
+        Release.from_json(seal({**document, "origin": origin, "id": there}))

@@ -421,7 +421,7 @@ def _refused(name):
     "The method of that name, refused: it looks at other records."
     def of(self, *args, **kwargs):
         raise OfOneRecord(f"statistic and valid must look at one record at a time, got {name}() of a column; one "
-                          "record would move the sums by more than any sensitivity says: give the number as a declaration")
+                          "record would move the sums by more than any sensitivity says: declare the number")
     return of
 
 

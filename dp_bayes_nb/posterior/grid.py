@@ -152,8 +152,9 @@ def _log_cells(x, value):
     return jnp.maximum(value[1:], value[:-1]) + jnp.log(jnp.diff(x)) + shape
 
 
-def _refine(x, value, temperature, points):
-    """New points: half follow the tempered density, the others one of eight times the temperature; a few everywhere.
+def _refine(x, value, temperature, *points):
+    """New points, a grid of each size: half follow the tempered density, the others one of eight times the temperature;
+    a few everywhere.
 
     A cell with one end where the density is zero holds an edge, of a truncated prior: it counts with the height of its
     other end.
@@ -165,7 +166,8 @@ def _refine(x, value, temperature, points):
     tempered = [jax.nn.softmax(cells(t)) for t in (temperature, 8 * temperature)]
     share = (1 - _EXPLORE) * sum(tempered) / 2 + _EXPLORE / (len(x) - 1)
     cdf = jnp.append(0.0, jnp.cumsum(share))
-    return jnp.interp(jnp.linspace(0.0, cdf[-1], points), cdf, x)
+    grids = [jnp.interp(jnp.linspace(0.0, cdf[-1], count), cdf, x) for count in points]
+    return grids if len(grids) > 1 else grids[0]
 
 # %% ../../nbs/posterior/02_grid.ipynb #0ade7c2c
 @partial(jax.jit, static_argnames="exact")
@@ -178,15 +180,18 @@ def grid_posterior(family, released: Measurement, prior,
     def tabulate(x):
         value = jax.vmap(log_density)(x)
         return jnp.where(jnp.isfinite(value), value, -1e30)
-    def narrow(_, state):
-        x = state[0]
+    half = GRID_POINTS // 2
+    def narrow(i, state):  # one program for all: the last two passes tabulate the halves of the final grid
+        x, final, values = state
         value = tabulate(x)
-        temperature = (value.max() - lax.top_k(value, TOP)[0][-1]) / 5
-        return _refine(x, value, jnp.maximum(temperature, 2.0), len(x)), x, value
-    start = first_grid(family, GRID_POINTS // 2)
-    _, x, value = lax.fori_loop(0, PASSES + 1, narrow, (start, start, start))
-    x = _refine(x, value, 2.0, GRID_POINTS)
-    return _normalise(x, tabulate(x))
+        temperature = jnp.maximum((value.max() - lax.top_k(value, TOP)[0][-1]) / 5, 2.0)
+        refined = _refine(x, value, jnp.where(i < PASSES, temperature, 2.0), half, GRID_POINTS)
+        final = jnp.where(i == PASSES, refined[1], final)
+        x = jnp.where(i < PASSES, refined[0], jnp.where(i == PASSES, final[:half], final[half:]))
+        return x, final, jnp.where(i == PASSES + 1, values.at[0].set(value), values.at[1].set(value))
+    start = first_grid(family, half), jnp.zeros(GRID_POINTS), jnp.zeros((2, half))
+    _, x, values = lax.fori_loop(0, PASSES + 3, narrow, start)
+    return _normalise(x, values.ravel())
 
 
 def _slopes(x, value):

@@ -94,10 +94,11 @@ def rows_of(values: dict) -> int:
     return len(next(iter(values.values())))
 
 
-def is_valid(model: Model, values: dict, part: str = "valid") -> np.ndarray:
-    "Which records are inside the declaration, (rows,): by `valid`, or by `declared`."
+def is_valid(model: Model, values: dict, by_columns: bool = False) -> np.ndarray:
+    "Which records are inside the declaration, (rows,): by `valid`, or by what the columns alone declare."
+    inside = model.declared if by_columns else model.valid
     try:
-        good = getattr(model, part)(as_record(model, values))
+        good = inside(as_record(model, values))
     except (LookupError, TypeError, ValueError, AttributeError, NotImplementedError) as error:
         raise AssertionError(f"valid: {_reads(model, error) or _WRITTEN}; got {error}") from error
     return np.broadcast_to(np.asarray(good, dtype=bool), (rows_of(values),))
@@ -224,7 +225,7 @@ def check_statistic(rng, model: Model, rows: int = 512):
 # %% ../../nbs/research/10_record_search.ipynb #5e4a0013
 def _check_declaration(model, values, t):
     "`valid` is not wider than the columns, and of an exclusive group a record counts in one."
-    wider = ~is_valid(model, values, "declared")
+    wider = ~is_valid(model, values, by_columns=True)
     if np.any(wider):
         raise AssertionError(
             f"valid: the record {_shown(values, int(np.argmax(wider)))} is valid, and outside the levels or limits of "
