@@ -66,7 +66,7 @@ def states(family, frame, names: list[str], filled: dict | None = None, quick: b
     table = table.select(*[value.alias(f"x_{j}") for j, value in enumerate(x)], good=finite & valid, **faults)
     return table, as_record(family, [kind(column) for kind, column in zip(kinds, raw)])
 
-
+# %% ../../nbs/data_holder/03_sums.ipynb #af435207
 def _faults(family, record, presence, outside):
     """What is wrong in each of several columns: missing_j, infinite_j, outside_j where the column has levels,
     and outside_numbers in the others.
@@ -130,7 +130,7 @@ def _others(family, x):
     column = family.columns[0]
     return {"unnamed": nw.col("good") & ~reduce(or_, [x == level for level in column.levels])} if column.open else {}
 
-
+# %% ../../nbs/data_holder/03_sums.ipynb #083ea9b6
 def _level_flags(family, x):
     """Whether a good record equals each text level of each of several columns:
     one that equals two shows in the sum of the counts.
@@ -158,7 +158,7 @@ def _stage(family, table, x, flags):
     table = table.select(*kept, **flags, **{f"v_{j}": value for j, value in enumerate(values)})
     return table, {name: nw.col(name) for name in flags}, statistics
 
-
+# %% ../../nbs/data_holder/03_sums.ipynb #c7248caf
 def _check_declared(family):
     """Refuse a model whose sums of records that are not good would not be zero,
     or that leaves one of several columns open.
@@ -214,7 +214,7 @@ def _ask(family, frame, in_order, grid_exponent, filled, quick) -> dict[str, int
                    "" if type(family).__name__ in MODELS else f"its columns are read, so it may be the statistic of "
                    f"{type(family).__name__}: check_model says whether it runs on every engine")
 
-
+# %% ../../nbs/data_holder/03_sums.ipynb #b70ffaf7
 def _row(asked, engine):
     "The only row of a query, as integers; the sum of nothing is 0."
     if engine.is_duckdb():  # its own row: collect would need pyarrow
@@ -333,7 +333,7 @@ def _refuse_records(family, row, missing, empty):
             f"data must have at least one complete record, got {row['rows']} rows of which {row['missing']} are "
                          "missing; nothing can be released")
 
-
+# %% ../../nbs/data_holder/03_sums.ipynb #1c7312de
 def _by_column(family, row, kinds, empty):
     """Where faults of these kinds are, column by column; a record may count in several.
     Nothing for a family of one column.

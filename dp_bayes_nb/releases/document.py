@@ -533,7 +533,7 @@ def _read_2(d):
                    **{key: d[key] for key in ("n", "sensitivity", "neighbours", "bounds_source", "missing", "id")},
                    simulated=d["origin"] == "simulated")
 
-
+# %% ../../nbs/releases/02_document.ipynb #922103bd
 def _check_id(d):
     "A release that was made here has an id, a simulated one has none."
     if (d["id"] is None) == (d["origin"] == "made here"):

@@ -36,7 +36,7 @@ def _simulator(family):
         return s, simulate_values(key_noise, s, noise)
     return jax.jit(simulate)
 
-
+# %% ../../nbs/releases/03_simulate.ipynb #083ea9b6
 def simulate_release(key: Any,                   # JAX key, or an integer
                      family: Model,              # what is counted
                      theta: dict,                # true parameters
