@@ -109,7 +109,7 @@ def project_moments(blocks: tuple, z: Float[Array, "m"], n, floor) -> tuple[Floa
 # %% ../../nbs/regression/03_sums.ipynb #6ae8950d
 def project_sums(blocks: tuple, z: Float[Array, "m"], n, floor=_FLOOR) -> Float[Array, "m"]:
     "Sums of data in the box near z."
-    mean, S = project_moments(blocks, z, n, floor)
+    mean, S = project_moments(blocks, jnp.asarray(z), n, floor)
     return released_sums(blocks, n * mean, n * (S + jnp.outer(mean, mean)))
 
 
