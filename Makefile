@@ -7,7 +7,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
-JOBS ?= 2
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 PORT ?= 8866
 FLAGS ?=
 

@@ -99,7 +99,7 @@ def _called_prior(call: Any, text):
         refuse("--prior", f"{call.func.id}({', '.join(wanted)})", text[:200], _PRIOR_FIX)
     return lambda: PRIORS[call.func.id](**given)
 
-
+# %% ../nbs/cli.ipynb #559b6efd
 def parse_prior(text: str):
     """The prior written as a call with literal numbers, such as Beta(2, 5),
     or as a dictionary of such calls by parameter.
@@ -265,7 +265,7 @@ def run_fit(args) -> int:
     print(lines(summary))
     return 0
 
-
+# %% ../nbs/cli.ipynb #85b94783
 def _quick_summary(release, prior, settings):
     "The summary of independent draws, which need no diagnostics and hence no ArviZ; None for a chain."
     from dp_bayes_nb.posterior.fit import method_for, posterior_draws
@@ -344,7 +344,7 @@ def save_plot(draw, path):
         with replacing(path) as temporary:
             draw().figure.savefig(temporary, dpi=150, bbox_inches="tight")
 
-
+# %% ../nbs/cli.ipynb #1c7312de
 def run_plan(args) -> int:
     "Expected posterior widths over sizes and budgets, and the smallest budget for a target."
     check_plot(args.plot, args.force, [args.family])
@@ -702,7 +702,7 @@ def main(argv=None) -> int:
     except Exception as error:
         return _complain(f"{type(error).__name__}: a defect of this command; the library's functions show more", 1)
 
-
+# %% ../nbs/cli.ipynb #ffa3f8b9
 def _as_typed(message):
     "A refusal of the library in the words of the command line."
     message = re.sub(r"pass (\w+)\(\.\.\.\), or LogDensity\(fn, sample\)",

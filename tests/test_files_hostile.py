@@ -67,7 +67,7 @@ def document(family, names=("a", "b"), **changes):
 
 def document_2(model, names=("a", "b"), **changes):
     "The same in schema 2."
-    return seal({"schema": 2, "id": None, "origin": "made here", "model": model, "names": list(names),
+    return seal({"schema": 2, "id": "0" * 16, "origin": "made here", "model": model, "names": list(names),
                  "values": [0] * len(names), "matrix": None,
                  "noise": {"kind": "laplace", "scale": 2, "grid": 1}, "n": 10, "printed": "exact",
                  "neighbours": "change_one",

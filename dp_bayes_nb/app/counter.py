@@ -63,7 +63,7 @@ def store(folder: Path, content: bytes) -> Table:
         path.unlink(missing_ok=True)
     return Table(folder / "table.csv", file.header, file.records)
 
-
+# %% ../../nbs/app/03_counter.ipynb #bbc46c0e
 def _check_upload(file):
     "Refuse what is no table, without its words: names are shown later, so the first line must not be a record."
     if file.fault:
@@ -160,7 +160,7 @@ def _line(fields):
                                                     _number("upper", fields["upper"]))},
                             response={response: (_number("low", fields["low"]), _number("high", fields["high"]))})
 
-
+# %% ../../nbs/app/03_counter.ipynb #6cadbbad
 def declare(kind: str, fields: dict) -> Any:
     "The family of a declaration; a ValueError in words if it is none."
     check_choice("kind", kind, KINDS)

@@ -72,7 +72,7 @@ MODELS = {
                     (4.0, 8.0, 16.0, 32.0))}
 _KEEP = {"clip": Clip, "leave out": Redact}
 
-
+# %% ../../nbs/app/02_labs.ipynb #bbc46c0e
 @dataclass(frozen=True)
 class Setting:
     "The position of the controls."
@@ -399,7 +399,7 @@ class LineSetting:
     data: int = 0  # seeds
     noise: int = 0
 
-
+# %% ../../nbs/app/02_labs.ipynb #ddcad5ba
 @lru_cache(maxsize=4)
 def _line_draws(seed):
     "Covariates, and errors in units of their spread."
@@ -445,7 +445,7 @@ def _line_weighted(released, u, minus_log_t, key):
     return jax.vmap(sums.parameters)(jax.random.split(key, _RESAMPLED),
                                      drawn)["coefficients"] @ HEIGHTS.T, 1 / jnp.sum(w**2)
 
-
+# %% ../../nbs/app/02_labs.ipynb #b4607ce6
 @jax.jit
 def _line_chains(released, keys):
     "Heights of draws by chains of the exact sampler."
@@ -489,7 +489,7 @@ def line_lab(setting: LineSetting) -> tuple[dict[str, Line], np.ndarray]:
     heights = np.quantile(draws, LEVELS, axis=0)
     return {**found, "ours": Line(heights[:, :-1], heights[:, -1], said)}, records
 
-
+# %% ../../nbs/app/02_labs.ipynb #ba6bd2ec
 def line_picture(setting: LineSetting, found: dict, records) -> str:
     "Points, lines and bands, as SVG."
     marks = [dots(records[:250, 0], records[:250, 1], COLORS["prior"], radius=1.8, opacity=0.55)]

@@ -122,7 +122,7 @@ def _axis(scale, other, wanted, across, label):
     place = f'x="{middle:.1f}" y="{_SIZE[1] - 5}"' if across else f'transform="translate(11 {middle:.1f}) rotate(-90)"'
     return "".join(out) + f'<text {place} text-anchor="middle">{escape(label)}</text>'
 
-
+# %% ../../nbs/app/01_svg.ipynb #5936cd2d
 def chart(marks, *,                # functions of the two scales
           x: tuple, y: tuple,      # limits of the axes
           xlabel: str, ylabel: str,

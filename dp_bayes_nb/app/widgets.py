@@ -45,7 +45,7 @@ def said(error: BaseException) -> str:
     kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
     return f'<p class="db-error" role="alert">{escape(kind + str(error))}</p>'
 
-
+# %% ../../nbs/app/04_widgets.ipynb #31059525
 class Latest:
     "Calls `work(*arguments)` in a thread for the latest arguments only; errors go to `fail`."
     def __init__(self, work: Callable, fail: Callable):
@@ -133,7 +133,7 @@ STYLE = """<style>
 }
 </style>"""
 
-
+# %% ../../nbs/app/04_widgets.ipynb #559b6efd
 def slider(words: str, low, high, step, value) -> Any:
     "A slider of numbers with words above it."
     whole = all(isinstance(v, int) for v in (low, high, step, value))
@@ -178,7 +178,7 @@ def nearest(options, value):
     "The option next to a value."
     return min(options, key=lambda option: abs(option - value))
 
-
+# %% ../../nbs/app/04_widgets.ipynb #12c72a1a
 class Tool:
     "A tool: controls, a picture, a text, a status line. Its method update gets the latest position."
     intro, empty = "", ("", "")
@@ -293,7 +293,7 @@ class Designed(Tool):
                        self.worth.value,
                        self.limit.value if MODELS[self.model.value].limits else None, self.keep.value, **self.seeds)
 
-
+# %% ../../nbs/app/04_widgets.ipynb #b5963fe2
 class Explorer(Designed):
     "Live posteriors of four methods given one simulated release."
     intro = ("One sum of a simulated table is published with noise. One analyst saw the table, one takes the "
@@ -500,7 +500,7 @@ class RegressionLab(Tool):
 FIELDS = {"share of one value": ("value", "others"), "categories": ("levels",), "counts": ("lower", "upper", "guess"),
           "waiting times": ("lower", "upper", "guess"), "straight line": ("lower", "upper", "response", "low", "high")}
 
-
+# %% ../../nbs/app/04_widgets.ipynb #626435c4
 class OwnData(Tool):
     "From a table to a release and its posterior."
     intro = (

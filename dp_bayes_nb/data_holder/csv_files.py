@@ -71,7 +71,7 @@ def _fault(text, data, outside, ends, crlf):
               "long": np.diff(ends, prepend=-1).max() > LONGEST}
     return next((name for name, found in faults.items() if found), "")
 
-
+# %% ../../nbs/data_holder/01_csv_files.ipynb #d38876cd
 def _is_utf8(text):
     "Is it UTF-8?"
     try:
@@ -202,7 +202,7 @@ class CsvFile:
         self.fields[position] += len(fields) - fields.count("")
         return values
 
-
+# %% ../../nbs/data_holder/01_csv_files.ipynb #fcaee8fd
 def _fields(lines, single):
     "The fields of whole lines whose form is good, one line after the other; `single`: a blank line is an empty field."
     text = lines.decode()

@@ -209,7 +209,7 @@ def _register(pieces, connection):
                                                     for j, parts in enumerate(zip(*pieces))}), "read as an array")
     return connection.table("records")
 
-
+# %% ../../nbs/data_holder/02_tables.ipynb #112bc2b1
 def _check_csv(path, model, file, places, others):
     "Refuse a file that was read to its end, for what was found on the way."
     if file.fault:
@@ -265,7 +265,7 @@ def open_pieces(model,
         for frame in _csv_frames(path, model, connection, others):
             yield frame, True
 
-
+# %% ../../nbs/data_holder/02_tables.ipynb #af435207
 def open_table(model,
                data: Any,  # array, list, frame or series
                connection  # DuckDB connection for arrays
@@ -372,7 +372,7 @@ class Utf8:
         "Is it one of these texts?"
         return self.column.is_in([text.encode() for text in texts])
 
-
+# %% ../../nbs/data_holder/02_tables.ipynb #1508476f
 def encoded(frame, columns: dict[str, bool]  # name: is it of texts?
             ):
     "The columns as x_0, x_1, …, texts as UTF-8 bytes, where the engine has collations; else None."
@@ -431,7 +431,7 @@ def counted(column):
     column.__class__ = _counted()
     return column
 
-
+# %% ../../nbs/data_holder/02_tables.ipynb #3d7d6527
 def _number(value):
     "A condition as a number; anything else as it is."
     import narwhals as nw
@@ -479,7 +479,7 @@ def plain(frame, columns: dict[str, bool]  # name: is it of texts?
             na_value=math.nan), values.index)
     return nw.from_native(pd.DataFrame({name: column(native[name], text) for name, text in columns.items()})).lazy()
 
-
+# %% ../../nbs/data_holder/02_tables.ipynb #e0ef2052
 def _nullable(dtype):
     "May a column of this pandas kind hold pandas' own null, which is neither true nor false?"
     import pandas as pd

@@ -43,7 +43,7 @@ def in_order(theta: dict, order) -> tuple[dict, Int[Array, "*s K"]]:
     out = {name: move(a, -2) if a.ndim > by.ndim else jnp.take_along_axis(a, by, axis=-1) for name, a in theta.items()}
     return out | {"transition_probabilities": move(out["transition_probabilities"], -1)}, by
 
-
+# %% ../../nbs/hidden_markov/01_model.ipynb #97530d37
 @pytree("order")
 class StatePrior:
     "Independent Dirichlet laws; states are numbered where they are exchangeable."

@@ -87,7 +87,7 @@ class CountsState(NamedTuple):
     p: Float[Array, "F K J"]  # emission probabilities, 0 where padded
     value: Float[Array, ""]  # log probability of the evidence
 
-
+# %% ../../nbs/hidden_markov/02_sampler.ipynb #e0ef2052
 def prepare(family, released: Released, prior: StatePrior) -> tuple[Shape, Cells]:
     "A release and a prior as arrays."
     rows = [prior.alpha[name] for name in family.feature_names]
@@ -129,7 +129,7 @@ def dirichlet_rows(normal: Float[Array, "TRIES a"], uniform: Float[Array, "TRIES
     log_gamma = log_gammas(normal, uniform, jnp.where(alpha > 0, alpha, 1.0).ravel()).reshape(alpha.shape)
     return jax.nn.softmax(jnp.where(alpha > 0, log_gamma, -jnp.inf), axis=-1)
 
-
+# %% ../../nbs/hidden_markov/02_sampler.ipynb #ae3560a8
 def draw_chain(normal, uniform, alpha: dict, path: Int[Array, "R T"]) -> dict:
     "First state and transitions given paths: Dirichlet laws."
     names = ("initial_probabilities", "transition_probabilities")
@@ -176,7 +176,7 @@ def counts_start(shape: Shape, cells: Cells, counts, key) -> CountsState:
     found = jax.vmap(candidate)(seeds, jax.random.split(key_sweeps, _STARTS))
     return jax.tree.map(lambda a: a[jnp.argmax(found.value)], found)
 
-
+# %% ../../nbs/hidden_markov/02_sampler.ipynb #2450b846
 @cache
 def bound_once(function, *static):
     "A function with its static arguments, the same object every time, so that it is compiled once."
@@ -225,7 +225,7 @@ def row_log_target(n, z, noise_variance, alpha, mask, x: Float[Array, "J-1"]) ->
     evidence = jax.vmap(row_log_density, in_axes=(0, None, 0, 0))(n, p, z, noise_variance).sum()
     return alpha @ log_p + evidence - 0.5 * (~mask[1:]) @ x**2
 
-
+# %% ../../nbs/hidden_markov/02_sampler.ipynb #c6192e07
 def row_information(n, z, noise_variance, alpha, mask, x: Float[Array, "J-1"]):
     "Gradient and information of equation (3), the covariances held where they are: a sum over cells."
     p, _ = row_probabilities(mask, x)
@@ -264,7 +264,7 @@ def _draw_noise(key, kind, cells, p, path, noise_variance, normal):
     s = draw(normal, cells.n, p[:, path], cells.z, noise_variance)
     return noise_variance_draw(key, cells.z - s, Noise(kind, cells.scale, jnp.ones_like(cells.scale)))
 
-
+# %% ../../nbs/hidden_markov/02_sampler.ipynb #ffa3f8b9
 def _step(shape, kind, cells, key, state):
     key_numbers, key_noise = jax.random.split(key)
     F, K, J = cells.alpha["emissions"].shape
@@ -288,7 +288,7 @@ def _step(shape, kind, cells, key, state):
     theta, p, path = named(shape, chain, p, path)
     return _NoisyState(theta, path, x, noise_variance), {"accepted": moved.mean(), "path": path}
 
-
+# %% ../../nbs/hidden_markov/02_sampler.ipynb #5df5acad
 def noisy_kernel(shape: Shape, cells: Cells, kind: str) -> Kernel:
     "The noise-aware sampler of cells: steps 1 to 4."
     return Kernel(bind(bound_once(_start, shape, kind), cells), bind(bound_once(_step, shape, kind), cells))

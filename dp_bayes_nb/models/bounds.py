@@ -74,7 +74,7 @@ class Bounds:
         "The JSON form, {\"clip\": [lower, upper]} or {\"redact\": [lower, upper]}."
         return {type(self).__name__.lower(): [self.lower, self.upper]}
 
-
+# %% ../../nbs/models/03_bounds.ipynb #31059525
 @family_class
 class Clip(Bounds):
     "Records outside the interval count as its nearest end: equation (1)."
@@ -309,7 +309,7 @@ def regions(family, theta: dict) -> tuple:
              for part, t in zip(intervals(family), (low, low, high))]
     return family.probabilities(theta), jnp.stack([p[0] for p in parts]), jnp.stack([p[1] for p in parts])
 
-
+# %% ../../nbs/models/03_bounds.ipynb #2450b846
 def mixture_moments(q: Float[Array, "r"], means: Float[Array, "r m"], covariances: Float[Array, "r m m"]) -> tuple:
     "Mean and covariance of a mixture, without cancellation: equation (9)."
     mean = means[0] + q[1:] @ (means[1:] - means[0])

@@ -238,7 +238,7 @@ def check_law(family, theta: dict, rtol: float = 1e-6):
     _agree("probabilities, cdf, survival against log_base", claimed_q, q, rtol, rtol)
     _agree("log_integral against log_base", moments, by_quadrature, rtol, 1e-12)
 
-
+# %% ../../nbs/models/04_one_variable.ipynb #5936cd2d
 def check_records(key, family, theta: dict, draws: int = 20_000):
     "Assert that simulated records are valid, have the claimed moments, and never exceed the sensitivity."
     x = family.simulate_records(key, theta, draws).astype(float)

@@ -47,7 +47,7 @@ def class_log_density(alpha, n, groups, x: Float[Array, "I-1"]) -> Float[Array, 
     rows = sum(jax.vmap(jax.vmap(row_log_density), in_axes=(None, 0, 0, 0))(counts, *group).sum() for group in groups)
     return (gammaln(alpha + counts) - gammaln(1 + counts)).sum() + rows + log_jacobian
 
-
+# %% ../../nbs/naive_bayes/02_sampler.ipynb #628b0813
 def class_start(n, groups) -> Float[Array, "I-1"]:
     "Coordinates of class counts from weighted sums of the noisy rows, moved to the total."
     sums = lambda p, z, noise_variance: p / noise_variance @ jnp.stack([z, p], axis=1)
@@ -170,7 +170,7 @@ def _step(family, kind, n, class_alpha, data, key, state):
     state = _State(_theta(family, classes, [p for p, _, _ in tables]), x, tuple(rows), variance)
     return state, {"accepted": jnp.stack([*accepted, a]).mean()}
 
-
+# %% ../../nbs/naive_bayes/02_sampler.ipynb #e61fb2a5
 def naive_bayes_kernel(family: NaiveBayes, released: Released, prior: Dirichlets) -> Kernel:
     "The sampler of rows, class counts, counts and noise variances: equation (1)."
     alpha = [jnp.asarray(prior.alpha[name], float) for name in family.table_names]

@@ -71,7 +71,7 @@ def _mean_log(alpha, mask):
     "E log p under a Dirichlet law, 0 where padded."
     return jnp.where(mask, digamma(alpha) - digamma(jnp.where(mask, alpha, 0.0).sum(axis=-1, keepdims=True)), 0.0)
 
-
+# %% ../../nbs/naive_bayes/03_variational.ipynb #f9389ed1
 def _divergence(alpha, prior, mask):
     "Kullback–Leibler divergence of one Dirichlet law from another, over the last axis."
     total = lambda a: gammaln(jnp.where(mask, a, 0.0).sum(axis=-1)) - jnp.where(mask, gammaln(a), 0.0).sum(axis=-1)
@@ -240,7 +240,7 @@ def ascend(problem: Problem, shares: Shares, gaussian: bool, step: str, toleranc
     shares, bound, gain, i = lax.while_loop(go_on, round_, start)
     return Ascent(shares, bound, i, gain <= tolerance * jnp.abs(bound))
 
-
+# %% ../../nbs/naive_bayes/03_variational.ipynb #1508476f
 def starting_shares(key, problem: Problem, starts: int) -> Shares:
     "The truncated and rescaled release (Karwa et al., section 4.1), and shares drawn from the prior."
     n, m, mask = problem.n, problem.m, problem.mask
@@ -288,7 +288,7 @@ def laws_of(family: NaiveBayes, class_alpha: Float[Array, "I"], row_alpha: Float
     tables = {name: row_alpha[k, :, :size] for k, (name, size) in enumerate(zip(family.table_names, family.sizes))}
     return Dirichlets({"class_probabilities": class_alpha, **tables})
 
-
+# %% ../../nbs/naive_bayes/03_variational.ipynb #626435c4
 def variational_posterior(family: NaiveBayes, released: Released, prior: Dirichlets,
                           starts: int = _STARTS,         # ascents; the first starts at the truncated release
                           step: str = "exact",          # or "interior_point", the paper's
@@ -306,7 +306,7 @@ def variational_posterior(family: NaiveBayes, released: Released, prior: Dirichl
 def _variational_init(posterior, key):
     return Draw(posterior.law.sample(key))
 
-
+# %% ../../nbs/naive_bayes/03_variational.ipynb #37905cda
 def _variational_step(posterior, key, state):
     return Draw(posterior.law.sample(key)), {"converged": posterior.converged}
 

@@ -126,7 +126,7 @@ def design(family: Any,         # a model: declares t and its bounds
     scale = steps * multiplier if gaussian else laplace_scale(steps, epsilon)
     return NoiseDesign(mechanism, g, steps, scale)
 
-
+# %% ../../nbs/noise/03_design.ipynb #1508476f
 def noise_design(family, *, epsilon: Any,        # total budget of the release
                  mechanism: str = "laplace",     # or "gaussian"
                  delta: Any = None,              # for gaussian only

@@ -335,7 +335,7 @@ class Experiment:
 SIZES = (10, 100, 1000, 10_000, 100_000)
 EPSILONS = (0.01, 0.1)
 
-
+# %% ../../nbs/papers/01_experiments.ipynb #626435c4
 def grid(models, sizes=SIZES, epsilons=EPSILONS) -> tuple:
     "All designs of some models."
     return tuple((model, n, epsilon) for model in models for epsilon in epsilons for n in sizes)
@@ -444,7 +444,7 @@ def _announcer(total, wanted):
         yield announce
         bar.update()
 
-
+# %% ../../nbs/papers/01_experiments.ipynb #c59b920d
 def run_experiment(name: str | Experiment,   # a name in EXPERIMENTS, or an experiment of your own
                    trials: int | None = None,  # simulated releases of a cell; None: the experiment's
                    *, path=None,              # folder that keeps finished batches; a killed run goes on from there

@@ -89,7 +89,7 @@ def route_counts(route: str, cells: Cells, trial: Trial, scale) -> tuple[Cells, 
         return cells, mask * rows(jnp.where(mask > 0, z, -1e30), n)
     return cells, trial.counts * kept
 
-
+# %% ../../nbs/papers/08_hmm_experiments.ipynb #97530d37
 def _answer(shape: Shape, states, path, held):
     "Score of some draws, and 2.5% and 97.5% quantiles of their emission probabilities."
     ends = {name: jnp.quantile(states.theta[name], jnp.array([0.025, 0.975]), axis=0) for name in shape.names}
@@ -106,7 +106,7 @@ def _run_counts(kind: str, shape: Shape, data, keys, draws: int, warmup: int):
         return _answer(shape, states, info["path"], held)
     return jax.lax.map(one, (keys, *data))
 
-
+# %% ../../nbs/papers/08_hmm_experiments.ipynb #d4ada16a
 @partial(jax.jit, static_argnames=("shape", "routes"))
 def _run_tempered(shape: Shape, routes: tuple, data, temperatures: dict, keys):
     "Every route with a temperature on every trial: one chain whose temperature changes."
@@ -191,7 +191,7 @@ def held_back(rng, shape: tuple, share: float = 0.1) -> np.ndarray:
     held[rng.choice(len(held), max(1, round(share * len(held))), replace=False)] = 1
     return held.reshape(shape)
 
-
+# %% ../../nbs/papers/08_hmm_experiments.ipynb #559b6efd
 def simulated_trials(size: int, count: int, seed: int) -> tuple[Trial, dict]:
     "Trials of the study: parameters from the prior, cells of one size, a tenth held back."
     rng = np.random.default_rng([seed, size])
@@ -254,7 +254,7 @@ def police():
         "race": ["black", "white", "other", NOT],
         "sex": ["male", "female", NOT], "age": ["under 18", "18-29", "30-44", "45+", NOT]}, 2), table
 
-
+# %% ../../nbs/papers/08_hmm_experiments.ipynb #6cadbbad
 def birds():
     "Bird strikes: declaration with three states, and the table."
     import pandas as pd

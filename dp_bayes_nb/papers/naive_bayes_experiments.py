@@ -83,7 +83,7 @@ def free_parameters(names: tuple[str, ...]) -> list[int]:
 
 _RANK_BINS = 20
 
-
+# %% ../../nbs/papers/05_naive_bayes_experiments.ipynb #97530d37
 def chain_row(result: Calibration) -> dict:
     """Counts of ranks in equal bins (free parameters, bins);
     what the draws of chains are worth, which ascents converged.

@@ -66,7 +66,7 @@ def _covariates(law, key, k):
         return jax.lax.switch(law, each, key)
     return draw
 
-
+# %% ../../nbs/papers/03_regression_experiments.ipynb #bbc46c0e
 @family_class
 class Population(LinearRegression):
     """A regression whose records are simulated under a law of their own.
@@ -141,7 +141,7 @@ def population(k: int = 1, binary: bool = False, fourth_moments: bool = False) -
     return Population({f"x{j}": {"levels": [0, 1]} if binary else (-1.0, 1.0) for j in range(k)}, {"y": (-1.0, 1.0)},
                       fourth_moments=fourth_moments)
 
-
+# %% ../../nbs/papers/03_regression_experiments.ipynb #f9389ed1
 def paper_prior(law: str, precision: float = 19 / 0.5, size: float = 1.0) -> PopulationPrior:
     "NIG(0, precision, 20, 0.5 size²), with the covariates' law."
     return PopulationPrior(0.0, precision, 20.0, 0.5 * size**2, law=LAWS.index(law))
@@ -227,7 +227,7 @@ def figure_3(models: tuple, designs: tuple = (*TEN, (100, 0.1), (1000, 0.1))) ->
     "Designs (model, n, ε) of Figure 3."
     return tuple((m, *d) for m in models for d in designs)
 
-
+# %% ../../nbs/papers/03_regression_experiments.ipynb #6ae8950d
 def line_grid(model: str) -> tuple:
     "Designs (model, n, ε) of one model at all numbers of records and noise scales."
     return tuple(design(model, n, b) for n in RECORDS for b in SCALES)
@@ -323,7 +323,7 @@ def scaled_prior(family, mean, precision, shape, scale) -> NormalInverseGamma:
     return NormalInverseGamma(B @ np.broadcast_to(mean, (d,)) + np.append(np.zeros(d - 1), low_y), 0.5 * (P + P.T),
                               shape, width**2 * scale)
 
-
+# %% ../../nbs/papers/03_regression_experiments.ipynb #1c7312de
 def predictive_coverage(family, table,  # data frame with the family's columns
                         prior, *, epsilon: float, train: int,  # rows that are released
                         splits: int = 100, methods: tuple = ("non_private", "naive", "exact"), seed: int = 2019,
@@ -376,7 +376,7 @@ FIGURE_4 = {  # family, rows that are released
     "datasets/cars": (LinearRegression({"speed": (0, 30)}, {"dist": (0, 150)}), 40),
     "datasets/faithful": (LinearRegression({"eruptions": (0, 6)}, {"waiting": (30, 110)}), 217)}
 
-
+# %% ../../nbs/papers/03_regression_experiments.ipynb #39825008
 def figure_4(name: str, table, epsilons=(1.0, 10.0), seed: int = 2019) -> dict:
     """Figure 4 on one table: rows by ε and method, under the paper's prior NIG((1, 0), diag(.25, .25), 20,
     .5) for columns in [0, 1], and under NIG((1, 0), diag(.25, .25), 1, .005).

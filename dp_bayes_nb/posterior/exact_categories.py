@@ -48,7 +48,7 @@ def tilted_windows(cells: Cells, tilt: Float[np.ndarray, "cells"]) -> tuple:
     peak = (cells.alpha < 1) & (log_tilted(cells, tilt, none) > level)
     return low, first_true(mode, cells.n, beyond), peak
 
-
+# %% ../../nbs/posterior/07_exact_categories.ipynb #d050b5d0
 def coarse_moments(cells: Cells, tilt: Float[np.ndarray, "cells"]) -> tuple:
     """Mean and variance of each untied count, from some of its window:
     equally spaced counts, and more of the small ones.
@@ -122,7 +122,7 @@ def sums(weights: list, most: int, by_terms: bool = False) -> list:
         out.append(convolve(out[-1], w, most, by_terms))
     return out
 
-
+# %% ../../nbs/posterior/07_exact_categories.ipynb #6ed536d7
 def overlap(w, other, rest: int):
     "w(o) · other(rest − o) for every o of w."
     at = rest - np.arange(len(w))
@@ -143,7 +143,7 @@ def _one_table(n, alpha, low, weights) -> TableCounts:
                "use method='collapsed'")
     return TableCounts(float(n), alpha, low, weights, rest, before, tied, by_terms)
 
-
+# %% ../../nbs/posterior/07_exact_categories.ipynb #333f7668
 # n (cells,), z (cells, k); scale and alpha of any matching shape
 def table_counts(n, z, scale, alpha, kind: str = "laplace",
                  tie=tie                                      # how the tilt is found
@@ -222,7 +222,7 @@ def draw_parts(rng: np.random.Generator, f, g, rest: np.ndarray) -> np.ndarray:
         out[i] = draw_index(rng, overlap(f, g, rest[i]), 1)[0]
     return out
 
-
+# %% ../../nbs/posterior/07_exact_categories.ipynb #bb8362d9
 def draw_tables(rng: np.random.Generator, table: TableCounts, size: int) -> Float[np.ndarray, "size k"]:
     "Independent draws of the true counts, backwards from the last."
     rest, out = np.full(size, table.rest), np.empty((size, len(table.weights)))
@@ -269,7 +269,7 @@ def tables_of(released, prior) -> list[TableCounts]:
                         np.asarray(released.noise.scale, float),
                         np.asarray(prior.alpha, float), released.noise.kind)
 
-
+# %% ../../nbs/posterior/07_exact_categories.ipynb #8260ea00
 def sample_categories(rng: np.random.Generator, family, released, prior, shape: tuple) -> dict:
     """Independent draws of the shares under a Dirichlet prior, {name: (*shape, k)}, and of the confidential counts that
     they were drawn from, {"s": (*shape, k)}.

@@ -218,7 +218,7 @@ def first_nodes(posterior: CountPosterior) -> Float[np.ndarray, "cells N"]:
         out.append(np.sort(np.concatenate(nodes, axis=1).ravel()))
     return np.stack(out)
 
-
+# %% ../../nbs/posterior/06_exact_counts.ipynb #b1a831c9
 def log_cells(x, value):
     "Log mass between nodes, the log density being linear there."
     drop = np.abs(np.diff(value))
@@ -274,7 +274,7 @@ def _log_odds(x, value, cdf, u):
     above = x[-1] - np.log(np.maximum(1 - u, 1e-300) / max(1 - cdf[-1], 1e-300)) / right
     return np.where(u < cdf[0], below, np.where(u > cdf[-1], above, x[i] + share * (x[i + 1] - x[i])))
 
-
+# %% ../../nbs/posterior/06_exact_counts.ipynb #cfda0538
 def _slopes(x, value):
     "Decay rates of the density beyond the two ends."
     return np.array([(value[1] - value[0]) / (x[1] - x[0]), (value[-2] - value[-1]) / (x[-1] - x[-2])])

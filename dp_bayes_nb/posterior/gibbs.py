@@ -86,7 +86,7 @@ def _gibbs_init(joint, family, released, prior, key):
     mean, _ = family.latent_moments(theta, joint)
     return GibbsState(theta, released.n * mean, noise_variance_start(key_noise, released.noise))
 
-
+# %% ../../nbs/posterior/01_gibbs.ipynb #12c72a1a
 def _gibbs_step(joint, family, released, prior, key, state):
     z, noise, n, H = released.z, released.noise, released.n, _observe(family, released)
     key_theta, key_s, key_noise = jax.random.split(key, 3)

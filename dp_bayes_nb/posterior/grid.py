@@ -237,7 +237,7 @@ def _grid_init(family, posterior, key):
 
 EDGE, _OUTER = 1e-3, 0.02  # visible mass, and the share of a first grid that counts as one of its ends
 
-
+# %% ../../nbs/posterior/02_grid.ipynb #b5963fe2
 @partial(jax.jit, static_argnames="support")
 def _at_edge(posterior, support):
     "Does a visible share of the mass lie at the ends of the first grid?"

@@ -47,7 +47,7 @@ def _likely_noise(d, V, scale):
     a, b = V[0] + D[0], V[2] + D[1]
     return D, D[0] - D[0] ** 2 * b / (a * b - V[1] ** 2)
 
-
+# %% ../../nbs/posterior/05_mesh.ipynb #22d26df2
 def _mixing_nodes(d, V, scale, count):
     "Nodes w and log weights of the integral in equation (1)."
     D, spread = _likely_noise(d, V, scale)
@@ -93,7 +93,7 @@ class Box:
         "Unconstrained coordinates x at y, and the log Jacobian."
         return self.centre + self.unit * jnp.sinh(y), jnp.sum(jnp.log(self.unit) + jnp.log(jnp.cosh(y)))
 
-
+# %% ../../nbs/posterior/05_mesh.ipynb #c1681503
 def _ends(parameters):
     "Largest coordinates that are looked at."
     return np.concatenate([np.full(p.free, SUPPORTS[p.support].reach) for p in parameters.values()])
@@ -145,7 +145,7 @@ def _prior_and_moments(family, prior, n, box, y):
     V = jnp.stack([covariance[0, 0], covariance[0, 1], covariance[1, 1]])
     return log_density_free(prior, family.parameters, x) + log_jacobian, n * mean, n * V
 
-
+# %% ../../nbs/posterior/05_mesh.ipynb #7f8e843d
 def _prior_within(family, prior, box, y, size):
     "Log of the mean prior density within a cell that an edge of the prior cuts; NaN where no edge is seen."
     def one(y):
@@ -186,7 +186,7 @@ def _largest(log_mass):
     "Log share of the largest cell."
     return log_mass.max() - jax.nn.logsumexp(log_mass)
 
-
+# %% ../../nbs/posterior/05_mesh.ipynb #82ff2f56
 @jax.jit
 @jax.custom_batching.sequential_vmap  # many one after another: each stops at its own time, and fits in the cache
 def build_mesh(family, released: Measurement, prior, smooth: Any = _SMOOTH) -> Mesh:
@@ -237,7 +237,7 @@ def propose(mesh: Mesh, cdf: Float[Array, "cells"], key) -> tuple[Float[Array, "
     y = mesh.y[i] + mesh.size[i] * jax.random.uniform(key_place, (2,), minval=-0.5, maxval=0.5)
     return y, mesh.log_mass[i] - jnp.log(mesh.size[i]).sum()
 
-
+# %% ../../nbs/posterior/05_mesh.ipynb #a2f5a69e
 def _mesh_init(family, released, prior, mesh, cdf, key):
     def again(state):
         tries, key, _ = state

@@ -147,7 +147,8 @@ def kept_sums(family, states: Any, data: Any) -> dict:
         n = {"n": np.asarray(states.n)} if data.unknown else {}
         return {"s": in_order(data, states.sums, 2), **n}
     if isinstance(states, GibbsState):
-        return {"s": np.asarray(states.latent) @ np.asarray(family.observe).T}
+        latent, observe = np.asarray(states.latent), np.asarray(family.observe)  # a sampler may see some sums only
+        return {"s": latent @ observe.T} if latent.shape[-1] == observe.shape[1] else {}
     return {"s": np.asarray(states.s)} if isinstance(states, CollapsedState) else {}
 
 # %% ../../nbs/posterior/08_methods.ipynb #902ba3cd

@@ -53,7 +53,7 @@ def coordinate_count(blocks: tuple) -> int:
     _, numbers, rows, _ = _layout(blocks)
     return size(blocks) + len(numbers) + len(rows)
 
-
+# %% ../../nbs/regression/02_covariates.ipynb #bbc46c0e
 def tanhc(square):
     "tanh ρ / ρ as a function of ρ², smooth at 0."
     small = square < 1e-3
@@ -116,7 +116,7 @@ def correlation_pivots(blocks: tuple, w: Float[Array, "w"]) -> Float[Array, "k"]
     "log a at coordinates w: minus the logarithm of the diagonal of L_R."
     return correlation_factor(blocks, _split(blocks, w)[2])[1]
 
-
+# %% ../../nbs/regression/02_covariates.ipynb #e22ce5af
 def correlation_log_density(blocks: tuple, M: Float[Array, "k k"], log_a: Float[Array, "k"]) -> Float[Array, ""]:
     "Log density of the coordinates of R when R is uniform: the terms of equation (2) with a and m."
     of_a, of_tanhc = _exponents(blocks)
@@ -223,7 +223,7 @@ class NormalInverseWishart:
         return (constant - jax.scipy.special.multigammaln(0.5 * nu, k) - 0.5 * (nu + k + 2) * log_det(L)
                 - 0.5 * jnp.sum(half**2, axis=(-2, -1)) - 0.5 * lam * jnp.sum(away**2, axis=(-2, -1)))  # eq. (4)
 
-
+# %% ../../nbs/regression/02_covariates.ipynb #3a2a4b4b
 def _inverse_wishart(key, scale, df, shape=()):
     "Draws from InverseWishart(scale, df), by Bartlett's decomposition."
     k = len(scale)

@@ -61,7 +61,7 @@ def plane_factor(problem: Problem, moments) -> tuple:
     T = jnp.roll(mean_factor(moments), (1, 1), (0, 1))
     return T, cholesky(jnp.eye(len(T)) / problem.released.n + T.T @ problem.spread @ T, definite=True)
 
-
+# %% ../../nbs/regression/06_exact.ipynb #bbc46c0e
 class Response(NamedTuple):
     "What moments and RSS leave open of the response: equation (4)."
     T: Float[Array, "k+1 k+1"]  # T_x
@@ -83,7 +83,7 @@ def response(problem: Problem, moments, log_rss: Float[Array, ""]) -> Response:
     K = cholesky(square + (problem.noise**2 / variance + _TINY * jnp.trace(square)) * jnp.eye(len(T)), definite=True)
     return Response(T, F, g, K, solve_lower(K, J.T @ (problem.h - T @ g)))
 
-
+# %% ../../nbs/regression/06_exact.ipynb #1381c92f
 class Point(NamedTuple):
     "What coordinates stand for."
     sums: Float[Array, "m"]  # in the problem's order
@@ -196,7 +196,7 @@ class Place(NamedTuple):
     value: Float[Array, ""]  # log density
     gradient: Float[Array, "w"]
 
-
+# %% ../../nbs/regression/06_exact.ipynb #083ea9b6
 class Mode(NamedTuple):
     "Where the smooth target is largest, and how to whiten there."
     w: Float[Array, "w"]
@@ -269,7 +269,7 @@ class Tuning(NamedTuple):
     drawn: Float[Array, ""]  # draws in the window
     window: Float[Array, ""]  # its length
 
-
+# %% ../../nbs/regression/06_exact.ipynb #85b94783
 class ChainState(NamedTuple):
     "State of one chain."
     theta: dict
@@ -299,7 +299,7 @@ class Setting(NamedTuple):
         "An exact draw of the parameters given the sums."
         return draw_parameters(self, self.mode.coordinates(u), key)
 
-
+# %% ../../nbs/regression/06_exact.ipynb #8de50d33
 def draw_parameters(setting: Setting, w: Float[Array, "w"], key: Key[Array, ""]) -> dict:
     "An exact draw of the parameters given the sums, in the user's units."
     key_variance, key_phi = jax.random.split(key)
@@ -361,7 +361,7 @@ def _leapfrogs(setting, key, state, most):
     return place, {"leapfrogs": steps, "diverging": gain < -1000, "acceptance": jnp.exp(jnp.minimum(gain, 0.0)),
                    "moved": accepted, "lp": place.value}
 
-
+# %% ../../nbs/regression/06_exact.ipynb #d14c8524
 def _step(move, setting, limit, key, state):
     key_move, key_theta = jax.random.split(key)
     place, info = move(setting, key_move, state, limit)

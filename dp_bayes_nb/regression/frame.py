@@ -55,7 +55,7 @@ def _stretch(blocks, free, mean, S):
 
 _HIGHEST = 0.98  # share of variance that a start may have
 
-
+# %% ../../nbs/regression/04_frame.ipynb #bbc46c0e
 def fit_frame(blocks: tuple, free: bool,  # free prior, or normal covariates; categories first
               mean: Float[Array, "k"], S: Float[Array, "k k"],  # estimates, S positive definite
               noise: Float[Array, ""]  # standard deviation of the noise in S

@@ -91,7 +91,7 @@ def update_covariates(prior: NormalInverseWishart, mean: Float[Array, "k"],
     scale = prior.scale + n * S + prior.precision * n / precision * jnp.outer(shift, shift)
     return NormalInverseWishart((prior.precision * prior.mean + n * mean) / precision, precision, scale, prior.df + n)
 
-
+# %% ../../nbs/regression/07_gibbs.ipynb #6ae8950d
 @pytree("family", "updating")
 class GibbsRegression:
     "A regression as the Gibbs kernel wants it; a pytree."
@@ -131,7 +131,7 @@ class GibbsRegression:
         "Are the centred second moments positive definite?"
         return jnp.all(jnp.diagonal(cholesky(centred_moments(self.family.blocks, s, n)[1])) > 0)
 
-
+# %% ../../nbs/regression/07_gibbs.ipynb #bb2be634
 def released_positions(blocks: tuple) -> np.ndarray:
     """Where the released sums are in t(x̃, v_y) of chapter ‘Moments and sensitivity of regression’,
     x̃ being the covariates and a constant.
@@ -170,7 +170,7 @@ def gibbs_prior_kernel(family, released: Released, prior,
         refuse("covariate_prior.df", f"above {size(family.blocks) + 3}, so that fourth moments exist", df)
     return _regression_gibbs(False, family, released, prior, covariate_prior)
 
-
+# %% ../../nbs/regression/07_gibbs.ipynb #3a2a4b4b
 def gibbs_update_kernel(family, released: Released, prior,
                         covariate_prior=None  # NormalInverseWishart in the user's units
                         ) -> Kernel:

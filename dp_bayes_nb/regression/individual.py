@@ -30,7 +30,7 @@ from .sums import released_sums
 # § The density of all records: equation (1)
 _MOST_RECORDS = 2_000
 
-
+# %% ../../nbs/regression/08_individual.ipynb #bbc46c0e
 @pytree("family", "n")
 class Records:
     "What a chain over records is given."
@@ -93,7 +93,7 @@ def _tree(depth, setting, key, state, limit):
                          "acceptance": info.acceptance_rate, "moved": moved,
                          "lp": new.logdensity}
 
-
+# %% ../../nbs/regression/08_individual.ipynb #559b6efd
 def individual_kernel(family, released: Released, prior,
                       covariate_prior=None,  # NormalInverseWishart in the user's units
                       records: int | None = None,  # how many; needed inside compiled programs only

@@ -151,7 +151,7 @@ def units(family) -> Units:
     B = np.block([[slopes, np.zeros((k, 1))], [-half * centres[None] / halves, np.full((1, 1), half)]])
     return Units(np.eye(k + 1), 0.0, B, np.append(np.zeros(k), centre), half, centres, halves)
 
-
+# %% ../../nbs/regression/05_model.ipynb #12c72a1a
 class BoxPrior(NamedTuple):
     "The prior of (φ, σ²) in the box."
     mean: Float[Array, "d"]

@@ -83,7 +83,7 @@ def _l1_plus_minus(c, groups):
         best = max(best, constant + linear * beta + square * beta**2)
     return best
 
-
+# %% ../../nbs/regression/01_moments.ipynb #083ea9b6
 def l1_sensitivity(continuous: int,     # numbers, the response among them
                    groups: tuple = ()   # of each category: d ≥ 2 for d columns of 0 and 1, −d for d columns of ±1
                    ) -> float:

@@ -71,7 +71,7 @@ def _draw_line(ax, grid, values, color, label, shift, filled):
     ax.plot(grid, middle, color=color, label=label)
     ax.fill_between(grid, low, high, color=color, alpha=0.25 if filled else 0.15, lw=0)
 
-
+# %% ../../nbs/regression/09_plots.ipynb #559b6efd
 def plot_regression(idata,           # result of fit
                     covariate=None,  # along which; None: the first
                     *, at=None,      # values of the others, by name
@@ -96,7 +96,7 @@ def plot_regression(idata,           # result of fit
     ax.legend(frameon=False, fontsize=9)
     return ax
 
-
+# %% ../../nbs/regression/09_plots.ipynb #d33e7386
 def _title(idata):
     "What a method does about the noise, in words."
     return WORDS["naive" if idata.posterior.attrs["method"] == "naive" else "ours"]

@@ -106,10 +106,10 @@ def project_moments(blocks: tuple, z: Float[Array, "m"], n, floor) -> tuple[Floa
         C = C.at[own, own].set(cholesky(known[own, own]) @ solve_lower(cholesky(S[own, own]), jnp.eye(d)))
     return mean, C @ S @ C.T
 
-
+# %% ../../nbs/regression/03_sums.ipynb #6ae8950d
 def project_sums(blocks: tuple, z: Float[Array, "m"], n, floor=_FLOOR) -> Float[Array, "m"]:
     "Sums of data in the box near z."
-    mean, S = project_moments(blocks, z, n, floor)
+    mean, S = project_moments(blocks, jnp.asarray(z), n, floor)
     return released_sums(blocks, n * mean, n * (S + jnp.outer(mean, mean)))
 
 

@@ -573,6 +573,7 @@ def _read_2(d):
                    **budget,
                    **{key: d[key] for key in ("n", "sensitivity", "neighbours", "bounds_source", "missing", "id")},
                    simulated=d["origin"] == "simulated")
+<<<<<<< ours
 
 
 def _check_id(d):
@@ -587,6 +588,28 @@ def _read_n(value):
     if isinstance(value, list):
         return _items("n", value, lambda size: _whole("n", size, 0, MAX_STEPS - 1))
     return _whole("n", value, 1, MAX_STEPS - 1)
+=======
+>>>>>>> theirs
+
+# %% ../../nbs/releases/02_document.ipynb #922103bd
+def _check_id(d):
+    "A release that was made here has an id, a simulated one has none."
+    if (d["id"] is None) == (d["origin"] == "made here"):
+        refuse("id", "16 hexadecimal digits where origin is 'made here', and null where it is 'simulated'",
+               f"{d['id']!s:.60}", "get a fresh copy")
+
+
+def _part(d, key, keys):
+    "An object inside the document, with exactly its own keys."
+    if not isinstance(d[key], dict) or set(d[key]) != set(keys):
+        refuse(key, f"an object with the keys {', '.join(map(repr, keys))}", f"{d[key]!s:.60}")
+    return d[key]
+
+
+def _by_row(name, value, m, zero=False):
+    "Numbers > 0 (or also 0) by row, or one for all."
+    read = lambda v: _real(name, v, zero)
+    return _items(name, value, read, m) if isinstance(value, list) else [read(value)] * m
 
 # %% ../../nbs/releases/02_document.ipynb #9a02f002
 def _part(d, key, keys):

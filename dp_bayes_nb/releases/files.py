@@ -64,7 +64,7 @@ def read_text(path: Any,  # file to read
         raise ValueError(f"{what} {str(path)!r} is not a file; check the path") from None
     return _decoded(raw, found, path, what)
 
-
+# %% ../../nbs/releases/01_files.ipynb #559b6efd
 def _decoded(raw, found, path, what):
     "The text in the bytes of a file."
     if not stat.S_ISREG(found.st_mode):
@@ -77,7 +77,6 @@ def _decoded(raw, found, path, what):
         return raw.decode("utf-8")
     except UnicodeDecodeError:
         raise ValueError(f"{what} {str(path)!r} is not UTF-8 text; it is damaged, or another kind of file") from None
-
 
 # %% ../../nbs/releases/01_files.ipynb #7b52009b
 def _finite(text):

@@ -102,7 +102,7 @@ def _least(family, least_probability):
                "the probabilities must be able to add up to 1")
     return a0, others
 
-
+# %% ../../nbs/research/02_baselines.ipynb #6cadbbad
 @ops_limits.register
 def _(family: Bernoulli, least_probability: float = LEAST_PROBABILITY, rate_range: tuple | None = None) -> dict:
     a0, _ = _least(family, least_probability)

@@ -67,7 +67,7 @@ class BoundsPlan:
         head = f"Bounds for {self.parameter} at n = {self.n}, epsilon = {self.epsilon:g}: {self.bounds}"
         return "\n".join([head, "  ".join(f"{name:>12}" for name in names), *rows])
 
-
+# %% ../../nbs/research/07_bounds_planning.ipynb #e22ce5af
 def plan_bounds(family, prior,          # the family with any bounds of the wanted kind (Clip or Redact)
                 *, n: int, epsilon: float,
                 candidates=None,        # pairs, Clip or Redact; None: `candidate_bounds`

@@ -84,7 +84,7 @@ def _tables(key, model, theta, n):
     "Sums of simulated tables, (TABLES, m): one program for all n."
     return jax.vmap(lambda key: model.simulate(key, theta, n))(jax.random.split(key, TABLES))
 
-
+# %% ../../nbs/research/11_check_model.ipynb #5e8c9a3d
 def _finite(name, t, rows, m):
     "Numbers as expected, or an AssertionError that names the simulation."
     t = np.asarray(t, dtype=float)
@@ -159,7 +159,7 @@ def check_moments(key, model: Model, theta: dict, n: int, drawn: bool = False):
         for words in alarms.rejected():
             assert not words.startswith(f"{part}:"), words + (f" (at a draw of the prior, {_at(theta)})" * drawn)
 
-
+# %% ../../nbs/research/11_check_model.ipynb #ccacd412
 def _at(theta):
     "Parameters, in words."
     shown = lambda value: np.array2string(np.asarray(value), precision=4, threshold=6, separator=", ")
@@ -278,7 +278,7 @@ def check_support(rng, model: Model, theta: dict):
                 "mind the supports of the parameters"
             )
 
-
+# %% ../../nbs/research/11_check_model.ipynb #5be8a685
 def check_latent(model: Model, theta: dict):
     "Assert that the released sums are made of the latent ones: `observe` times their moments are the moments."
     own = type(model).latent_moments is not Model.latent_moments or type(model).observe is not Model.observe
@@ -331,7 +331,7 @@ def check_records(key, model: Model, theta: dict, rows: int = 2_000):
     values, claimed = model.written(records), np.asarray(model.record_statistics(records), dtype=float)
     _check_written(model, values, claimed)
 
-
+# %% ../../nbs/research/11_check_model.ipynb #bded163d
 def _check_written(model, values, claimed):
     "Records as a table would hold them are valid, and have the statistics that the simulation claims."
     good = is_valid(model, values)
@@ -542,7 +542,7 @@ def check_prior_law(key, model: Model, prior: Any):
     after = np.asarray(jax.jit(jax.vmap(moved, in_axes=(0, 0, None)))(jax.random.split(other, len(x)), x, width))
     _compare_draws(np.asarray(x), after)
 
-
+# %% ../../nbs/research/11_check_model.ipynb #10c80019
 def _compare_draws(x, after):
     "Means of bounded functions of each coordinate, before and after."
     alarms, kept = FalseAlarms(LEVEL), np.all(np.isfinite(x), axis=1)

@@ -139,7 +139,7 @@ def _posterior(family, prior, task, study, epsilon):
         refuse("method", f"a function that returns draws of shapes {want}", got)
     return draws, {}
 
-
+# %% ../../nbs/research/04_evaluation.ipynb #12c72a1a
 def _one_trial(task, data, key):
     "Ranks and posterior quantiles of one simulated data set."
     family, prior, design, noise, n, epsilon = data
@@ -262,7 +262,7 @@ def calibrate(key: Any,                 # JAX key or an integer
 
 _MOST_COORDINATES = 6  # of a parameter, for which the power costs next to nothing
 
-
+# %% ../../nbs/research/04_evaluation.ipynb #b70ffaf7
 def _shared(key, family, prior, noise, n, task, power):
     "The task with its route, and the numbers that all trials share."
     check_choice("power", power, (None, True, False))

@@ -85,7 +85,7 @@ def limited_rows(sizes: tuple, least: float, key: Key[Array, ""],
         out = out.at[at, :, :size].set(draw(keys[at], alpha[at, :, :size]))
     return out
 
-
+# %% ../../nbs/research/09_hmm_routes.ipynb #b5963fe2
 def prior_start(shape, sizes: tuple, least: float, cells, counts, key) -> CountsState:
     "A start that looks at no record: rows from the prior, even transitions."
     even = {name: cells.alpha[name] / cells.alpha[name].sum(axis=-1, keepdims=True)

@@ -366,7 +366,7 @@ def plan(family, prior=None,       # as for `fit`; the prior also draws the true
     return Plan(rows, epsilon, error, target, name, mechanism, study.trials, float(_prior_spread(study)[2, at]),
                 no_noise)
 
-
+# %% ../../nbs/research/06_planning.ipynb #85b94783
 def _answer_among(epsilons, width, target):
     "The smallest of the given budgets that reaches the target."
     k = _crossing(epsilons, width, target)

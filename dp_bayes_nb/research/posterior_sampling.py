@@ -105,7 +105,7 @@ def _records(family):
         return even
     return np.union1d(even, np.geomspace(b.lower, b.upper, 1001)[1:-1])
 
-
+# %% ../../nbs/research/08_posterior_sampling.ipynb #31059525
 def _highest(value, x, whole):
     "Largest value over the records: on the points, then between the neighbours of the best."
     found = value(x)
@@ -207,7 +207,7 @@ def draws_within(bound: float,  # Δ, or R / 2
     check_temperature(temperature)
     return int(check_positive("epsilon", epsilon) * temperature / (2 * check_positive("bound", bound)) * (1 + 1e-12))
 
-
+# %% ../../nbs/research/08_posterior_sampling.ipynb #083ea9b6
 def tempered_log_density(family, prior,
                          s: Float[Array, "m"],  # confidential
                          n: float,              # records
@@ -253,7 +253,7 @@ def truncated_draw(key: Key[Array, ""], log_density: Callable, low, high) -> Flo
     edges, cdf, _ = truncated_table(log_density, low, high)
     return jnp.interp(jax.random.uniform(key), cdf, edges)
 
-
+# %% ../../nbs/research/08_posterior_sampling.ipynb #85b94783
 def simplex_draw(key: Key[Array, ""], powers: Float[Array, "k"], least: float) -> Float[Array, "k"]:
     "One draw from ∏ θ_j^powers_j with every θ_j ≥ least; powers above −1: equation (5)."
     k = len(powers)

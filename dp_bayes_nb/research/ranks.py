@@ -115,7 +115,7 @@ def _interval(result, level, a=0.0):
     ends = np.array([[np.interp(p, LEVELS, q) for p in (low, 1 - low)] for q in flat])
     return ends.reshape(*result.truth.shape, 2)
 
-
+# %% ../../nbs/research/03_ranks.ipynb #31059525
 def _show(result):
     error, p = result.coverage_error(0.95), result.p_values
     expected = [f" (a right chain: {e:.3f})" if abs(e - 0.95) > 1e-3 else "" for e in result.expected_coverage(0.95)]

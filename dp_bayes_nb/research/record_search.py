@@ -103,7 +103,7 @@ def is_valid(model: Model, values: dict, by_columns: bool = False) -> np.ndarray
         raise AssertionError(f"valid: {_reads(model, error) or _WRITTEN}; got {error}") from error
     return np.broadcast_to(np.asarray(good, dtype=bool), (rows_of(values),))
 
-
+# %% ../../nbs/research/10_record_search.ipynb #37a49661
 def made_up_records(rng, model: Model, rows: int = 4096) -> dict:
     "Valid records to try, as columns by name."
     beside = other_values(model)

@@ -79,7 +79,7 @@ def _batch(one, what, mesh, data, key, indices):
     split = jax.shard_map(batch, mesh=mesh, in_specs=(same, same, each), out_specs=each, check_vma=False)
     return split(data, key, indices)
 
-
+# %% ../../nbs/research/01_trials.ipynb #b5963fe2
 def run_trials(key, one: Callable,          # one(what, data, key) -> {name: array}, traceable
                what: Any, data: Any,        # what is compiled in, hashable; and a pytree of numbers
                trials: int, *,
