@@ -573,9 +573,8 @@ def _read_2(d):
                    **budget,
                    **{key: d[key] for key in ("n", "sensitivity", "neighbours", "bounds_source", "missing", "id")},
                    simulated=d["origin"] == "simulated")
-<<<<<<< ours
 
-
+# %% ../../nbs/releases/02_document.ipynb #922103bd
 def _check_id(d):
     "A release that was made here has an id, a simulated one has none."
     if (d["id"] is None) == (d["origin"] == "made here"):
@@ -588,15 +587,6 @@ def _read_n(value):
     if isinstance(value, list):
         return _items("n", value, lambda size: _whole("n", size, 0, MAX_STEPS - 1))
     return _whole("n", value, 1, MAX_STEPS - 1)
-=======
->>>>>>> theirs
-
-# %% ../../nbs/releases/02_document.ipynb #922103bd
-def _check_id(d):
-    "A release that was made here has an id, a simulated one has none."
-    if (d["id"] is None) == (d["origin"] == "made here"):
-        refuse("id", "16 hexadecimal digits where origin is 'made here', and null where it is 'simulated'",
-               f"{d['id']!s:.60}", "get a fresh copy")
 
 
 def _part(d, key, keys):
