@@ -38,38 +38,6 @@ def _simulator(family):
         return s, simulate_values(key_noise, s, noise)
     return jax.jit(simulate)
 
-# %% ../../nbs/releases/03_simulate.ipynb #083ea9b6
-def simulate_release(key: Any,                   # JAX key, or an integer
-                     family: Model,              # what is counted
-                     theta: dict,                # true parameters
-                     n: int | None = None,       # records
-                     epsilon: float | None = None, *,  # budget
-                     mechanism: str | None = None,  # "laplace", or "gaussian"
-                     delta: float | None = None,  # for gaussian
-                     design: Design | None = None,  # n, epsilon, mechanism, delta, neighbours and n_max in one
-                     neighbours: str = "change_one",  # or "add_remove": the release does not say n
-                     n_max: int | None = None  # with "add_remove": the largest n that there can be, public
-                     ) -> tuple[Float[np.ndarray, "m"], Release]:
-    """Sums s (m,) of a simulated table, in units of t, and its release with z = s + noise and `simulated=True`.
-
-    Where a record may be added or removed, z are the rows that say n and the sums together, and n is None.
-    Grid and law of the noise are those of a real release; its randomness is the key's and protects nobody. It has no
-    `id`: two simulated releases that say the same are equal, and fits to them with the same seed draw the same numbers.
-    Raises ValueError for parameters of other names or shapes, or outside their support, and as `noise_design` does.
-    """
-    if isinstance(design, Design) and design.neighbours == "add_remove":
-        neighbours, n_max = _same_size(design, neighbours, n_max)
-        design = replace(design, neighbours="change_one", n_max=None)
-    n, epsilon, mechanism, delta = designed(design, n=n, epsilon=epsilon, mechanism=mechanism, delta=delta)
-    if check_choice("neighbours", neighbours, ("change_one", "add_remove")) == "add_remove" or n_max is not None:
-        return _simulate_private(key, as_model(family), theta, check_count("n", n), epsilon, mechanism, delta,
-                                 neighbours, n_max)
-    noise, sensitivity = noise_design(as_model(family), epsilon=epsilon, mechanism=mechanism, delta=delta)
-    theta, n = _check_theta(family, theta), check_count("n", n)
-    s, z = _simulator(family)(as_key(key), theta, float(n), noise)
-    return np.asarray(s), Release(family, tuple(family.names), z, n, noise, sensitivity, float(epsilon), delta,
-                                  simulated=True)
-
 # %% ../../nbs/releases/03_simulate.ipynb #9a03f002
 def simulate_release(key: Any,                   # JAX key, or an integer
                      family: Model,              # what is counted
