@@ -601,19 +601,6 @@ def _by_row(name, value, m, zero=False):
     read = lambda v: _real(name, v, zero)
     return _items(name, value, read, m) if isinstance(value, list) else [read(value)] * m
 
-# %% ../../nbs/releases/02_document.ipynb #9a02f002
-def _part(d, key, keys):
-    "An object inside the document, with exactly its own keys."
-    if not isinstance(d[key], dict) or set(d[key]) != set(keys):
-        refuse(key, f"an object with the keys {', '.join(map(repr, keys))}", f"{d[key]!s:.60}")
-    return d[key]
-
-
-def _by_row(name, value, m, zero=False):
-    "Numbers > 0 (or also 0) by row, or one for all."
-    read = lambda v: _real(name, v, zero)
-    return _items(name, value, read, m) if isinstance(value, list) else [read(value)] * m
-
 # %% ../../nbs/releases/02_document.ipynb #4bccab82
 def _check_budget(d):
     "The sensitivity and what the release costs: JSON numbers."
