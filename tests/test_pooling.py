@@ -132,11 +132,12 @@ def test_private_sizes_are_pooled_and_a_correlation_is_said():
         dp.fit(releases, pool="partial", draws=300, chains=1)
 
 
-def test_three_thousand_groups():
+@pytest.mark.parametrize("G", [300, pytest.param(3000, marks=pytest.mark.slow)])
+def test_many_groups(G):
     rng = np.random.default_rng(0)
-    n = np.round(np.exp(rng.uniform(np.log(5), np.log(5000), 3000)))
-    share = 1 / (1 + np.exp(-(-0.5 + 0.4 * rng.standard_normal(3000))))
-    z = rng.binomial(n.astype(int), share) + np.round(rng.laplace(0, 2, 3000))
+    n = np.round(np.exp(rng.uniform(np.log(5), np.log(5000), G)))
+    share = 1 / (1 + np.exp(-(-0.5 + 0.4 * rng.standard_normal(G))))
+    z = rng.binomial(n.astype(int), share) + np.round(rng.laplace(0, 2, G))
     out = draw(z, n, shape=(1, 60))["probability"][0]
     alone = np.clip(z / n, 0, 1)
     assert np.sqrt(np.mean((out.mean(0) - share) ** 2)) < 0.6 * np.sqrt(np.mean((alone - share) ** 2))
