@@ -2168,6 +2168,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                             'dp_bayes_nb/posterior/clusters.py'),
                                                 'dp_bayes_nb.posterior.clusters._fitted': ( 'posterior/clusters.html#_fitted',
                                                                                             'dp_bayes_nb/posterior/clusters.py'),
+                                                'dp_bayes_nb.posterior.clusters._partition': ( 'posterior/clusters.html#_partition',
+                                                                                               'dp_bayes_nb/posterior/clusters.py'),
                                                 'dp_bayes_nb.posterior.clusters._pieces': ( 'posterior/clusters.html#_pieces',
                                                                                             'dp_bayes_nb/posterior/clusters.py'),
                                                 'dp_bayes_nb.posterior.clusters._spark': ( 'posterior/clusters.html#_spark',

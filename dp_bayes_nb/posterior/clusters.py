@@ -9,17 +9,31 @@ __all__ = ['fit_partitions']
 from functools import partial
 from typing import Any
 
-from ..base.arguments import refuse
+from ..base.arguments import as_seed, refuse
 from ..base.frames import quietly
 from ..models.contract import as_model
+from .fit import entropy
 from .fit_many import fit_many
 
 # %% ../../nbs/posterior/24_clusters.ipynb #44454ae5
 # § Cells in a cluster
+def _fitted(piece, place, *, model, prior, seed, options):
+    "One piece with its new columns; its place among the pieces makes its random numbers its own."
+    first, second = entropy("fit_partitions", seed, place)[:2]
+    return fit_many(piece, model, prior, progress=False, seed=first << 31 ^ second, **options)
+
+
+def _partition(piece, partition_info=None, *, fitted):
+    "One partition of Dask, which says its number."
+    return fitted(piece, [partition_info["number"]])
+
+
 def _pieces(pieces, *, fitted):
-    "Pandas frames as they come, each with its new columns."
-    for piece in pieces:
-        yield fitted(piece)
+    "The pieces of one partition of Spark, which are pandas frames."
+    from pyspark import TaskContext
+    number = TaskContext.get().partitionId()
+    for k, piece in enumerate(pieces):
+        yield fitted(piece, [number, k])
 
 
 def _engine(cells):
@@ -28,15 +42,10 @@ def _engine(cells):
                  if cls.__module__.split(".")[0] == each), "")
 
 
-def _fitted(piece, *, model, prior, options):
-    "One piece with its new columns."
-    return fit_many(piece, model, prior, progress=False, **options)
-
-
 def _spark(cells, fitted):
     "By Spark."
     from pyspark.sql.types import DoubleType, StringType, StructField, StructType
-    empty = fitted(quietly(lambda: cells.limit(0).toPandas(), "read"))
+    empty = fitted(quietly(lambda: cells.limit(0).toPandas(), "read"), [])
     old = {field.name: field for field in cells.schema.fields}
     fresh = lambda name: StructField(name, StringType() if name == "problem" else DoubleType())
     known = [name for name in empty.columns if name in old and name != "sd"]
@@ -46,18 +55,21 @@ def _spark(cells, fitted):
 # %% ../../nbs/posterior/24_clusters.ipynb #b257896f
 def fit_partitions(cells: Any,         # a DataFrame of Dask or of Spark
                    model: Any, prior: Any = None,
+                   *, seed: Any = 0,
                    **options           # of `fit_many`, but path and progress
                    ):
     """`fit_many` on every partition of a Dask or Spark DataFrame: a frame of the same cluster with the new columns,
     not computed yet. ValueError for wrong arguments, before anything is sent.
+
+    Draws are the same for the same seed, cells and partitions; partitions do not share random numbers.
     """
     as_model(model)
     for name in {"path", "progress"} & set(options):
         refuse(name, "left out", options[name], "write the frame that comes back: it is the cluster's")
-    fitted = partial(_fitted, model=model, prior=prior, options=options)
+    fitted = partial(_fitted, model=model, prior=prior, seed=as_seed(seed), options=options)
     engine = _engine(cells)
     if engine == "pyspark":
         return _spark(cells, fitted)
     if engine:
-        return cells.map_partitions(fitted, meta=fitted(cells._meta))
+        return cells.map_partitions(partial(_partition, fitted=fitted), meta=fitted(cells._meta, []))
     refuse("cells", "a DataFrame of Dask or of Spark", type(cells).__name__, "for a frame in memory there is fit_many")
