@@ -279,7 +279,7 @@ def test_partitions_of_spark():
         lazy = dpb.fit_partitions(session.createDataFrame(cells).repartition(2), dpb.Bernoulli())
         found = lazy.toPandas().sort_values(["n", "value"])
         np.testing.assert_allclose(found["q0.025"], expected.sort_values(["n", "value"])["q0.025"], rtol=1e-9)
-        same = session.createDataFrame(pd.concat([cells] * 4, ignore_index=True))  # two partitions alike, two pieces each
+        same = session.createDataFrame(pd.concat([cells] * 4, ignore_index=True))  # two partitions, two pieces each
         session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "30")
         drawn = dpb.fit_partitions(same, dpb.Bernoulli(), draws=1)
         assert drawn.rdd.getNumPartitions() == 2
