@@ -25,8 +25,10 @@ LOST = 1e-8  # of the mass: a window that leaves out more is refused
 
 
 def quick_window(cells: Cells) -> tuple:
-    "The first and the last count that matter, (cells,) each."
-    return window(cells, SLIGHT)
+    "The first and the last count that matter, (cells,) each; an end of a sparse prior that is near belongs to them."
+    (low, high), near = window(cells, SLIGHT), 2 * cells.scale + 2
+    return (np.where((cells.alpha < 1) & (low <= near), 0.0, low),
+            np.where((cells.beta < 1) & (cells.n - high <= near), cells.n, high))
 
 
 def home(cells: Cells) -> Cells:
