@@ -27,7 +27,7 @@ class Cells(NamedTuple):
     levels: dict  # dimension -> its labels
     shape: tuple  # (chains, draws)
 
-
+# %% ../../nbs/posterior/25_contrasts.ipynb #0dc2781a
 def _variable(data, variable, asked):
     "One variable as a DataArray."
     import xarray as xr
@@ -43,7 +43,7 @@ def _variable(data, variable, asked):
         refuse("variable", f"one of {', '.join(names)}", variable)
     return next(group[wanted] for group in groups if wanted in group)
 
-# %% ../../nbs/posterior/25_contrasts.ipynb #0dc2781a
+# %% ../../nbs/posterior/25_contrasts.ipynb #0b52d5cc
 def cells_of(data, variable=None, dim=None, asked="data") -> Cells:
     "Draws of a variable with `dim` as the first of its dimensions; ValueError for anything but finite numbers."
     array = _variable(data, variable, asked)
@@ -63,18 +63,17 @@ def cells_of(data, variable=None, dim=None, asked="data") -> Cells:
     x = np.asarray(array.values, float)
     return Cells(array.name, x.reshape(x.shape[0] * x.shape[1], -1), levels, x.shape[:2])
 
-
-def _first_dim(data, variable, dim):
+# %% ../../nbs/posterior/25_contrasts.ipynb #2aa876f5
+def _first_dim(data, variable, dim, asked="data"):
     "The dimension of the groups: the one there is, if none was named."
-    dims = list(cells_of(data, variable, dim).levels)
+    dims = [str(name) for name in _variable(data, variable, asked).dims if name not in ("chain", "draw")]
     if not dims:
-        refuse("variable", "one with a dimension of groups", "one number",
-               "other= compares two results")
+        refuse("variable", "one with a dimension of groups", "one number", "other= compares two results")
     if dim is None and len(dims) > 1:
         refuse("dim", f"one of {', '.join(dims)}", None, "say which of them is compared")
-    return dims[0]
+    return dims[0] if dim is None else dim
 
-# %% ../../nbs/posterior/25_contrasts.ipynb #9bcf7246
+# %% ../../nbs/posterior/25_contrasts.ipynb #cbf50d5c
 # § What is compared with what
 class Sides(NamedTuple):
     "What stands on the two sides of each line."
@@ -84,7 +83,7 @@ class Sides(NamedTuple):
     right: Any  # (lines,) columns of y
     labels: dict  # columns of the answer that name a line
 
-
+# %% ../../nbs/posterior/25_contrasts.ipynb #2af91a87
 def _chosen(name, wanted, dim, levels):
     "Places of the levels that were named: of one, of a list, or of all."
     if wanted is None:
@@ -108,7 +107,7 @@ def _pairs(a, b, dim, levels, rest):
         return np.array([(i, j) for i in first for j in second if i < j]).reshape(-1, 2)
     return np.array([(i, j) for i in first for j in second if i != j]).reshape(-1, 2)
 
-# %% ../../nbs/posterior/25_contrasts.ipynb #d2223016
+# %% ../../nbs/posterior/25_contrasts.ipynb #e86bd0f2
 def _lines(pairs, dims, second):
     "Columns of both sides, and labels, for pairs of levels of the first dimension and every cell of the others."
     name, *others = dims
@@ -117,11 +116,12 @@ def _lines(pairs, dims, second):
     k = np.tile(np.arange(size), len(pairs))
     places = np.unravel_index(k, [len(labels) for labels in rest]) if rest else ()
     i, j = np.repeat(pairs, size, axis=0).T
-    labels = {"a": [dims[name][p] for p in i], "b": ["the others"] * len(i) if second is None else [second[p] for p in j]}
+    beside = ["the others"] * len(i) if second is None else [second[p] for p in j]
+    labels = {"a": [dims[name][p] for p in i], "b": beside}
     labels |= {each: [dims[each][p] for p in at] for each, at in zip(others, places)}
     return i * size + k, j * size + k, labels
 
-
+# %% ../../nbs/posterior/25_contrasts.ipynb #9a72a065
 def _within(data, variable, dim, a, b, rest):
     "Groups of one result: draws of one iteration stay together."
     dim = _first_dim(data, variable, dim)
@@ -138,7 +138,7 @@ def _within(data, variable, dim, a, b, rest):
     y = ((each.sum(axis=1, keepdims=True) - each) / (len(levels) - 1)).reshape(cells.x.shape) if rest else cells.x
     return cells, Sides(cells.x, y, *_lines(pairs, cells.levels, None if rest else levels))
 
-# %% ../../nbs/posterior/25_contrasts.ipynb #2af91a87
+# %% ../../nbs/posterior/25_contrasts.ipynb #df11737e
 # § Two results
 def _ids(data):
     "Ids of the releases of a result, and whether each is only simulated; None where the result does not say."
@@ -147,7 +147,7 @@ def _ids(data):
         return None
     return {each: r.simulated and not r.parts for r in read_releases_text(text) for each in part_ids(r)}
 
-
+# %% ../../nbs/posterior/25_contrasts.ipynb #8f18a1cc
 def check_independent(data, other, independent: bool):
     "Refuse two results of which a release is in both, or of which that cannot be known."
     one, two = _ids(data), _ids(other)
@@ -171,12 +171,12 @@ def _mixed(x, size, rng):
     rounds = [rng.permutation(len(x)) for _ in range(-(-size // len(x)))]
     return x[np.concatenate(rounds)[:size]]
 
-# %% ../../nbs/posterior/25_contrasts.ipynb #e86bd0f2
+# %% ../../nbs/posterior/25_contrasts.ipynb #4972c578
 def _between(data, other, variable, dim, a, b, independent):
     "Two results of different records: draws in random order, levels by their labels."
     check_independent(data, other, independent)
     one = cells_of(data, variable, dim)
-    two = cells_of(other, variable or one.name, dim, "other")
+    two = cells_of(other, one.name, dim, "other")
     if list(one.levels) != list(two.levels):
         refuse("other", f"a result whose {one.name or 'draws'} has the dimensions ({', '.join(one.levels)})",
                tuple(two.levels))
@@ -188,10 +188,15 @@ def _between(data, other, variable, dim, a, b, independent):
         return one, Sides(x, y, *_same_levels(one.levels, two.levels))
     dim = _first_dim(data, variable, dim)
     _check_others(one.levels, two.levels, dim)
-    first = _chosen("a", b if a is None else a, dim, one.levels[dim])
-    second = _chosen("b", a if b is None else b, dim, two.levels[dim])
-    together = list(zip(first, second)) if a is None or b is None else [(i, j) for i in first for j in second]
-    return one, Sides(x, y, *_lines(np.array(together), one.levels, two.levels[dim]))
+    pairs = _pairs_between(a, b, dim, one.levels[dim], two.levels[dim])
+    return one, Sides(x, y, *_lines(pairs, one.levels, two.levels[dim]))
+
+# %% ../../nbs/posterior/25_contrasts.ipynb #c1e4524d
+def _pairs_between(a, b, dim, one, two):
+    "Places of the levels of each pair: each with itself where only one side was named."
+    first = _chosen("a", b if a is None else a, dim, one)
+    second = _chosen("b", a if b is None else b, dim, two)
+    return np.array(list(zip(first, second)) if a is None or b is None else [(i, j) for i in first for j in second])
 
 
 def _check_others(one, two, dim):
@@ -214,13 +219,13 @@ def _same_levels(one, two):
     labels = {name: [one[name][k] for k in ks] for name, ks in zip(one, at)}
     return np.arange(int(np.prod(shape))), np.asarray(right), labels
 
-# %% ../../nbs/posterior/25_contrasts.ipynb #544c969c
+# %% ../../nbs/posterior/25_contrasts.ipynb #e2a67bc8
 # § The contrast: equation (1)
 HOWS: dict[str, tuple[Callable, float]] = {"difference": (lambda a, b: a - b, 0.0), "ratio": (lambda a, b: a / b, 1.0),
                                            "odds_ratio": (lambda a, b: a * (1 - b) / (b * (1 - a)), 1.0)}
 CHUNK, MOST_LINES, MOST_NUMBERS = 2**22, 10**6, 2**28  # numbers at a time; lines of an answer; numbers of all draws
 
-
+# %% ../../nbs/posterior/25_contrasts.ipynb #f45ba5ec
 def _check_values(how, sides):
     "Ratios of what may be 0 or negative, and odds of what is no share, are refused."
     low, high = min(sides.x.min(), sides.y.min()), max(sides.x.max(), sides.y.max())
@@ -240,7 +245,7 @@ def _values(how, sides, some):
         refuse("how", "a function that is finite for all draws", how, "a ratio may have a denominator near 0")
     return out.astype(float)
 
-# %% ../../nbs/posterior/25_contrasts.ipynb #df11737e
+# %% ../../nbs/posterior/25_contrasts.ipynb #622f5a62
 def _ends(values, level, hdi):
     "Ends of the interval of each column, (2, columns)."
     if not hdi:
@@ -250,7 +255,7 @@ def _ends(values, level, hdi):
     start = np.argmin(ordered[inside:] - ordered[:size - inside], axis=0)
     return np.stack([np.take_along_axis(ordered, (start + more)[None], axis=0)[0] for more in (0, inside)])
 
-
+# %% ../../nbs/posterior/25_contrasts.ipynb #36fc0fb6
 def _summary(values, level, hdi, null):
     "Columns of the answer for some lines."
     low, high = _ends(values, level, hdi)
@@ -271,7 +276,7 @@ def _as_array(name, values, labels, shape):
     coords = {key: ("line", np.asarray(column)) for key, column in labels.items()}
     return xr.DataArray(values.reshape(*shape, -1), dims=("chain", "draw", "line"), coords=coords, name=name)
 
-# %% ../../nbs/posterior/25_contrasts.ipynb #8f18a1cc
+# %% ../../nbs/posterior/25_contrasts.ipynb #3da6f0f5
 def contrast(data: Any,                # result of fit, InferenceData, or a DataArray with chain and draw
              variable: str | None = None,  # None: the first; also `n` of private sizes
              dim: str | None = None,   # of the groups; None: the one there is
@@ -310,7 +315,7 @@ def contrast(data: Any,                # result of fit, InferenceData, or a Data
     import pandas as pd
     return pd.DataFrame(sides.labels | {name: np.concatenate([part[name] for part in parts]) for name in parts[0]})
 
-# %% ../../nbs/posterior/25_contrasts.ipynb #abce8378
+# %% ../../nbs/posterior/25_contrasts.ipynb #ac18baab
 # § Ranks
 def _among_first(first, tied, k):
     "Probability of a place among the first k: equation (2)."
@@ -328,7 +333,7 @@ def _rank_columns(x, top, level):
              "worst": 1 - _among_first(first, tied, groups - 1)}
     return average, frame if top is None else frame | {f"top_{top}": _among_first(first, tied, top)}
 
-# %% ../../nbs/posterior/25_contrasts.ipynb #e3c1edb8
+# %% ../../nbs/posterior/25_contrasts.ipynb #b1cece5d
 def ranks(data: Any,                  # result of fit, InferenceData, or a DataArray with chain and draw
           variable: str | None = None,  # None: the first
           dim: str | None = None,     # of the groups; None: the one there is
@@ -361,7 +366,7 @@ def ranks(data: Any,                  # result of fit, InferenceData, or a DataA
     return pd.DataFrame({name: [labels[k] for k in at] for (name, labels), at in zip(cells.levels.items(), places)}
                         | columns)
 
-# %% ../../nbs/posterior/25_contrasts.ipynb #76350dc7
+# %% ../../nbs/posterior/25_contrasts.ipynb #10f11b56
 # § A picture of many groups
 MOST_ROWS = 400  # of a picture
 _WORDS = {"pooled": "partially pooled", "groups": "each by itself", "naive": "ignores the noise"}
@@ -369,39 +374,61 @@ _WORDS = {"pooled": "partially pooled", "groups": "each by itself", "naive": "ig
 
 def _one_dim(data, variable, dim, asked="data"):
     "Draws of groups along one dimension, and its name."
-    dim = _first_dim(data, variable, dim)
+    dim = _first_dim(data, variable, dim, asked)
     cells = cells_of(data, variable, dim, asked)
     if len(cells.levels) > 1:
         refuse(asked, "draws with one dimension of groups", ", ".join(cells.levels),
                "take a part: plot_groups(idata.posterior[variable].sel(…))")
     return cells, dim
 
-
-def _sizes_of(data, dim, levels, sizes):
-    "Words for the size of each group: of draws where they are private, of the numbers that were given; or None."
-    group = getattr(data, "confidential", None)
-    if sizes is True and group is not None and "n" in group and group["n"].dims[2:] == (dim,):
-        n = group["n"].values.reshape(-1, len(levels))
-        return [f"{mean:,.0f} ± {sd:,.0f}" for mean, sd in zip(n.mean(axis=0), n.std(axis=0))]
-    if isinstance(sizes, bool):
+# %% ../../nbs/posterior/25_contrasts.ipynb #5692bb08
+def _checked(name, values, groups):
+    "One finite number a group, or None."
+    if values is None:
         return None
-    n = np.asarray(sizes)
-    if n.shape != (len(levels),) or n.dtype.kind not in "iuf":
-        refuse("sizes", f"True, False or {len(levels)} numbers", sizes)
-    return [f"{each:,.0f}" for each in n]
+    try:
+        found = np.asarray(values, float)
+    except (TypeError, ValueError):
+        found = np.zeros(0)
+    if found.shape != (groups,) or not np.isfinite(found).all():
+        refuse(name, f"{groups} numbers, one a group, in their order", values)
+    return found
 
 
+def _sizes_of(results, dim, levels, sizes):
+    "Words for the size of each group: of draws where they are private, of the numbers that were given; or None."
+    if not isinstance(sizes, bool):
+        return [f"{each:,.0f}" for each in _checked("sizes", sizes, len(levels))]
+    for group in (getattr(each, "confidential", None) for each in results if sizes):
+        n = None if group is None or "n" not in group else group["n"]
+        if n is not None and n.dims[2:] == (dim,) and set(levels) <= set(n[dim].values.tolist()):
+            n = n.sel({dim: levels}).values.reshape(-1, len(levels))
+            return [f"{mean:,.0f} ± {sd:,.0f}" for mean, sd in zip(n.mean(axis=0), n.std(axis=0))]
+    return None
+
+# %% ../../nbs/posterior/25_contrasts.ipynb #55829d50
 def _words_of(results, names):
     "What the legend says of each result."
     if names is None:
         of = [getattr(getattr(each, "posterior", each), "attrs", {}).get("method") for each in results]
-        names = tuple(_WORDS.get(each, "") for each in of)
-        names = names if "" not in names and len(set(names)) == len(names) else ("data", "other")[:len(names)]
-    if len(names) != len(results) or isinstance(names, str):
+        names = [_WORDS.get(each, "") for each in of]
+        names = names if "" not in names and len(set(names)) == len(names) else ["data", "other"]
+    if isinstance(names, str) or len(names) != len(results):
         refuse("names", f"{len(results)} texts", names)
     return [str(name) for name in names]
 
-# %% ../../nbs/posterior/25_contrasts.ipynb #5debeb45
+
+def _runs(data, other, cells, dim, names):
+    "Draws of one result or two, in the order of the first one's groups, and their words."
+    if len(cells.levels[dim]) > MOST_ROWS:
+        refuse("data", f"draws of at most {MOST_ROWS} groups", f"{cells.x.shape[1]} groups", "choose some with .sel")
+    if other is None:
+        return [cells.x], _words_of([data], [""] if names is None else names)
+    beside = _one_dim(other, cells.name, dim, "other")[0]
+    x = beside.x[:, _same_levels(cells.levels, beside.levels)[1]]
+    return [cells.x, x], _words_of([data, other], names)
+
+# %% ../../nbs/posterior/25_contrasts.ipynb #e7e6d97e
 def _draw_rows(ax, x, rows, color, points, label, level):
     "Median, 50% and outer interval of each column, one row each; `points` is the height of a row."
     tail = (1 - level) / 2
@@ -412,13 +439,19 @@ def _draw_rows(ax, x, rows, color, points, label, level):
     ax.plot(q[2], rows, "o", color=color, mec="white", mew=0.6, ms=min(5.5, 0.5 * points), label=label)
 
 
+def _places(x, sort):
+    "The height of each group's row: the largest median on top, or the first group."
+    up = np.argsort(np.median(x, axis=0), kind="stable") if sort else np.arange(x.shape[1])[::-1]
+    return np.argsort(up)
+
+
 def _rows_axis(groups):
     "An axis that is tall enough for its rows."
     import matplotlib.pyplot as plt
     row = float(np.interp(groups, [20, 60], [0.26, 0.165]))  # inches
     return plt.subplots(figsize=(6.5, max(1.8, row * groups + 1.1)), layout="constrained")[1]
 
-
+# %% ../../nbs/posterior/25_contrasts.ipynb #8e346f8f
 def _label_rows(ax, rows, labels, sizes, points):
     "Names of the groups on the left, sizes on the right."
     size = min(10.0, max(4.0, 0.78 * points))
@@ -432,7 +465,7 @@ def _label_rows(ax, rows, labels, sizes, points):
         right.tick_params(axis="y", length=0)
         right.set_ylabel("records", fontsize=10)
 
-# %% ../../nbs/posterior/25_contrasts.ipynb #f5af093b
+# %% ../../nbs/posterior/25_contrasts.ipynb #09eab01e
 def plot_groups(data: Any,                 # result of fit, InferenceData, or a DataArray with chain and draw
                 variable: str | None = None,  # None: the first
                 dim: str | None = None,    # of the groups; None: the one there is
@@ -450,21 +483,11 @@ def plot_groups(data: Any,                 # result of fit, InferenceData, or a 
     """
     cells, dim = _one_dim(data, variable, dim)
     levels, level = cells.levels[dim], check_fraction("level", level)
-    if len(levels) > MOST_ROWS:
-        refuse("data", f"draws of at most {MOST_ROWS} groups", f"{len(levels)} groups", "choose some with .sel")
-    runs = [cells.x]
-    if other is not None:
-        beside = _one_dim(other, variable or cells.name, dim, "other")[0]
-        runs.append(beside.x[:, _same_levels(cells.levels, beside.levels)[1]])
-    words = _words_of([data, other][:len(runs)], names if other is not None or names is not None else ("",))
-    true = None if truth is None else np.asarray(truth, float)
-    if true is not None and true.shape != (len(levels),):
-        refuse("truth", f"{len(levels)} numbers, in the order of the groups", truth)
-    said = _sizes_of(data, dim, levels, sizes)
+    runs, words = _runs(data, other, cells, dim, names)
+    true = _checked("truth", truth, len(levels))
+    said = _sizes_of([data, other], dim, levels, sizes)
     ax = _rows_axis(len(levels)) if ax is None else ax
-    rows = np.empty(len(levels))
-    rows[np.argsort(np.median(cells.x, axis=0), kind="stable") if sort else np.arange(len(levels))[::-1]] = \
-        np.arange(len(levels))
+    rows = _places(cells.x, sort)
     points = 72 * ax.get_window_extent().height / ax.figure.dpi / len(levels)
     gap = 0.18 * (len(runs) > 1)
     for x, color, side, label in zip(runs, (COLORS["ours"], GREY["line"]), (gap, -gap), words):
