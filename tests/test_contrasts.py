@@ -151,7 +151,8 @@ def test_a_contrast_is_the_same_each_time_and_does_not_touch_its_results():
     assert np.array_equal(first, second) and np.array_equal(one.posterior["probability"].values, before)
     assert np.isclose(first.mean(), before.mean() - two.posterior["probability"].values.mean())
     turned = db.contrast(two, other=one)
-    assert np.isclose(turned["mean"][0], -first.mean()) and np.isclose(turned["above"][0], (first < 0).mean(), atol=0.03)
+    assert np.isclose(turned["mean"][0], -first.mean())
+    assert np.isclose(turned["above"][0], (first < 0).mean(), atol=0.03)
 
 
 def test_draws_of_unequal_number_are_used_equally_often():
@@ -191,6 +192,14 @@ def test_very_many_pairs_are_refused_and_a_reference_is_not():
     with pytest.raises(ValueError, match="1999000 lines"):
         db.contrast(values)
     assert db.contrast(values, b=7).shape == (1999, 9)
+
+
+def test_a_second_dimension_that_is_called_like_a_column_is_refused():
+    values = xr.DataArray(np.random.default_rng(0).uniform(size=(1, 40, 3, 2)), dims=("chain", "draw", "g", "b"))
+    for call in (db.contrast, db.ranks):
+        with pytest.raises(ValueError, match="without a dimension 'b'"):
+            call(values, dim="g")
+    assert list(db.contrast(values, dim="b")["g"]) == [0, 1, 2]  # as labels of the groups it is welcome
 
 
 def test_levels_that_are_numbers_and_long_lists():
