@@ -408,7 +408,7 @@ def _checked(name, values, groups):
     if values is None:
         return None
     try:
-        found = np.asarray(values, float)
+        found = np.atleast_1d(np.asarray(values, float))
     except (TypeError, ValueError):
         found = np.zeros(0)
     if found.shape != (groups,) or not np.isfinite(found).all():
@@ -505,7 +505,7 @@ def plot_groups(data: Any,                 # result of fit, InferenceData, or a 
     cells, dim = _one_dim(data, variable, dim)
     levels, level = cells.levels[dim], check_fraction("level", level)
     runs, words = _runs(data, other, cells, dim, names)
-    true = _checked("truth", truth, len(levels))
+    true, line = _checked("truth", truth, len(levels)), _checked("reference", reference, 1)
     said = _sizes_of([data, other], dim, levels, sizes)
     ax = _rows_axis(len(levels)) if ax is None else ax
     rows = _places(cells.x, sort)
@@ -513,8 +513,8 @@ def plot_groups(data: Any,                 # result of fit, InferenceData, or a 
     gap = 0.18 * (len(runs) > 1)
     for x, color, side, label in zip(runs, (COLORS["ours"], GREY["line"]), (gap, -gap), words):
         _draw_rows(ax, x, rows + side, color, points / len(runs) ** 0.5, label, level)
-    if reference is not None:
-        ax.axvline(_checked("reference", [reference], 1)[0], color=GREY["line"], ls="--", lw=1, zorder=0)
+    if line is not None:
+        ax.axvline(line[0], color=GREY["line"], ls="--", lw=1, zorder=0)
     if true is not None:
         ax.plot(true, rows, "|", color=COLORS["truth"], ms=min(10.0, 0.7 * points), mew=1.3, label="truth")
     _label_rows(ax, rows, short_names(levels), said, points)
