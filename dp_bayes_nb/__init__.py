@@ -59,6 +59,9 @@ _public = {
     "fit_many": "posterior.fit_many",
     "fit_partitions": "posterior.clusters",
     "Pooled": "posterior.pooled_groups",
+    "contrast": "posterior.contrasts",
+    "ranks": "posterior.contrasts",
+    "plot_groups": "posterior.contrasts",
     "predict": "posterior.results",
     "predictive_check": "posterior.results",
     "plot_posterior": "posterior.results",
@@ -166,6 +169,7 @@ if _typing.TYPE_CHECKING:
     from .data_holder.quantiles import private_quantile as private_quantile
     from .data_holder.release import release as release
     from .posterior.clusters import fit_partitions as fit_partitions
+    from .posterior.contrasts import contrast as contrast, plot_groups as plot_groups, ranks as ranks
     from .posterior.fit import fit as fit
     from .posterior.log_likelihood import log_likelihood as log_likelihood
     from .posterior.fit_many import fit_many as fit_many
