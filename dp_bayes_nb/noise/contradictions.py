@@ -8,7 +8,7 @@ __all__ = ['reach', 'Sums', 'check_rows', 'largest_n']
 # %% ../../nbs/noise/06_contradictions.ipynb #78ce34a9
 import math
 from statistics import NormalDist
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -91,8 +91,6 @@ def _check_single(names, found, noise, matrix, sums, far):
              "{small}check n, the scale of the noise, and the units")):
         if np.any(bad):
             i = int(np.argmax(bad))
-            records = ("a table" if sums.n == (1.0, 1.0) else f"{sums.n[1]:g} records" if sums.n[0] == sums.n[1]
-                       else f"up to {sums.n[1]:g} records")
             known = sums.n[0] == sums.n[1] > 1
             words = {"step": noise.grid[i], "low": low[i], "high": high[i], "records": _records(sums.n),
                      "tail": f"{far[i] / max(noise.scale[i], 1e-300):.3g}",
@@ -151,7 +149,8 @@ def check_rows(names: tuple,        # of the rows, for messages
         return
     if len(exact) and not _together(found, far, matrix, sums, exact):
         refuse("values", "such that the rows known exactly (scale 0) agree with one another, with n and with the model",
-               Said(f"{len(exact)} rows that contradict one another"), "state the noise of the others; a rounded number is Rounded(step)")
+               Said(f"{len(exact)} rows that contradict one another"),
+               "state the noise of the others; a rounded number is Rounded(step)")
     reached = sorted({f"{each:.3g}" for each in (far / np.maximum(noise.scale, 1e-300))[noise.scale > 0]}, key=float)
     refuse("values", f"possible together, each within {' or '.join(reached)} scales of its noise",
            Said(f"{len(every)} rows that contradict one another"), "check the scales, n and the matrix")

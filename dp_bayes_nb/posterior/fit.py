@@ -339,7 +339,7 @@ def fit(release: Release | list,    # what was published; a list: of independent
     `acceptance_rate`,
     `diverging`, `lp`. observed_data: `released`. attrs: release, prior, method, seed. tabulated: the density, where
     there is a table. confidential: `s`, the sums before noise (chain, draw, statistic), and `n` where it is unknown;
-    of several tables with an axis `table`. They are whole counts of the exact law where the method of a share or of
+    of several tables with an axis `table`, `n` of all where one is unknown. They are whole counts of the exact law where the method of a share or of
     categories is "exact", and else sums of a normal law.
     dirichlet: the parameters of the Dirichlet laws, where the method is "variational".
     A prior is needed for every family but Bernoulli and Categorical: see the family's help. Options go to the method.
@@ -430,6 +430,18 @@ def row_names(releases: list[Release]) -> list[str]:
     return [f"{name} of table {j + 1}" for j, each in enumerate(releases) for name in each.names]
 
 
+def all_sizes(releases: list[Release], n: np.ndarray) -> np.ndarray:
+    "Draws of the sizes of all tables, (chains, draws, tables), of those that are unknown; of one table as they are."
+    if len(releases) == 1:
+        return n
+    out = np.empty((*n.shape[:2], len(releases)))
+    out[..., [each.n is None for each in releases]] = n
+    for j, each in enumerate(releases):
+        if each.n is not None:
+            out[..., j] = each.n
+    return out
+
+
 def _confidential_group(releases, confidential):
     "Draws of the confidential sums and sizes as a group of the result, by name."
     import xarray as xr
@@ -439,7 +451,8 @@ def _confidential_group(releases, confidential):
     dims = {"s": ["chain", "draw", *tables, "statistic"], "n": ["chain", "draw", *tables]}
     coords = {"statistic": list(releases[0].family.names)}
     if "n" in confidential and len(releases) > 1:
-        coords["table"] = [j for j, each in enumerate(releases) if each.n is None]
+        coords["table"] = list(range(len(releases)))
+        confidential = {**confidential, "n": all_sizes(releases, confidential["n"])}
     known = {name: (dims[name], value) for name, value in confidential.items()}
     return {"confidential": xr.Dataset(known, coords)}
 

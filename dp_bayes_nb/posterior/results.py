@@ -54,7 +54,8 @@ def _sizes(idata):
     if group is None or "n" not in group:
         return {}
     n = group["n"].values
-    return {"n": n[..., None] if n.ndim == 2 else n}
+    unknown = [each.n is None for each in _fitted_releases(idata)]
+    return {"n": n[..., None] if n.ndim == 2 else n[..., unknown]}
 
 
 def _result_key(idata, seed, *purpose):

@@ -24,7 +24,8 @@ from jaxtyping import Float
 
 from ..models.contract import as_model, family_from_dict
 from ..models.promises import CHANGE_VALUE, LARGEST, RELATIONS, checked_missing, known_sums, relation
-from ..base.arguments import check_choice, check_count, check_fraction, check_positive, printable, refuse
+from ..base.arguments import (Said, check_choice, check_count, check_fraction, check_positive, printable,
+                                        refuse)
 from ..base.files import atomic_write
 from ..base.measurement import Measurement, Noise
 from .files import as_path, open_sealed, parse, read_text, seal, tuples
@@ -222,8 +223,8 @@ def _checked_matrix(matrix, p, m, n):
     k = m + (n is None)
     if array.shape != (p, k) or not np.all(np.isfinite(array)):
         first = ", the first for n" if n is None else ""
-        refuse("matrix", f"{p} rows, one for each name, of {k} finite numbers{first}",
-               f"an array of shape {array.shape}" if array.size else f"{matrix!s:.60}")
+        refuse("matrix", f"{p} row{'s' * (p != 1)}, one for each name, of {k} finite number{'s' * (k != 1)}{first}",
+               Said(f"an array of shape {array.shape}") if array.size else f"{matrix!s:.60}")
     array.setflags(write=False)
     return None if n is not None and p == m and np.array_equal(array, np.eye(m)) else array
 
@@ -272,7 +273,7 @@ def check_source(source: Any) -> str:
     "Who says so: a text. ValueError for anything else."
     if not isinstance(source, str) or not source.strip() or len(source) > LONGEST_SOURCE:
         refuse("source", f"a text of 1 to {LONGEST_SOURCE} characters: who published the numbers, where and when",
-               source if not isinstance(source, str) or len(source) < 60 else f"{len(source)} characters",
+               source if not isinstance(source, str) or len(source) < 60 else Said(f"{len(source)} characters"),
                'such as "Statistics Office, table 7, 2024, https://…"')
     return source.strip()
 
