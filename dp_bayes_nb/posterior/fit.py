@@ -24,7 +24,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..models.contract import check_prior
-from ..base.arguments import as_seed, check_count, refuse
+from ..base.arguments import Said, as_seed, check_count, refuse
 from ..base.chains import _show_progress, run_chains
 from ..base.measurement import Noise
 from ..releases.combine import named_twice
@@ -148,8 +148,9 @@ def as_releases(release: Any) -> list[Release]:
         refuse("release", "releases of one model", f"{releases[0].family!r:.80} and {other!r:.80}",
                "fit them one by one")
     if named_twice(releases):
-        refuse("release", "independent tables", "the same release twice, by itself or as a part of another",
-               "several releases of the same records are one table: combine(*releases), and each is named once")
+        refuse("release", "independent tables", Said("the same release twice, by itself or as a part of another"),
+               "several releases of the same records are one table: combine(*releases), and each is named once; tables "
+               "of different records that say the same need a source each: declare(..., source=...)")
     return releases
 
 
@@ -339,8 +340,8 @@ def fit(release: Release | list,    # what was published; a list: of independent
     `acceptance_rate`,
     `diverging`, `lp`. observed_data: `released`. attrs: release, prior, method, seed. tabulated: the density, where
     there is a table. confidential: `s`, the sums before noise (chain, draw, statistic), and `n` where it is unknown;
-    of several tables with an axis `table`, `n` of all where one is unknown. They are whole counts of the exact law where the method of a share or of
-    categories is "exact", and else sums of a normal law.
+    of several tables with an axis `table`, `n` of all where one is unknown. They are whole counts of the exact law
+    where the method of a share or of categories is "exact", and else sums of a normal law.
     dirichlet: the parameters of the Dirichlet laws, where the method is "variational".
     A prior is needed for every family but Bernoulli and Categorical: see the family's help. Options go to the method.
     Raises ValueError for a wrong argument, before any work; warns of chains that disagree, diverge, stand
