@@ -83,7 +83,7 @@ def _check_single(names, found, noise, matrix, sums, far):
             (off & (noise.scale > 0), "a whole number of steps of {step:g}, on which its noise was drawn",
              "state discrete=False, or printed=Rounded(step) if it was rounded"),
             (part & (noise.scale == 0), "{multiple} where the scale of its noise is 0, because it counts records",
-             "state its noise"),
+             "state its noise, or multiply a share by n"),
             (part, "within {tail} scales of its noise from {multiple}, because it counts records",
              "check the scale; a share is multiplied by n, and so is its noise; or, as a mean, declared with "
              "matrix=[[{share}]]"),
@@ -153,7 +153,9 @@ def check_rows(names: tuple,        # of the rows, for messages
                "state the noise of the others; a rounded number is Rounded(step)")
     reached = sorted({f"{each:.3g}" for each in (far / np.maximum(noise.scale, 1e-300))[noise.scale > 0]}, key=float)
     refuse("values", f"possible together, each within {' or '.join(reached)} scales of its noise",
-           Said(f"{len(every)} rows that contradict one another"), "check the scales, n and the matrix")
+           Said(f"{len(every)} rows that contradict one another"),
+           "check the scales, n and the matrix" + ("; a share is multiplied by n, and so is its noise" if sums.whole
+                                                   and np.all(np.abs(found.z) <= 1) else ""))
 
 # %% ../../nbs/noise/06_contradictions.ipynb #03d118e4
 def _together(found, far, matrix, sums, rows):

@@ -274,6 +274,6 @@ def _check_shares(made):
     fix = (f"a share or a mean is multiplied by n = {records:g}, and so is its noise ({records * value:g}, with a "
            f"scale of {records * b:g}); or it is declared as what it is, with matrix=[[1 / {records:g}]]")
     if far.max() > 1:
-        refuse(f"values[{name!r:.60}]", "a number of records, as far as noise so small allows", value, fix)
-    warnings.warn(printable(f"values[{name!r:.60}] is taken for a number of records, {value:g} of {records:g}: {fix}"),
+        refuse(f"values[{name!r:.60}]", "a sum of whole numbers, as far as noise so small allows", value, fix)
+    warnings.warn(printable(f"values[{name!r:.60}], {value:g}, is taken for a sum over {records:g} records: {fix}"),
                   UserWarning, stacklevel=3)
