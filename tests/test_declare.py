@@ -10,7 +10,7 @@ import pytest
 
 from dp_bayes_nb import (
     Bernoulli, Categorical, Clamped, Clip, Exact, Exponential, Gaussian, Laplace, LogDensity, Poisson, PrintedAbove,
-    Release, Rounded, Suppressed, combine, declare, fit, read_table, simulate_like, simulate_release,
+    Release, Rounded, Suppressed, combine, declare, fit, predictive_check, read_table, simulate_like, simulate_release,
 )
 from dp_bayes_nb.base.checks import must_fail, wasserstein1
 from dp_bayes_nb.noise.statements import unprinted
@@ -319,3 +319,17 @@ def test_results_and_the_command_line_say_who_says_so(tmp_path, capsys):
     own = FIXTURES / "release_schema2_laplace.json"
     assert main(["fit", str(own)]) == 0 and "declared" not in capsys.readouterr().out
     assert "provenance" not in fit(Release.load(own), draws=20, chains=1, progress=False).attrs
+
+
+def test_tables_with_and_without_a_known_size_are_fitted_together():
+    "Sizes of all tables are in the result, the known ones as they are; a check simulates each table by its own."
+    noise = Laplace(scale=2)
+    known = declare(Bernoulli(), 61, n=300, noise=noise, source="a")
+    noisy = declare(Bernoulli(), 64, n=307, n_noise=noise, noise=noise, source="b")
+    for k, both in enumerate(([known, noisy], [noisy, known])):
+        found = fit(both, draws=50, warmup=100, chains=2, progress=False)
+        n = found.confidential["n"].values
+        assert n.shape == (2, 50, 2) and (n[..., k] == 300).all() and abs(n[..., 1 - k].mean() - 307) < 5
+        assert n[..., 1 - k].std() > 0 and found.confidential["s"].shape == (2, 50, 2, 1)
+        z = predictive_check(found)["z_rep"].mean(("chain", "draw")).values
+        np.testing.assert_allclose(z, [61, 307, 64] if k == 0 else [307, 64, 61], rtol=0.25)

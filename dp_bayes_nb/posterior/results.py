@@ -54,7 +54,8 @@ def _sizes(idata):
     if group is None or "n" not in group:
         return {}
     n = group["n"].values
-    return {"n": n[..., None] if n.ndim == 2 else n}
+    unknown = [each.n is None for each in _fitted_releases(idata)]
+    return {"n": n[..., None] if n.ndim == 2 else n[..., unknown]}
 
 
 def _result_key(idata, seed, *purpose):
@@ -171,7 +172,9 @@ def predictive_check(idata, second=None,  # a release that was not fitted, of a 
     gives way to it. Right for another table with the same parameters, and cautious for another release of the same
     table.
     z_rep are noisy numbers before they were printed. A number that was not printed exactly is compared as what it may
-    have been: its p-value is of all that could have been printed like it.
+    have been: its p-value is of all that could have been printed like it. So a number left out below a threshold has
+    the p-value 1 where the model would leave it out in half of the cases or more. `p_joint` is NaN unless all rows were
+    printed exactly, and where draws are fewer than 20 for each row.
     """
     import xarray as xr
     releases = _fitted_releases(idata) if second is None else [_second(idata, second)]

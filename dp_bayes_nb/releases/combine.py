@@ -11,7 +11,7 @@ import json
 
 import numpy as np
 
-from ..base.arguments import refuse
+from ..base.arguments import Said, refuse
 from ..noise.statements import Exact, stacked
 from .document import LONGEST_SOURCE, Release, check_consistency
 
@@ -69,11 +69,12 @@ def _check_same(releases, ids):
     "Refuse releases that are not of the same records, and one release twice."
     first = releases[0]
     if len(set(ids)) < len(ids):
-        refuse("releases", "different releases", "the same release twice", "its noise was drawn once; name it once")
+        refuse("releases", "different releases", Said("the same release twice"),
+               "its noise was drawn once; name it once, and give a source each to two that came out alike")
     for r in releases[1:]:
         if r.family != first.family:
             refuse("releases", f"of one model, {first.family!r:.80}", f"{r.family!r:.80}",
-                   "statistics of other models of the same table need one model that has them all")
+                   _one_model(first.family, r.family))
         if r.n != first.n:
             refuse("releases", f"of the same records, n = {first.n}", f"n = {r.n}",
                    "tables of different records are fitted together, not combined; where one release knows n and "
@@ -86,6 +87,16 @@ def _check_same(releases, ids):
 
 def _matrix(r): return np.eye(len(r.names)) if r.matrix is None else r.matrix
 def _printed(r): return (Exact(),) * len(r.names) if isinstance(r.printed, str) else r.printed
+
+
+def _one_model(one, other):
+    "What to do where two releases of the same records are of two models."
+    wide = next((each for each in (one, other) if type(each).__name__ == "Above"), None)
+    if wide is not None and wide.model in (one, other):
+        return (f"declare both with {wide!r:.100}, whose sums are {', '.join(map(repr, wide.names[:4]))}: by name, or "
+                "with a matrix")
+    return ("statistics of other models of the same table need one model that has them all, such as "
+            "Above(model, limits) for a sum and for how many are above limits")
 
 # %% ../../nbs/releases/05_combine.ipynb #cfcfc50e
 def _numbered(names):
@@ -110,7 +121,7 @@ def _budget(releases):
 
 def _sources(releases):
     "Who says so, of each."
-    said = [r.source if r.parts else f"declared: {r.source}" if r.origin == "declared"
+    said = [f"[{r.source}]" if r.parts else f"declared: {r.source}" if r.origin == "declared"
             else r.provenance + (f", id {r.id}" if r.id else "") for r in releases]
     text = "combined of " + "; ".join(f"({k}) {each}" for k, each in enumerate(said, 1))
     return text if len(text) <= LONGEST_SOURCE else text[: LONGEST_SOURCE - 1] + "…"
