@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['DEGREES_OF_FREEDOM', 'FISHER_STEPS', 'LONGEST_STEP', 'AROUND', 'conditional_log_posterior', 'information', 'climb',
-           'moves', 'CollapsedState', 'dispersed', 'higher_home', 'chain_kernel', 'collapsed_kernel']
+           'moves', 'CollapsedState', 'dispersed', 'summit', 'higher_home', 'chain_kernel', 'collapsed_kernel']
 
 # %% ../../nbs/posterior/03_collapsed.ipynb #77de68da
 from functools import partial
@@ -173,6 +173,44 @@ def _collapsed_step(family, released, prior, key, state):
     noise_variance = noise_variance_draw(key_noise, z - released.observed(s), noise)  # step 3
     return CollapsedState(theta, x, state.home, s, noise_variance), {"accepted": accepted, "kept": broken}
 
+# %% ../../nbs/posterior/03_collapsed.ipynb #5b1c0e21
+# § Where chains start
+_NEAR, _UPHILL_STEPS = 0.1, 300  # squared length of a last step, in standard deviations; steps of the second kind
+
+
+def _step_up(target, curvature, state):
+    "One step that is taken only if it goes up; otherwise the next one is shorter."
+    k, x, value, damping, _ = state
+    H = curvature(x)
+    gradient, lam = jax.grad(target)(x), damping * jnp.maximum(jnp.abs(jnp.diagonal(H)).max(), 1e-12)
+    damped = H + lam * jnp.eye(len(x))
+    step = solve(damped, gradient)
+    new = x + step * jnp.minimum(1.0, LONGEST_STEP / jnp.sqrt(step @ step))
+    height = jnp.where(jnp.all(jnp.isfinite(cholesky(damped))), target(new), -jnp.inf)
+    up = height > value
+    damping = jnp.where(up, damping / 5, jnp.minimum(damping * 5, 1e9))
+    return k + 1, jnp.where(up, new, x), jnp.where(up, height, value), damping, jnp.where(up, gradient @ step, jnp.inf)
+
+
+def _is_mode(target, curvature, x):
+    "Is the next Fisher step a short one, towards a maximum?"
+    H, gradient = curvature(x), jax.grad(target)(x)
+    near = jnp.abs(gradient @ solve(H, gradient)) < _NEAR
+    return near & jnp.all(jnp.isfinite(cholesky(H)))
+
+
+def summit(target, curvature, start: Float[Array, "d"]):
+    "The mode above a point, and the curvature H there, or one step before."
+    x, H = climb(target, curvature, start, 10 * FISHER_STEPS)
+    lost = ~_is_mode(target, curvature, x)
+    more = lambda state: lost & (state[0] < _UPHILL_STEPS) & ~(state[4] < 1e-3 * _NEAR)
+    height = jnp.nan_to_num(target(start), nan=-jnp.inf, neginf=-jnp.inf)
+    first = (0, start, height, jnp.asarray(1e-3), jnp.asarray(jnp.inf))
+    at = lax.while_loop(more, partial(_step_up, target, curvature), first)[1]
+    found = lost & jnp.all(jnp.isfinite(at))
+    return jnp.where(found, at, x), jnp.where(found, curvature(at), H)
+
+
 # %% ../../nbs/posterior/03_collapsed.ipynb #972a67c4
 AROUND, _OVERDISPERSED = 3.0, 2.0  # spread of climbs' starts, and of chains around their home
 _WORTH = 20.0  # log height that decides
@@ -180,7 +218,7 @@ _WORTH = 20.0  # log height that decides
 
 def higher_home(target, curvature, starts: Float[Array, "2 d"]):
     "The mode above the second start, unless the one above the first is much higher, and H there."
-    modes, H = jax.vmap(lambda x: climb(target, curvature, x, 10 * FISHER_STEPS))(starts)
+    modes, H = jax.vmap(partial(summit, target, curvature))(starts)
     height = jnp.where(jnp.isfinite(modes).all(axis=1), jax.vmap(target)(modes), -jnp.inf)
     own = (height[1] > jnp.where(jnp.isnan(height[0]), -jnp.inf, height[0]) - _WORTH).astype(int)
     return modes[own], H[own]

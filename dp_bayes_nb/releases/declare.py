@@ -94,22 +94,22 @@ def _rows(model, values, matrix, known):
         return [sums[j] for j in at], found, H
     names = [str(name) for name in values] if isinstance(values, Mapping) else None
     found = _values(list(values.values()) if isinstance(values, Mapping) else values)
-    H = _matrix(matrix, len(found), m, known)
+    H = _matrix(matrix, len(found), m, model.one_table)
     if names is None:
         labels = ["n", *sums] if H.shape[1] > m else sums
         names = _different([_row_name(row, labels, i) for i, row in enumerate(H)])
     return names, found, H
 
 # %% ../../nbs/releases/04_declare.ipynb #09f9c683
-def _matrix(matrix, p, m, known):
-    "H as numbers, with m columns, or 1 + m where n is unknown."
+def _matrix(matrix, p, m, alone):
+    "H as numbers, with m columns, or 1 + m, the first for n, unless a model has no records."
     try:
         H = np.array(matrix, dtype=float)
     except (TypeError, ValueError):
         H = np.empty(0)
-    if H.ndim != 2 or H.shape[0] != p or H.shape[1] not in ((m,) if known else (m, 1 + m)):
+    if H.ndim != 2 or H.shape[0] != p or H.shape[1] not in ((m,) if alone else (m, 1 + m)):
         refuse("matrix", f"{p} rows, one for each value, of {m} numbers, one for each sum"
-               + ("" if known else f" (or of {1 + m}, the first for n)"), f"an array of shape {H.shape}")
+               + ("" if alone else f" (or of {1 + m}, the first for n)"), f"an array of shape {H.shape}")
     return H
 
 
@@ -160,7 +160,7 @@ def declare(model: Any,              # what the numbers are sums of, such as Ber
             n: Any = None,           # records: public, or with n_noise the noisy number of them; None: unknown
             n_noise: Any = None,     # Laplace(...) or Gaussian(...) of n
             n_range: Any = None,     # (0, N) where n is unknown; see below
-            matrix: Any = None,      # H (p, m), or (p, 1 + m) with n first; None: the sums themselves
+            matrix: Any = None,      # H (p, m), or (p, 1 + m) with n first, known or not; None: the sums themselves
             printed: Any = None,     # Rounded(...), Clamped(...), …, or a list (or dict by name) with one a row
             neighbours: str | None = None,  # "change_one", "add_remove", "change_value", or None: not stated
             source: str              # who published the numbers, where and when
@@ -170,7 +170,7 @@ def declare(model: Any,              # what the numbers are sums of, such as Ber
     Scales are in units of the sums; a scale of 0 says that a row is known exactly. One statement of printing holds for
     all rows, that of a noisy n included; a list is for the rows of `values`. Where n is unknown or noisy and no
     `n_range` is given, it is from 0 to the largest n with which the numbers are possible when each is off by 64 scales,
-    rounded up to two digits. Nothing can be checked against a design: ValueError for what contradicts itself (values
+    rounded up to two digits; where rows known exactly (scale 0) add up to n, n is that. Nothing can be checked against a design: ValueError for what contradicts itself (values
     off their grid or step, a count above n, exact rows that disagree), and for what was left open. The budget is not
     stated (None). The same call gives the same release.
     """
