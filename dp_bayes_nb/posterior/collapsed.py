@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['DEGREES_OF_FREEDOM', 'FISHER_STEPS', 'LONGEST_STEP', 'AROUND', 'conditional_log_posterior', 'information', 'climb',
-           'moves', 'CollapsedState', 'dispersed', 'summit', 'higher_home', 'chain_kernel', 'collapsed_kernel']
+           'moves', 'CollapsedState', 'dispersed', 'Climb', 'summit', 'higher_home', 'chain_kernel', 'collapsed_kernel']
 
 # %% ../../nbs/posterior/03_collapsed.ipynb #77de68da
 from functools import partial
@@ -175,41 +175,48 @@ def _collapsed_step(family, released, prior, key, state):
 
 # %% ../../nbs/posterior/03_collapsed.ipynb #5b1c0e21
 # § Where chains start
-_NEAR, _UPHILL_STEPS = 0.1, 300  # squared length of a last step, in standard deviations; steps of the second kind
+_CLIMB, _UPHILL = 10 * FISHER_STEPS, 300  # Fisher steps, and steps that only go up after them
+_NEAR = 0.1  # a mode is where a Fisher step promises a smaller increase of the log density
 
 
-def _step_up(target, curvature, state):
-    "One step that is taken only if it goes up; otherwise the next one is shorter."
-    k, x, value, damping, _ = state
-    H = curvature(x)
-    gradient, lam = jax.grad(target)(x), damping * jnp.maximum(jnp.abs(jnp.diagonal(H)).max(), 1e-12)
-    damped = H + lam * jnp.eye(len(x))
-    step = solve(damped, gradient)
-    new = x + step * jnp.minimum(1.0, LONGEST_STEP / jnp.sqrt(step @ step))
-    height = jnp.where(jnp.all(jnp.isfinite(cholesky(damped))), target(new), -jnp.inf)
-    up = height > value
-    damping = jnp.where(up, damping / 5, jnp.minimum(damping * 5, 1e9))
-    return k + 1, jnp.where(up, new, x), jnp.where(up, height, value), damping, jnp.where(up, gradient @ step, jnp.inf)
+class Climb(NamedTuple):
+    "A climb: where it looks next, and what it has."
+    k: Array  # steps
+    x: Float[Array, "d"]  # to look at
+    best: Float[Array, "d"]
+    value: Float[Array, ""]  # log density at the best, its gradient and its curvature
+    gradient: Float[Array, "d"]
+    H: Float[Array, "d d"]
+    damping: Float[Array, ""]  # λ, as a share of the largest diagonal element of H
+    done: Array
 
 
-def _is_mode(target, curvature, x):
-    "Is the next Fisher step a short one, towards a maximum?"
-    H, gradient = curvature(x), jax.grad(target)(x)
-    near = jnp.abs(gradient @ solve(H, gradient)) < _NEAR
-    return near & jnp.all(jnp.isfinite(cholesky(H)))
+def _ascend(target, curvature, start, state):
+    "Look at a point, keep it if it is better (by Fisher steps in any case), and choose the next."
+    fisher, last = state.k < _CLIMB, state.k == _CLIMB
+    value, gradient = jax.value_and_grad(target)(state.x)
+    up = fisher | last | (jnp.isfinite(value) & (value >= state.value))
+    new = state.x, value, gradient, curvature(state.x)
+    best, value, gradient, H = jax.tree.map(partial(jnp.where, up), new, state[2:6])
+    damping = jnp.where(fisher | last, 0.0, jnp.where(up, state.damping / 5, state.damping * 5))
+    damped = H + damping * jnp.abs(jnp.diagonal(H)).max() * jnp.eye(len(start))
+    step, maximum = solve(damped, gradient), jnp.all(jnp.diagonal(cholesky(damped)) > 0)
+    length, gain = jnp.sqrt(step @ step), jnp.abs(gradient @ step)
+    step = jnp.where(jnp.isfinite(length), step * jnp.minimum(1.0, LONGEST_STEP / length), 0.0)
+    arrived = maximum & jnp.where(last, gain < _NEAR, ~fisher & up & (gain < 1e-3 * _NEAR) & (damping < 1e-3))
+    again = last & ~arrived  # from the start, upwards only
+    x = jnp.where(again, start, best + jnp.where(fisher | maximum, step, jnp.nan))
+    return Climb(state.k + 1, x, best, jnp.where(again, -jnp.inf, value), gradient, H,
+                 jnp.where(again, 1e-3, damping), arrived | (damping > 1e9))
 
 
-def summit(target, curvature, start: Float[Array, "d"]):
-    "The mode above a point, and the curvature H there, or one step before."
-    x, H = climb(target, curvature, start, 10 * FISHER_STEPS)
-    lost = ~_is_mode(target, curvature, x)
-    more = lambda state: lost & (state[0] < _UPHILL_STEPS) & ~(state[4] < 1e-3 * _NEAR)
-    height = jnp.nan_to_num(target(start), nan=-jnp.inf, neginf=-jnp.inf)
-    first = (0, start, height, jnp.asarray(1e-3), jnp.asarray(jnp.inf))
-    at = lax.while_loop(more, partial(_step_up, target, curvature), first)[1]
-    found = lost & jnp.all(jnp.isfinite(at))
-    return jnp.where(found, at, x), jnp.where(found, curvature(at), H)
-
+def summit(target, curvature, start: Float[Array, "d"]) -> tuple[Float[Array, "d"], Float[Array, "d d"]]:
+    "The mode above a point, and the curvature there."
+    d, number = len(start), jnp.asarray(0.0)
+    first = Climb(jnp.asarray(0), start, start, number, jnp.zeros(d), jnp.eye(d), number, jnp.asarray(False))
+    more = lambda state: (state.k < _CLIMB + _UPHILL) & ~state.done
+    end = lax.while_loop(more, partial(_ascend, target, curvature, start), first)
+    return end.best, end.H
 
 # %% ../../nbs/posterior/03_collapsed.ipynb #972a67c4
 AROUND, _OVERDISPERSED = 3.0, 2.0  # spread of climbs' starts, and of chains around their home

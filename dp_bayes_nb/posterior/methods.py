@@ -225,9 +225,9 @@ def _of_tables(method, measurements):
     some = lambda what: any(bool(np.any(what(one))) for one in measurements)
     unprinted = some(lambda one: False if one.low is None else np.asarray(one.low) < np.asarray(one.high))
     floor = some(lambda one: False if one.floor is None else np.asarray(one.floor) > -np.inf)
-    found = (len(measurements) > 1, some(lambda one: one.n is None), unprinted, floor,
-             some(lambda one: np.asarray(one.noise.scale) == 0))
-    return _refused(method, 1, found)
+    found = len(measurements) > 1, some(lambda one: one.n is None), unprinted, floor
+    exact = some(lambda one: np.asarray(one.noise.scale) == 0)
+    return _refused(method, 1, (*found, exact or not any(found)))
 
 # %% ../../nbs/posterior/08_methods.ipynb #f827c2e8
 def choose_method(family, prior,
