@@ -102,7 +102,7 @@ def rows_that_tell(family, measurement: Measurement) -> np.ndarray:
             refuse("values", "invariants that agree with each other, with the matrix and with n",
                    f"row {i + 1}, which is {left[i]:g} off", "check the matrix, or give the row its noise")
     if measurement.n is None and len(fixed) > len(drop):
-        refuse("n", "given where rows that are known exactly determine it", "unknown", "write n=..., and leave them out")
+        refuse("n", "given where rows that are known exactly determine it", "none", "write n=... and leave them out")
     return np.setdiff1d(np.arange(len(measurement.z)), drop)
 
 

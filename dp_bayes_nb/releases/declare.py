@@ -170,7 +170,8 @@ def declare(model: Any,              # what the numbers are sums of, such as Ber
     Scales are in units of the sums; a scale of 0 says that a row is known exactly. One statement of printing holds for
     all rows, that of a noisy n included; a list is for the rows of `values`. Where n is unknown or noisy and no
     `n_range` is given, it is from 0 to the largest n with which the numbers are possible when each is off by 64 scales,
-    rounded up to two digits; where rows known exactly (scale 0) add up to n, n is that. Nothing can be checked against a design: ValueError for what contradicts itself (values
+    rounded up to two digits; where rows known exactly (scale 0) add up to n, n is that. Nothing can be checked against
+    a design: ValueError for what contradicts itself (values
     off their grid or step, a count above n, exact rows that disagree), and for what was left open. The budget is not
     stated (None). The same call gives the same release.
     """

@@ -332,8 +332,9 @@ def measured(r: Release) -> Measurement:
 
 def size_part(r: Release) -> Float[np.ndarray, "p"]:
     "What n itself adds to each row where it is known; zeros where it is unknown, or no part of the rows."
-    counted = r.n is not None and r.matrix is not None and r.matrix.shape[1] > len(r.family.names)
-    return float(r.n) * r.matrix[:, 0] if counted else np.zeros(len(r.names))
+    if r.n is None or r.matrix is None or r.matrix.shape[1] == len(r.family.names):
+        return np.zeros(len(r.names))
+    return float(r.n) * r.matrix[:, 0]
 
 
 def _content(r, fields):
