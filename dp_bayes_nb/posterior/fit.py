@@ -31,7 +31,7 @@ from ..releases.combine import named_twice
 from ..releases.document import SAME, Release, _family, measured
 from ..releases.files import open_sealed, parse, seal
 from .grid import GRID_POINTS, first_grid, on_a_line
-from .measurements import confidential_sums, tables_of
+from .measurements import confidential_sums, tables_of, without_implied
 from .methods import choose_method, kept_sums
 from ..base.priors import LogDensity
 from ..base.supports import constrain, free_size
@@ -285,7 +285,7 @@ def method_for(release: Release | list, prior: Any, name: str = "auto", options:
     first, seen = releases[0], [measured(each) for each in releases]
     usual = len(releases) == 1 and _is_usual(seen[0])
     return choose_method(first.family, check_prior(first.family, prior), first.noise.kind, first.n, name, options,
-                         first.matrix, None if usual else seen)
+                         seen[0].matrix, None if usual else [without_implied(first.family, one) for one in seen])
 
 
 def posterior_draws(release: Release | list, prior=None, *, method: str = "auto", draws: int = 1000, warmup: int = 1000,

@@ -21,7 +21,7 @@ from .fit import entropy, read_releases_text, row_names, run_key
 from ..noise.design import simulate_values
 from ..noise.printed import spread
 from .measurements import each_table, stacked_tables
-from ..releases.document import Release, measured
+from ..releases.document import Release, measured, size_part
 from ..base.style import COLORS, WORDS
 
 # %% ../../nbs/posterior/10_results.ipynb #e2a71c12
@@ -185,9 +185,10 @@ def predictive_check(idata, second=None,  # a release that was not fitted, of a 
     tables = stacked_tables(family, seen, None, [each.n_range for each in releases])
     key = _result_key(idata, seed, "check", *([] if second is None else [second.to_json()]))
     _, z_rep = _each_draw(idata, draws, key, bind(_replicate, tables), sizes=second is None)
-    z_rep = z_rep[..., _row_order(tables)]
+    of_n = np.concatenate([size_part(each) for each in releases])
+    z_rep = z_rep[..., _row_order(tables)] + of_n
     ends = [(one.z, one.z) if one.low is None else spread(one.low, one.high, one.noise) for one in seen]
-    low, high = (np.concatenate([np.asarray(end) for end in side]) for side in zip(*ends))
+    low, high = (np.concatenate([np.asarray(end) for end in side]) + of_n for side in zip(*ends))
     below, above = (z_rep <= high).mean(axis=(0, 1)), (z_rep >= low).mean(axis=(0, 1))
     return xr.Dataset({"z_rep": (("chain", "draw", "statistic"), z_rep),
                        "released": ("statistic", np.concatenate([each.values for each in releases])),

@@ -33,7 +33,7 @@ def combine(*releases: Release) -> Release:
     names = _numbered([name for r in releases for name in r.names])
     limits = [r.n_range for r in releases if r.n_range is not None]
     made = Release(first.family, names, np.concatenate([r.values for r in releases]), first.n,
-                   stacked([r.noise for r in releases]), matrix=np.vstack([_matrix(r) for r in releases]), printed=rows,
+                   stacked([r.noise for r in releases]), matrix=_stacked(releases), printed=rows,
                    n_range=(max(low for low, _ in limits), min(high for _, high in limits)) if limits else None,
                    neighbours=first.neighbours if len({r.neighbours for r in releases}) == 1 else None,
                    missing=first.missing, bounds_source=max((r.bounds_source for r in releases), key=len),
@@ -85,7 +85,13 @@ def _check_same(releases, ids):
             refuse("releases", "all simulated, or none", "both kinds")
 
 
-def _matrix(r): return np.eye(len(r.names)) if r.matrix is None else r.matrix
+def _stacked(releases):
+    "The rows of all matrices, with a column for n where one has it."
+    parts = [np.eye(len(r.names)) if r.matrix is None else r.matrix for r in releases]
+    columns = max(H.shape[1] for H in parts)
+    return np.vstack([np.pad(H, ((0, 0), (columns - H.shape[1], 0))) for H in parts])
+
+
 def _printed(r): return (Exact(),) * len(r.names) if isinstance(r.printed, str) else r.printed
 
 

@@ -109,22 +109,22 @@ def _rows(model, values, matrix, known):
         return [sums[j] for j in at], found, H
     names = [str(name) for name in values] if isinstance(values, Mapping) else None
     found = _values(list(values.values()) if isinstance(values, Mapping) else values)
-    H = _matrix(_in_order(matrix, names, sums), len(found), m, known)
+    H = _matrix(_in_order(matrix, names, sums), len(found), m, model.one_table)
     if names is None:
         labels = ["n", *sums] if H.shape[1] > m else sums
         names = _different([_row_name(row, labels, i) for i, row in enumerate(H)])
     return names, found, H
 
 # %% ../../nbs/releases/04_declare.ipynb #09f9c683
-def _matrix(matrix, p, m, known):
-    "H as numbers, with m columns, or 1 + m where n is unknown."
+def _matrix(matrix, p, m, alone):
+    "H as numbers, with m columns, or 1 + m, the first for n, unless a model has no records."
     try:
         H = np.array(matrix, dtype=float)
     except (TypeError, ValueError):
         H = np.empty(0)
-    if H.ndim != 2 or H.shape[0] != p or H.shape[1] not in ((m,) if known else (m, 1 + m)):
+    if H.ndim != 2 or H.shape[0] != p or H.shape[1] not in ((m,) if alone else (m, 1 + m)):
         refuse("matrix", f"{_several(p, 'row')}, one for each value, of {_several(m, 'number')}, one for each sum"
-               + ("" if known else f" (or of {1 + m}, the first for n)"), Said(f"an array of shape {H.shape}"))
+               + ("" if alone else f" (or of {1 + m}, the first for n)"), Said(f"an array of shape {H.shape}"))
     return H
 
 
@@ -193,7 +193,7 @@ def declare(model: Any,              # what the numbers are sums of, such as Ber
             n: Any = None,           # records: public, or with n_noise the noisy number of them; None: unknown
             n_noise: Any = None,     # Laplace(...) or Gaussian(...) of n
             n_range: Any = None,     # (0, N) where n is unknown; see below
-            matrix: Any = None,      # H (p, m), or (p, 1 + m) with n first; None: the sums themselves
+            matrix: Any = None,      # H (p, m), or (p, 1 + m) with n first, known or not; None: the sums themselves
             printed: Any = None,     # Rounded(...), Clamped(...), …, or a list (or dict by name) with one a row
             neighbours: str | None = None,  # "change_one", "add_remove", "change_value", or None: not stated
             source: str = ""         # needed: who published the numbers, where and when
@@ -204,10 +204,11 @@ def declare(model: Any,              # what the numbers are sums of, such as Ber
     known exactly. One statement of printing holds for
     all rows, that of a noisy n included; a list is for the rows of `values`. Where n is unknown or noisy and no
     `n_range` is given, it is from 0 to the largest n with which the numbers are possible when each is off by 64 scales,
-    rounded up to two digits. Nothing can be checked against a design: ValueError for what contradicts itself (values
-    off their grid or step, exact rows that disagree, a count above n or anything else that noise of the stated law
-    would reach with a probability below 1e-9, a share in the place of a count), and for what was left open. Warns of a
-    number between 0 and 1 that may be a share. The budget is not stated (None). The same call gives the same release.
+    rounded up to two digits; where rows known exactly (scale 0) add up to n, n is that. Nothing can be checked against
+    a design: ValueError for what contradicts itself (values off their grid or step, exact rows that disagree, a count
+    above n or anything else that noise of the stated law would reach with a probability below 1e-9, a share in the
+    place of a count), and for what was left open. Warns of a number between 0 and 1 that may be a share. The budget is
+    not stated (None). The same call gives the same release.
     """
     if unnamed:
         refuse("declare", "given a model and its values, and the rest by name",
