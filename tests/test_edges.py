@@ -156,7 +156,7 @@ def test_a_mesh_that_runs_off_its_box_is_said():
 
 @pytest.mark.parametrize("n", [20, 80, 500, 5000])
 def test_a_mean_on_the_whole_line_has_its_normal_posterior(n):
-    "Bounds that clip nothing, Gaussian noise and a normal prior: the posterior is known. The table once had five points."
+    "Bounds that clip nothing, Gaussian noise and a normal prior: the posterior is known."
     for family in (Normal((-400, 600), variance=225.0),
                    LogNormal((math.exp(-400), math.exp(600)), log_variance=225.0)):
         sd = 40 * n**0.5
