@@ -26,6 +26,7 @@ import numpy as np
 
 from .models.conjugate_priors import Gamma, NormalInverseGamma, NormalMean
 from .models.contract import STATIC_FIELDS, Model, family_from_dict
+from .models.whole_numbers import FlatCounts, SharedGamma
 from .base.arguments import printable, refuse
 from .releases.document import numbers_in
 from .releases.files import check_results, read_text, tuples
@@ -70,7 +71,8 @@ def read_family(path,        # TOML file
 
 # %% ../nbs/cli.ipynb #b1d57811
 # § Priors as text
-PRIORS: dict[str, Any] = {kind.__name__: kind for kind in (Beta, Dirichlet, Gamma, NormalMean, NormalInverseGamma)}
+PRIORS: dict[str, Any] = {kind.__name__: kind for kind in (Beta, Dirichlet, Gamma, NormalMean, NormalInverseGamma,
+                                                         SharedGamma, FlatCounts)}
 
 
 def _literal(node):
@@ -223,9 +225,10 @@ SHOWN = (0.025, 0.5, 0.975)  # quantiles
 
 
 def summary_table(family, theta: dict,  # name -> draws (chains, draws, …)
-                  quality: dict | None = None  # label -> name -> one number a component
+                  quality: dict | None = None,  # label -> name -> one number a component
+                  sizes: dict | None = None  # name -> draws of a number of records that is not known
                   ) -> str:
-    "Mean, standard deviation, median and 95% interval of every component, one a line."
+    "Mean, standard deviation, median and 95% interval of every component, one a line; then of unknown sizes."
     quality = quality or {}
     head = ("mean", "sd", *(f"{100 * u:g}%" for u in SHOWN), *(label for label in quality if quality[label]))
     rows = []
@@ -237,6 +240,9 @@ def summary_table(family, theta: dict,  # name -> draws (chains, draws, …)
         for place, values in zip(itertools.product(*levels), zip(*columns)):
             shown = [str(label).encode("unicode_escape").decode() for label in place]
             rows.append((f"{name}[{', '.join(shown)}]" if place else name, *(f"{value:.4g}" for value in values)))
+    for name, values in (sizes or {}).items():
+        found = [values.mean(), values.std(ddof=values.size > 1), *np.quantile(values, SHOWN)]
+        rows.append((name, *(f"{value:.4g}" for value in found)))
     wide = max(len(row[0]) for row in rows)
     return "\n".join("  ".join([f"{row[0]:<{wide}}", *(f"{value:>9}" for value in row[1:])])
                      for row in [("", *head), *rows])
@@ -244,50 +250,67 @@ def summary_table(family, theta: dict,  # name -> draws (chains, draws, …)
 # %% ../nbs/cli.ipynb #d435a6cd
 # § dp-bayes fit
 def run_fit(args) -> int:
-    "Fit a release: a summary, and where asked for posterior draws as netCDF and a figure."
+    """Fit a release, or several of independent tables: a summary, and where asked for posterior draws as netCDF and a
+    figure.
+    """
     if args.output is not None:
-        check_output("-o", args.output, args.force, [args.release])
-    check_plot(args.plot, args.force, [args.release])
+        check_output("-o", args.output, args.force, args.release)
+    check_plot(args.plot, args.force, args.release)
     if args.plot and args.output and Path(args.plot).absolute() == Path(args.output).absolute():
         refuse("--plot", "another file than -o", args.plot)
     prior = None if args.prior is None else parse_prior(args.prior)
     from dp_bayes_nb.releases.document import Release
     with warnings_as_lines():
-        release = Release.load(args.release)
-        check_results(release.family)
+        releases = [Release.load(path) for path in args.release]
+        check_results(releases[0].family)
         settings = {"method": args.method, "draws": args.draws, "warmup": args.warmup, "chains": args.chains,
                     "seed": args.seed}
-        summary = None if args.output or args.plot else _quick_summary(release, prior, settings)
+        summary = None if args.output or args.plot else _quick_summary(releases, prior, settings)
         if summary is None:
-            summary = _write_fit(release, prior, settings, args.output, args.plot)
-    if release.source is not None:  # numbers that were not made here
-        print(printable(release.provenance))
+            summary = _write_fit(releases, prior, settings, args.output, args.plot)
+    for release in releases:
+        if release.source is not None:  # numbers that were not made here
+            print(printable(release.provenance))
     print(lines(summary))
     return 0
 
 # %% ../nbs/cli.ipynb #85b94783
-def _quick_summary(release, prior, settings):
+def _quick_summary(releases, prior, settings):
     "The summary of independent draws, which need no diagnostics and hence no ArviZ; None for a chain."
-    from dp_bayes_nb.posterior.fit import method_for, posterior_draws
-    family = release.family
-    _, chosen = method_for(release, prior, settings["method"])
-    drawn = posterior_draws(release, prior, **settings) if chosen.independent(family) else None
-    return summary_table(family, drawn.theta) if drawn and drawn.independent else None
+    from dp_bayes_nb.posterior.fit import all_sizes, method_for, posterior_draws
+    family = releases[0].family
+    _, chosen = method_for(releases, prior, settings["method"])
+    drawn = posterior_draws(releases, prior, **settings) if chosen.independent(family) else None
+    if not drawn or not drawn.independent:
+        return None
+    n = {"n": all_sizes(releases, drawn.confidential["n"])} if "n" in drawn.confidential else {}
+    return summary_table(family, drawn.theta, sizes=_sizes(releases, n))
 
 
-def _write_fit(release, prior, settings, output, plot):
+def _sizes(releases, confidential):
+    "Draws of the numbers of records that are not known, by name."
+    if "n" not in confidential:
+        return {}
+    draws = np.asarray(confidential["n"])
+    draws = draws.reshape(*draws.shape[:2], -1)
+    return {"n" if len(releases) == 1 else f"n[{k + 1}]": draws[:, :, k] for k, release in enumerate(releases)
+            if release.n is None}
+
+
+def _write_fit(releases, prior, settings, output, plot):
     "The files of a fit; its summary."
     from dp_bayes_nb.posterior.fit import fit
     from dp_bayes_nb.posterior.results import plot_posterior
-    idata = fit(release, prior, **settings)
+    idata = fit(releases, prior, **settings)
     if output is not None:
         with replacing(output) as path:
             idata.to_netcdf(str(path))
     save_plot(lambda: plot_posterior(idata), plot)
-    posterior, parameters = idata.posterior, release.family.parameters
+    posterior, parameters = idata.posterior, releases[0].family.parameters
     quality = {label: {name: posterior[name].attrs[label] for name in parameters if label in posterior[name].attrs}
                for label in ("ess_bulk", "rhat")}
-    return summary_table(release.family, {name: posterior[name].values for name in parameters}, quality)
+    sizes = _sizes(releases, idata.confidential if "confidential" in idata.groups() else {})
+    return summary_table(releases[0].family, {name: posterior[name].values for name in parameters}, quality, sizes)
 
 # %% ../nbs/cli.ipynb #f17a0c02
 # § dp-bayes fit-many
@@ -510,8 +533,9 @@ _PRIOR_HELP = (
               "scale) for an unknown one; for LinearRegression \"NormalInverseGamma([0, 0, 500], [1, 0.01, 0.001], 2, "
               "20000)\" "
               "(a mean and a precision for each coefficient, the intercept last; or the precision as a matrix [[1, "
-              "0], [0, 1]]; no default); for NaiveBayes \"Dirichlet(1)\" (the default), or \"{'health': Dirichlet([1, "
-              "1, 2])}\"")
+              "0], [0, 1]]; no default); for Counts \"SharedGamma(2, 0.5)\" (shape and rate of the one rate of all "
+              "counts), \"Gamma(2, 0.5)\" (each has a rate) or \"FlatCounts()\" (the default); for NaiveBayes "
+              "\"Dirichlet(1)\" (the default), or \"{'health': Dirichlet([1, 1, 2])}\"")
 _EXPERIMENT_NAMES = """NAME is one of these.
 
   exponential families (2018)   fig1a fig1b fig1c fig2 leak w1 w1_imputed
@@ -551,7 +575,7 @@ _RELEASE_OPTIONS: tuple = (
     ("--name", "name of the data set in the ledger (default: the path)", {}),
     ("-o --output", "release file to write", {"required": True}), _FORCE)
 _FIT_OPTIONS: tuple = (
-    ("release", "release file", {}),
+    ("release", "release file; several: of independent tables with the same parameters", {"nargs": "+"}),
     ("--prior", _PRIOR_HELP, {}),
     ("--method", "auto, exact, collapsed, gibbs, naive, or one of the model's own, such as variational (default: auto)",
      {"default": "auto"}),

@@ -120,7 +120,7 @@ def test_a_release_goes_from_a_table_to_a_posterior_and_no_message_holds_a_recor
     made = db.release(family, table, epsilon=1.0)
     assert db.Release.from_json(made.to_json()) == made and made.names == ("sum", "10 x above 9")
     assert made.sensitivity == 30.0
-    idata = db.fit(made, GAMMA, progress=False)
+    idata = db.fit(made, GAMMA, draws=250, warmup=250, progress=False)
     check = db.predictive_check(idata)
     assert float(check.p_value[1]) < 0.01 and float(check.p_joint) < 0.01
     with pytest.raises(ValueError) as caught:
@@ -150,19 +150,28 @@ def test_declared_rows_have_their_own_scales_and_impossible_counts_are_refused()
     family = db.Above(db.Poisson((0, 20)), [9])
     made = db.declare(family, {"sum": 4059, "above 9": 47}, n=1000, noise=[db.Laplace(scale=20), db.Laplace(scale=1)],
                       source="made up for a test")
-    idata = db.fit(made, GAMMA, draws=200, progress=False)
+    idata = db.fit(made, GAMMA, draws=250, warmup=250, progress=False)
     assert float(db.predictive_check(idata).p_value[1]) < 0.01
     with pytest.raises(ValueError, match="above 9"):
         db.declare(family, {"sum": 4059, "above 9": 4700}, n=1000, noise=db.Laplace(scale=1), source="made up")
 
 
-def test_add_remove_goes_through():
+def private():
     family = db.Above(db.Exponential((0, 10)), [3], 5)
-    made = db.simulate_release(1, family, {"rate": 0.5}, 400, 1.0, neighbours="add_remove", n_max=10_000)[1]
+    return db.simulate_release(1, family, {"rate": 0.5}, 400, 1.0, neighbours="add_remove", n_max=10_000)[1]
+
+
+def test_add_remove_is_released():
+    made = private()
     assert db.Release.from_json(made.to_json()) == made and made.n is None and len(made.names) == 3
+
+
+@pytest.mark.slow
+def test_add_remove_goes_through():
+    made = private()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        idata = db.fit(made, GAMMA, draws=50, chains=2, progress=False)
+        idata = db.fit(made, GAMMA, draws=50, warmup=50, chains=2, progress=False)
     assert db.predictive_check(idata, draws=20).z_rep.shape == (2, 20, 3)
 
 
@@ -170,7 +179,7 @@ def test_a_second_release_is_checked_and_others_are_refused():
     theta, inner = {"rate": 4.0}, db.Poisson((0, 20))
     made = db.simulate_release(1, inner, theta, 500, 1.0)[1]
     second = db.simulate_release(2, db.Above(inner, [9], 10), theta, 700, 1.0)[1]
-    idata = db.fit(made, GAMMA, progress=False)
+    idata = db.fit(made, GAMMA, draws=250, warmup=250, progress=False)
     check = db.predictive_check(idata, second)
     assert list(check.statistic.values) == list(second.names) and float(check.p_value.min()) > 0.01
     assert float(check.z_rep[..., 0].mean()) == pytest.approx(7 / 5 * float(made.values[0]), rel=0.05)
@@ -207,7 +216,7 @@ def test_the_command_line_reads_a_nested_model(tmp_path, capsys):
     assert db.Release.load(tmp_path / "r.json").family == family
 
 
-@pytest.mark.parametrize("name", [pytest.param(n, marks=() if n == "Poisson" else pytest.mark.slow) for n in CHECKED])
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) for n in CHECKED])
 def test_check_model_passes(name):
     model, theta, prior = CHECKED[name]
     db.check_model(1, model, theta, prior, n=400)

@@ -10,7 +10,10 @@ import sys
 
 import pytest
 
-from dp_bayes_nb import Bernoulli, Ledger, Release, __version__, simulate_release
+from dp_bayes_nb import (
+    Bernoulli, Counts, FlatCounts, Gamma, Laplace, Ledger, Release, SharedGamma, __version__, declare, fit,
+    simulate_release,
+)
 from dp_bayes_nb.cli import main
 
 FAMILY = 'family = "Bernoulli"\ncolumn = "smokes"\n'
@@ -318,3 +321,72 @@ def test_a_refused_plan_says_why_and_writes_nothing(folder, more, said):
     code, out, err = dp_bayes("plan", "--family", "family.toml", *more, cwd=folder)
     assert (code, out) == (2, "") and said in err and len(err.splitlines()) == 1
     assert sorted(folder.iterdir()) == before
+
+
+@pytest.fixture
+def declared(tmp_path):
+    "Files of numbers that somebody else published: counts, two districts, a noisy size, a private table."
+    noise = Laplace(scale=2)
+    declare(Counts(["north", "south", "east"]), [11.5, 3.2, -1.1], noise=noise, source="s").save(tmp_path / "c.json")
+    for k, (value, n) in enumerate([(61, 300), (44, 250)], 1):
+        declare(Bernoulli(), value, n=n, noise=noise, source=f"district {k}").save(tmp_path / f"d{k}.json")
+    declare(Bernoulli(), 61, n=307, n_noise=noise, noise=noise, source="a noisy size").save(tmp_path / "sized.json")
+    return tmp_path
+
+
+@pytest.mark.parametrize("prior, make", [("SharedGamma(2, 0.5)", lambda: SharedGamma(2, 0.5)),
+                                         ("SharedGamma(rate=0.5, shape=2)", lambda: SharedGamma(2, 0.5)),
+                                         ("FlatCounts()", FlatCounts), ("Gamma(2, 0.5)", lambda: Gamma(2, 0.5))])
+def test_the_priors_of_counts_are_those_of_the_library(declared, prior, make):
+    code, out, err = dp_bayes("fit", "c.json", "--prior", prior, cwd=declared)
+    assert (code, err) == (0, "")
+    counts = fit(Release.load(declared / "c.json"), make(), progress=False).posterior["counts"]
+    for name, mean in zip(("north", "south", "east"), counts.mean(("chain", "draw")).values):
+        assert re.search(rf"^counts\[{name}\] +{mean:.4g} ", out, re.M), (mean, out)
+
+
+@pytest.mark.parametrize("prior, said", [
+    ("SharedGamma(2)", "--prior must be SharedGamma(shape, rate)"), ("FlatCounts(1)", "--prior must be FlatCounts()"),
+    ("SharedGamma(-1, 2)", "must be"), ("FlatCounts", "SharedGamma, FlatCounts with numbers")])
+def test_wrong_priors_of_counts_are_refused_in_one_line(declared, prior, said):
+    code, out, err = dp_bayes("fit", "c.json", "--prior", prior, cwd=declared)
+    assert (code, out, len(err.splitlines())) == (2, "", 1) and said in err, err
+
+
+def test_help_of_fit_names_the_priors_of_counts():
+    code, out, _ = dp_bayes("fit", "--help", cwd=".")
+    assert code == 0 and "SharedGamma(2" in " ".join(out.split()) and "FlatCounts()" in out
+
+
+def test_several_files_are_independent_tables_and_their_result_is_that_of_the_library(declared):
+    code, out, err = dp_bayes("fit", "d1.json", "d2.json", "-o", "both.nc", "--draws", "200", cwd=declared)
+    assert (code, err) == (0, "") and "district 1" in out and "district 2" in out
+    both = [Release.load(declared / f"d{k}.json") for k in (1, 2)]
+    mean = float(fit(both, draws=200, progress=False).posterior["probability"].mean())
+    assert re.search(rf"^probability +{mean:.4g} ", out, re.M)
+    alone = float(fit(both[0], draws=200, progress=False).posterior["probability"].mean())
+    assert abs(mean - 105 / 550) < 0.01 < abs(alone - 105 / 550)  # the mutant: the first file only
+
+
+REFUSED_FILES = {("d1.json", "d1.json"): "the same release twice", ("d1.json", "c.json"): "releases of one model",
+                 ("d1.json", "no.json"): "no.json", ("d1.json", "d2.json", "-o", "d2.json"): "another file",
+                 (): "required: release"}
+
+
+@pytest.mark.parametrize("files", REFUSED_FILES)
+def test_files_that_are_no_independent_tables_are_refused(declared, files):
+    before = (declared / "d2.json").read_bytes()
+    code, out, err = dp_bayes("fit", *files, *["--force"][: "-o" in files], cwd=declared)
+    assert (code, out, len(err.splitlines())) == (2, "", 1) and REFUSED_FILES[files] in err, err
+    assert (declared / "d2.json").read_bytes() == before
+
+
+@pytest.mark.parametrize("more", [(), ("-o", "made.nc")])
+def test_a_summary_shows_n_where_it_is_unknown_and_only_there(declared, more):
+    code, out, err = dp_bayes("fit", "sized.json", *more, cwd=declared)
+    n = fit(Release.load(declared / "sized.json"), progress=False).confidential["n"]
+    assert (code, err) == (0, "")
+    assert re.search(rf"^n +{float(n.mean()):.4g} +{float(n.std(ddof=1)):.4g} ", out, re.M), out
+    assert not re.search(r"^n ", dp_bayes("fit", "d1.json", cwd=declared)[1], re.M)
+    code, out, err = dp_bayes("fit", "d1.json", "sized.json", "--draws", "50", "--warmup", "50", cwd=declared)
+    assert code == 0 and re.search(r"^n\[2\] +3\d\d", out, re.M) and "n[1]" not in out, (out, err)

@@ -9,12 +9,15 @@ import numpy as np
 import pytest
 
 from dp_bayes_nb import (
-    Bernoulli, Categorical, Clamped, Clip, Exact, Exponential, Gaussian, Laplace, LogDensity, Poisson, PrintedAbove,
-    Release, Rounded, Suppressed, combine, declare, fit, read_table, simulate_like, simulate_release,
+    Bernoulli, Categorical, Clamped, Clip, Exact, Exponential, Gamma, Gaussian, Laplace, LogDensity, Normal,
+    Poisson, PrintedAbove, Release, Rounded, Suppressed, combine, declare, fit, predictive_check,
+    read_table, simulate_like, simulate_release,
 )
 from dp_bayes_nb.base.checks import must_fail, wasserstein1
 from dp_bayes_nb.noise.statements import unprinted
 from dp_bayes_nb.posterior.fit import as_releases, read_release_text, release_text
+from dp_bayes_nb.posterior.measurements import rows_that_tell, without_implied
+from dp_bayes_nb.releases.document import measured
 from dp_bayes_nb.releases.files import seal
 
 hypothesis = pytest.importorskip("hypothesis")
@@ -307,6 +310,60 @@ def test_copies_are_printed_as_the_original_was():
     assert 5 < sum(blank) < 35
 
 
+@pytest.mark.parametrize("model, H, values", [
+    (Poisson((0, 20)), [[1, 0], [0, 1]], [80, 300]),
+    (Poisson((0, 20)), [[1, 0], [1, 1]], [80, 380]),
+    (Normal((40, 160)), [[1, 0, 0], [100, 60, 0]], [80, 6800]),
+    (Categorical(3), [[0, 1, 1, 1], [0, 1, 1, 0]], [80, 60]),
+    (Bernoulli(), [[1, 0], [1, -1]], [80, 50])], ids=["rate", "rate of a total", "mean", "categories", "share"])
+def test_an_exact_row_for_n_is_n(model, H, values):
+    """A chain could not move n, and stayed where it started: a rate of 10 with sd 0. With the row, and with n= and
+    what n adds to a row subtracted by hand, samplers see the same.
+    """
+    H, m = np.array(H, float), len(model.names)
+    by_row = declare(model, values, matrix=H, noise=Laplace(scale=[0, 3]), source=SOURCE)
+    of_n = H[1:, 0] * 80
+    by_hand = declare(model, np.array(values[1:]) - of_n, matrix=H[1:, 1:], n=80, noise=Laplace(scale=3), source=SOURCE)
+    assert by_row.n == 80 and Release.from_json(by_row.to_json()) == by_row
+    one, other = (without_implied(model, measured(each)) for each in (by_row, by_hand))
+    assert (float(one.n), one.z.tolist(), np.eye(m).tolist() if one.matrix is None else one.matrix.tolist()) == (
+        80.0, other.z.tolist(), np.eye(m).tolist() if other.matrix is None else other.matrix.tolist())
+
+
+def test_an_exact_row_for_n_is_no_stuck_chain():
+    said = dict(noise=Gaussian(sd=[0, 30]), source=SOURCE)
+    by_row = declare(Poisson((0, 20)), {"n": 80, "a": 300}, matrix=[[1, 0], [0, 1]], **said)
+    found = fit(by_row, Gamma(2, 0.5), progress=False, draws=300, warmup=100, chains=2)
+    rate = np.linspace(0.01, 12, 4000)
+    weight = rate * np.exp(-rate / 2 - (300 - 80 * rate)**2 / 2 / (900 + 80 * rate)) / np.sqrt(900 + 80 * rate)
+    mean = (rate * weight).sum() / weight.sum()
+    sd = np.sqrt(((rate - mean)**2 * weight).sum() / weight.sum())
+    draws = found.posterior["rate"].values
+    assert abs(draws.mean() - mean) < 0.25 * sd and 0.8 < draws.std() / sd < 1.2
+    combined = combine(by_row, declare(Poisson((0, 20)), 310, n=80, noise=Gaussian(sd=20), source="another"))
+    assert combined.n == 80 and combined.matrix.tolist() == [[1, 0], [0, 1], [0, 1]]
+    check = predictive_check(found)
+    assert check["z_rep"].values[..., 0].tolist() == np.full((2, 300), 80.0).tolist() and check["p_value"][1] > 0.3
+
+
+def test_what_n_adds_to_a_row_is_in_what_a_fit_would_have_released():
+    shown = declare(Poisson((0, 20)), 380, matrix=[[1, 1]], n=80, noise=Gaussian(sd=30), source=SOURCE)
+    assert shown.released.z.tolist() == [300] and shown.values.tolist() == [380] and shown.released.matrix is None
+    check = predictive_check(fit(shown, Gamma(2, 0.5), progress=False, draws=200))
+    assert abs(float(check["z_rep"].mean()) - 380) < 15 and check["released"].values.tolist() == [380]
+    copy = simulate_like(3, shown, {"rate": 4.0})
+    assert abs(copy[1].values[0] - copy[0][0] - 80) < 150 and copy[1].n == 80
+
+
+def test_a_draw_that_cannot_move_n_is_refused_by_the_room_itself():
+    "A measurement made by hand, past the document: n is fixed by rows, and n is None."
+    shown = measured(declare(Poisson((0, 20)), [80, 300], matrix=[[1, 0], [0, 1]], noise=Gaussian(sd=[2, 30]),
+                             source=SOURCE))
+    rows_that_tell(Poisson((0, 20)), shown)
+    with pytest.raises(ValueError, match="n must be given where rows"):
+        rows_that_tell(Poisson((0, 20)), replace(shown, noise=replace(shown.noise, scale=np.array([0.0, 30.0]))))
+
+
 def test_results_and_the_command_line_say_who_says_so(tmp_path, capsys):
     from dp_bayes_nb.cli import main
 
@@ -319,3 +376,17 @@ def test_results_and_the_command_line_say_who_says_so(tmp_path, capsys):
     own = FIXTURES / "release_schema2_laplace.json"
     assert main(["fit", str(own)]) == 0 and "declared" not in capsys.readouterr().out
     assert "provenance" not in fit(Release.load(own), draws=20, chains=1, progress=False).attrs
+
+
+def test_tables_with_and_without_a_known_size_are_fitted_together():
+    "Sizes of all tables are in the result, the known ones as they are; a check simulates each table by its own."
+    noise = Laplace(scale=2)
+    known = declare(Bernoulli(), 61, n=300, noise=noise, source="a")
+    noisy = declare(Bernoulli(), 64, n=307, n_noise=noise, noise=noise, source="b")
+    for k, both in enumerate(([known, noisy], [noisy, known])):
+        found = fit(both, draws=50, warmup=100, chains=2, progress=False)
+        n = found.confidential["n"].values
+        assert n.shape == (2, 50, 2) and (n[..., k] == 300).all() and abs(n[..., 1 - k].mean() - 307) < 5
+        assert n[..., 1 - k].std() > 0 and found.confidential["s"].shape == (2, 50, 2, 1)
+        z = predictive_check(found)["z_rep"].mean(("chain", "draw")).values
+        np.testing.assert_allclose(z, [61, 307, 64] if k == 0 else [307, 64, 61], rtol=0.25)

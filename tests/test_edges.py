@@ -1,6 +1,7 @@
 """Edges of priors, sizes and tails: truncated and broken densities, absurd counts, rare events."""
 
 import json
+import math
 import warnings
 
 import jax
@@ -8,18 +9,22 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.special import betainc, betaln, gammaln
-from scipy.stats import binom
+from scipy.stats import binom, norm
 
-from dp_bayes_nb import (Bernoulli, Beta, Categorical, Dirichlet, Gamma, HiddenMarkov, LinearRegression, LogDensity,
-                         NaiveBayes, Normal, NormalInverseGamma, Poisson, fit, simulate_release)
+from dp_bayes_nb import (Bernoulli, Beta, Categorical, Dirichlet, Gamma, Gaussian, HiddenMarkov, LinearRegression,
+                         LogDensity, LogNormal, NaiveBayes, Normal, NormalInverseGamma, NormalMean, Poisson, declare,
+                         fit, simulate_release)
 from dp_bayes_nb.posterior.bulk import Route, bulk_posterior, count_terms, route, tabulate_moments
-from dp_bayes_nb.posterior.grid import quantile
+from dp_bayes_nb.posterior.fit import measured
+from dp_bayes_nb.posterior.grid import grid_posterior, quantile
 from dp_bayes_nb.base.measurement import Released
 from dp_bayes_nb.posterior.exact_counts import first_true
 from dp_bayes_nb.posterior.methods import SHARE
 from dp_bayes_nb.models.contract import check_prior
+from dp_bayes_nb.base.supports import constrain
 from dp_bayes_nb.noise.design import noise_design
 
+LEVELS = (0.01, 0.2, 0.5, 0.9, 0.999)
 MADE = simulate_release(jax.random.key(5), Bernoulli(), {"probability": 0.3}, 2000, epsilon=0.5)[1]
 
 
@@ -147,3 +152,18 @@ def test_a_mesh_that_runs_off_its_box_is_said():
     assert any("may be improper" in each for each in problems(made, LogDensity(flat)))
     law = lambda t: -0.5 * t["mean"] ** 2 - t["variance"] - 1 / t["variance"]
     assert not any("may be improper" in each for each in problems(made, LogDensity(law)))
+
+
+@pytest.mark.parametrize("n", [20, 80, 500, 5000])
+def test_a_mean_on_the_whole_line_has_its_normal_posterior(n):
+    "Bounds that clip nothing, Gaussian noise and a normal prior: the posterior is known."
+    for family in (Normal((-400, 600), variance=225.0),
+                   LogNormal((math.exp(-400), math.exp(600)), log_variance=225.0)):
+        sd = 40 * n**0.5
+        made = declare(family, 98.0 * n, noise=Gaussian(sd=sd), n=n, source="made up for a test")
+        found = grid_posterior(family, measured(made), check_prior(family, NormalMean(90.0, 0.01)), False)
+        precision = 0.01 + 1 / (225 / n + (sd / n) ** 2)
+        wanted = norm.ppf(LEVELS, 98 - 0.08 / precision, precision**-0.5)
+        at = [float(constrain(family.parameters, quantile(found, jnp.asarray(u))[None])[0][name])
+              for name in family.parameters for u in LEVELS]
+        np.testing.assert_allclose(at, wanted, atol=2e-3 * precision**-0.5)

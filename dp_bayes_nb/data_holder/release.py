@@ -144,6 +144,8 @@ def _rows_of(sums, family, d, delta, rows, n_max):
 # %% ../../nbs/data_holder/04_release.ipynb #5b384ce3
 def _check_release_arguments(family, missing, ledger, name):
     "The arguments that have nothing to do with numbers."
+    if why := next((family.refusals[part] for part in RELEASED if part in as_model(family).refusals), None):
+        refuse("family", "one whose records are summed", family, why)
     if lacking := missing_parts(type(as_model(family)), RELEASED):
         refuse("family", f"one with {', '.join(RELEASED)}", f"a {type(family).__name__} without {', '.join(lacking)}")
     if isinstance(missing, dict):

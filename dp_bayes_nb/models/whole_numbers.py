@@ -7,6 +7,7 @@ __all__ = ['FlatCounts', 'SharedGamma', 'Counts']
 
 # %% ../../nbs/models/10_whole_numbers.ipynb #c10a0003
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import jax.numpy as jnp
@@ -50,12 +51,14 @@ class Counts(Model):
                              "project")}
 
     def __init__(self, names: Any):  # of the counts: a list of different texts
-        if isinstance(names, (str, bytes, set, dict)) or not all(isinstance(name, str) and name for name in names):
+        single = isinstance(names, (str, bytes, set, dict)) or not isinstance(names, Iterable)
+        found = [] if single else list(names)
+        if single or not all(isinstance(name, str) and name for name in found):
             refuse("names", "a list of names of counts", names, 'write Counts(["north", "south"])')
-        if not names or len(set(names)) < len(names):
-            refuse("names", "different from each other, and one or more", names)
-        check_sums("names", len(names))
-        vars(self)["_names"] = tuple(names)
+        if not found or len(set(found)) < len(found):
+            refuse("names", "different from each other, and one or more", found)
+        check_sums("names", len(found))
+        vars(self)["_names"] = tuple(map(str, found))
 
     def __setattr__(self, name, value):
         raise AttributeError(f"a model cannot be changed; make another Counts to change {name!r}")

@@ -20,7 +20,7 @@ from jaxtyping import Array, Float
 
 from ..base.arguments import pytree
 from ..base.measurement import Measurement, Noise
-from .grid import TOP, GridPosterior, _normalise, _refine, first_grid, one_parameter
+from .grid import NOTHING, TOP, GridPosterior, _normalise, _refine, first_grid, one_parameter
 from ..noise.laplace import convolved_log_density
 from .methods import METHODS, SHARE
 from ..base.priors import Beta, log_density_free
@@ -51,7 +51,7 @@ def _count_log_likelihood(released: Measurement, terms: int):
         inside = (s >= 0) & (s <= n)
         s = jnp.where(inside, s, 0.0)
         c = jnp.where(inside, gammaln(n + 1) - gammaln(s + 1) - gammaln(n - s + 1) + noise, -jnp.inf).reshape(-1, BLOCK)
-        m = jnp.maximum(c.max(axis=1), -1e30)
+        m = jnp.maximum(c.max(axis=1), NOTHING)
         return m, jnp.exp(c - m[:, None])
     (m_up, c_up), (m_down, c_down) = block_sums(low + k), block_sums(high - k)
     def log_likelihood(x):
@@ -165,7 +165,7 @@ def bulk_posterior(family, released: Measurement, prior, route: Route, moments: 
     exact = own if route.terms is None else _count_log_likelihood(released, route.terms)
     def tabulate(law, x):
         value = prior_density(x) + law(x)
-        return jnp.where(jnp.isfinite(value), value, -1e30)
+        return jnp.where(jnp.isfinite(value), value, NOTHING)
     def narrow(_, x):
         value = tabulate(normal, x)
         return _refine(x, value, jnp.maximum((value.max() - lax.top_k(value, TOP)[0][-1]) / 5, 2.0), len(x))
@@ -190,5 +190,5 @@ def mistaken_ranks(family, released: Measurement, prior, posterior: GridPosterio
     def rank(share):
         noise = Noise(released.noise.kind, share * released.noise.scale[0], released.noise.grid[0])
         value = prior_density + convolved_log_density(released.z[0], released.n * mean, released.n * variance, noise)
-        return jnp.interp(x, posterior.x, _normalise(posterior.x, jnp.where(jnp.isfinite(value), value, -1e30)).cdf)
+        return jnp.interp(x, posterior.x, _normalise(posterior.x, jnp.where(jnp.isfinite(value), value, NOTHING)).cdf)
     return jnp.stack([rank(0.5), rank(1e-2)])

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['DEGREES_OF_FREEDOM', 'FISHER_STEPS', 'LONGEST_STEP', 'AROUND', 'conditional_log_posterior', 'information', 'climb',
-           'moves', 'CollapsedState', 'dispersed', 'higher_home', 'chain_kernel', 'collapsed_kernel']
+           'moves', 'CollapsedState', 'dispersed', 'Climb', 'summit', 'higher_home', 'chain_kernel', 'collapsed_kernel']
 
 # %% ../../nbs/posterior/03_collapsed.ipynb #77de68da
 from functools import partial
@@ -173,6 +173,51 @@ def _collapsed_step(family, released, prior, key, state):
     noise_variance = noise_variance_draw(key_noise, z - released.observed(s), noise)  # step 3
     return CollapsedState(theta, x, state.home, s, noise_variance), {"accepted": accepted, "kept": broken}
 
+# %% ../../nbs/posterior/03_collapsed.ipynb #5b1c0e21
+# § Where chains start
+_CLIMB, _UPHILL = 10 * FISHER_STEPS, 300  # Fisher steps, and steps that only go up after them
+_NEAR = 0.1  # a mode is where a Fisher step promises a smaller increase of the log density
+
+
+class Climb(NamedTuple):
+    "A climb: where it looks next, and what it has."
+    k: Array  # steps
+    x: Float[Array, "d"]  # to look at
+    best: Float[Array, "d"]
+    value: Float[Array, ""]  # log density at the best, its gradient and its curvature
+    gradient: Float[Array, "d"]
+    H: Float[Array, "d d"]
+    damping: Float[Array, ""]  # λ, as a share of the largest diagonal element of H
+    done: Array
+
+
+def _ascend(target, curvature, start, state):
+    "Look at a point, keep it if it is better (by Fisher steps in any case), and choose the next."
+    fisher, last = state.k < _CLIMB, state.k == _CLIMB
+    value, gradient = jax.value_and_grad(target)(state.x)
+    up = fisher | last | (jnp.isfinite(value) & (value >= state.value))
+    new = state.x, value, gradient, curvature(state.x)
+    best, value, gradient, H = jax.tree.map(partial(jnp.where, up), new, state[2:6])
+    damping = jnp.where(fisher | last, 0.0, jnp.where(up, state.damping / 5, state.damping * 5))
+    damped = H + damping * jnp.abs(jnp.diagonal(H)).max() * jnp.eye(len(start))
+    step, maximum = solve(damped, gradient), jnp.all(jnp.diagonal(cholesky(damped)) > 0)
+    length, gain = jnp.sqrt(step @ step), jnp.abs(gradient @ step)
+    step = jnp.where(jnp.isfinite(length), step * jnp.minimum(1.0, LONGEST_STEP / length), 0.0)
+    arrived = maximum & jnp.where(last, gain < _NEAR, ~fisher & up & (gain < 1e-3 * _NEAR) & (damping < 1e-3))
+    again = last & ~arrived  # from the start, upwards only
+    x = jnp.where(again, start, best + jnp.where(fisher | maximum, step, jnp.nan))
+    return Climb(state.k + 1, x, best, jnp.where(again, -jnp.inf, value), gradient, H,
+                 jnp.where(again, 1e-3, damping), arrived | (damping > 1e9))
+
+
+def summit(target, curvature, start: Float[Array, "d"]) -> tuple[Float[Array, "d"], Float[Array, "d d"]]:
+    "The mode above a point, and the curvature there."
+    d, number = len(start), jnp.asarray(0.0)
+    first = Climb(jnp.asarray(0), start, start, number, jnp.zeros(d), jnp.eye(d), number, jnp.asarray(False))
+    more = lambda state: (state.k < _CLIMB + _UPHILL) & ~state.done
+    end = lax.while_loop(more, partial(_ascend, target, curvature, start), first)
+    return end.best, end.H
+
 # %% ../../nbs/posterior/03_collapsed.ipynb #972a67c4
 AROUND, _OVERDISPERSED = 3.0, 2.0  # spread of climbs' starts, and of chains around their home
 _WORTH = 20.0  # log height that decides
@@ -180,7 +225,7 @@ _WORTH = 20.0  # log height that decides
 
 def higher_home(target, curvature, starts: Float[Array, "2 d"]):
     "The mode above the second start, unless the one above the first is much higher, and H there."
-    modes, H = jax.vmap(lambda x: climb(target, curvature, x, 10 * FISHER_STEPS))(starts)
+    modes, H = jax.vmap(partial(summit, target, curvature))(starts)
     height = jnp.where(jnp.isfinite(modes).all(axis=1), jax.vmap(target)(modes), -jnp.inf)
     own = (height[1] > jnp.where(jnp.isnan(height[0]), -jnp.inf, height[0]) - _WORTH).astype(int)
     return modes[own], H[own]

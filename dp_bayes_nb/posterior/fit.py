@@ -25,14 +25,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..models.contract import check_prior
-from ..base.arguments import as_seed, check_choice, check_count, refuse
+from ..base.arguments import Said, as_seed, check_choice, check_count, refuse
 from ..base.chains import _show_progress, run_chains
 from ..base.measurement import Noise
 from ..releases.combine import named_twice
 from ..releases.document import SAME, Release, _family, measured
 from ..releases.files import open_sealed, parse, seal
 from .grid import GRID_POINTS, first_grid, on_a_line
-from .measurements import confidential_sums, tables_of
+from .measurements import confidential_sums, tables_of, without_implied
 from .methods import _stands_at, choose_method, kept_sums
 from ..base.priors import LogDensity
 from ..base.supports import constrain, free_size
@@ -149,8 +149,9 @@ def as_releases(release: Any) -> list[Release]:
         refuse("release", "releases of one model", f"{releases[0].family!r:.80} and {other!r:.80}",
                "fit them one by one")
     if named_twice(releases):
-        refuse("release", "independent tables", "the same release twice, by itself or as a part of another",
-               "several releases of the same records are one table: combine(*releases), and each is named once")
+        refuse("release", "independent tables", Said("the same release twice, by itself or as a part of another"),
+               "several releases of the same records are one table: combine(*releases), and each is named once; tables "
+               "of different records that say the same need a source each: declare(..., source=...)")
     return releases
 
 
@@ -292,7 +293,7 @@ def method_for(release: Release | list, prior: Any, name: str = "auto", options:
     first, seen = releases[0], [measured(each) for each in releases]
     usual = len(releases) == 1 and _is_usual(seen[0])
     return choose_method(first.family, check_prior(first.family, prior), first.noise.kind, first.n, name, options,
-                         first.matrix, None if usual else seen)
+                         seen[0].matrix, None if usual else [without_implied(first.family, one) for one in seen])
 
 # %% ../../nbs/posterior/09_fit.ipynb #2df13233
 POOLED = "dp_bayes_nb.posterior.pooled_groups:pool_releases"  # is imported when it is asked for
@@ -361,8 +362,8 @@ def fit(release: Release | list,    # what was published; a list: of independent
     `acceptance_rate`,
     `diverging`, `lp`. observed_data: `released`. attrs: release, prior, method, seed. tabulated: the density, where
     there is a table. confidential: `s`, the sums before noise (chain, draw, statistic), and `n` where it is unknown;
-    of several tables with an axis `table`. They are whole counts of the exact law where the method of a share or of
-    categories is "exact", and else sums of a normal law.
+    of several tables with an axis `table`, `n` of all where one is unknown. They are whole counts of the exact law
+    where the method of a share or of categories is "exact", and else sums of a normal law.
     dirichlet: the parameters of the Dirichlet laws, where the method is "variational".
     A prior is needed for every family but Bernoulli and Categorical: see the family's help. Options go to the method.
     Raises ValueError for a wrong argument, before any work; warns of chains that disagree, diverge, stand
@@ -468,6 +469,18 @@ def row_names(releases: list[Release]) -> list[str]:
     return [f"{name} of table {j + 1}" for j, each in enumerate(releases) for name in each.names]
 
 
+def all_sizes(releases: list[Release], n: np.ndarray) -> np.ndarray:
+    "Draws of the sizes of all tables, (chains, draws, tables), of those that are unknown; of one table as they are."
+    if len(releases) == 1:
+        return n
+    out = np.empty((*n.shape[:2], len(releases)))
+    out[..., [each.n is None for each in releases]] = n
+    for j, each in enumerate(releases):
+        if each.n is not None:
+            out[..., j] = each.n
+    return out
+
+
 def _confidential_group(releases, confidential):
     "Draws of the confidential sums and sizes as a group of the result, by name."
     import xarray as xr
@@ -479,7 +492,8 @@ def _confidential_group(releases, confidential):
     coords = {name: list(levels) for name, levels in family.axes.items()}
     coords |= {"statistic": list((family.inner or family).names)}
     if "n" in confidential and len(releases) > 1:
-        coords["table"] = [j for j, each in enumerate(releases) if each.n is None]
+        coords["table"] = list(range(len(releases)))
+        confidential = {**confidential, "n": all_sizes(releases, confidential["n"])}
     known = {name: (dims[name], value) for name, value in confidential.items()}
     return {"confidential": xr.Dataset(known, coords)}
 

@@ -6,7 +6,8 @@
 __all__ = ['log_likelihood', 'needs_variance']
 
 # %% ../../nbs/posterior/16_log_likelihood.ipynb #dd86436e
-from functools import partial
+from collections.abc import Mapping
+from functools import partial, wraps
 from typing import Any, Callable
 
 from dataclasses import replace
@@ -20,7 +21,7 @@ from ..base.chains import bind
 from ..base.measurement import Noise
 from ..noise.laplace import normal_log_density
 from .fit import as_releases
-from .grid import exact_unavailable, is_plain
+from .grid import exact_unavailable, is_plain, row_log_density
 from .grid import log_likelihood as row_log_likelihood
 from .measurements import floors, log_above, observed_law, rows_that_tell, without_implied
 from .mesh import log_law
@@ -40,10 +41,11 @@ def log_likelihood(release: Any,         # a Release, or a list of them: indepen
     has one entry a table): equation (1).
 
     Traceable: `jit`, `vmap`, derivatives of both modes and of any order, where the parameters are inside their
-    supports; first derivatives of a share also at 0 and 1. Where the integral has no closed form (more than two sums
-    with Laplace noise) the function takes `noise_variance`, (p,), as a second argument: give each row with Laplace
-    noise the prior Exponential(mean 2 b²); of rows without noise it is not used. Raises ValueError for a model that
-    does not give the moments of a record.
+    supports; first derivatives of a share also at 0 and 1. Where the integral has no closed form (more than two rows
+    with Laplace noise, or Laplace beside Gaussian rows) the function takes `noise_variance`, (p,), as a second
+    argument: give each row with Laplace noise the prior Exponential(mean 2 b²); of rows without noise it is not used.
+    Raises ValueError for a model that does not give the moments of a record; the function, for a `theta` without a
+    parameter, or without `n` where it is unknown.
     """
     releases, several = as_releases(release), isinstance(release, (list, tuple))
     family = releases[0].family
@@ -87,8 +89,30 @@ def _stacked(data):
     return jax.tree.map(lambda *leaves: jnp.stack([jnp.asarray(leaf, float) for leaf in leaves]), *data)
 
 # %% ../../nbs/posterior/16_log_likelihood.ipynb #5d434834
+def _check_names(family, theta, unknown):
+    "Refuse parameters that are no dict, or not all."
+    names = [*family.parameters, *(["n"] if unknown else [])]
+    said = "a dict with " + " and ".join(map(repr, names))
+    if not isinstance(theta, Mapping):
+        refuse("theta", said, type(theta).__name__, f"such as {{{names[0]!r}: ...}}")
+    if missing := [name for name in names if name not in theta]:
+        fix = "the release does not say how many records there are" if missing == ["n"] else ""
+        refuse("theta", said, f"no {missing[0]!r}; it has {', '.join(map(repr, list(theta)[:8])) or 'nothing'}", fix)
+
+
+def _named(form):
+    "A way to integrate the sums out that looks at the names in θ first."
+    @wraps(form)
+    def checked(family, data, theta, *more):
+        seen = data[0] if isinstance(data, tuple) and not hasattr(data, "_fields") else data
+        _check_names(family, theta, seen.n is None)
+        return form(family, data, theta, *more)
+    return checked
+
+# %% ../../nbs/posterior/16_log_likelihood.ipynb #5b1c0e23
 def _sizes_checked(parts, theta):
     "theta, with a size of each table where one is unknown."
+    _check_names(parts[0][0].args[0], theta, False)
     tables = sum(len(same) for _, _, same in parts)
     if all(data.n is not None for _, data, _ in parts):
         return theta
@@ -157,22 +181,24 @@ def _form(release, divided):
 # %% ../../nbs/posterior/16_log_likelihood.ipynb #16f19a03
 def _normal_form(family, seen, one, keep):
     "The same with normal sums."
-    if one:
-        return _normal_row, seen
+    if one or len(seen.z) == 1:
+        return (_normal_row if one else _one_row), seen
     printed = seen.low is None or bool(np.all(np.asarray(seen.low) == np.asarray(seen.high)))
     if not printed:
-        refuse("release", "of one sum of a table of known size, where a number was not printed exactly",
+        refuse("release", "of one row, where a number was not printed exactly",
                f"{len(seen.z)} numbers", "use fit(release)")
     if "laplace" not in seen.noise.kinds:
         return _normal, seen
-    two = len(family.names) == 2 and is_plain(seen)
-    return (_two_sums, seen) if two else (_given_variances, (seen, keep))
+    two = len(seen.z) == 2 and isinstance(seen.noise.kind, str)
+    return (_two_rows, seen) if two else (_given_variances, (seen, keep))
 
 # %% ../../nbs/posterior/16_log_likelihood.ipynb #babee562
+@_named
 def _sum_over_counts(family, law, theta):
     return law.log_density(theta[next(iter(family.parameters))])
 
 
+@_named
 def _exact_row(family, seen, theta):
     names = tuple(family.parameters)
     unit = lambda name: family.parameters[name].support == "unit"
@@ -207,25 +233,39 @@ def _log_divisor(seen, mean, covariance):
     return 0.0 if seen.floor is None else log_above(seen, mean, covariance)
 
 
+@_named
 def _normal_row(family, seen, theta):
     theta = {name: jnp.asarray(value, float) for name, value in theta.items()}
     return row_log_likelihood(family, seen, theta, False) - _log_divisor(seen, *_moments(family, seen, theta))
 
 
+@_named
 def _normal(family, seen, theta):
     mean, covariance = _moments(family, seen, theta)
     value = normal_log_density(seen.z, mean, covariance + jnp.diag(seen.noise.variance))
     return value - _log_divisor(seen, mean, covariance)
 
 
-def _two_sums(family, seen, theta):
+@_named
+def _one_row(family, seen, theta):
+    "Of any combination of n and the sums."
+    mean, C = _moments(family, seen, theta)
+    return row_log_density(seen, mean[0], C[0, 0]) - _log_divisor(seen, mean, C)
+
+
+@_named
+def _two_rows(family, seen, theta):
     mean, C = _moments(family, seen, theta)
     value = log_law(seen.z - mean, jnp.stack([C[0, 0], C[0, 1], C[1, 1]]), seen.noise)
     return value - _log_divisor(seen, mean, C)
 
 
-def _given_variances(family, data, theta, noise_variance):
+@_named
+def _given_variances(family, data, theta, noise_variance=None):
     seen, keep = data
+    if noise_variance is None:
+        refuse("noise_variance", "given as the second argument, one a row of the release", None,
+               "with these rows the variances of Laplace noise are latent variables of your model: see the docstring")
     mean, covariance = _moments(family, seen, theta)
     variance = jnp.where(seen.noise.scale > 0, jnp.asarray(noise_variance)[keep], 0.0)
     return normal_log_density(seen.z, mean, covariance + jnp.diag(variance)) - _log_divisor(seen, mean, covariance)

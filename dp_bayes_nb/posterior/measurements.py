@@ -92,20 +92,30 @@ def rows_that_tell(family, measurement: Measurement) -> np.ndarray:
     mean, covariance = _sums(family, constrain(family.parameters, jnp.zeros(free_size(family.parameters)))[0],
                              1000.0 if measurement.n is None else measurement.n, measurement.n is None)
     mean, C = np.asarray(measurement.observed(mean)), np.array(measurement.observed_covariance(covariance))
+    residual = np.asarray(measurement.z, float) - mean
     if measurement.n is None:  # the size varies too
         column = np.asarray(measurement.matrix)[:, 0]
-        C = C + 1000.0 * np.outer(column, column)
-    residual, drop, own = np.asarray(measurement.z, float) - mean, [], np.diagonal(C).copy()
+        fixed, C = _following(C, exact, residual)[0], C + 1000.0 * np.outer(column, column)
+    drop, left = _following(C, exact, residual)
+    for i in drop:
+        if abs(left[i]) > 1e-6 * max(1.0, abs(float(measurement.z[i]))):
+            refuse("values", "invariants that agree with each other, with the matrix and with n",
+                   f"row {i + 1}, which is {left[i]:g} off", "check the matrix, or give the row its noise")
+    if measurement.n is None and len(fixed) > len(drop):
+        refuse("n", "given where rows that are known exactly determine it", "none", "write n=... and leave them out")
+    return np.setdiff1d(np.arange(len(measurement.z)), drop)
+
+
+def _following(C, exact, residual):
+    "Which of the exact rows follow from those before them, of a covariance; and what is left of the residuals."
+    drop, own = [], np.diagonal(C).copy()
     for i in exact:
         if C[i, i] <= IMPLIED * max(own[i], 1e-12):
-            if abs(residual[i]) > 1e-6 * max(1.0, abs(float(measurement.z[i]))):
-                refuse("values", "invariants that agree with each other, with the matrix and with n",
-                       f"row {i + 1}, which is {residual[i]:g} off", "check the matrix, or give the row its noise")
             drop.append(i)
             continue
         step = C[:, i] / C[i, i]
         residual, C = residual - step * residual[i], C - np.outer(step, C[i])
-    return np.setdiff1d(np.arange(len(own)), drop)
+    return drop, residual
 
 # %% ../../nbs/posterior/14_measurements.ipynb #c14a0f11
 def _rows(m, keep):
@@ -114,6 +124,7 @@ def _rows(m, keep):
     kinds = tuple(np.array(m.noise.kinds)[keep])
     kind = kinds[0] if len(set(kinds)) == 1 else kinds
     matrix = np.eye(len(m.z))[keep] if m.matrix is None else take(m.matrix)
+    matrix = None if m.n is not None and np.array_equal(matrix, np.eye(matrix.shape[1])) else matrix
     return Measurement(take(m.z), Noise(kind, take(m.noise.scale), take(m.noise.grid)), m.n, matrix,
                        take(m.low), take(m.high), take(m.floor))
 

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any, Callable, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from .collapsed import CollapsedState, chain_kernel
@@ -27,7 +28,7 @@ from .measurements import (TablesState, confidential_sums, exact_tables_kernel,
                                                 measured_unavailable)
 from .mesh import posterior_kernel, two_sums
 from ..base.priors import LogDensity
-from ..base.supports import constrain
+from ..base.supports import constrain, free_size
 
 # %% ../../nbs/posterior/08_methods.ipynb #e2a71c12
 # § The density behind the draws
@@ -107,6 +108,27 @@ def _always(family): return True
 def _at_once(family): return one_parameter(family) or two_sums(family)
 
 
+def _sees_all(family, matrix):
+    "Do the rows of H determine the sums, as far as the model leaves them free?"
+    if family.lacks("moments"):
+        return True
+    x = jnp.zeros(free_size(family.parameters))
+    C = np.asarray(family.moments(constrain(family.parameters, x)[0])[1])
+    unit = np.sqrt(np.maximum(np.diagonal(C), 1e-300))
+    R, H = C / np.outer(unit, unit), np.asarray(matrix, float) * unit
+    return np.linalg.matrix_rank(H @ R, tol=1e-8 * np.abs(H).max()) >= np.linalg.matrix_rank(R, tol=1e-8)
+
+
+def _gibbs_of(matrix):
+    "Algorithm 1 for any H that leaves no sum unseen."
+    def unavailable(family, kind, n, prior):
+        unseen = matrix is not None and not _sees_all(family, matrix)
+        return _needs_conjugate(family, kind, n, prior) or (_UNSEEN if unseen else None)
+    return _gibbs._replace(unavailable=unavailable)
+
+
+_UNSEEN = ("it is for rows that determine all sums: the steps of Algorithm 1 fit one another only roughly, and a sum "
+           "that nothing was published of drifts away")
 _gibbs = Method(gibbs_kernel, unavailable=_needs_conjugate, options=("joint",), confidential=True)
 _chain = Method(chain_kernel, unavailable=_chain_unavailable, confidential=True)
 METHODS = {  # for every model that does not say otherwise
@@ -117,7 +139,7 @@ METHODS = {  # for every model that does not say otherwise
                         general=Method(chain_kernel, confidential=True),
                         tables=Method(measured_kernel, unavailable=measured_unavailable, groups=grid_density,
                                       confidential=True)),
-    "gibbs": _gibbs._replace(general=_gibbs),
+    "gibbs": _gibbs._replace(general=_gibbs_of),
     "naive": Method(naive_kernel, _always, _needs_conjugate),
     "chain": _chain._replace(general=_chain),
 }
@@ -177,24 +199,38 @@ def methods_of(family) -> dict[str, Method]:
         own |= _registered.get(cls.__name__, {})
     return {name: method for name, method in {**METHODS, **own}.items() if method is not None}
 
+# %% ../../nbs/posterior/08_methods.ipynb #5b1c0e22
+_HERE = {"it is for the sums themselves, with one kind of noise, and here are ": (
+             "some of the sums only, or combinations of them", "several kinds of noise"),
+         "it is for one table of known size whose numbers were printed exactly, and here are ": (
+             "several tables", "a number of records that is not known", "numbers that were not printed as they were",
+             "numbers that are known only because they were printed", "numbers without noise")}
 
-_NOT_PLAIN = "it is for the sums themselves, with one kind of noise, and here are combinations of sums or several kinds"
+
+def _refused(method, which, found):
+    "A method that is not available, because of what was found among the reasons of `_HERE`."
+    start, words = list(_HERE.items())[which]
+    reason = start + " and ".join(word for word, there in zip(words, found) if there)
+    return method._replace(unavailable=lambda family, kind, n, prior: reason)
 
 
-def _of_measurement(method, plain, matrix):
+def _of_measurement(method, kind, matrix):
     "A method as it is for a measurement; `general` may depend on H."
+    found = matrix is not None, not isinstance(kind, str)
     general = method.general(matrix) if callable(method.general) else method.general
-    return method if plain else general or method._replace(unavailable=lambda family, kind, n, prior: _NOT_PLAIN)
+    return method if not any(found) else general or _refused(method, 0, found)
 
 
-_NO_TABLES = (
-    "it is for one table of known size whose numbers were printed exactly, and here are several tables, a size that "
-             "is not known, a number that was not printed as it was, or one that is known exactly")
-
-
-def _of_tables(method):
+def _of_tables(method, measurements):
     "A method as it is for several tables, unknown sizes, unprinted numbers and invariants."
-    return method.tables or method._replace(unavailable=lambda family, kind, n, prior: _NO_TABLES)
+    if method.tables:
+        return method.tables
+    some = lambda what: any(bool(np.any(what(one))) for one in measurements)
+    unprinted = some(lambda one: False if one.low is None else np.asarray(one.low) < np.asarray(one.high))
+    floor = some(lambda one: False if one.floor is None else np.asarray(one.floor) > -np.inf)
+    found = len(measurements) > 1, some(lambda one: one.n is None), unprinted, floor
+    exact = some(lambda one: np.asarray(one.noise.scale) == 0)
+    return _refused(method, 1, (*found, exact or not any(found)))
 
 # %% ../../nbs/posterior/08_methods.ipynb #f827c2e8
 def choose_method(family, prior,
@@ -204,11 +240,11 @@ def choose_method(family, prior,
                   measurements: list | None = None  # where there are several, or one that needs `Tables`
                   ) -> tuple[str, Method]:
     "The method by its name, `auto` resolved; a ValueError where it does not apply."
-    plain, own = matrix is None and isinstance(kind, str), methods_of(family)
+    own = methods_of(family)
     if measurements is None:
-        methods = {each: _of_measurement(method, plain, matrix) for each, method in own.items()}
+        methods = {each: _of_measurement(method, kind, matrix) for each, method in own.items()}
     else:
-        methods, kind = {each: _of_tables(method) for each, method in own.items()}, measurements
+        methods, kind = {each: _of_tables(method, measurements) for each, method in own.items()}, measurements
     missing = lambda each: methods[each].unavailable(family, kind, n, prior)
     if name == "auto":
         name = "exact" if "exact" in methods and missing("exact") is None else family.fallback
@@ -216,6 +252,9 @@ def choose_method(family, prior,
         refuse("method", f"'auto' or one of {', '.join(map(repr, methods))}", name)
     if reason := missing(name):
         others = [other for other in methods if missing(other) is None]
+        if not others:
+            raise ValueError(f"no method of {type(family).__name__} is available here; {name!r} is not, because "
+                             f"{reason}")
         raise ValueError(f"method {name!r} is not available here: {reason}; available: {', '.join(map(repr, others))}")
     unknown = sorted(set(options or {}) - set(methods[name].options))
     if unknown:

@@ -20,7 +20,7 @@ from jax import lax
 from scipy.optimize import brentq
 from scipy.special import gammaln, logsumexp
 
-from ..base.arguments import refuse
+from ..base.arguments import Said, refuse
 from ..base.chains import bind
 from ..base.measurement import Measurement
 from ..base.priors import Beta, Dirichlet
@@ -151,8 +151,10 @@ def released_tree(family: Any, measurement: Measurement,
         size = (float(measurement.n),) * 2 if measurement.n is not None else n_range
     sets = [np.flatnonzero(row) for row in H]
     if not is_tree(H):
-        refuse("matrix", "of rows that add up cells, and are nested or apart", "rows that overlap",
-               "leave rows out until the others are a tree")
+        sums = all(np.any(row) and np.all(row[row != 0] == row[row != 0][0]) for row in H)
+        refuse("matrix", "of rows that add up cells, and are nested or apart",
+               Said("rows that overlap" if sums else "a row that does not only add up cells"),
+               "Categorical([...]) of the same cells, with n or n_range, takes any rows" if family.one_table else "")
     factor = np.array([row[S[0]] for row, S in zip(H, sets)])
     low, high = (z if end is None else np.asarray(end, float) for end in (measurement.low, measurement.high))
     scale, grid = (np.asarray(part, float) for part in (noise.scale, noise.grid))

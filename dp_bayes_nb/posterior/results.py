@@ -21,7 +21,7 @@ from .fit import entropy, read_releases_text, row_names, run_key
 from ..noise.design import simulate_values
 from ..noise.printed import spread
 from .measurements import each_table, stacked_tables
-from ..releases.document import Release, measured
+from ..releases.document import Release, measured, size_part
 from ..base.style import COLORS, WORDS
 
 # %% ../../nbs/posterior/10_results.ipynb #e2a71c12
@@ -54,7 +54,8 @@ def _sizes(idata):
     if group is None or "n" not in group:
         return {}
     n = group["n"].values
-    return {"n": n[..., None] if n.ndim == 2 else n}
+    unknown = [each.n is None for each in _fitted_releases(idata)]
+    return {"n": n[..., None] if n.ndim == 2 else n[..., unknown]}
 
 
 def _result_key(idata, seed, *purpose):
@@ -190,7 +191,9 @@ def predictive_check(idata, second=None,  # a release that was not fitted, of a 
     gives way to it. Right for another table with the same parameters, and cautious for another release of the same
     table.
     z_rep are noisy numbers before they were printed. A number that was not printed exactly is compared as what it may
-    have been: its p-value is of all that could have been printed like it.
+    have been: its p-value is of all that could have been printed like it. So a number left out below a threshold has
+    the p-value 1 where the model would leave it out in half of the cases or more. `p_joint` is NaN unless all rows were
+    printed exactly, and where draws are fewer than 20 for each row.
     """
     import xarray as xr
     releases = _fitted_releases(idata) if second is None else [_second(idata, second)]
@@ -207,9 +210,10 @@ def predictive_check(idata, second=None,  # a release that was not fitted, of a 
     key = _result_key(idata, seed, "check", *([] if second is None else [second.to_json()]))
     replicate = _replicate_pooled if pooled else _replicate
     _, z_rep = _each_draw(idata, draws, key, bind(replicate, tables), sizes=second is None)
-    z_rep = z_rep[..., _row_order(tables)]
+    of_n = np.concatenate([size_part(each) for each in releases])
+    z_rep = z_rep[..., _row_order(tables)] + of_n
     ends = [(one.z, one.z) if one.low is None else spread(one.low, one.high, one.noise) for one in seen]
-    low, high = (np.concatenate([np.asarray(end) for end in side]) for side in zip(*ends))
+    low, high = (np.concatenate([np.asarray(end) for end in side]) + of_n for side in zip(*ends))
     below, above = (z_rep <= high).mean(axis=(0, 1)), (z_rep >= low).mean(axis=(0, 1))
     return xr.Dataset({"z_rep": (("chain", "draw", "statistic"), z_rep),
                        "released": ("statistic", np.concatenate([each.values for each in releases])),

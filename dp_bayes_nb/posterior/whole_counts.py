@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import gammaln, log_ndtr
 
-from ..base.arguments import refuse
+from ..base.arguments import Said, refuse
 from .exact_categories import LEAST_TIED, convolve, draw_parts
 from .exact_counts import (LONGEST, NEGLIGIBLE, draw_index, first_true, log_gamma_ratio,
                                                 log_noise)
@@ -143,9 +143,8 @@ def _unions(sets: list, leaves: int) -> tuple:
         if len(sets[i]) > 1 and name not in known:
             below = np.unique(top[sets[i]])
             if sum(size[v] for v in below) != len(sets[i]):
-                refuse("matrix", _NO_TREE, "rows that overlap",
-                       "leave rows out until the others are a tree, or use a model with a population, such as "
-                       "Categorical, whose samplers take any matrix")
+                refuse("matrix", _NO_TREE, Said("rows that overlap"),
+                       "a model with a population, such as Categorical, has samplers that take any rows")
             for v in below:
                 parent[v] = len(parent)
             known[name] = top[sets[i]] = len(parent)
@@ -241,8 +240,9 @@ def check_bounded(tree: Tree, prior: Leaves):
         ended[v] |= tree.parent[v] >= 0 and ended[tree.parent[v]]
     open_ended = int((~ended[:tree.leaves]).sum())
     if open_ended and not prior.poisson and prior.tilt >= 0:
-        refuse("prior", "one that ends, where nothing printed limits a count from above", f"{open_ended} such counts",
-               "use SharedGamma(shape, rate), or declare a total that contains them")
+        refuse("prior", f"SharedGamma(shape, rate) or Gamma(shape, rate), because nothing that was published limits "
+               f"{open_ended} of the counts from above", Said("a prior under which they may be any number"),
+               "or declare a total that contains them")
 
 # %% ../../nbs/posterior/13_whole_counts.ipynb #c13a0013
 # § Windows and tilts: equation (3)

@@ -11,7 +11,7 @@ import json
 
 import numpy as np
 
-from ..base.arguments import refuse
+from ..base.arguments import Said, refuse
 from ..noise.statements import Exact, stacked
 from .document import LONGEST_SOURCE, Release, check_consistency
 
@@ -33,7 +33,7 @@ def combine(*releases: Release) -> Release:
     names = _numbered([name for r in releases for name in r.names])
     limits = [r.n_range for r in releases if r.n_range is not None]
     made = Release(first.family, names, np.concatenate([r.values for r in releases]), first.n,
-                   stacked([r.noise for r in releases]), matrix=np.vstack([_matrix(r) for r in releases]), printed=rows,
+                   stacked([r.noise for r in releases]), matrix=_stacked(releases), printed=rows,
                    n_range=(max(low for low, _ in limits), min(high for _, high in limits)) if limits else None,
                    neighbours=first.neighbours if len({r.neighbours for r in releases}) == 1 else None,
                    missing=first.missing, bounds_source=max((r.bounds_source for r in releases), key=len),
@@ -71,11 +71,12 @@ def _check_same(releases, ids):
     if first.family.inner is not None:
         refuse("releases", "of one table each", "releases of groups", "combine those of one group: declare its rows")
     if len(set(ids)) < len(ids):
-        refuse("releases", "different releases", "the same release twice", "its noise was drawn once; name it once")
+        refuse("releases", "different releases", Said("the same release twice"),
+               "its noise was drawn once; name it once, and give a source each to two that came out alike")
     for r in releases[1:]:
         if r.family != first.family:
             refuse("releases", f"of one model, {first.family!r:.80}", f"{r.family!r:.80}",
-                   "statistics of other models of the same table need one model that has them all")
+                   _one_model(first.family, r.family))
         if r.n != first.n:
             refuse("releases", f"of the same records, n = {first.n}", f"n = {r.n}",
                    "tables of different records are fitted together, not combined; where one release knows n and "
@@ -86,8 +87,24 @@ def _check_same(releases, ids):
             refuse("releases", "all simulated, or none", "both kinds")
 
 
-def _matrix(r): return np.eye(len(r.names)) if r.matrix is None else r.matrix
+def _stacked(releases):
+    "The rows of all matrices, with a column for n where one has it."
+    parts = [np.eye(len(r.names)) if r.matrix is None else r.matrix for r in releases]
+    columns = max(H.shape[1] for H in parts)
+    return np.vstack([np.pad(H, ((0, 0), (columns - H.shape[1], 0))) for H in parts])
+
+
 def _printed(r): return (Exact(),) * len(r.names) if isinstance(r.printed, str) else r.printed
+
+
+def _one_model(one, other):
+    "What to do where two releases of the same records are of two models."
+    wide = next((each for each in (one, other) if type(each).__name__ == "Above"), None)
+    if wide is not None and wide.model in (one, other):
+        return (f"declare both with {wide!r:.100}, whose sums are {', '.join(map(repr, wide.names[:4]))}: by name, or "
+                "with a matrix")
+    return ("statistics of other models of the same table need one model that has them all, such as "
+            "Above(model, limits) for a sum and for how many are above limits")
 
 # %% ../../nbs/releases/05_combine.ipynb #cfcfc50e
 def _numbered(names):
@@ -112,7 +129,7 @@ def _budget(releases):
 
 def _sources(releases):
     "Who says so, of each."
-    said = [r.source if r.parts else f"declared: {r.source}" if r.origin == "declared"
+    said = [f"[{r.source}]" if r.parts else f"declared: {r.source}" if r.origin == "declared"
             else r.provenance + (f", id {r.id}" if r.id else "") for r in releases]
     text = "combined of " + "; ".join(f"({k}) {each}" for k, each in enumerate(said, 1))
     return text if len(text) <= LONGEST_SOURCE else text[: LONGEST_SOURCE - 1] + "…"

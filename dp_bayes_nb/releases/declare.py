@@ -9,6 +9,7 @@ __all__ = ['declare']
 import difflib
 import math
 import re
+import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -16,10 +17,11 @@ from typing import Any
 import numpy as np
 
 from ..models.contract import as_model
-from ..base.arguments import check_count, refuse
+from ..base.arguments import Said, check_count, printable, refuse
 from ..noise.contradictions import largest_n
 from ..noise.design import MAX_STEPS
-from ..noise.statements import Exact, Printing, Suppressed, Unprinted, as_printed, noise_law, stacked
+from ..noise.statements import (Exact, Printing, Suppressed, Unprinted, as_printed, noise_law, own_index,
+                                          stacked)
 from ..models.promises import known_sums
 from .document import Release, check_consistency, check_source, each_group, full_matrix
 
@@ -28,16 +30,27 @@ from .document import Release, check_consistency, check_source, each_group, full
 def _values(values):
     "Numbers by row as an array; NaN where nothing was printed."
     wanted, fix = "numbers, one a row, or a dict of them by name", "None is for a value that was not printed"
-    if isinstance(values, (str, bytes)) or values is None:
+    if isinstance(values, (str, bytes)):
         refuse("values", wanted, values, fix)
     try:
-        rows = [math.nan if v is None else v for v in values] if np.ndim(values) else [values]
+        rows = [math.nan if v is None else v for v in (values if np.ndim(values) else [values])]
         array = np.asarray(rows)
         if array.dtype.kind not in "iuf" or array.ndim != 1 or not rows or any(isinstance(v, bool) for v in rows):
             refuse("values", wanted, values, fix)
         return array.astype(float)
     except (TypeError, OverflowError):
         refuse("values", wanted, values, fix)
+
+
+def _labelled(what, given):
+    "A Series with an index of its own as a dict by its labels; anything else as it is."
+    if not own_index(given) or np.ndim(given) != 1:
+        return given
+    labels = [str(label) for label in given.index]
+    if len(set(labels)) < len(labels):
+        refuse(what, "a Series with a label for each row", Said(f"{len(labels)} labels, {len(set(labels))} of them "
+               "different"), ".tolist() where the numbers are in order")
+    return dict(zip(labels, list(given)))
 
 # %% ../../nbs/releases/04_declare.ipynb #a05dde64
 def _named(what, given, names):
@@ -50,15 +63,16 @@ def _named(what, given, names):
         if str(name) not in called:
             close = difflib.get_close_matches(str(name), names, 1)
             refuse(what, f"given for the rows {', '.join(map(repr, names[:8]))}", f"the name {name!r:.60}",
-                   f"did you mean {close[0]!r}?" if close else "")
+                   f"did you mean {close[0]!r}?" if close else "numbers in the order of the rows are a list")
     out = {called[str(name)]: value for name, value in given.items()}
     if len(out) < len(given):
-        refuse(what, "given once for each row", f"{len(given)} names of {len(out)} rows")
+        refuse(what, "given once for each row", Said(f"{len(given)} names of {len(out)} rows"))
     return out
 
 
 def _by_name(what, given, names):
     "A dict by name in the order of names, None where it says nothing; or what was given."
+    given = _labelled(what, given)
     if not isinstance(given, Mapping):
         return given
     found = _named(what, given, names)
@@ -75,7 +89,7 @@ def _row_name(row, sums, i):
 # %% ../../nbs/releases/04_declare.ipynb #bd244bff
 def _rows(model, values, matrix, known):
     "Names, values and H (with a column for n where it is unknown) of what was published; H is None for the sums."
-    sums, m = list(model.names), len(model.names)
+    sums, m, values = list(model.names), len(model.names), _labelled("values", values)
     if matrix is None:
         if isinstance(values, Mapping):
             found = _named("values", values, sums)
@@ -85,7 +99,8 @@ def _rows(model, values, matrix, known):
             at = list(range(m))
         found = _values(values)
         if len(found) != len(at):
-            refuse("values", f"{m} numbers: {', '.join(map(repr, sums[:8]))}", f"{len(found)} numbers",
+            refuse("values", f"{_several(m, 'number')}: {', '.join(map(repr, sums[:8]))}",
+                   Said(_several(len(found), "number")),
                    "give a dict by name where some are not published, or a matrix for totals")
         if known and len(at) == m:
             return sums, found, None
@@ -94,23 +109,39 @@ def _rows(model, values, matrix, known):
         return [sums[j] for j in at], found, H
     names = [str(name) for name in values] if isinstance(values, Mapping) else None
     found = _values(list(values.values()) if isinstance(values, Mapping) else values)
-    H = _matrix(matrix, len(found), m, known)
+    H = _matrix(_in_order(matrix, names, sums), len(found), m, model.one_table)
     if names is None:
         labels = ["n", *sums] if H.shape[1] > m else sums
         names = _different([_row_name(row, labels, i) for i, row in enumerate(H)])
     return names, found, H
 
 # %% ../../nbs/releases/04_declare.ipynb #09f9c683
-def _matrix(matrix, p, m, known):
-    "H as numbers, with m columns, or 1 + m where n is unknown."
+def _matrix(matrix, p, m, alone):
+    "H as numbers, with m columns, or 1 + m, the first for n, unless a model has no records."
     try:
         H = np.array(matrix, dtype=float)
     except (TypeError, ValueError):
         H = np.empty(0)
-    if H.ndim != 2 or H.shape[0] != p or H.shape[1] not in ((m,) if known else (m, 1 + m)):
-        refuse("matrix", f"{p} rows, one for each value, of {m} numbers, one for each sum"
-               + ("" if known else f" (or of {1 + m}, the first for n)"), f"an array of shape {H.shape}")
+    if H.ndim != 2 or H.shape[0] != p or H.shape[1] not in ((m,) if alone else (m, 1 + m)):
+        refuse("matrix", f"{_several(p, 'row')}, one for each value, of {_several(m, 'number')}, one for each sum"
+               + ("" if alone else f" (or of {1 + m}, the first for n)"), Said(f"an array of shape {H.shape}"))
     return H
+
+
+def _several(count, what): return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+def _in_order(matrix, names, sums):
+    "A matrix as it is; ValueError for a data frame whose rows or columns are called otherwise than those of H."
+    short = [re.sub(r"^[^\[]*\[(.*)\]$", r"\1", name) for name in sums]
+    for what, wanted in (("columns", (sums, short, ["n", *sums], ["n", *short])), ("index", (names,))):
+        labels = getattr(matrix, what, None)
+        if np.ndim(matrix) == 2 and labels is not None and not callable(labels):
+            found = [str(label) for label in labels]
+            if found not in wanted and list(labels) != list(range(len(found))) and wanted != (None,):
+                refuse("matrix", f"a data frame with the {what} {', '.join(map(repr, wanted[0][:8]))}, in this order",
+                       found[:8], ".to_numpy() leaves the names out")
+    return matrix
 
 
 def _different(names):
@@ -130,7 +161,8 @@ def _records(n, n_noise, matrix_has_n):
         if n is None:
             return None
         fix = "a noisy number of records needs n_noise=Laplace(...) or Gaussian(...); an unknown one is None"
-        return check_count("n", n.item() if isinstance(n, np.generic) else n, 1, fix)
+        n = n.item() if isinstance(n, np.generic) else n
+        return check_count("n", n, 1, f"write {n:.0f}" if isinstance(n, float) and n.is_integer() and n > 0 else fix)
     if matrix_has_n:
         refuse("n_noise", "left out where the matrix has a column for n", n_noise,
                "add a row for n to values and matrix")
@@ -162,28 +194,36 @@ def _default_range(release):
 # %% ../../nbs/releases/04_declare.ipynb #e0e70806
 # § Declaring
 def declare(model: Any,              # what the numbers are sums of, such as Bernoulli()
-            values: Any,             # as printed, in the model's order, or a dict by name; None: not printed
-            *, noise: Any,           # Laplace(...), Gaussian(...), or a list (or dict by name) with one a row
+            values: Any,             # as printed, in the model's order, or by name (a dict); None: not printed
+            *unnamed: Any,           # nothing: the rest is given by name
+            noise: Any = None,       # needed: Laplace(...), Gaussian(...), or a list (or dict by name) with one a row
             n: Any = None,           # records (of groups: of each): public, or with n_noise noisy; None: unknown
             n_noise: Any = None,     # Laplace(...) or Gaussian(...) of n
             n_range: Any = None,     # (0, N) where n is unknown; see below
-            matrix: Any = None,      # H (p, m), or (p, 1 + m) with n first; None: the sums themselves
+            matrix: Any = None,      # H (p, m), or (p, 1 + m) with n first, known or not; None: the sums themselves
             printed: Any = None,     # Rounded(...), Clamped(...), …, or a list (or dict by name) with one a row
             neighbours: str | None = None,  # "change_one", "add_remove", "change_value", or None: not stated
-            source: str              # who published the numbers, where and when
+            source: str = ""         # needed: who published the numbers, where and when
             ) -> Release:
     """A `Release` of numbers that somebody else made: z = H s + e, with what is known of e and of printing.
 
-    Scales are in units of the sums; a scale of 0 says that a row is known exactly. One statement of printing holds for
+    Scales are in units of the sums (of `matrix` times the sums, where there is one); a scale of 0 says that a row is
+    known exactly. One statement of printing holds for
     all rows, that of a noisy n included; a list is for the rows of `values`. Where n is unknown or noisy and no
     `n_range` is given, it is from 0 to the largest n with which the numbers are possible when each is off by 64 scales,
-    rounded up to two digits. Nothing can be checked against a design: ValueError for what contradicts itself (values
-    off their grid or step, a count above n, exact rows that disagree), and for what was left open. The budget is not
-    stated (None). The same call gives the same release.
+    rounded up to two digits; where rows known exactly (scale 0) add up to n, n is that. Nothing can be checked against
+    a design: ValueError for what contradicts itself (values off their grid or step, exact rows that disagree, a count
+    above n or anything else that noise of the stated law would reach with a probability below 1e-9, a share in the
+    place of a count), and for what was left open. Warns of a number between 0 and 1 that may be a share. The budget is
+    not stated (None). The same call gives the same release.
 
     Of a `Grouped` model, values are those of the groups one after another, (G, p) or flat, or a dict by the names of
     the groups; n is one number for each group, or None; and a matrix is the H of one group, the same for all.
     """
+    if unnamed:
+        refuse("declare", "given a model and its values, and the rest by name",
+               Said(_several(len(unnamed), "more value")),
+               "write noise=Laplace(scale=…), n=…, source=\"who published it\"")
     as_model(model), check_source(source)
     if model.inner is not None:
         return _declare_groups(model, values, noise, n, n_noise, n_range, matrix, printed, neighbours, source)
@@ -207,6 +247,7 @@ def declare(model: Any,              # what the numbers are sums of, such as Ber
     if made.n is None and n_range is None:
         made = replace(made, n_range=_default_range(made))
     check_consistency(made)
+    _check_shares(made)
     return made
 
 # %% ../../nbs/releases/04_declare.ipynb #3437cc38
@@ -225,6 +266,30 @@ def _with_n(printed, names):
     if isinstance(printed, Mapping):
         return {k: v for k, v in printed.items() if k != "n"}, printed.get("n", Exact())
     return printed, printed if isinstance(printed, Printing) else Exact()
+
+
+_HARDLY = {"laplace": 5.0, "gaussian": 3.0}  # scales: noise goes further with a probability of 0.007 or 0.003
+
+
+def _check_shares(made):
+    "Refuse numbers between 0 and 1 in the place of counts, where their noise would hardly lead there; else warn."
+    m = len(made.names)
+    H = np.column_stack([np.zeros(m), np.eye(m)]) if made.matrix is None else full_matrix(made)
+    counts = (H[:, 0] == 0) & np.all((H == 0) | (H == 1), axis=1) & np.any(H, axis=1)
+    at = np.flatnonzero(counts & (made.noise.scale > 0) & np.isfinite(made.values))
+    z, scale = made.values[at], made.noise.scale[at]
+    records = made.n or next((z for row, z in zip(H, made.values) if row[0] == 1 and not np.any(row[1:])), None)
+    if not made.family.integer or records is None or not records > 1 or not len(at) or not np.all(
+            (0 < z) & (z < 1) & (scale < 1)):
+        return
+    far = np.abs(z - np.rint(z)) / scale / np.array([_HARDLY[made.noise.kinds[i]] for i in at])
+    name, value, b = made.names[at[far.argmax()]], float(z[far.argmax()]), float(scale[far.argmax()])
+    fix = (f"a share or a mean is multiplied by n = {records:g}, and so is its noise ({records * value:g}, with a "
+           f"scale of {records * b:g}); or it is declared as what it is, with matrix=[[1 / {records:g}]]")
+    if far.max() > 1:
+        refuse(f"values[{name!r:.60}]", "a sum of whole numbers, as far as noise so small allows", value, fix)
+    warnings.warn(printable(f"values[{name!r:.60}], {value:g}, is taken for a sum over {records:g} records: {fix}"),
+                  UserWarning, stacklevel=3)
 
 # %% ../../nbs/releases/04_declare.ipynb #9a0600a1
 # § Groups

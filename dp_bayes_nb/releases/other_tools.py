@@ -7,6 +7,7 @@ __all__ = ['read_table', 'from_opendp', 'from_mbi', 'from_tumult', 'from_census'
 
 # %% ../../nbs/releases/06_other_tools.ipynb #ad6e8dfe
 import csv
+import difflib
 import io
 import itertools
 import math
@@ -18,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..base.arguments import check_choice, check_sums, refuse
+from ..base.arguments import Said, check_choice, check_sums, refuse
 from ..base.frames import check_present, one_length, quietly
 from ..models.whole_numbers import Counts
 from ..noise.statements import Clamped, Exact, Gaussian, Laplace, PrintedAbove, Suppressed
@@ -89,6 +90,25 @@ def _number(name, i, value):
     return value if isinstance(value, int) else float(value)
 
 # %% ../../nbs/releases/06_other_tools.ipynb #ad6e3ea4
+_STATED = {"printed", "n_noise", "n_range", "matrix", "neighbours"}  # what is passed on to `declare`
+
+
+def _refuse_word(word, words=()):
+    "Refuse an argument that nobody takes."
+    close = difflib.get_close_matches(word, [*_STATED, *words], 1)
+    fix = "sd is the root of a variance" if word == "variance" else f"did you mean {close[0]!r}?" if close else ""
+    refuse("the arguments", f"among {', '.join((*words, *sorted(_STATED)))}", word, fix)
+
+
+def _check_columns(columns, asked):
+    "Refuse arguments that name a column which is not there."
+    for word, name in asked:
+        if isinstance(name, str) and name not in columns:
+            close = difflib.get_close_matches(name, [*columns], 1)
+            refuse(word, f"a column of the table, which has {', '.join(map(repr, [*columns][:8]))}", name,
+                   f"did you mean {close[0]!r}?" if close else "")
+
+
 # § Rows of a release
 class _Reading(NamedTuple):
     "What is read of a table, and how."
@@ -109,7 +129,10 @@ def _by_groups(reading, table, by):
     "One release; or a list of releases, one for each value of the column `by`."
     check_source(reading.source)
     asked = [*reading.value, *(each for each in (reading.name, reading.n, reading.spread) if isinstance(each, str))]
-    check_present("the table", (*asked, by) if isinstance(by, str) else tuple(asked), table.columns)
+    said = [("value", each) for each in reading.value] + [(word, getattr(reading, word)) for word in ("name", "n")]
+    _check_columns(table.columns, [*said, ("the noise", reading.spread), ("by", by)])
+    if unknown := sorted(set(reading.stated) - _STATED):
+        _refuse_word(unknown[0])
     if len(set(asked)) < len(asked):
         refuse("the columns of numbers, noise, names and n", "different ones",
                f"{next(each for each in asked if asked.count(each) > 1)!r:.60} twice")
@@ -194,7 +217,7 @@ def _column_noise(columns, word, given, kind, discrete):
     "Statements by row of a column of noise, or of one number."
     make = {"laplace": Laplace, "gaussian": Gaussian}[check_choice("noise", kind, ("laplace", "gaussian"))]
     if isinstance(given, str):
-        check_present("the table", (given,), columns)
+        _check_columns(columns, [(word, given)])
     def statement(_, i):
         number = given
         if isinstance(given, str):
@@ -225,9 +248,11 @@ def read_table(table: Any,           # path of a CSV file, a data frame in memor
     row without noise, and what `declare` refuses. Tested on CSV files, and on frames of pandas, polars and pyarrow;
     PipelineDP's columns of standard deviations are read with `sd=…` and the `noise` that was asked for there.
     """
+    if unknown := sorted(set(stated) - _STATED):
+        _refuse_word(unknown[0], ("scale", "sd", "error95"))
     words = {key: each for key, each in (("scale", scale), ("sd", sd), ("error95", error95)) if each is not None}
     if len(words) != 1:
-        refuse("the noise", "given by one of scale, sd, error95", ", ".join(words) or "none of them",
+        refuse("the noise", "given by one of scale, sd, error95", Said(", ".join(words) or "none of them"),
                "numbers without noise: sd=0")
     ((word, given),) = words.items()
     kind = noise or {"scale": "laplace", "sd": "gaussian"}.get(word)
@@ -366,6 +391,8 @@ def from_mbi(measurements: Iterable,  # mbi's LinearMeasurements, or objects wit
     and 1.1.0, and with a contingency table of OpenDP 0.16.0 (on mbi 1.1.0): table.marginals.flatten(), table.keys.
     """
     make = {"laplace": Laplace, "gaussian": Gaussian}[check_choice("noise", noise, ("laplace", "gaussian"))]
+    if unknown := sorted(set(stated) - _STATED - {"n"}):
+        _refuse_word(unknown[0], ("n",))
     measured, found = list(measurements), _levels(domain)
     if not measured:
         refuse("measurements", "one or more", "none")
