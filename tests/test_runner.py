@@ -89,7 +89,7 @@ def test_the_last_line_counts_skips_as_neither(monkeypatch, capsys):
         monkeypatch.setattr(runner, name, lambda: "")
     monkeypatch.setattr(runner, "call", lambda command, **_: (0, ""))
     monkeypatch.setattr(runner, "environment", lambda: None)
-    monkeypatch.setattr(runner, "versions", lambda flags: [])
+    monkeypatch.setattr(runner, "compile_quickly", lambda: None)
     monkeypatch.setattr(runner, "run_all",
                         lambda count, flags: count.add("tests/test_app.py", skipped="Chromium is not installed"))
     monkeypatch.setattr(sys, "argv", ["test.py"])
@@ -109,14 +109,14 @@ def test_versions_are_those_of_the_settings(monkeypatch):
     monkeypatch.setattr(runner, "call", lambda command, **_: asked.append(command) or (0, ""))
     monkeypatch.setattr(runner, "pytest", lambda path, flags, **env: tested.append((path.name, env["PYTHONPATH"]))
                         or [runner.Result(path.name)])
-    results = runner.versions(Flags)
+    results = [each for which in ("lowest", "newest") for each in runner.version(which, Flags)]
     assert [c[-3:] for c in asked] == [[runner.bounds(p)[k] for p in runner.READERS] for k in (1, 0)]
     assert {name for name, _ in tested} >= {"test_engines.py",
                                             "test_release_files.py"} and len({path for _, path in tested}) == 2
     assert len(results) == 2 + len(tested) and not any(r.trouble for r in results)
     monkeypatch.setattr(runner, "call", lambda command, **_: (1, "no such version"))
     tested.clear()
-    assert [r.trouble for r in runner.versions(Flags)] == ["no such version"] * 2 and not tested
+    assert [r.trouble for r in runner.version("lowest", Flags)] == ["no such version"] and not tested
 
 
 def test_every_requirement_has_a_tested_version():

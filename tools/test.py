@@ -5,7 +5,7 @@ clean; every notebook runs; every pytest test; ruff; mypy. A failure shows its o
 the working tree is changed. A test that lacks something of the machine, such as a browser, is skipped, and a line at
 the end says what is missing and how to get it. `--slow` adds the statistical checks; `--ci` also demands that no
 browser or Spark test was skipped, and a clean git tree at the end, and runs the tests of tables on the lowest and the
-newest allowed versions of DuckDB, narwhals and OpenDP (`--versions` does this alone).
+newest allowed versions of DuckDB, narwhals and OpenDP (so does `--versions`).
 """
 
 import argparse
@@ -232,23 +232,20 @@ def bounds(package):
     return wanted, f"{package}=={re.search('>=([0-9.]+)', wanted)[1]}"
 
 
-def versions(flags):
-    """The tests of tables and releases on the lowest and the newest allowed versions of what reads tables,
-    laid over the others.
+def version(which, flags):
+    """The tests of tables and releases on the lowest or the newest allowed versions of what reads tables, laid over the
+    others.
     """
-    results = []
-    for which, position in (("lowest", 1), ("newest", 0)):
-        with tempfile.TemporaryDirectory() as folder:
-            status, said = call([sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--upgrade", "--target",
-                                 folder,
-                                 *(bounds(package)[position] for package in READERS)])
-            where = f"the {which} versions of {', '.join(READERS)}"
-            results.append(Result(f"installing {where}", said if status else ""))
-            path = os.pathsep.join([folder, str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
-            found = [each for name in READ if (ROOT / "tests" / name).is_file() and not status
-                     for each in pytest(ROOT / "tests" / name, flags, PYTHONPATH=path)]
-        results += [each._replace(name=f"{each.name} on {where}") for each in found]
-    return results
+    position = {"lowest": 1, "newest": 0}[which]
+    with tempfile.TemporaryDirectory() as folder:
+        status, said = call([sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--upgrade", "--target", folder,
+                             *(bounds(package)[position] for package in READERS)])
+        where = f"the {which} versions of {', '.join(READERS)}"
+        path = os.pathsep.join([folder, str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+        found = [each for name in READ if (ROOT / "tests" / name).is_file() and not status
+                 for each in pytest(ROOT / "tests" / name, flags, PYTHONPATH=path)]
+    return [Result(f"installing {where}", said if status else ""),
+            *(each._replace(name=f"{each.name} on {where}") for each in found)]
 
 
 def run_all(count, flags):
@@ -259,6 +256,8 @@ def run_all(count, flags):
         if not found:
             count.add(what, f"there are no {what}")
     tasks = [(pytest, path) for path in files] + [(notebook, path) for path in books]
+    if flags.ci or flags.versions:
+        tasks = [(version, "lowest"), (version, "newest"), *tasks]
     ran = set()
     with ThreadPoolExecutor(flags.workers) as pool:
         for results in pool.map(lambda task: task[0](task[1], flags), tasks):
@@ -310,9 +309,6 @@ def main():
     status, said = call([sys.executable, "-m", "mypy", LIB])
     count.add("mypy", said or "failed" if status else "")
     run_all(count, args)
-    if args.ci or args.versions:
-        for result in versions(args):
-            count.add(*result)
     if args.ci:
         status, said = call(["git", "status", "--porcelain"])
         count.add("git tree is clean", said or "git failed" if status or said.strip() else "")
