@@ -4102,6 +4102,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                                 'dp_bayes_nb/research/check_model.py'),
                                                   'dp_bayes_nb.research.check_model._law': ( 'research/check_model.html#_law',
                                                                                              'dp_bayes_nb/research/check_model.py'),
+                                                  'dp_bayes_nb.research.check_model._moments': ( 'research/check_model.html#_moments',
+                                                                                                 'dp_bayes_nb/research/check_model.py'),
                                                   'dp_bayes_nb.research.check_model._new_data': ( 'research/check_model.html#_new_data',
                                                                                                   'dp_bayes_nb/research/check_model.py'),
                                                   'dp_bayes_nb.research.check_model._numbers': ( 'research/check_model.html#_numbers',

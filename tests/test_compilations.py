@@ -2,6 +2,7 @@
 and the exact posterior of counts never compiles.
 """
 
+import itertools
 import subprocess
 import sys
 import warnings
@@ -19,17 +20,19 @@ jax.monitoring.register_event_duration_secs_listener(lambda event, duration, **_
 flat = d.LogDensity(lambda theta: jnp.zeros(()))
 CATEGORIES = d.Categorical(3), {"probabilities": [0.2, 0.3, 0.5]}
 SHARE = d.Bernoulli(), {"probability": 0.3}
-WAITING = d.Exponential((0.05, 3.0)), {"rate": 1.0}
+WAITING = d.Exponential((0, 10)), {"rate": 0.5}  # this one, HEIGHTS, TABLES and MONTHS are in test_contract too,
 CUT = d.Exponential(d.Redact(0.05, 3.0)), {"rate": 1.0}
-HEIGHTS = d.Normal((-3.0, 3.0)), {"mean": 0.3, "variance": 1.0}
+HEIGHTS = d.Normal((40, 160)), {"mean": 100.0, "variance": 225.0}  # whose programs are in the cache then
 LINE = d.LinearRegression({"x": (-1.0, 1.0)}, {"y": (-3.0, 3.0)}), {"coefficients": [0.5, 0.2], "noise_variance": 0.3}
 ON_LINE = d.NormalInverseGamma([0.0, 0.0], [1.0, 1.0], 3.0, 2.0)
 FOURTH = d.LinearRegression({"x": (-1.0, 1.0)}, {"y": (-3.0, 3.0)}, fourth_moments=True), LINE[1]
 AROUND = d.NormalInverseWishart([0.0], 1.0, [[1.0]], 6.0)
-TABLES = d.NaiveBayes(("y", 2), {"a": 2}), {"class_probabilities": [0.6, 0.4], "a": [[0.8, 0.2], [0.3, 0.7]]}
-MONTHS = (d.HiddenMarkov(("region", 2), ("month", 3), {"a": 2}, 2, records=((20, 20, 20), (20, 20, 20))),
-          {"initial_probabilities": [0.5, 0.5], "transition_probabilities": [[0.8, 0.2], [0.2, 0.8]],
-           "a": [[0.8, 0.2], [0.3, 0.7]]})
+ROWS, SIZES = [[0.7, 0.3], [0.2, 0.8]], [[0.5, 0.3, 0.2], [0.2, 0.2, 0.6]]
+TABLES = (d.NaiveBayes(("class", ["no", "yes"]), {"word": 2, "size": ["s", "m", "l"]}),
+          {"class_probabilities": [0.4, 0.6], "word": ROWS, "size": SIZES})
+MONTHS = (d.HiddenMarkov(("region", ["a", "b"]), ("month", [1, 2, 3, 4]), {"word": 2, "size": 3}, states=2,
+                         records=((60, 70, 50, 80), (90, 40, 60, 70))),
+          {"initial_probabilities": [0.5, 0.5], "transition_probabilities": ROWS, "word": ROWS[::-1], "size": SIZES})
 
 FITS = {  # name: family and parameters, prior, method, options
     "share exact": (*SHARE, None, "exact", {}),
@@ -44,7 +47,7 @@ FITS = {  # name: family and parameters, prior, method, options
     "clipped collapsed": (*WAITING, d.Gamma(10.0, 10.0), "collapsed", {}),
     "clipped gibbs": (*WAITING, d.Gamma(10.0, 10.0), "gibbs", {}),
     "redacted gibbs": (*CUT, d.Gamma(10.0, 10.0), "gibbs", {"joint": True}),
-    "normal": (*HEIGHTS, d.NormalInverseGamma(0.0, 1.0, 3.0, 2.0), "auto", {}),
+    "normal": (*HEIGHTS, d.NormalInverseGamma(100.0, 0.1, 2.0, 200.0), "auto", {}),
     "line exact": (*LINE, ON_LINE, "exact", {}),
     "line naive": (*LINE, ON_LINE, "naive", {}),
     "line gibbs noisy": (*FOURTH, ON_LINE, "gibbs_noisy", {}),
@@ -61,7 +64,7 @@ FITS = {  # name: family and parameters, prior, method, options
 
 
 def released(family, theta, key, n=60):
-    n = 120 if family is MONTHS[0] else n  # its cells declare how many
+    n = 520 if family is MONTHS[0] else n  # its cells declare how many
     return d.simulate_release(key, family, {k: jnp.asarray(v) for k, v in theta.items()}, n, 1.0)[1]
 
 
@@ -132,24 +135,41 @@ def in_a_process(code, *arguments):
     return done.stdout
 
 
-@pytest.mark.parametrize("family, theta", [SHARE, CATEGORIES, (d.Bernoulli("smokes", success="yes"), SHARE[1])])
-@pytest.mark.parametrize("mechanism, delta", [("laplace", None), ("gaussian", 1e-6)])
-def test_the_first_posterior_of_counts_compiles_nothing(tmp_path, family, theta, mechanism, delta):
-    d.simulate_release(1, family, theta, 200, 1.0, mechanism=mechanism, delta=delta)[1].save(tmp_path / "release.json")
+def test_the_first_posterior_of_counts_compiles_nothing(tmp_path):
+    "One after the other in one process: while nothing was compiled, each is as the first."
+    families, noises = (SHARE, CATEGORIES, (d.Bernoulli("smokes", success="yes"), SHARE[1])), (("laplace", None),
+                                                                                              ("gaussian", 1e-6))
+    for number, ((family, theta), (mechanism, delta)) in enumerate(itertools.product(families, noises)):
+        made = d.simulate_release(1, family, theta, 200, 1.0, mechanism=mechanism, delta=delta)[1]
+        made.save(tmp_path / f"{number}.json")
     out = in_a_process("""
 import dp_bayes_nb as d
-idata = d.fit(d.Release.load(sys.argv[1]))
-print(idata.attrs["method"], len(compiled))
-""", tmp_path / "release.json")
-    assert out.split() == ["exact", "0"]
+for path in sys.argv[1:]:
+    print(d.fit(d.Release.load(path)).attrs["method"], len(compiled))
+""", *sorted(tmp_path.glob("*.json")))
+    assert out.split() == ["exact", "0"] * 6
 
 
-@pytest.mark.parametrize("family, theta, prior", [(*SHARE, "Beta(2, 5)"), (*CATEGORIES, "Dirichlet([1, 2, 3])")])
-def test_a_summary_on_the_command_line_compiles_nothing_and_imports_nothing_heavy(tmp_path, family, theta, prior):
-    d.simulate_release(1, family, theta, 200, 1.0)[1].save(tmp_path / "release.json")
+def test_summaries_on_the_command_line_compile_nothing_and_import_nothing_heavy(tmp_path):
+    "One after the other in one process too; what either imports is there at the end."
+    for name, (family, theta) in (("share", SHARE), ("categories", CATEGORIES)):
+        d.simulate_release(1, family, theta, 200, 1.0)[1].save(tmp_path / f"{name}.json")
     out = in_a_process(f"""
 from dp_bayes_nb.cli import main
-code = main(["fit", sys.argv[1], "--prior", sys.argv[2]])
-print(code, len(compiled), [name for name in {HEAVY!r} if name in sys.modules])
-""", tmp_path / "release.json", prior)
-    assert out.splitlines()[-1] == "0 0 []" and "probabilit" in out
+for path, prior in zip(sys.argv[1:], ("Beta(2, 5)", "Dirichlet([1, 2, 3])")):
+    code = main(["fit", path, "--prior", prior])
+    print(code, len(compiled), [name for name in {HEAVY!r} if name in sys.modules])
+""", tmp_path / "share.json", tmp_path / "categories.json")
+    assert out.splitlines().count("0 0 []") == 2 and out.count("probabilit") >= 2
+    assert out.rstrip().endswith("0 0 []")
+
+
+def test_what_is_compiled_or_imported_in_a_process_is_noticed():
+    "The mutant of both."
+    out = in_a_process(f"""
+import jax.numpy, dp_bayes_nb as d
+jax.numpy.zeros(3).block_until_ready()
+import xarray
+print(len(compiled) > 0, [name for name in {HEAVY!r} if name in sys.modules])
+""")
+    assert "True" in out and "xarray" in out

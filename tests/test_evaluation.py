@@ -32,7 +32,8 @@ np.savez(save, ranks=found.ranks, quantiles=found.quantiles, truth=found.truth)
 
 def start(devices, path, save):
     "Calibrate in a process of its own."
-    env = {**os.environ, "XLA_FLAGS": f"--xla_force_host_platform_device_count={devices}", "JAX_PLATFORMS": "cpu"}
+    flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={devices}"
+    env = {**os.environ, "XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"}
     return subprocess.Popen([sys.executable, "-c", RUN, str(devices), str(path), str(save)], env=env, cwd=ROOT)
 
 

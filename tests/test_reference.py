@@ -246,9 +246,11 @@ def quick(name, method):
 
 @pytest.fixture(autouse=True)
 def _few_programs():
-    "A process that keeps hundreds of compiled programs runs out of memory maps."
+    "A process that keeps hundreds of compiled programs runs out of memory maps, of which Linux allows 65,530."
     yield
-    jax.clear_caches()
+    maps = Path("/proc/self/maps")
+    if not maps.exists() or maps.read_bytes().count(b"\n") > 20_000:
+        jax.clear_caches()
 
 
 def agrees(found, expected, independent):

@@ -54,11 +54,11 @@ def test_split_keys_are_seeds_that_a_file_can_keep(released, tmp_path):
 def test_integers_where_keys_are():
     pairs = [dpb.simulate_release(key, dpb.Bernoulli(), THETA, 200, 0.5)[1] for key in (7, jax.random.key(7))]
     assert pairs[0] == pairs[1]
-    run = dict(n=100, epsilon=1.0, trials=20, draws=10)
+    run = dict(design=DESIGN, trials=20, draws=10)
     a, b = (dpb.calibrate(key=key, family=dpb.Bernoulli(), **run) for key in (3, jax.random.key(3)))
     np.testing.assert_array_equal(a.ranks, b.ranks)
     c, d = (
-        dpb.plan(dpb.Bernoulli(), n=100, epsilon=[1.0], trials=10, key=key, progress=False)
+        dpb.plan(dpb.Bernoulli(), design=DESIGN, trials=10, key=key, progress=False)
         for key in (3, jax.random.key(3))
     )
     assert str(c) == str(d)

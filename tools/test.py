@@ -10,7 +10,6 @@ newest allowed versions of DuckDB, narwhals and OpenDP (so does `--versions`).
 
 import argparse
 import ast
-import multiprocessing
 import os
 import re
 import shutil
@@ -26,12 +25,14 @@ from typing import NamedTuple
 sys.path.insert(0, str(Path(__file__).parent))
 from docs import LIB, NBS, ROOT, read_nb, source  # noqa: E402
 from execute import chosen, environment, notebooks, short  # noqa: E402
+from forked import forked, run_notebook, run_pytest  # noqa: E402
 
 BIN = Path(sys.executable).parent
 NEEDED = ("Chromium", "Playwright", "Voilà", "Java", "Spark", "pyspark")  # a skip that names one of them fails CI
 # Tests compile many programs and run each for a moment: XLA compiles them 2.5 times faster with little optimisation.
 QUICK = ("--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true "
          "--xla_cpu_use_fusion_emitters=false")
+SPENT = {}  # processor time of each notebook and file of tests, in seconds
 
 
 class Result(NamedTuple):
@@ -158,34 +159,13 @@ def shows(code):
 # ---------------------------------------------------------------- the tests
 
 
-# What every notebook imports is imported once: each then runs in a process forked from there, before JAX has a device.
-FORKED = multiprocessing.get_context("forkserver")
-FORKED.set_forkserver_preload(["jax.numpy", "jax.scipy.stats", "arviz", "matplotlib.pyplot", "pandas", "scipy.stats",
-                               "nbdev.test"])
-
-
-def run_notebook(path, flags, log):
-    "`nbdev_test` of one notebook, in a process that is its own; what it says goes to a file."
-    with open(log, "w") as out:
-        os.dup2(out.fileno(), 1)
-        os.dup2(out.fileno(), 2)
-    os.chdir(ROOT)
-    from nbdev.test import nbdev_test
-    nbdev_test(path=str(path), n_workers=0, flags=flags)
-
-
 def notebook(path, flags):
     "Run one notebook's tests in a process of its own: name, trouble and seconds, in a list of one."
-    start = time.perf_counter()
-    with tempfile.TemporaryDirectory() as folder:
-        log = Path(folder) / "log"
-        process = FORKED.Process(target=run_notebook, args=(path, "slow" if flags.slow else "", log))
-        process.start()
-        process.join()
-        said = log.read_text(errors="replace") if log.is_file() else ""
-    good = process.exitcode == 0 and "Success." in said  # no notebook found is not a success
-    trouble = "" if good else said or f"nothing was run, and the process ended with status {process.exitcode}"
-    return [Result(f"nbs/{short(path)}.ipynb", trouble, time.perf_counter() - start)]
+    start, name = time.perf_counter(), f"nbs/{short(path)}.ipynb"
+    status, said, SPENT[name] = forked(run_notebook, path, "slow" if flags.slow else "")
+    good = status == 0 and "Success." in said  # no notebook found is not a success
+    trouble = "" if good else said or f"nothing was run, and the process ended with status {status}"
+    return [Result(name, trouble, time.perf_counter() - start)]
 
 
 def pytest(path, flags, **env):
@@ -195,8 +175,11 @@ def pytest(path, flags, **env):
     """
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
-        status, said = call([sys.executable, "-m", "pytest", path, "-q", "--tb=short", f"--junit-xml={report}",
-                             *(["-m", ""] if flags.slow else [])], **env)
+        words = [path, "-q", "--tb=short", f"--junit-xml={report}", *(["-m", ""] if flags.slow else [])]
+        if env:  # what is imported already would not be what it asks for
+            status, said = call([sys.executable, "-m", "pytest", *words], **env)
+        else:
+            status, said, SPENT[f"tests/{path.name}"] = forked(run_pytest, words)
         cases = list(ElementTree.parse(report).iter("testcase")) if report.is_file() else []
     results = [_result(case, path) for case in cases]
     only_skips = bool(results) and all(r.skipped for r in results)
@@ -312,6 +295,9 @@ def main():
     if args.ci:
         status, said = call(["git", "status", "--porcelain"])
         count.add("git tree is clean", said or "git failed" if status or said.strip() else "")
+    for name in sorted(SPENT, key=SPENT.get, reverse=True)[:10]:
+        print(f"{SPENT[name]:6.0f} s of a processor  {name}")
+    print(f"{sum(SPENT.values()):6.0f} s of a processor for all notebooks and files of tests")
     for line in count.skipped:
         print(f"skipped  {line}")
     print(f"in {time.perf_counter() - start:.0f} s")

@@ -110,12 +110,18 @@ def _simulated(key, model, theta, n, times):
     return np.concatenate([each(key) for key in jax.random.split(one, times)]), sums
 
 # %% ../../nbs/research/11_check_model.ipynb #14ce0042
+@partial(jax.jit, static_argnums=0)
+def _moments(model, theta):
+    "Mean and covariance a record: one program a model, wherever they are looked at."
+    return model.moments(theta)
+
+
 def _claims(model, theta):
     "Mean (m,) and covariance (m, m) that the model claims, checked for shape; None where it claims none."
     if model.lacks("moments") is not None:
         return None
     m = len(model.names)
-    mean, covariance = (np.asarray(a, dtype=float) for a in jax.jit(model.moments)(theta))
+    mean, covariance = (np.asarray(a, dtype=float) for a in _moments(model, theta))
     if (
         (mean.shape, covariance.shape) != ((m,), (m, m))
         or not np.all(np.isfinite(covariance))

@@ -1,0 +1,53 @@
+"""Notebooks and files of tests, each in a process of its own that is forked after what all of them import."""
+
+import multiprocessing
+import os
+import resource
+import sys
+import tempfile
+from pathlib import Path
+
+from docs import ROOT
+
+# Before JAX has a device: a fork would not have its threads.
+FORKED = multiprocessing.get_context("forkserver")
+FORKED.set_forkserver_preload(["jax.numpy", "jax.scipy.stats", "arviz", "matplotlib.pyplot", "pandas", "scipy.stats",
+                               "pytest", "nbdev.test"])
+
+
+def forked(work, *arguments):
+    "Exit status of `work(*arguments)` in a process of its own, all that it said, and its processor time in seconds."
+    with tempfile.TemporaryDirectory() as folder:
+        process = FORKED.Process(target=_inside, args=(Path(folder), work, arguments))
+        process.start()
+        process.join()
+        said, spent = (path.read_text(errors="replace") if path.is_file() else ""
+                       for path in (Path(folder, "log"), Path(folder, "seconds")))
+    return process.exitcode, said, float(spent or 0)
+
+
+def _inside(folder, work, arguments):
+    "The process: what it says, also below Python, goes to a file, and its time to another."
+    with open(folder / "log", "w") as out:
+        os.dup2(out.fileno(), 1)
+        os.dup2(out.fileno(), 2)
+    os.chdir(ROOT)
+    sys.path.insert(0, str(ROOT))
+    try:
+        status = work(*arguments)
+    finally:
+        used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+        (folder / "seconds").write_text(str(sum(each.ru_utime + each.ru_stime for each in used)))
+    sys.exit(status)
+
+
+def run_notebook(path, flags):
+    "`nbdev_test` of one notebook."
+    from nbdev.test import nbdev_test
+    nbdev_test(path=str(path), n_workers=0, flags=flags)
+
+
+def run_pytest(words):
+    "pytest with the words of its command line: its exit status."
+    import pytest
+    return int(pytest.main([str(word) for word in words]))
