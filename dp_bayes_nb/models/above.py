@@ -74,13 +74,10 @@ def cell_probabilities(family: Any, theta: dict) -> Float[Array, "r"]:
         logs = [-jnp.inf if part is None else truncated_log_partition(model, eta, *part) for part in parts]
         return jax.nn.softmax(jnp.stack([jnp.asarray(value) for value in logs]))
     start = parts[1][0] - (1.0 if family.integer else 0.0)
-    at = [start, *family.limits, parts[-2][1]]
-    below, above = ([tail(x, theta) for x in at] for tail in (model.cdf, model.survival))
-    if parts[0] is None:
-        below[0], above[0] = jnp.zeros(()), jnp.ones(())
-    if parts[-1] is None:
-        below[-1], above[-1] = jnp.ones(()), jnp.zeros(())
-    F, S = jnp.stack(below), jnp.stack(above)
+    left, right = [None] * (parts[0] is None), [None] * (parts[-1] is None)  # ends beyond which there is nothing
+    at = jnp.array([start, *family.limits, parts[-2][1]])[len(left):len(family.limits) + 2 - len(right)]
+    F, S = (jnp.concatenate([jnp.full(len(left), 1.0 - end), tail(at, theta), jnp.full(len(right), 1.0 * end)])
+            for tail, end in ((model.cdf, 1), (model.survival, 0)))
     inside = jnp.where(F[:-1] > 0.5, S[:-1] - S[1:], F[1:] - F[:-1])
     return jnp.concatenate([F[:1], jnp.maximum(inside, 0.0), S[-1:]])
 

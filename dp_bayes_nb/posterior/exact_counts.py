@@ -33,6 +33,8 @@ def log_gamma_ratio(s, a):
     "log Γ(s + a) − log Γ(s + 1) for s ≥ 0 and a > 0, without cancellation for large s."
     s, a = np.broadcast_arrays(np.asarray(s, float), np.asarray(a, float))
     out, large = np.empty(s.shape), s > 1000.0
+    if not large.any():
+        return gammaln(s + a) - gammaln(s + 1)
     t, c = s[~large], a[~large]
     out[~large] = gammaln(t + c) - gammaln(t + 1)
     y, d = s[large] + 1, a[large] - 1
@@ -59,9 +61,10 @@ LONGEST = 2**20  # counts of a window; longer ones are thinned
 
 def first_true(low, high, holds):
     "The smallest whole number in [low, high] at which `holds` is true, if it is true from there on; else high. Arrays."
+    step = 64.0
     while np.any(low < high):
-        middle = low + np.floor((high - low) / 2)  # low + high may be beyond 2⁵³
-        good = holds(middle)
+        middle = low + np.minimum(np.floor((high - low) / 2), step)  # low + high may be beyond 2⁵³
+        good, step = holds(middle), 16 * step  # most answers are near the lower end, however far the other one is
         low, high = np.where(good, low, np.minimum(middle + 1, high)), np.where(good, middle, high)
     return low
 

@@ -298,9 +298,14 @@ _STEPS = 60
 
 def tied_tilts(tree: Tree, prior: Leaves, start: np.ndarray | None = None) -> tuple:
     "The tilt of each union, equation (3), and sums, means and variances of the nodes: Newton's method."
+    return _tied_tilts(ended(tree, prior), prior, start)
+
+
+def _tied_tilts(tree, prior, start):
+    "The same of a tree whose leaves have an end."
     from scipy.sparse import coo_matrix
     from scipy.sparse.linalg import spsolve
-    tree, L, N = ended(tree, prior), tree.leaves, len(tree.parent)
+    L, N = tree.leaves, len(tree.parent)
     tilt = np.zeros(N) if start is None else start.copy()
     below = np.flatnonzero(tree.parent >= 0)
     inner = below[below >= L]
@@ -419,7 +424,7 @@ def pass_up(tree: Tree, prior: Leaves,
     "What the leaves say, up to the roots, and the tilts: equation (2). ValueError where it cannot be summed."
     check_bounded(tree, prior)
     tree = ended(tree, prior)
-    tilt, (log_total, *_) = tied_tilts(tree, prior, start)
+    tilt, (log_total, *_) = _tied_tilts(tree, prior, start)
     own = node_tilts(tree, tilt)
     low, high = _narrowed(tree, *node_windows(tree, prior, own))
     step = _leaf_steps(tree, prior, (high - low)[:tree.leaves])

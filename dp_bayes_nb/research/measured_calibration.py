@@ -16,7 +16,7 @@ from ..base.chains import run_chain
 from ..base.measurement import Measurement, Noise
 from ..noise.design import simulate_noise
 from ..posterior.measurements import Tables, tables_kernel
-from .trials import run_trials
+from .trials import BATCH, run_trials
 
 # %% ../../nbs/research/12_measured_calibration.ipynb #dcf08122
 # § What is simulated
@@ -114,7 +114,8 @@ def measured_ranks(key, setting: Setting, trials: int = 1000, *, draws: int = 99
     "Ranks of the truth among `draws` draws, {\"name: rank\": (trials, …)}, and posterior standard deviations."
     what = _Frozen(setting.family, setting.n, setting.most, setting.printed, setting.naive), draws, careless
     matrix = None if setting.matrix is None else jnp.asarray(setting.matrix, float)
-    return run_trials(key, _trial, what, (setting.prior, setting.noise, matrix), trials)
+    return run_trials(key, _trial, what, (setting.prior, setting.noise, matrix), trials,
+                      batch=min(trials, BATCH))
 
 # %% ../../nbs/research/12_measured_calibration.ipynb #91dcc99c
 # § The designs
