@@ -3304,6 +3304,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                                         'dp_bayes_nb/posterior/whole_counts.py'),
                                                     'dp_bayes_nb.posterior.whole_counts._take': ( 'posterior/whole_counts.html#_take',
                                                                                                   'dp_bayes_nb/posterior/whole_counts.py'),
+                                                    'dp_bayes_nb.posterior.whole_counts._tied_tilts': ( 'posterior/whole_counts.html#_tied_tilts',
+                                                                                                        'dp_bayes_nb/posterior/whole_counts.py'),
                                                     'dp_bayes_nb.posterior.whole_counts._together': ( 'posterior/whole_counts.html#_together',
                                                                                                       'dp_bayes_nb/posterior/whole_counts.py'),
                                                     'dp_bayes_nb.posterior.whole_counts._trimmed': ( 'posterior/whole_counts.html#_trimmed',

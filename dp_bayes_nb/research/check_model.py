@@ -576,7 +576,7 @@ def check_file(model: Model):
 
 # %% ../../nbs/research/11_check_model.ipynb #14ce0027
 # § From end to end
-FEW = dict(chains=2, draws=20, warmup=20)  # of a fit that only has to run
+FEW = dict(chains=4, draws=50, warmup=50)  # of a fit that only has to run: the same program as any other fit
 
 
 def _fitted(key, model, theta, prior, n):
