@@ -134,7 +134,8 @@ def mixture(p: CountPosterior) -> Mixture:
     "Coefficients from weights as `many_counts` gives them."
     w, total, K = p.weights[:, 1:-1], p.alpha + p.beta + p.n, p.weights.shape[1] - 2
     a = (p.alpha + p.counts[:, 1])[:, None] + np.arange(K)
-    signed, whole = np.cumsum(w, axis=1), w.sum(axis=1)
+    signed = np.cumsum(w, axis=1)
+    whole = signed[:, -1].copy()  # then the last `signed` is exactly 0, which t_n of a sparse prior multiplies by much
     upper = signed >= 0.5 * whole[:, None]
     upper[:, -1] = True
     middle = upper.argmax(axis=1)
