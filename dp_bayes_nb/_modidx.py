@@ -2759,6 +2759,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                                                   'dp_bayes_nb/posterior/many_categories.py'),
                                                        'dp_bayes_nb.posterior.many_categories.mixtures': ( 'posterior/many_categories.html#mixtures',
                                                                                                            'dp_bayes_nb/posterior/many_categories.py'),
+                                                       'dp_bayes_nb.posterior.many_categories.quick_tie': ( 'posterior/many_categories.html#quick_tie',
+                                                                                                            'dp_bayes_nb/posterior/many_categories.py'),
                                                        'dp_bayes_nb.posterior.many_categories.tied': ( 'posterior/many_categories.html#tied',
                                                                                                        'dp_bayes_nb/posterior/many_categories.py'),
                                                        'dp_bayes_nb.posterior.many_categories.untied': ( 'posterior/many_categories.html#untied',
