@@ -110,8 +110,8 @@ class Mixture(NamedTuple):
         return Mixture(*(part[rows] for part in self[:-2]), *self[-2:])
 
 
-def _terms(a, total, middle, signed, w):
-    "`terms` and `narrow` of a mixture; a is α + s, (cells, K)."
+def _terms(a, total, middle, last, signed, w):
+    "`terms` and `narrow` of a mixture; a is α + s, (cells, K); the two ends have the smallest of the terms."
     (cells, K), at = w.shape, middle[:, None]
     am = np.take_along_axis(a, at, axis=1)
     B = int(np.ceil(np.sqrt(K)))
@@ -125,7 +125,8 @@ def _terms(a, total, middle, signed, w):
     np.multiply(signed, t, out=out[:, 0, :K])
     np.multiply(w, t, out=out[:, 1, :K])
     out[:, 1, :K] *= a
-    narrow = ((whole > 1e-290) & (whole < 1e290))[:, 0]
+    ends = np.concatenate([whole, t[:, :1], np.take_along_axis(t, last[:, None], axis=1)], axis=1)
+    narrow = ((ends > 1e-290) & (ends < 1e290)).all(axis=1)
     out[~narrow] = 0.0
     return out.reshape(cells, -1, B), narrow
 
@@ -142,13 +143,13 @@ def mixture(p: CountPosterior) -> Mixture:
     signed -= upper * whole[:, None]
     am = a[:, 0] + middle
     with np.errstate(all="ignore"):
-        terms, narrow = _terms(a, total, middle, signed, w)
+        terms, narrow = _terms(a, total, middle, (p.counts[:, -2] - p.counts[:, 1]).astype(int), signed, w)
     return Mixture(total, am, middle, gammaln(total) - gammaln(am + 1) - gammaln(total - am), whole,
                    p.weights[:, [0, -1]], np.stack([p.alpha, p.alpha + p.n], axis=1), terms, narrow,
                    np.arange(len(w)), w, signed)
 
 # %% ../../nbs/posterior/20_many_shares.ipynb #533642f6
-_NEAR = 300.0  # e³⁰⁰ and e⁻³⁰⁰ are floats, and so are their products
+_NEAR, _MOST = 300.0, 700.0  # e³⁰⁰ and e⁻³⁰⁰ are floats, and so are their products; so is e⁷⁰⁰
 
 
 def _by_rows(c: Mixture, rows, x, at_middle):
@@ -159,7 +160,7 @@ def _by_rows(c: Mixture, rows, x, at_middle):
     powers = np.exp(b * x[:, None, :])
     inner = (terms @ np.concatenate([powers, b * powers], axis=2)).reshape(cells, 2, A, 2 * q)
     j = np.arange(A) * B + first[:, None]
-    outer = np.exp(np.minimum(at_middle[:, None, :] + j[:, :, None] * x[:, None, :], 2 * _NEAR))
+    outer = np.exp(np.minimum(at_middle[:, None, :] + j[:, :, None] * x[:, None, :], _MOST))
     signed, mass = (np.einsum("caq,caq->cq", inner[:, k, :, :q], outer) for k in (0, 1))
     more = np.einsum("caq,caq->cq", inner[:, 1, :, q:] + j[:, :, None] * inner[:, 1, :, :q], outer)
     return signed, mass, c.a[rows, None] * mass + more
@@ -177,10 +178,10 @@ def _by_terms(c: Mixture, rows, x, at_middle):
     return tuple(np.einsum("cqk,ck->cq", t, each) for each in (c.signed[c.place], w * (am + j), w * (am + j) ** 2))
 
 
-def _sums(c: Mixture, x, at_middle, peak) -> np.ndarray:
+def _sums(c: Mixture, x, at_middle) -> np.ndarray:
     "Sums of equations (2) and (3) over t_s, (3, cells, q), at log odds x."
     away = x - (np.log(c.a) - np.log(c.total - c.a))[:, None]
-    near = ((at_middle > peak - _NEAR) & (np.abs(away) * c.terms.shape[2] < _NEAR)).all(axis=1) & c.narrow
+    near = (np.abs(away) * c.terms.shape[2] < _NEAR).all(axis=1) & c.narrow
     if near.all():
         return np.stack(_by_rows(c, slice(None), away, at_middle))
     out = np.empty((3, *x.shape))
@@ -193,10 +194,8 @@ def evaluate(c: Mixture, x: Float[np.ndarray, "cells q"]) -> tuple:
     "Φ⁻¹(F), the density and its derivative at log odds x, (cells, q) each: equations (2) and (3)."
     log_theta, log_rest = log_sigmoid(x), log_sigmoid(-x)
     theta, rest, a, N = np.exp(log_theta), np.exp(log_rest), c.a[:, None], c.total[:, None]
-    at = lambda log_theta, log_rest: c.log_constant[:, None] + a * log_theta + (N - a - 1) * log_rest
-    at_middle = at(log_theta, log_rest)
     with np.errstate(over="ignore", invalid="ignore"):
-        sums = _sums(c, x, at_middle, at(np.log(a / N), np.log1p(-a / N)))
+        sums = _sums(c, x, c.log_constant[:, None] + a * log_theta + (N - a - 1) * log_rest)
     left = theta < a / N
     tail = lambda a, b: betainc(np.where(left, a, b), np.where(left, b, a), np.where(left, theta, rest))
     F = c.whole[:, None] * tail(a, N - a) + np.where(left, sums[0], -sums[0])
