@@ -1793,6 +1793,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                            'dp_bayes_nb/noise/laplace.py'),
                                            'dp_bayes_nb.noise.laplace.laplace_variance_from': ( 'noise/laplace.html#laplace_variance_from',
                                                                                                 'dp_bayes_nb/noise/laplace.py'),
+                                           'dp_bayes_nb.noise.laplace.log_erfcx': ( 'noise/laplace.html#log_erfcx',
+                                                                                    'dp_bayes_nb/noise/laplace.py'),
                                            'dp_bayes_nb.noise.laplace.noise_variance_draw': ( 'noise/laplace.html#noise_variance_draw',
                                                                                               'dp_bayes_nb/noise/laplace.py'),
                                            'dp_bayes_nb.noise.laplace.noise_variance_start': ( 'noise/laplace.html#noise_variance_start',
