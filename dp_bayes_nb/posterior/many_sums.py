@@ -230,7 +230,7 @@ def numbers_of(curves: Curves, c: Nodes, levels, ends) -> tuple:
     return mean, sd, q, high - low + np.zeros(len(mean))
 
 # %% ../../nbs/posterior/22_many_sums.ipynb #fbd8af32
-_ROUGH, _AT_ENDS = 0.002, 1e-7  # sd by which halving the grid may move a number; mass beyond the table
+_ROUGH, _AT_ENDS = 0.002, 1e-7  # sd by which halving the grid may move a number; density at the ends
 
 
 def _better(full, half):
@@ -320,7 +320,8 @@ def summarise_cell(family, prior, moments, kind, nodes, levels, ends, z, n, scal
     thin = _normalise(posterior.x[::2], posterior.log_density[::2])
     full, half = (summarise_grid(family, each, levels, ends) for each in (posterior, thin))
     moved = jnp.concatenate([full[2] - half[2], jnp.stack([full[0] - half[0], full[1] - half[1]])])
-    good = (jnp.abs(moved).max() <= _ROUGH * full[1]) & (posterior.cdf[0] + 1 - posterior.cdf[-1] <= _AT_ENDS)
+    ends_at = posterior.log_density[jnp.array([0, -1])].max() - posterior.log_density.max()  # it may still rise there
+    good = (jnp.abs(moved).max() <= _ROUGH * full[1]) & (ends_at <= jnp.log(_AT_ENDS))
     drawn = _parameter(family, jax.vmap(partial(quantile, posterior))(uniform)) if len(uniform) else uniform
     return (*(_better(a, b) for a, b in zip(full, half)), drawn, good)
 
