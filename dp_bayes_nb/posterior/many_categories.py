@@ -70,7 +70,7 @@ def quick_tie(cells: Cells, k: int) -> Float[np.ndarray, "cells"]:
     reach = 1 / cells.scale.reshape(-1, k).max(axis=1)
     for _ in range(_STEPS):
         at = (tables[:, None] * k + np.arange(k)).ravel()
-        some = Cells(*(a[at] for a in cells[:5]), cells.kind)
+        some = Cells(cells.n[at], cells.z[at], cells.scale[at], cells.alpha[at], cells.beta[at], cells.kind)
         mean, variance = (a.reshape(-1, k).sum(axis=1)
                           for a in coarse_moments(some, np.repeat(tilt[tables], k), _POINTS, _DEEP))
         off = mean - cells.n[tables * k]
