@@ -8,6 +8,7 @@ import platform
 import resource
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from scipy.special import betainc  # noqa: E402
 
 import dp_bayes_nb as d  # noqa: E402
 from dp_bayes_nb.base.files import atomic_write  # noqa: E402
+from dp_bayes_nb.posterior import fit_many as room  # noqa: E402
 
 RESULTS = Path(__file__).parent.parent / "results" / "many.json"
 LEVELS = (0.025, 0.5, 0.975)
@@ -29,7 +31,7 @@ CASES = {"shares, Laplace, epsilon 1": ("share", "scale", 1.0), "shares, Gaussia
          "shares, Gaussian, epsilon 0.1": ("share", "sd", 42.0),
          "clipped exponentials, Laplace, epsilon 1": ("exponential", "scale", 5.0),
          "five categories, Laplace, epsilon 1": ("categories", "scale", 2.0)}  # fmt: skip
-FEWER = {"exponential": 5, "categories": 200}  # so many times fewer cells
+FEWER = {"share": 1, "exponential": 5, "categories": 20}  # so many times fewer cells, and five where noise is wide
 
 
 def table(what, kind, scale, rows, seed=0):
@@ -53,23 +55,50 @@ def table(what, kind, scale, rows, seed=0):
     return model, prior, {**cells, "n": n, kind: np.full(rows, scale)}, value
 
 
+def threads(model, prior, cells, value):
+    "Shares of the processor time of the main thread and of each worker: what one core alone must do, and the rest."
+    real, spent = room._block, {}
+    def block(*arguments):
+        start = time.thread_time()
+        found = real(*arguments)
+        worker = threading.current_thread().name.rsplit("_", 1)[-1]  # each part has a pool of its own
+        spent[worker] = spent.get(worker, 0.0) + time.thread_time() - start
+        return found
+    room._block, start = block, time.process_time()
+    d.fit_many(cells, model, prior, value=value)
+    room._block, whole = real, time.process_time() - start
+    return [1 - sum(spent.values()) / whole, *sorted(t / whole for t in spent.values())]
+
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
 def run(name, rows):
-    "One case, in this process: cold (with imports of methods, and compiling), warm, memory."
+    "One case, in this process: cold (with imports of methods, and compiling), warm, memory of a tenth and of all."
     what, kind, scale = CASES[name]
-    rows = max(rows // FEWER.get(what, 1), 500)
+    rows = max(rows // max(FEWER[what], 5 if scale >= 10 else 1), 500)
     model, prior, cells, value = table(what, kind, scale, rows)
     few = {column: array[:1000] for column, array in cells.items()}
     start = time.perf_counter()
     d.fit_many(few, model, prior, value=value)
     cold = time.perf_counter() - start
+    d.fit_many({column: array[:rows // 10] for column, array in cells.items()}, model, prior, value=value)
+    tenth = peak()
     start, processor = time.perf_counter(), time.process_time()
     found = d.fit_many(cells, model, prior, value=value)
     warm, processor = time.perf_counter() - start, time.process_time() - processor
-    return {"cells run": rows, "first thousand, s": cold, "warm, s": warm,
-            "not run: a million in proportion, s": 1e6 * warm / rows,
-            "processor, microseconds a cell": 1e6 * processor / rows,
-            "with a problem": int((found["problem"] != "").sum()),
-            "peak memory, MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}  # fmt: skip
+    whole, load = peak(), os.getloadavg()[0]
+    some = {column: array[:max(rows // 10, 4096)] for column, array in cells.items()}
+    shares = threads(model, prior, some, value)
+    said = {"cells run": rows, "first thousand, s": cold, "warm, s": warm}
+    if rows < 10**6:
+        said["not run: a million in proportion, s"] = 1e6 * warm / rows
+    return said | {"processor, microseconds a cell": 1e6 * processor / rows,
+                   "processor of a million, half on each of two cores, s": 0.5 * 1e6 * processor / rows,
+                   "processor by thread, main and workers": shares,
+                   "with a problem": int((found["problem"] != "").sum()), "load average": load,
+                   "peak memory of a tenth, MB": tenth, "peak memory, MB": whole}  # fmt: skip
 
 
 def brute(n, z, scale):
@@ -123,6 +152,8 @@ def rounded(value):
     "Three significant digits."
     if isinstance(value, dict):
         return {k: rounded(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [rounded(v) for v in value]
     return float(f"{value:.3g}") if isinstance(value, float) else value
 
 
@@ -138,7 +169,8 @@ def main():
         print(name, found[name], flush=True)
     about = {"cells asked for": rows, "cores": len(os.sched_getaffinity(0)), "python": platform.python_version(),
              "load average": os.getloadavg()[0],  # much above the cores: other work took part of them
-            "note": "n from 10 to 100,000; each row says how many cells were run; NUTS takes counts as normal"}
+            "note": "n from 10 to 100,000; each row says how many cells were run, and its load average: above the "
+                    "cores of the machine, wall times are longer than alone; NUTS takes counts as normal"}
     RESULTS.parent.mkdir(exist_ok=True)
     atomic_write(RESULTS, json.dumps({"about": about, "rows": found}, indent=1) + "\n")
 

@@ -149,6 +149,21 @@ def test_the_answer_does_not_depend_on_blocks_threads_or_order(monkeypatch):
     assert not np.any(again["draw0"][:50].to_numpy() == again["draw0"][50:].to_numpy())
 
 
+def test_few_cells_are_several_blocks_as_many_on_any_machine(monkeypatch):
+    "Otherwise two cores have the work of one; the mutant has one block."
+    def blocks(workers):
+        sizes = []
+        def call(rows):
+            sizes.append(len(rows))
+            return np.zeros((len(rows), 1)), np.full(len(rows), "")
+        monkeypatch.setattr(room, "_workers", lambda: workers)
+        room.compute(call, np.arange(2000), type("Bar", (), {"update": lambda self, k: None})())
+        return sorted(sizes)
+    assert blocks(1) == blocks(4) and len(blocks(2)) == 8
+    monkeypatch.setattr(room, "LEAST", 2000)
+    assert len(blocks(2)) == 1
+
+
 # ---------------------------------------------------------------- parts on disk
 
 

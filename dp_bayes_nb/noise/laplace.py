@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['laplace_variance', 'laplace_variance_from', 'noise_variance_start', 'noise_variance_draw', 'normal_product',
-           'convolution_term', 'normal_laplace_log_density', 'convolved_log_density', 'normal_log_density',
+           'log_erfcx', 'convolution_term', 'normal_laplace_log_density', 'convolved_log_density', 'normal_log_density',
            'discrete_laplace', 'discrete_gaussian', 'continuous_noise']
 
 # %% ../../nbs/noise/01_laplace.ipynb #77de68da
@@ -72,12 +72,23 @@ def normal_product(key: Key[Array, ""],
 
 # %% ../../nbs/noise/01_laplace.ipynb #12c6fc06
 # § Averaging the noise out: equations (5) and (6)
+_HOLE = 26.5, 26.7  # JAX's erfcx is zero in it, because erfc underflows before exp overflows (jax issue 38607)
+
+
+def log_erfcx(x):
+    "log erfcx(x) for x >= 0; in the hole of JAX's function, by the asymptotic series."
+    hole = (x > _HOLE[0]) & (x < _HOLE[1])
+    at = jnp.where(hole, x, 26.6)
+    t = 1 / (2 * at**2)
+    series = 1 - t * (1 - 3 * t * (1 - 5 * t * (1 - 7 * t * (1 - 9 * t))))
+    return jnp.where(hole, jnp.log(series / (at * jnp.pi**0.5)), jnp.log(erfcx(jnp.where(hole, 0.0, x))))
+
+
 def convolution_term(x, scaled, plain):
     "One term of equation (6); double where keeps both branches' gradients finite."
     positive = x >= 0
-    log_erfcx = jnp.log(erfcx(jnp.where(positive, x, 0.0)))
     log_erfc = jnp.log(erfc(jnp.where(positive, 0.0, x)))
-    return jnp.where(positive, scaled + log_erfcx, plain + log_erfc)
+    return jnp.where(positive, scaled + log_erfcx(jnp.where(positive, x, 0.0)), plain + log_erfc)
 
 
 def normal_laplace_log_density(d: Float[Array, "..."],     # z − μ

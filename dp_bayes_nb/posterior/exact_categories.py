@@ -37,24 +37,25 @@ def log_tilted(cells: Cells, tilt: Float[np.ndarray, "cells"],
     return log_gamma_ratio(s, alpha) + log_noise(z - s, scale, cells.kind) + tilt * s
 
 
-def tilted_windows(cells: Cells, tilt: Float[np.ndarray, "cells"]) -> tuple:
+def tilted_windows(cells: Cells, tilt: Float[np.ndarray, "cells"], negligible: float = NEGLIGIBLE) -> tuple:
     "First and last count that matter, and whether the count 0 matters as a peak of its own, (cells,) each."
     hull, none = log_concave(cells), np.zeros_like(cells.n)
     mode = first_true(none, cells.n,
                       lambda s: (s >= cells.n) | (log_ratio(hull, np.minimum(s, cells.n - 1)) + tilt <= 0))
-    level = log_tilted(hull, tilt, mode) - NEGLIGIBLE - (cells.alpha < 1) * (np.log(cells.n + 2) + 1)
+    level = log_tilted(hull, tilt, mode) - negligible - (cells.alpha < 1) * (np.log(cells.n + 2) + 1)
     low = first_true(none, mode, lambda s: log_tilted(hull, tilt, s) >= level)
     beyond = lambda s: (s >= cells.n) | (log_tilted(hull, tilt, np.minimum(s + 1, cells.n)) < level)
     peak = (cells.alpha < 1) & (log_tilted(cells, tilt, none) > level)
     return low, first_true(mode, cells.n, beyond), peak
 
 # %% ../../nbs/posterior/07_exact_categories.ipynb #d050b5d0
-def coarse_moments(cells: Cells, tilt: Float[np.ndarray, "cells"]) -> tuple:
+def coarse_moments(cells: Cells, tilt: Float[np.ndarray, "cells"], counts: int = COARSE,
+                   negligible: float = NEGLIGIBLE) -> tuple:
     """Mean and variance of each untied count, from some of its window:
     equally spaced counts, and more of the small ones.
     """
-    low, high, peak = tilted_windows(cells, tilt)
-    start, share = np.maximum(low, cells.alpha < 1), np.linspace(0, 1, COARSE)
+    low, high, peak = tilted_windows(cells, tilt, negligible)
+    start, share = np.maximum(low, cells.alpha < 1), np.linspace(0, 1, counts)
     long = np.maximum(high - start, 0)[:, None]
     s = start[:, None] + np.rint(np.sort(np.concatenate([long * share, np.expm1(share * np.log1p(long))], axis=1)))
     reach = np.concatenate([s[:, :1] - 1, s, s[:, -1:] + 1], axis=1)

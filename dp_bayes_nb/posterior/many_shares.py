@@ -37,15 +37,27 @@ def home(cells: Cells) -> Cells:
     return cells._replace(z=np.clip(cells.z, -past, cells.n + past))
 
 
+def _noise_ratios(cells, s):
+    "p(z − s − 1)/p(z − s)."
+    z, scale = cells.z[:, None], cells.scale[:, None]
+    if cells.kind == "gaussian":
+        return np.exp((z - s - 0.5) / scale**2)
+    below = np.floor(z)  # up to z one step of an exponential function, from there on the other
+    up, at, down = (np.exp(step / scale) for step in (1.0, 2 * (z - below) - 1, -1.0))
+    return np.where(s < below, up, np.where(s > below, down, at))
+
+
 def _ratios(cells, s, high):
     "Each weight of a window over the one before it; zero beyond its end."
-    n, z, scale, alpha, beta = (a[:, None] for a in cells[:5])
-    inside, t = s < high[:, None], np.minimum(s, np.maximum(high[:, None] - 1, 0))
-    r = z - t
-    change = (np.abs(r) - np.abs(r - 1)) / scale if cells.kind == "laplace" else (r - 0.5) / scale**2
-    with np.errstate(divide="ignore", invalid="ignore"):  # n = 0: nothing is inside
-        ratio = np.exp(change) * ((alpha + t) / (t + 1)) * ((n - t) / (beta + n - t - 1))
-    return np.where(inside, ratio, 0.0)
+    n, alpha, beta = (a[:, None] for a in (cells.n, cells.alpha, cells.beta))
+    ratio = _noise_ratios(cells, s)
+    with np.errstate(divide="ignore", invalid="ignore"):  # beyond the end, or n = 0
+        if np.any(alpha != 1):
+            ratio *= (alpha + s) / (s + 1)
+        if np.any(beta != 1):
+            ratio *= (n - s) / (beta + n - s - 1)
+    ratio[s >= high[:, None]] = 0.0
+    return ratio
 
 # %% ../../nbs/posterior/20_many_shares.ipynb #0b97f073
 def lost_mass(cells: Cells, low, high,
@@ -83,43 +95,107 @@ class Mixture(NamedTuple):
     total: Float[np.ndarray, "cells"]  # N = α + β + n
     a: Float[np.ndarray, "cells"]  # α + m
     middle: Any  # index of m in the window, (cells,)
-    log_term: Float[np.ndarray, "cells K"]  # log of t_s/t_m at x = 0; −inf beyond the window
     log_constant: Float[np.ndarray, "cells"]  # log of the gamma functions of t_m
     whole: Float[np.ndarray, "cells"]  # probability of the window
-    signed: Float[np.ndarray, "cells K"]  # W(s), less `whole` from m on
-    mass: Float[np.ndarray, "cells K"]  # w_s (α + s)
     ends: Float[np.ndarray, "cells 2"]  # weights of 0 and n where they stand apart
     end_a: Float[np.ndarray, "cells 2"]  # α and α + n
+    terms: Float[np.ndarray, "cells 2A B"]  # `signed` and w_s (α + s), times t_s/t_m at θ = a/N; A rows of B counts
+    narrow: Any  # are these terms floats? (cells,)
+    place: Any  # of the cell in the two tables that follow, (cells,)
+    weights: Float[np.ndarray, "all K"]  # w_s
+    signed: Float[np.ndarray, "all K"]  # W(s), less `whole` from m on
+
+    def of(self, rows):
+        "The same for some of the cells."
+        return Mixture(*(part[rows] for part in self[:-2]), *self[-2:])
+
+
+def _terms(a, total, middle, last, signed, w):
+    "`terms` and `narrow` of a mixture; a is α + s, (cells, K); the two ends have the smallest of the terms."
+    (cells, K), at = w.shape, middle[:, None]
+    am = np.take_along_axis(a, at, axis=1)
+    B = int(np.ceil(np.sqrt(K)))
+    out, t = np.zeros((cells, 2, -(-K // B) * B)), np.ones(w.shape)
+    np.divide(total[:, None] - a[:, :-1] - 1, a[:, 1:], out=t[:, 1:])
+    t[:, 1:] *= am / (total[:, None] - am)
+    np.maximum(t, 0.0, out=t)  # beyond n
+    np.cumprod(t, axis=1, out=t)
+    whole = np.take_along_axis(t, at, axis=1)
+    t /= whole
+    np.multiply(signed, t, out=out[:, 0, :K])
+    np.multiply(w, t, out=out[:, 1, :K])
+    out[:, 1, :K] *= a
+    ends = np.concatenate([whole, t[:, :1], np.take_along_axis(t, last[:, None], axis=1)], axis=1)
+    narrow = ((ends > 1e-290) & (ends < 1e290)).all(axis=1)
+    out[~narrow] = 0.0
+    return out.reshape(cells, -1, B), narrow
 
 
 def mixture(p: CountPosterior) -> Mixture:
     "Coefficients from weights as `many_counts` gives them."
     w, total, K = p.weights[:, 1:-1], p.alpha + p.beta + p.n, p.weights.shape[1] - 2
     a = (p.alpha + p.counts[:, 1])[:, None] + np.arange(K)
-    signed, whole = np.cumsum(w, axis=1), w.sum(axis=1)
-    middle = np.minimum((signed < 0.5 * whole[:, None]).sum(axis=1), K - 1)
-    step = np.log(np.maximum(total[:, None] - a[:, :-1] - 1, 1e-300) / a[:, 1:])
-    log_term = np.concatenate([np.zeros((len(w), 1)), np.cumsum(step, axis=1)], axis=1)
-    log_term -= np.take_along_axis(log_term, middle[:, None], axis=1)
-    log_term[w == 0] = -np.inf
-    signed -= np.where(np.arange(K) >= middle[:, None], whole[:, None], 0.0)
+    signed = np.cumsum(w, axis=1)
+    whole = signed[:, -1].copy()  # then the last `signed` is exactly 0, which t_n of a sparse prior multiplies by much
+    upper = signed >= 0.5 * whole[:, None]
+    upper[:, -1] = True
+    middle = upper.argmax(axis=1)
+    signed -= upper * whole[:, None]
     am = a[:, 0] + middle
-    constant = gammaln(total) - gammaln(am + 1) - gammaln(total - am)
-    return Mixture(total, am, middle, log_term, constant, whole, signed, w * a, p.weights[:, [0, -1]],
-                   np.stack([p.alpha, p.alpha + p.n], axis=1))
+    with np.errstate(all="ignore"):
+        terms, narrow = _terms(a, total, middle, (p.counts[:, -2] - p.counts[:, 1]).astype(int), signed, w)
+    return Mixture(total, am, middle, gammaln(total) - gammaln(am + 1) - gammaln(total - am), whole,
+                   p.weights[:, [0, -1]], np.stack([p.alpha, p.alpha + p.n], axis=1), terms, narrow,
+                   np.arange(len(w)), w, signed)
 
 # %% ../../nbs/posterior/20_many_shares.ipynb #533642f6
+_NEAR, _MOST = 300.0, 700.0  # e³⁰⁰ and e⁻³⁰⁰ are floats, and so are their products; so is e⁷⁰⁰
+
+
+def _by_rows(c: Mixture, rows, x, at_middle):
+    "Three sums over t_s, x away from the log odds of a/N: of e^{jx}, j = −m, …, only √K powers of either kind."
+    terms, first = c.terms[rows], -c.middle[rows]
+    (cells, q), B, A = x.shape, terms.shape[2], terms.shape[1] // 2
+    b = np.arange(B)[:, None]
+    powers = np.exp(b * x[:, None, :])
+    inner = (terms @ np.concatenate([powers, b * powers], axis=2)).reshape(cells, 2, A, 2 * q)
+    j = np.arange(A) * B + first[:, None]
+    outer = np.exp(np.minimum(at_middle[:, None, :] + j[:, :, None] * x[:, None, :], _MOST))
+    signed, mass = (np.einsum("caq,caq->cq", inner[:, k, :, :q], outer) for k in (0, 1))
+    more = np.einsum("caq,caq->cq", inner[:, 1, :, q:] + j[:, :, None] * inner[:, 1, :, :q], outer)
+    return signed, mass, c.a[rows, None] * mass + more
+
+
+def _by_terms(c: Mixture, rows, x, at_middle):
+    "The same for any log odds x of θ: an exponential function a count."
+    c = c.of(rows)
+    w, middle, am, total = c.weights[c.place], c.middle[:, None], c.a[:, None], c.total[:, None]
+    j = np.arange(w.shape[1]) - middle
+    log_term = np.cumsum(np.log(np.maximum(total - am - j, 1e-300) / (am + j)), axis=1)
+    log_term -= np.take_along_axis(log_term, middle, axis=1)
+    log_term[w == 0] = -np.inf
+    t = np.exp(j[:, None, :] * x[:, :, None] + log_term[:, None, :] + at_middle[:, :, None])
+    return tuple(np.einsum("cqk,ck->cq", t, each) for each in (c.signed[c.place], w * (am + j), w * (am + j) ** 2))
+
+
+def _sums(c: Mixture, x, at_middle) -> np.ndarray:
+    "Sums of equations (2) and (3) over t_s, (3, cells, q), at log odds x."
+    away = x - (np.log(c.a) - np.log(c.total - c.a))[:, None]
+    near = (np.abs(away) * c.terms.shape[2] < _NEAR).all(axis=1) & c.narrow
+    if near.all():
+        return np.stack(_by_rows(c, slice(None), away, at_middle))
+    out = np.empty((3, *x.shape))
+    for rows, sums, at in ((np.flatnonzero(near), _by_rows, away), (np.flatnonzero(~near), _by_terms, x)):
+        out[:, rows] = sums(c, rows, at[rows], at_middle[rows])
+    return out
+
+# %% ../../nbs/posterior/20_many_shares.ipynb #533642f7
 def evaluate(c: Mixture, x: Float[np.ndarray, "cells q"]) -> tuple:
     "Φ⁻¹(F), the density and its derivative at log odds x, (cells, q) each: equations (2) and (3)."
     log_theta, log_rest = log_sigmoid(x), log_sigmoid(-x)
     theta, rest, a, N = np.exp(log_theta), np.exp(log_rest), c.a[:, None], c.total[:, None]
-    at_middle = c.log_constant[:, None] + a * log_theta + (N - a - 1) * log_rest
-    j = np.arange(c.mass.shape[1]) - c.middle[:, None]
-    t = j[:, None, :] * x[:, :, None]
-    t += c.log_term[:, None, :]
-    t += at_middle[:, :, None]
-    np.exp(t, out=t)
-    sums = [np.einsum("cqk,ck->cq", t, each) for each in (c.signed, c.mass, c.mass * (j + a))]
+    with np.errstate(over="ignore", invalid="ignore"):
+        sums = _sums(c, x, c.log_constant[:, None] + a * log_theta + (N - a - 1) * log_rest)
     left = theta < a / N
     tail = lambda a, b: betainc(np.where(left, a, b), np.where(left, b, a), np.where(left, theta, rest))
     F = c.whole[:, None] * tail(a, N - a) + np.where(left, sums[0], -sums[0])
@@ -133,7 +209,7 @@ def evaluate(c: Mixture, x: Float[np.ndarray, "cells q"]) -> tuple:
 # %% ../../nbs/posterior/20_many_shares.ipynb #22a8d07d
 # § Quantiles
 ROUNDS = 100
-_FAR = 745.0  # log odds, beyond which floats are 0 or 1
+_FAR = 690.0  # log odds, about the end of floats: a share of e⁻⁶⁹⁰ stands for all smaller ones
 
 
 def _start(mean, sd, levels):
@@ -170,10 +246,11 @@ def _halley(x, y, f, slope, goal, low, high, sd):
 # %% ../../nbs/posterior/20_many_shares.ipynb #9dccbffa
 def share_quantiles(p: CountPosterior,           # as `many_counts` gives it
                     levels: Float[np.ndarray, "q"],
-                    mean=None, sd=None           # (cells,); None: computed
+                    mean=None, sd=None,          # (cells,); None: computed
+                    c: Any = None                # its `mixture`; None: computed
                     ) -> Float[np.ndarray, "cells q"]:
     "Quantiles of each share; NaN where they were not found."
-    levels, c = np.asarray(levels, float), mixture(p)
+    levels, c = np.asarray(levels, float), mixture(p) if c is None else c
     mean, sd = share_moments(p) if mean is None else (mean, sd)
     low, high = _bracket(mean, sd, levels)
     x, goal, out = np.clip(_start(mean, sd, levels), low, high), ndtri(levels), np.full(low.shape, np.nan)
@@ -186,7 +263,7 @@ def share_quantiles(p: CountPosterior,           # as `many_counts` gives it
         if done.all():
             break
         todo, x, low, high = todo[~done], x[~done], low[~done], high[~done]
-        c = Mixture(*(part[~done] for part in c))
+        c = c.of(~done)
     return out
 
 
@@ -198,7 +275,7 @@ def share_below(c: Mixture, theta: float) -> Float[np.ndarray, "cells"]:
 
 # %% ../../nbs/posterior/20_many_shares.ipynb #51fdb2dc
 # § All of them
-CHUNK = 2**16  # terms of a chunk
+CHUNK = 2**16  # counts of a chunk
 _CELLS = 4096  # of a chunk, at most
 
 
@@ -232,12 +309,11 @@ def chunks(lengths: np.ndarray,  # terms of each cell
 # %% ../../nbs/posterior/20_many_shares.ipynb #eda1cbec
 def summarise_mixtures(p: CountPosterior, levels, probability=None) -> tuple:
     "Mean, sd, quantiles (cells, q) and the probability of an interval (NaN without one), of mixtures."
-    mean, sd = share_moments(p)
+    (mean, sd), c = share_moments(p), mixture(p)
     inside = np.full(len(mean), np.nan)
     if probability is not None:
-        c = mixture(p)
         inside = share_below(c, probability[1]) - share_below(c, probability[0])
-    return mean, sd, share_quantiles(p, levels, mean, sd), inside
+    return mean, sd, share_quantiles(p, levels, mean, sd, c), inside
 
 
 def _long_window(cells, levels, probability):
@@ -258,7 +334,7 @@ def many_shares(cells: Cells,               # n ≥ 0 whole, z finite, scale, α
     "Exact posteriors of shares; a cell whose window loses mass or whose quantiles are not found has a problem."
     cells, levels = home(cells), np.asarray(levels, float)
     out, (low, high) = no_summaries(len(cells.n), len(levels), draws), bounds(cells)
-    for rows in chunks(high - low + 1, CHUNK // max(len(levels), 1)):
+    for rows in chunks(high - low + 1, CHUNK):
         some = Cells(cells.n[rows], cells.z[rows], cells.scale[rows], cells.alpha[rows], cells.beta[rows], cells.kind)
         if high[rows[0]] - low[rows[0]] >= LONGEST:
             found, p, lost = _long_window(some, levels, probability)
