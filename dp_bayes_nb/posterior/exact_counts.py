@@ -32,6 +32,8 @@ class Cells(NamedTuple):
 def log_gamma_ratio(s, a):
     "log Γ(s + a) − log Γ(s + 1) for s ≥ 0 and a > 0, without cancellation for large s."
     s, a = np.broadcast_arrays(np.asarray(s, float), np.asarray(a, float))
+    if np.all(a == 1):  # a flat prior
+        return np.zeros(s.shape)
     out, large = np.empty(s.shape), s > 1000.0
     if not large.any():
         return gammaln(s + a) - gammaln(s + 1)
