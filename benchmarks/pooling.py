@@ -159,8 +159,8 @@ def write(more=None):
         right = [row for row in rows.get(g, []) if "mutant" not in row]
         if right:
             found[name] = right
-            found[f"holm_{name}"] = {"all": holm([r for r in right if r["tau"] != 0]),
-                                     "too_few_covered": holm(right, -1)}
+            found[f"holm_{name}"] = {"drawn_from_the_prior": holm([r for r in right if r["kind"] == "drawn"]),
+                                     "too_few_covered": holm(right, -1), "too_many_covered": holm(right, 1)}
     found["mutants"] = [row | {"holm": holm([row])} for row in rows.get(20, []) if "mutant" in row]
     RESULT.write_text(json.dumps(found, indent=1) + "\n")
     return found
