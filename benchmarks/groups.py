@@ -31,7 +31,7 @@ def design(turn, kind, epsilon):
 
 def too_quiet(release):
     "The same numbers as if their noise had a fifth of its scale: the mutant."
-    noise = [dp.Laplace(scale=float(b) / 5, discrete=False) for b in release.noise.scale[:2]]
+    noise = [dp.Laplace(scale=float(b) / 5, discrete=False) for b in release.noise.scale]
     return dp.declare(MODEL, np.reshape(release.values, (GROUPS, 2)), n_range=release.n_range, noise=noise,
                       matrix=release.matrix, source="a mutant")
 
