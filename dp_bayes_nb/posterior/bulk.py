@@ -44,16 +44,17 @@ def _count_log_likelihood(released: Measurement, terms: int):
     z, n, scale = released.z[0], released.n, released.noise.scale[0]
     low = jnp.clip(jnp.round(z) - terms // 2, 0.0, jnp.maximum(n + 1 - terms, 0.0))
     high = jnp.minimum(low + terms - 1, n)
-    k, j = jnp.arange(terms), jnp.arange(BLOCK)
-    def block_sums(s):
-        away = jnp.abs(z - s) / scale
-        noise = -away if released.noise.kind == "laplace" else -0.5 * away**2
-        inside = (s >= 0) & (s <= n)
-        s = jnp.where(inside, s, 0.0)
-        c = jnp.where(inside, gammaln(n + 1) - gammaln(s + 1) - gammaln(n - s + 1) + noise, -jnp.inf).reshape(-1, BLOCK)
-        m = jnp.maximum(c.max(axis=1), NOTHING)
-        return m, jnp.exp(c - m[:, None])
-    (m_up, c_up), (m_down, c_down) = block_sums(low + k), block_sums(high - k)
+    s, j = low + jnp.arange(terms), jnp.arange(BLOCK)
+    away = jnp.abs(z - s) / scale
+    noise = -away if released.noise.kind == "laplace" else -0.5 * away**2
+    inside = s <= n
+    s = jnp.where(inside, s, 0.0)
+    log_c = jnp.where(inside, gammaln(n + 1) - gammaln(s + 1) - gammaln(n - s + 1) + noise, -jnp.inf)
+    def block_sums(c):
+        m = jnp.maximum(c.reshape(-1, BLOCK).max(axis=1), NOTHING)
+        return m, jnp.exp(c.reshape(-1, BLOCK) - m[:, None])
+    falling = jnp.flip(jnp.roll(log_c, terms - 1 - (high - low).astype(int)))  # the same counts from the highest on
+    (m_up, c_up), (m_down, c_down) = block_sums(log_c), block_sums(falling)
     def log_likelihood(x):
         up, a = x < 0, jnp.abs(x)
         powers = jnp.exp(-a * j[:, None])

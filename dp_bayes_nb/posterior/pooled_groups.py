@@ -26,7 +26,7 @@ from .fit import (Drawn, _check_memory, _check_run, entropy_text, prior_to_json,
                                        run_entropy)
 from .grid import exact_unavailable, first_grid, is_plain, log_likelihood, on_a_line
 from .groups import by_group, groups_unavailable
-from .measurements import look, observed_law, stack
+from .measurements import look, observed_law
 from .mesh import log_law
 from .methods import methods_of
 from .noisy_tables import NOISY_SHARE, leaf_matrix
@@ -36,7 +36,7 @@ from ..releases.document import measured
 # %% ../../nbs/posterior/19_pooled_groups.ipynb #3b9a9836
 # § The prior
 _LEAST_GROUPS, _LEAST_RANGE = 5, 0.1  # for a slope of its own accord: groups, and standard deviation of log n
-_SLOPE_SD, _EFFECT_SD, _LOCATION_SD = 0.5, 1.0, 10.0
+_SLOPE, _EFFECT_SD, _LOCATION_SD = (0.15, 3.0), 1.0, 10.0  # slope: scale and degrees of freedom
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +94,7 @@ def hyper_of(family, prior: Pooled, sizes: Any, groups: int) -> tuple[Hyper, lis
     _, p = _line(family)
     shift = p.loc if p.support == "real" else -math.log(p.scale) if p.support == "positive" else 0.0
     unit = p.scale if p.support == "real" else 1.0
-    columns, sds, units, names = [np.ones(groups)], [], [], []
+    columns, sds, dfs, units, names = [np.ones(groups)], [], [], [], []
     log_n: Any = None if sizes is None else np.log(np.maximum(np.asarray(sizes, float), 1.0))
     differ = log_n is not None and groups >= _LEAST_GROUPS and np.std(log_n) > _LEAST_RANGE
     if prior.slope is True and log_n is None:
@@ -103,18 +103,18 @@ def hyper_of(family, prior: Pooled, sizes: Any, groups: int) -> tuple[Hyper, lis
         refuse("slope", "'auto' or False where all groups have one size", True)
     if differ if prior.slope == "auto" else prior.slope:
         columns.append(log_n - log_n.mean())
-        names, sds, units = ["slope"], [_SLOPE_SD], [1.0]
+        names, sds, dfs, units = ["slope"], [_SLOPE[0]], [_SLOPE[1]], [1.0]
     for name, values in (prior.covariates or {}).items():
         column, sd = _covariate(name, values, groups)
         columns.append(column)
-        names, sds, units = [*names, str(name)], [*sds, _EFFECT_SD], [*units, sd]
+        names, sds, dfs, units = [*names, str(name)], [*sds, _EFFECT_SD], [*dfs, np.inf], [*units, sd]
     logistic = prior.location is None and p.support == "unit"
     mean, sd = (0.0, 1.0 if logistic else _LOCATION_SD) if prior.location is None else (
         ((prior.location[0] - shift) / unit if p.support == "real" else prior.location[0] + shift),
         prior.location[1] / unit)
     scale = 1.0 if prior.scale is None else float(prior.scale) / unit
     hyper = Hyper(prior.effects, np.column_stack(columns), np.array([mean, *np.zeros(len(sds))], float),
-                  np.array([sd, *sds], float), scale, logistic)
+                  np.array([sd, *sds], float), scale, logistic, np.array([np.inf, *dfs]))
     return hyper, names, np.array(units)
 
 # %% ../../nbs/posterior/19_pooled_groups.ipynb #e52f0e1c
@@ -152,7 +152,7 @@ def _cells_law(kind, terms, z, scale, most, x):
     return logsumexp(_read(at[0], *one) + _read(at[1], *two) + jnp.log(v), axis=1) + jnp.log(v[1] - v[0])
 
 # %% ../../nbs/posterior/19_pooled_groups.ipynb #e1ac0eb8
-_SIZES = 64  # nodes of an unknown size
+_SIZES, _BATCH = 64, 16  # nodes of an unknown size; groups at once
 
 
 def _theta(family, x):
@@ -185,7 +185,7 @@ def _laws(way, family, detail, seen, ends, x):
         if way == "cells":
             return _cells_law(seen.noise.kind, detail, seen.z, seen.noise.scale, ends[1], x)
         return _sizes_law(family, seen, *ends, x) if way == "sizes" else _row_law(family, seen, detail, x)
-    return lax.map(one, (seen, ends, x), batch_size=16)
+    return lax.map(one, (seen, ends, x), batch_size=_BATCH)
 
 # %% ../../nbs/posterior/19_pooled_groups.ipynb #adfccfc4
 def _way(family, one: Measurement) -> str | None:
@@ -241,8 +241,10 @@ def group_curves(family, measurements: list,  # one a group, in NumPy
         if way == "row":
             detail = is_plain(one) and exact_unavailable(family, one.noise.kind) is None
         alike.setdefault((way, detail, look(one)), []).append(j)
-    parts = [(way, detail, np.array(same), stack([measurements[j] for j in same]))
-             for (way, detail, _), same in alike.items()]
+    filled = [(key, np.array(same + same[-1:] * (-len(same) % _BATCH))) for key, same in alike.items()]
+    numbers = lambda *leaves: np.stack([np.asarray(leaf, float) for leaf in leaves])
+    parts = [(way, detail, rows, jax.tree.map(numbers, *(measurements[j] for j in rows)))
+             for (way, detail, _), rows in filled]
     def law(x):
         out = np.empty(x.shape)
         for way, detail, same, seen in parts:

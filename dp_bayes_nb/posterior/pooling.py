@@ -9,6 +9,7 @@ __all__ = ['EFFECTS', 'POINTS', 'CORE', 'LOOKS', 'DEEP', 'NEAR', 'FLAT', 'FAR', 
 
 # %% ../../nbs/posterior/18_pooling.ipynb #370129b0
 import math
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, Callable, NamedTuple
 
@@ -172,13 +173,30 @@ class Hyper(NamedTuple):
     sd: Float[np.ndarray, "d"]
     scale: float  # of the half-normal prior of τ
     logistic: bool = False  # is the prior of m logistic?
+    df: Any = np.inf  # of the priors of m and β, (d,) or one for all: infinite is normal
 
 
-def _log_prior(logistic, mean, sd, theta):
+def _priors(hyper):
+    "Means, widths and degrees of freedom of m and β, (d,) each."
+    return hyper.mean, hyper.sd, np.broadcast_to(np.asarray(hyper.df, float), np.shape(hyper.mean))
+
+
+def _log_prior(logistic, priors, theta):
     "Log density of m and β, up to a constant."
-    e = (theta - mean) / sd
-    first = -e[0] - 2 * jax.nn.softplus(-e[0]) if logistic else -0.5 * e[0] ** 2
-    return first - 0.5 * jnp.sum(e[1:] ** 2)
+    mean, sd, df = priors
+    e2, heavy = ((theta - mean) / sd) ** 2, jnp.isfinite(df)
+    df = jnp.where(heavy, df, 1.0)
+    each = jnp.where(heavy, -0.5 * (df + 1) * jnp.log1p(e2 / df), -0.5 * e2)
+    e = (theta[0] - mean[0]) / sd[0]
+    return jnp.sum(each[1:]) + (-e - 2 * jax.nn.softplus(-e) if logistic else each[0])
+
+
+def _prior_bend(priors, theta):
+    "Positive curvatures of minus the log prior: of a Student density those of the normal one that touches it there."
+    mean, sd, df = priors
+    heavy = jnp.isfinite(df)
+    df = jnp.where(heavy, df, 1.0)
+    return jnp.where(heavy, (df + 1) / (df + ((theta - mean) / sd) ** 2), 1.0) / sd**2
 
 
 def _log_prior_t(scale, t):
@@ -191,13 +209,13 @@ _STEPS, _SPREADS = 6, 16  # Newton steps; nodes of log τ
 
 
 @partial(jax.jit, static_argnames=("effects", "logistic"))
-def _climb(effects, logistic, curves, X, mean, sd, theta, log_taus):
+def _climb(effects, logistic, curves, X, priors, theta, log_taus):
     "Modes of (m, β), log posteriors with their volumes, and curvatures, at each log τ in turn."
-    prior = partial(_log_prior, logistic, mean, sd)
+    prior = partial(_log_prior, logistic, priors)
     def at(theta, t):
         value, score, bend = evidence(effects, curves, X @ theta, jnp.exp(t))
         return (value.sum() + prior(theta), X.T @ score + jax.grad(prior)(theta),
-                (X.T * jnp.maximum(bend, 0.0)) @ X + jnp.diag(sd**-2.0))
+                (X.T * jnp.maximum(bend, 0.0)) @ X + jnp.diag(_prior_bend(priors, theta)))
     def one(theta, t):
         def again(_, state):
             theta, here, damp = state
@@ -227,7 +245,7 @@ def shape_of(curves: Curves, hyper: Hyper) -> Shape:
     least = 0.02 * min(float(np.mean(spread**-4.0)) ** -0.25, hyper.scale)  # a smaller spread changes nothing
     t = np.linspace(np.log(4 * hyper.scale), np.log(least), _SPREADS)
     for last in (False, True):
-        found = _climb(hyper.effects, hyper.logistic, curves, X, hyper.mean, hyper.sd, start, t)
+        found = _climb(hyper.effects, hyper.logistic, curves, X, _priors(hyper), start, t)
         mode, value, H = map(np.asarray, found)
         value = value + _log_prior_t(hyper.scale, t)
         if not last:
@@ -309,7 +327,17 @@ def _particles(effects, batch, curves, X, theta, tau, u_key):
     def one(parts):
         theta, tau, key = parts
         return draw_groups(effects, curves, X @ theta, tau, jax.random.uniform(key, (len(X),)))
-    return lax.map(one, (theta, tau, jax.random.split(u_key, len(tau))), batch_size=batch)
+    return lax.map(one, (theta, tau, u_key), batch_size=batch)
+
+
+def _in_two(effects, curves, X, theta, tau, key):
+    "Σ log Z (N,) and coordinates (N, G) of N proposals: two threads take one half each, whatever the machine."
+    batch, half, keys = int(np.clip(2**15 // len(X), 1, 64)), len(tau) // 2, jax.random.split(key, len(tau))
+    def part(at):
+        return jax.block_until_ready(_particles(effects, batch, curves, X, theta[at], tau[at], keys[at]))
+    with ThreadPoolExecutor(2) as pool:
+        both = pool.map(part, (slice(half), slice(half, None)))
+        return [np.concatenate(one) for one in zip(*both)]
 
 # %% ../../nbs/posterior/18_pooling.ipynb #71d3e360
 class PooledDraws(NamedTuple):
@@ -326,12 +354,10 @@ def pool_curves(words: tuple,  # of 32 bits: what the random numbers depend on
     "Joint draws of location, slopes, spread and all groups: equations (1) and (4)."
     rng, groups = np.random.default_rng(words), len(hyper.design)
     key = jax.random.wrap_key_data(jnp.asarray(words[:2], dtype=jnp.uint32), impl="threefry2x32")
-    size = math.ceil(draws * np.clip(400_000 / (draws * groups), 1.25, 8))
+    size = 128 * math.ceil(draws * np.clip(400_000 / (draws * groups), 1.25, 8) / 128)  # halves of whole batches
     t, theta, log_q = propose(rng, shape_of(curves, hyper), size)
-    batch = int(np.clip(2**15 // groups, 1, 64))
-    log_z, x = map(np.asarray, _particles(hyper.effects, batch, curves, np.asarray(hyper.design, float), theta,
-                                          np.exp(t), key))
-    prior = jax.vmap(partial(_log_prior, hyper.logistic, hyper.mean, hyper.sd))(theta)
+    log_z, x = _in_two(hyper.effects, curves, np.asarray(hyper.design, float), theta, np.exp(t), key)
+    prior = jax.vmap(partial(_log_prior, hyper.logistic, _priors(hyper)))(theta)
     log_w = log_z + np.asarray(prior) + _log_prior_t(hyper.scale, t) - log_q  # eq. (4)
     w = np.exp(log_w - log_w.max())
     at = np.searchsorted(np.cumsum(w), (np.arange(draws) + rng.random()) / draws * w.sum())
