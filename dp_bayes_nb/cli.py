@@ -589,6 +589,8 @@ or, for a model of each of several groups, where how many records a group has is
   [model]
   family = "Bernoulli"
   column = "smokes"
+  success = "yes"
+  failure = "no"
 
 or, for events of several regions over time, each month in a hidden state; how many events a region has in a month
 is public,

@@ -476,7 +476,7 @@ def test_pooling_by_the_command_is_that_of_the_library(groups):
 
 
 @pytest.mark.parametrize("more, said", [
-    (["--prior", "Pooled()"], "--pool must be partial"), (["--pool", "partial", "--prior", "Beta(1, 1)"], "Pooled"),
+    (["--prior", "Pooled()"], "add --pool partial"), (["--pool", "partial", "--prior", "Beta(1, 1)"], "Pooled"),
     (["--pool", "partial", "--prior", "Pooled(2, bad=3)"], "effects, location, scale, slope, covariates"),
     (["--pool", "partial", "--prior", "Pooled(effects='t3', effects='t3')"], "--prior must be"),
     (["--pool", "partial", "--prior", "Pooled(scale=open('x'))"], "--prior must be"),
