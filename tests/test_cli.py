@@ -227,7 +227,7 @@ def test_help_shows_defaults_and_an_example_that_runs(folder, command):
             "smokes,days,insured,health,self_employed,age,region,wage,month\n"
             + "yes,3,no,poor,0,30,north,900,2024-01\nno,120.5,yes,good,1,61,south,1200,2024-03\n" * 100)
         line = next(line for line in out.splitlines() if line.startswith("  dp-bayes release")).split()[1:]
-        Ledger(folder / "wide.json", epsilon=3)
+        Ledger(folder / "wide.json", epsilon=4)
         for family in families:
             (folder / "FAMILY.toml").write_text("\n".join(text.strip() for text in family.splitlines()))
             assert dp_bayes(*[word.replace("budget", "wide") for word in line], "--force", cwd=folder)[0] == 0
