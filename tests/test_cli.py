@@ -424,7 +424,8 @@ def test_a_summary_of_groups_names_each_group_and_its_size(groups, more):
     for name in names:
         mean = float(n.sel(region=name).mean())
         assert re.search(rf"^n\[{name}\] +{mean:.4g} ", out, re.M), out
-    code, out, err = dp_bayes("fit", "two.json", "--prior", "Gamma(1, 0.3)", *more, *["--force"][:len(more)], cwd=groups)
+    code, out, err = dp_bayes("fit", "two.json", "--prior", "Gamma(1, 0.3)", *more,
+                              *["--force"][:len(more)], cwd=groups)
     assert code == 0 and labels(out) == [f"rate[{a}, {b}]" for a in ("north", "south") for b in "fm"], (out, err)
 
 
