@@ -4496,6 +4496,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                     'dp_bayes_nb/research/trials.py'),
                                              'dp_bayes_nb.research.trials._save': ( 'research/trials.html#_save',
                                                                                     'dp_bayes_nb/research/trials.py'),
+                                             'dp_bayes_nb.research.trials.check_one_table': ( 'research/trials.html#check_one_table',
+                                                                                              'dp_bayes_nb/research/trials.py'),
                                              'dp_bayes_nb.research.trials.component_names': ( 'research/trials.html#component_names',
                                                                                               'dp_bayes_nb/research/trials.py'),
                                              'dp_bayes_nb.research.trials.method_draws': ( 'research/trials.html#method_draws',

@@ -491,3 +491,11 @@ def test_wrong_pooling_is_refused_in_one_line(groups, more, said):
 def test_groups_stand_in_the_help_of_release():
     code, out, _ = dp_bayes("release", "--help", cwd=".")
     assert code == 0 and 'family = "Grouped"' in out and "known by noise only" in out
+
+
+@pytest.mark.parametrize("command", [("plan", "--n", 100), ("calibrate", "--n", 100, "--epsilon", 1)])
+def test_studies_of_groups_are_refused_in_words_before_any_work(folder, command):
+    (folder / "groups.toml").write_text('family = "Grouped"\nby = "region"\nlevels = ["a", "b"]\n'
+                                        '[model]\nfamily = "Bernoulli"\ncolumn = "smokes"\n')
+    code, out, err = dp_bayes(*command, "--family", "groups.toml", cwd=folder)
+    assert (code, out, len(err.splitlines())) == (2, "", 1) and f"{command[0]} one group: {command[0]}(Bern" in err, err
