@@ -310,6 +310,9 @@ def _pooled(releases, prior, method, options, **run):
     "Draws of tables that are partially pooled."
     if method not in ("auto", "pooled") or options:
         refuse("method", "'auto', without options, where tables are pooled", method if not options else list(options))
+    if len(releases) > 1 and releases[0].family.inner is not None:
+        refuse("release", "one release of groups where groups are pooled", f"{len(releases)} releases",
+               "pool the groups of each release by itself")
     return _stands_at(POOLED)(releases, prior, **run)
 
 # %% ../../nbs/posterior/09_fit.ipynb #e4666002
@@ -373,6 +376,9 @@ def fit(release: Release | list,    # what was published; a list: of independent
     where the method of a share or of categories is "exact", and else sums of a normal law.
     dirichlet: the parameters of the Dirichlet laws, where the method is "variational".
     A prior is needed for every family but Bernoulli and Categorical: see the family's help. Options go to the method.
+    A release of `Grouped` has all groups at once: parameters have its columns as axes, and private sizes are `n` of
+    confidential. With `pool="partial"` the groups, or the tables of a list, are alike: pass `Pooled(...)` or no prior;
+    `location`, `spread` and `new_group` come with them, and `slope` and `effect` where there are any.
     Raises ValueError for a wrong argument, before any work; warns of chains that disagree, diverge, stand
     still or are worth too few draws (also in `posterior.attrs["problems"]`).
     """
