@@ -136,7 +136,8 @@ def parse_prior(text: str):
             raise
         makers = {}
     if not makers:
-        refuse("--prior", f"one of {', '.join(PRIORS)} with numbers, or Pooled with --pool partial", text[:200], _PRIOR_FIX)
+        refuse("--prior", f"one of {', '.join(PRIORS)} with numbers, or Pooled with --pool partial", text[:200],
+               _PRIOR_FIX)
     priors = {name: make() for name, make in makers.items()}
     return priors if isinstance(tree, ast.Dict) else priors[""]
 
@@ -654,7 +655,7 @@ _RELEASE_OPTIONS: tuple = (
     ("-o --output", "release file to write", {"required": True}), _FORCE)
 _FIT_OPTIONS: tuple = (
     ("release", "release file; several: of independent tables with the same parameters", {"nargs": "+"}),
-    ("--prior", _PRIOR_HELP + "; with --pool partial \"Pooled()\" (its default), or with some of its arguments, such as "
+    ("--prior", _PRIOR_HELP + "; with --pool partial \"Pooled()\" (its default), or with arguments, such as "
      "\"Pooled(effects='normal', scale=0.5, covariates={'rain': [1.2, 0.4, 0.9]})\"", {}),
     ("--pool", "partial: each table, or each group of one release, has parameters of its own, which are alike; "
      "none: all tables have the same, and each group its own (default: none)",
