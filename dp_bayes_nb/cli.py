@@ -10,13 +10,14 @@ __all__ = ['PRIORS', 'EXAMPLES', 'warnings_as_lines', 'read_family', 'parse_prio
 import argparse
 import ast
 import itertools
+import math
 import os
 import re
 import sys
 import tempfile
 import tomllib
 import warnings
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
@@ -90,8 +91,22 @@ _PRIOR_FIX = ('write it like "Beta(2, 5)", "Dirichlet([1, 1, 2])" or '
               '"NormalInverseGamma([0, 0], [[1, 0], [0, 1]], 3, 2)"')
 
 
+def _pooled_prior(call: Any, text):
+    "A `Pooled` from the syntax tree of its call; each of its arguments may be left out."
+    from dp_bayes_nb.posterior.pooled_groups import Pooled
+    wanted = [f.name for f in fields(Pooled)]
+    given = [*zip(wanted, call.args), *((k.arg, k.value) for k in call.keywords)]
+    if not {name for name, _ in given} <= set(wanted) or len(dict(given)) < len(call.args) + len(call.keywords):
+        refuse("--prior", f"Pooled with arguments among {', '.join(wanted)}", text[:200],
+               'write it like "Pooled()" or "Pooled(scale=0.5, covariates={\'rain\': [1.2, 0.4, 0.9]})"')
+    values = {name: ast.literal_eval(node) for name, node in given}
+    return lambda: Pooled(**values)
+
+
 def _called_prior(call: Any, text):
     "A prior from the syntax tree of its call."
+    if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "Pooled":
+        return _pooled_prior(call, text)
     if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in PRIORS):
         raise ValueError("not a call of a known prior")
     positional, named = [_literal(a) for a in call.args], {k.arg: _literal(k.value) for k in call.keywords}
@@ -121,7 +136,8 @@ def parse_prior(text: str):
             raise
         makers = {}
     if not makers:
-        refuse("--prior", f"one of {', '.join(PRIORS)} with numbers", text[:200], _PRIOR_FIX)
+        refuse("--prior", f"one of {', '.join(PRIORS)} with numbers, or Pooled with --pool partial", text[:200],
+               _PRIOR_FIX)
     priors = {name: make() for name, make in makers.items()}
     return priors if isinstance(tree, ast.Dict) else priors[""]
 
@@ -224,28 +240,41 @@ def _typed_value(text, levels):
 SHOWN = (0.025, 0.5, 0.975)  # quantiles
 
 
+def _labels(family):
+    "Labels along each axis of each parameter, by its name."
+    known = {p.dims[-1]: p.levels for p in family.parameters.values() if p.dims and p.levels} | dict(family.axes)
+    return {name: [known.get(dim) or range(size) for dim, size in zip(p.dims or [None] * len(p.shape), p.shape)]
+            for name, p in family.parameters.items()}
+
+
+def _named(name, place):
+    "A component by its labels: rate[north, f]."
+    shown = [str(label).encode("unicode_escape").decode() for label in place]
+    return f"{name}[{', '.join(shown)}]" if shown else name
+
+
 def summary_table(family, theta: dict,  # name -> draws (chains, draws, …)
                   quality: dict | None = None,  # label -> name -> one number a component
-                  sizes: dict | None = None  # name -> draws of a number of records that is not known
+                  sizes: dict | None = None,  # name -> draws of a number of records that is not known
+                  labels: dict | None = None  # name -> labels along each axis; None: of the family's parameters
                   ) -> str:
     "Mean, standard deviation, median and 95% interval of every component, one a line; then of unknown sizes."
-    quality = quality or {}
+    quality, labels = quality or {}, _labels(family) if labels is None else labels
     head = ("mean", "sd", *(f"{100 * u:g}%" for u in SHOWN), *(label for label in quality if quality[label]))
     rows = []
-    for name, p in family.parameters.items():
-        levels = [range(size) for size in p.shape[:-1]] + ([p.levels or range(p.shape[-1])] if p.shape else [])
-        draws = np.asarray(theta[name]).reshape(-1, max(1, int(np.prod(p.shape))))
+    for name, axes in labels.items():
+        draws = np.asarray(theta[name]).reshape(-1, math.prod(map(len, axes)))
         columns = [draws.mean(axis=0), draws.std(axis=0, ddof=len(draws) > 1), *np.quantile(draws, SHOWN, axis=0)]
         columns += [np.ravel(found[name]) for found in quality.values() if name in found]
-        for place, values in zip(itertools.product(*levels), zip(*columns)):
-            shown = [str(label).encode("unicode_escape").decode() for label in place]
-            rows.append((f"{name}[{', '.join(shown)}]" if place else name, *(f"{value:.4g}" for value in values)))
+        for place, values in zip(itertools.product(*axes), zip(*columns)):
+            rows.append((_named(name, place), *(f"{value:.4g}" for value in values)))
     for name, values in (sizes or {}).items():
         found = [values.mean(), values.std(ddof=values.size > 1), *np.quantile(values, SHOWN)]
         rows.append((name, *(f"{value:.4g}" for value in found)))
     wide = max(len(row[0]) for row in rows)
     return "\n".join("  ".join([f"{row[0]:<{wide}}", *(f"{value:>9}" for value in row[1:])])
                      for row in [("", *head), *rows])
+
 
 # %% ../nbs/cli.ipynb #d435a6cd
 # § dp-bayes fit
@@ -263,9 +292,11 @@ def run_fit(args) -> int:
     with warnings_as_lines():
         releases = [Release.load(path) for path in args.release]
         check_results(releases[0].family)
+        check_groups_plot(releases[0].family, args.plot)
         settings = {"method": args.method, "draws": args.draws, "warmup": args.warmup, "chains": args.chains,
-                    "seed": args.seed}
-        summary = None if args.output or args.plot else _quick_summary(releases, prior, settings)
+                    "seed": args.seed, "pool": args.pool}
+        quick = not (args.output or args.plot) and args.pool == "none"  # what is pooled has diagnostics
+        summary = _quick_summary(releases, prior, settings) if quick else None
         if summary is None:
             summary = _write_fit(releases, prior, settings, args.output, args.plot)
     for release in releases:
@@ -288,29 +319,65 @@ def _quick_summary(releases, prior, settings):
 
 
 def _sizes(releases, confidential):
-    "Draws of the numbers of records that are not known, by name."
+    "Draws of the numbers of records that are not known, by name: of a table, of several, of groups."
     if "n" not in confidential:
         return {}
-    draws = np.asarray(confidential["n"])
+    draws, axes = np.asarray(confidential["n"]), dict(releases[0].family.axes)
     draws = draws.reshape(*draws.shape[:2], -1)
+    if axes:
+        return {_named("n", place): draws[:, :, g] for g, place in enumerate(itertools.product(*axes.values()))}
     return {"n" if len(releases) == 1 else f"n[{k + 1}]": draws[:, :, k] for k, release in enumerate(releases)
             if release.n is None}
 
 
 def _write_fit(releases, prior, settings, output, plot):
-    "The files of a fit; its summary."
+    "The files of a fit, both or none of them; its summary."
     from dp_bayes_nb.posterior.fit import fit
-    from dp_bayes_nb.posterior.results import plot_posterior
     idata = fit(releases, prior, **settings)
-    if output is not None:
-        with replacing(output) as path:
-            idata.to_netcdf(str(path))
-    save_plot(lambda: plot_posterior(idata), plot)
+    with ExitStack() as files:
+        named = lambda path: None if path is None else files.enter_context(replacing(path))
+        at, picture = named(output), named(plot)
+        if picture is not None:
+            save_plot(lambda: _picture(releases, idata, settings["pool"]), picture)
+        if at is not None:
+            idata.to_netcdf(str(at))
     posterior, parameters = idata.posterior, releases[0].family.parameters
-    quality = {label: {name: posterior[name].attrs[label] for name in parameters if label in posterior[name].attrs}
+    shown = [*posterior.data_vars] if settings["pool"] != "none" else [*parameters]
+    labels = {name: [posterior[dim].values.tolist() for dim in posterior[name].dims[2:]] for name in shown}
+    quality = {label: {name: posterior[name].attrs[label] for name in shown if label in posterior[name].attrs}
                for label in ("ess_bulk", "rhat")}
     sizes = _sizes(releases, idata.confidential if "confidential" in idata.groups() else {})
-    return summary_table(releases[0].family, {name: posterior[name].values for name in parameters}, quality, sizes)
+    return summary_table(releases[0].family, {name: posterior[name].values for name in shown}, quality, sizes, labels)
+
+
+# %% ../nbs/cli.ipynb #85b94785
+def check_groups_plot(family, plot):
+    "Refuse a picture of more groups than can be read."
+    if plot is None or family.inner is None:
+        return
+    from dp_bayes_nb.posterior.contrasts import MOST_ROWS
+    rows = math.prod(next(iter(family.parameters.values())).shape)
+    if rows > MOST_ROWS:
+        refuse("--plot", f"left out for more than {MOST_ROWS} rows", f"{rows} rows",
+               "write the draws with -o, and draw some of the groups with plot_groups")
+
+
+def _picture(releases, idata, pool):
+    "The axis of a picture of a fit: a forest of groups, or of pooled tables; else densities."
+    if releases[0].family.inner is None and pool == "none":
+        from dp_bayes_nb.posterior.results import plot_posterior
+        return plot_posterior(idata)
+    from dp_bayes_nb.posterior.contrasts import plot_groups
+    name = next(iter(releases[0].family.parameters))
+    array, sizes = idata.posterior[name], [size for each in releases for size in np.atleast_1d(each.n)]
+    dims = array.dims[2:]
+    public = sizes if None not in sizes and len(sizes) == math.prod(array.shape[2:]) else None
+    if len(dims) == 1:
+        return plot_groups(idata, name, sizes=True if public is None else public)
+    rows = [", ".join(map(str, each)) for each in itertools.product(*(array[dim].values for dim in dims))]
+    array = array.stack(row=dims).drop_vars([*dims, "row"]).assign_coords(row=rows)  # one for each combination
+    return plot_groups(array, sizes=True if public is None else public)
+
 
 # %% ../nbs/cli.ipynb #f17a0c02
 # § dp-bayes fit-many
@@ -514,6 +581,18 @@ or, for a class and features that are independent given it (one noisy table each
   health = ["poor", "fair", "good"]
   self_employed = 2         # codes 0 and 1
 
+or, for a model of each of several groups, where how many records a group has is known by noise only
+
+  family = "Grouped"
+  by = "region"             # or ["region", "sex"]: every combination of their levels is a group
+  levels = ["north", "south"]                            # of several columns: a list for each
+  sizes = "private"         # "public": a record never changes its group, and the sizes are published
+  [model]
+  family = "Bernoulli"
+  column = "smokes"
+  success = "yes"
+  failure = "no"
+
 or, for events of several regions over time, each month in a hidden state; how many events a region has in a month
 is public,
 
@@ -535,7 +614,7 @@ _PRIOR_HELP = (
               "(a mean and a precision for each coefficient, the intercept last; or the precision as a matrix [[1, "
               "0], [0, 1]]; no default); for Counts \"SharedGamma(2, 0.5)\" (shape and rate of the one rate of all "
               "counts), \"Gamma(2, 0.5)\" (each has a rate) or \"FlatCounts()\" (the default); for NaiveBayes "
-              "\"Dirichlet(1)\" (the default), or \"{'health': Dirichlet([1, 1, 2])}\"")
+              "\"Dirichlet(1)\" (the default), or \"{'health': Dirichlet([1, 1, 2])}\"; for Grouped that of its model")
 _EXPERIMENT_NAMES = """NAME is one of these.
 
   exponential families (2018)   fig1a fig1b fig1c fig2 leak w1 w1_imputed
@@ -576,7 +655,11 @@ _RELEASE_OPTIONS: tuple = (
     ("-o --output", "release file to write", {"required": True}), _FORCE)
 _FIT_OPTIONS: tuple = (
     ("release", "release file; several: of independent tables with the same parameters", {"nargs": "+"}),
-    ("--prior", _PRIOR_HELP, {}),
+    ("--prior", _PRIOR_HELP + "; with --pool partial \"Pooled()\" (its default), or with arguments, such as "
+     "\"Pooled(effects='normal', scale=0.5, covariates={'rain': [1.2, 0.4, 0.9]})\"", {}),
+    ("--pool", "partial: each table, or each group of one release, has parameters of its own, which are alike; "
+     "none: all tables have the same, and each group its own (default: none)",
+     {"default": "none", "choices": ["none", "partial"]}),
     ("--method", "auto, exact, collapsed, gibbs, naive, or one of the model's own, such as variational (default: auto)",
      {"default": "auto"}),
     ("--draws", "posterior draws kept in each chain (default: 1000)", {"type": int, "default": 1000}),

@@ -187,6 +187,46 @@ def test_own_table_is_released_once_the_budget_allows(page, tmp_path):
     assert abs(float(shown) - posterior.mean()) < 0.005
 
 
+def test_one_question_of_every_group_is_released_and_fitted(page, tmp_path):
+    "A column of groups is chosen and its public levels are typed; the sizes are known by noise only."
+    page.get_by_role("button", name="Your data", exact=True).first.click()
+    table = tmp_path / "regions.csv"
+    table.write_text("limit,region\n" + "yes,north\nno,south\nno,south\nyes,south\n" * 400)
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name="upload a CSV file").click()
+    chooser.value.set_files(table)
+    page.locator(".db-status:visible").filter(has_text=re.compile("1600 records|nothing is spent")).wait_for()
+
+    def typed(words, text):
+        field = control(page, words).locator("input")
+        field.fill(text)
+        field.press("Enter")
+    typed("value that is counted", "yes")
+    typed("all other values", "no")
+    control(page, "in each group of the column").locator("select").select_option("region")
+    status, text = page.locator(".db-status:visible"), page.locator(".db-text:visible")
+    status.filter(has_text="groups must be").wait_for()
+    typed("public names of the groups", "north, south")
+    typed("Budget epsilon of this release", "0.5")
+    text.filter(has_text="north: successes").filter(has_text="epsilon 0.5 of the 0.6").wait_for()
+    preview = text.inner_text()
+    assert "1600 (public)" in preview and "known by noise only" in preview, preview
+    page.get_by_role("button", name="3. Release").click()
+    text.filter(has_text="records of south").wait_for()
+    assert "Left: 0.1" in page.locator(".db-ledger:visible").inner_text()
+    with page.expect_download() as download:
+        page.locator("a.db-download").click()
+    path = tmp_path / "groups.json"
+    download.value.save_as(path)
+
+    from dp_bayes_nb import Grouped, Release
+
+    received = Release.load(path)
+    assert isinstance(received.family, Grouped) and received.n is None and received.epsilon == 0.5
+    size = re.search(r"records of south\s+([\d.]+)", text.inner_text()).group(1)
+    assert abs(float(size) - 1200) < 60
+
+
 def test_keys_alone_reach_every_tool_on_a_phone(page):
     "Enter opens each tool, Tab goes on to its controls, focus is seen, and nothing is wider than a telephone."
     page.set_viewport_size({"width": 390, "height": 844})

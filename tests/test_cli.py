@@ -8,11 +8,12 @@ import re
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from dp_bayes_nb import (
-    Bernoulli, Counts, FlatCounts, Gamma, Laplace, Ledger, Release, SharedGamma, __version__, declare, fit,
-    simulate_release,
+    Bernoulli, Counts, Exponential, FlatCounts, Gamma, Grouped, Laplace, Ledger, Pooled, Release, SharedGamma,
+    __version__, declare, fit, simulate_release,
 )
 from dp_bayes_nb.cli import main
 
@@ -221,12 +222,12 @@ def test_help_shows_defaults_and_an_example_that_runs(folder, command):
         assert all("default" in option or "--output" in option or "--family" in option for option in options), options
     if command in ([], ["release"]):
         families = re.findall(r"^  family = .*\n(?:  .*\n?)+", out, re.M)
-        assert len(families) == 6
+        assert len(families) == 7
         (folder / "survey.csv").write_text(
             "smokes,days,insured,health,self_employed,age,region,wage,month\n"
             + "yes,3,no,poor,0,30,north,900,2024-01\nno,120.5,yes,good,1,61,south,1200,2024-03\n" * 100)
         line = next(line for line in out.splitlines() if line.startswith("  dp-bayes release")).split()[1:]
-        Ledger(folder / "wide.json", epsilon=3)
+        Ledger(folder / "wide.json", epsilon=4)
         for family in families:
             (folder / "FAMILY.toml").write_text("\n".join(text.strip() for text in family.splitlines()))
             assert dp_bayes(*[word.replace("budget", "wide") for word in line], "--force", cwd=folder)[0] == 0
@@ -390,3 +391,111 @@ def test_a_summary_shows_n_where_it_is_unknown_and_only_there(declared, more):
     assert not re.search(r"^n ", dp_bayes("fit", "d1.json", cwd=declared)[1], re.M)
     code, out, err = dp_bayes("fit", "d1.json", "sized.json", "--draws", "50", "--warmup", "50", cwd=declared)
     assert code == 0 and re.search(r"^n\[2\] +3\d\d", out, re.M) and "n[1]" not in out, (out, err)
+
+
+@pytest.fixture
+def groups(tmp_path):
+    "Releases of groups: private sizes; two columns in `by`; eight groups of public sizes."
+    theta = {"probability": np.array([0.2, 0.4, 0.5])}
+    private = Grouped(Bernoulli("ill"), "region", ["north", "south", "mid"])
+    simulate_release(1, private, theta, [300, 1800, 900], 1.0)[1].save(tmp_path / "private.json")
+    two = Grouped(Exponential((0, 30), "days"), ["region", "sex"], {"region": ["north", "south"], "sex": ["f", "m"]},
+                  sizes="public")
+    simulate_release(1, two, {"rate": np.array([[0.2, 0.4], [0.5, 0.3]])}, [300, 1800, 900, 400],
+                     1.0)[1].save(tmp_path / "two.json")
+    eight = Grouped(Bernoulli("ill"), "region", [f"r{k}" for k in range(8)], sizes="public")
+    simulate_release(1, eight, {"probability": np.linspace(0.2, 0.4, 8)}, [300] * 8, 1.0)[1].save(
+        tmp_path / "eight.json")
+    return tmp_path
+
+
+def labels(out):
+    "The first column of a summary."
+    return [line[:line.index("  ")] for line in out.splitlines()[1:]]
+
+
+@pytest.mark.parametrize("more", [(), ("-o", "made.nc")])
+def test_a_summary_of_groups_names_each_group_and_its_size(groups, more):
+    code, out, err = dp_bayes("fit", "private.json", *more, cwd=groups)
+    names = ["north", "south", "mid"]
+    assert (code, err) == (0, "")
+    assert labels(out) == [f"probability[{name}]" for name in names] + [f"n[{name}]" for name in names]
+    n = fit(Release.load(groups / "private.json"), progress=False).confidential["n"]
+    for name in names:
+        mean = float(n.sel(region=name).mean())
+        assert re.search(rf"^n\[{name}\] +{mean:.4g} ", out, re.M), out
+    code, out, err = dp_bayes("fit", "two.json", "--prior", "Gamma(1, 0.3)", *more,
+                              *["--force"][:len(more)], cwd=groups)
+    assert code == 0 and labels(out) == [f"rate[{a}, {b}]" for a in ("north", "south") for b in "fm"], (out, err)
+
+
+def test_a_plot_of_groups_is_a_forest_with_a_row_for_each_combination(groups, monkeypatch):
+    from dp_bayes_nb.posterior import contrasts
+
+    rows, own = [], contrasts.plot_groups
+    def seen(*given, **options):
+        rows.append([text.get_text() for text in own(*given, **options).get_yticklabels()])
+        return own(*given, **options)
+    monkeypatch.setattr(contrasts, "plot_groups", seen)
+    for file, more in (("two.json", ["--prior", "Gamma(1, 0.3)"]), ("private.json", []),
+                       ("eight.json", ["--pool", "partial"])):
+        code, out, err = dp_bayes("fit", file, *more, "--plot", f"{file}.png", cwd=groups)
+        assert (code, err) == (0, "") and (groups / f"{file}.png").stat().st_size > 1000
+    assert sorted(rows[0]) == ["north, f", "north, m", "south, f", "south, m"]
+    assert sorted(rows[1]) == ["mid", "north", "south"] and len(rows[2]) == 8
+
+
+def test_a_fit_whose_picture_is_refused_has_written_nothing(groups, monkeypatch):
+    from dp_bayes_nb import cli
+    from dp_bayes_nb.posterior import contrasts
+
+    asked = ("fit", "two.json", "--prior", "Gamma(1, 0.3)", "-o", "z.nc", "--plot", "z.png")
+    with monkeypatch.context() as patched:
+        def refused(*given):
+            raise ValueError("data must be something else")
+        patched.setattr(cli, "_picture", refused)
+        code, out, err = dp_bayes(*asked, cwd=groups)
+    assert (code, out) == (2, "") and not list(groups.glob("z.*")), err
+    with monkeypatch.context() as patched:  # before the fit
+        patched.setattr(contrasts, "MOST_ROWS", 3)
+        patched.setattr(cli, "_write_fit", None)
+        code, out, err = dp_bayes(*asked, cwd=groups)
+    assert (code, out, len(err.splitlines())) == (2, "", 1) and "--plot must be left out for more than 3 rows" in err
+    assert not list(groups.glob("z.*"))
+
+
+def test_pooling_by_the_command_is_that_of_the_library(groups):
+    rain = [1, 2, 3, 4, 5, 6, 7, 9]
+    code, out, err = dp_bayes("fit", "eight.json", "--pool", "partial", "--prior",
+                              f"Pooled(effects='normal', scale=0.5, covariates={{'rain': {rain}}})", cwd=groups)
+    prior = Pooled(effects="normal", scale=0.5, covariates={"rain": rain})
+    theirs = fit(Release.load(groups / "eight.json"), prior, pool="partial", progress=False).posterior
+    assert (code, err) == (0, "") and "\neffect[rain] " in out
+    for name, mean in (("probability[r3]", theirs["probability"].sel(region="r3")), ("spread", theirs["spread"]),
+                       ("effect[rain]", theirs["effect"])):
+        assert re.search(rf"^{re.escape(name)} +{float(mean.mean()):.4g} ", out, re.M), out
+
+
+@pytest.mark.parametrize("more, said", [
+    (["--prior", "Pooled()"], "add --pool partial"), (["--pool", "partial", "--prior", "Beta(1, 1)"], "Pooled"),
+    (["--pool", "partial", "--prior", "Pooled(2, bad=3)"], "effects, location, scale, slope, covariates"),
+    (["--pool", "partial", "--prior", "Pooled(effects='t3', effects='t3')"], "--prior must be"),
+    (["--pool", "partial", "--prior", "Pooled(scale=open('x'))"], "--prior must be"),
+    (["--pool", "partial", "--prior", "Pooled('t3', effects='t3')"], "--prior must be"),
+    (["--pool", "partial", "--prior", "Pooled(scale=-1)"], "scale must be"), (["--pool", "complete"], "--pool")])
+def test_wrong_pooling_is_refused_in_one_line(groups, more, said):
+    code, out, err = dp_bayes("fit", "eight.json", *more, "-o", "z.nc", cwd=groups)
+    assert (code, out, len(err.splitlines())) == (2, "", 1) and said in err and not (groups / "z.nc").exists(), err
+
+
+def test_groups_stand_in_the_help_of_release():
+    code, out, _ = dp_bayes("release", "--help", cwd=".")
+    assert code == 0 and 'family = "Grouped"' in out and "known by noise only" in out
+
+
+@pytest.mark.parametrize("command", [("plan", "--n", 100), ("calibrate", "--n", 100, "--epsilon", 1)])
+def test_studies_of_groups_are_refused_in_words_before_any_work(folder, command):
+    (folder / "groups.toml").write_text('family = "Grouped"\nby = "region"\nlevels = ["a", "b"]\n'
+                                        '[model]\nfamily = "Bernoulli"\ncolumn = "smokes"\n')
+    code, out, err = dp_bayes(*command, "--family", "groups.toml", cwd=folder)
+    assert (code, out, len(err.splitlines())) == (2, "", 1) and f"{command[0]} one group: {command[0]}(Bern" in err, err

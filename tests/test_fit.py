@@ -16,15 +16,15 @@ import matplotlib
 import numpy as np
 import pytest
 
-from dp_bayes_nb import (Bernoulli, Beta, Categorical, Exponential, Gamma, LinearRegression, LogNormal,
-                         NormalInverseGamma, Release, fit, register, simulate_release)
+from dp_bayes_nb import (Bernoulli, Beta, Categorical, Exponential, Gamma, Grouped, LinearRegression, LogNormal,
+                         NormalInverseGamma, Pooled, Release, contrast, fit, register, simulate_release)
 from dp_bayes_nb import fit as front_door
 from dp_bayes_nb.base.checks import count_oracle
 from dp_bayes_nb.base.measurement import Noise
 from dp_bayes_nb.models.contract import MODELS, Model, _registered, family_class, not_fitted
 from dp_bayes_nb.models.counts import BernoulliLaw, ExponentialFamily
 from dp_bayes_nb.releases.files import seal
-from dp_bayes_nb.posterior.fit import entropy, run_entropy, run_key
+from dp_bayes_nb.posterior.fit import entropy, method_for, posterior_draws, run_entropy, run_key
 from dp_bayes_nb.posterior.results import fitted, plot_posterior, predict, predictive_check, tabulated_density
 from dp_bayes_nb.base.priors import LogDensity
 from dp_bayes_nb.base.supports import Parameter
@@ -390,3 +390,20 @@ def test_the_axis_of_a_log_mean_says_what_it_is():
     made = simulate_release(0, LogNormal((1, 100)), {"log_mean": 2.0, "log_variance": 0.3}, 500, 5.0)[1]
     ax = plot_posterior(quick(made, NormalInverseGamma(2, 1, 3, 1)))
     assert ax.get_xlabel() == "log mean: the mean of the records' logarithms"
+
+
+def test_words_about_groups_name_the_argument_that_is_meant():
+    "A pooled prior without pool, two releases of groups with it, a level in the place of a variable."
+    model = Grouped(Bernoulli("ill"), "region", ["north", "south"], sizes="public")
+    made = [simulate_release(k, model, {"probability": np.array([0.2, 0.4])}, [300, 200], 1.0)[1] for k in range(2)]
+    for call in (fit, posterior_draws, method_for):
+        with pytest.raises(ValueError, match="add pool='partial'"):
+            call(made[0], Pooled())
+    with pytest.raises(ValueError, match="^release must be one release of groups where groups are pooled"):
+        fit(made, pool="partial")
+    drawn = fit(made[0], progress=False)
+    with pytest.raises(ValueError, match=r"compared by a= and b=: contrast\(data, a='north'\)"):
+        contrast(drawn, "north", "south")
+    with pytest.raises(ValueError, match="variable must be one of [^;]*$"):
+        contrast(drawn, "east")
+    assert 'pool="partial"' in fit.__doc__ and "new_group" in fit.__doc__

@@ -20,6 +20,8 @@ from ..models.conjugate_priors import Gamma, NormalInverseGamma
 from ..base.arguments import check_choice, refuse
 from ..data_holder.csv_files import FAULTS, CsvFile, number
 from ..models.counts import Bernoulli, Categorical
+from ..models.grouped import Grouped
+from ..noise.add_remove import size_noise
 from ..posterior.fit import fit
 from .labs import table
 from ..data_holder.ledger import Ledger
@@ -104,6 +106,9 @@ EXAMPLES = {  # name: package, table, columns, kind, public declarations
     "health interviews, 8,802 people": ("AER", "HealthInsurance", ("health", "limit", "insurance", "age"),
                                         "share of one value",
                                         {"column": "limit", "value": "yes"}),
+    "the same interviews, by region": ("AER", "HealthInsurance", ("limit", "region"), "share of one value",
+                                       {"column": "limit", "value": "yes", "others": "no", "by": "region",
+                                        "groups": "northeast, midwest, south, west"}),
     "strikes, 566 durations in days": ("Ecdat", "StrikeDur", ("dur",), "waiting times",
                                        {"column": "dur", "lower": 0, "upper": 90, "guess": 30}),
     "visits to a physician, 4,406 people": ("AER", "NMES1988", ("visits", "chronic", "gender"), "counts",
@@ -162,7 +167,24 @@ def _line(fields):
 
 # %% ../../nbs/app/03_counter.ipynb #6cadbbad
 def declare(kind: str, fields: dict) -> Any:
-    "The family of a declaration; a ValueError in words if it is none."
+    "The family of a declaration, in each group where a column of groups was chosen; a ValueError in words if none."
+    by = fields.get("by")
+    if not by:
+        return _declared(kind, fields)
+    if kind == "straight line":
+        refuse("group", "left out for a straight line", by, "choose another question, or no groups")
+    if kind == "share of one value" and not _parts(fields.get("others", "")):
+        refuse("others", "all other values, where every group is asked", "nothing", "for example: no")
+    groups = _parts(fields.get("groups", ""))
+    if len(groups) < 2:
+        refuse("groups", "two or more public levels, with commas between", fields.get("groups"))
+    if by == fields.get("column"):
+        refuse("group", "another column than the one that is counted", by)
+    return Grouped(_declared(kind, fields), by, groups)
+
+
+def _declared(kind, fields):
+    "The family of all records, or of those of one group."
     check_choice("kind", kind, KINDS)
     column = fields.get("column")
     if not column:
@@ -186,6 +208,7 @@ def prior_of(family, fields: dict):
     """A weak prior from the declaration alone: a guess worth two records; for a line, from the public ranges.
     None: uniform.
     """
+    family = family.inner or family  # the same in every group
     if isinstance(family, (Poisson, Exponential)):
         guess = _number("guess", fields.get("guess", ""))
         if not guess > 0:
@@ -201,19 +224,30 @@ def prior_of(family, fields: dict):
 # § The preview
 def preview(family, n: int, epsilon, ledger: Ledger, missing: str = "error") -> str:
     "What a release would publish and cost, as HTML."
-    noise, sensitivity = noise_design(family, epsilon=epsilon)
+    names, (noise, sensitivity), groups = family.names, (None, None), family.inner is not None
+    if groups:
+        noise, sensitivity, of_group = size_noise(family, epsilon=epsilon, neighbours=relation(family, missing))
+        names = family.in_groups(of_group.names)
+    else:
+        noise, sensitivity = noise_design(family, epsilon=epsilon)
     left = float(ledger.left[0])
-    rows = [("published sums", ", ".join(family.names[:8]) + (" …" if len(family.names) > 8 else "")),
-            ("of records", f"{n} (public)" if missing == "error"
-             else f"those of {n} that are complete; how many is published exactly, and so is that some were left out"),
-            ("protected", "what a record says" + (", not where it stands or whether it is complete"
-                                                  if relation(family, missing) == "change_value" else "")),
+    rows = [("published sums", ", ".join(names[:8]) + (" …" if len(names) > 8 else "")),
+            ("of records", (f"{n} (public)" if missing == "error" else f"those of {n} that are complete; how many is "
+             "published exactly, and so is that some were left out")
+             + ("; how many each group has is known by noise only" if groups else "")),
+            ("protected", "what a record says" + (_LEFT_OUT[groups] if relation(family, missing) == "change_value"
+                                                  else ", and which group it is in" * groups)),
             ("published too", f"the declaration: {family!r:.200}"),
             ("one person can move the sums by", f"{sensitivity:.4g}"), ("noise",
         f"discrete Laplace, scale {noise.scale[0]:.4g}; nineteen times in twenty below {3 * noise.scale[0]:.3g}"),
-            ("cost", f"epsilon {float(epsilon):g} of the {left:g} that are left"
+            ("cost", f"epsilon {float(epsilon):g} of the {left:g} that are left" + ", for all groups together" * groups
              + ("" if float(epsilon) <= left else ": more than there is, it will be refused"))]
     return table(("", "if you press Release"), rows)
+
+
+_LEFT_OUT = {False: ", not where it stands or whether it is complete",
+             True: " and which group it is in, not whether it is complete"}
+
 
 # %% ../../nbs/app/03_counter.ipynb #d435a6cd
 # § Spending
@@ -259,10 +293,15 @@ def _scalar(values, axis):
                  yticks=False, alt=f"Posterior densities of the {axis}")
 
 
+_MOST_ROWS = 10  # of the picture; the table has all
+
+
 def _levels(values, levels, axis):
-    marks, k = [], len(levels)
+    marks, k, all_of = [], min(len(levels), _MOST_ROWS), len(levels)
+    values = {method: np.asarray(v).reshape(-1, all_of)[:, :k] for method, v in values.items()}
+    levels = levels[:k]
     for i, (method, v) in enumerate(values.items()):
-        q = np.quantile(np.asarray(v).reshape(-1, k), [0.025, 0.5, 0.975], axis=0)
+        q = np.quantile(v, [0.025, 0.5, 0.975], axis=0)
         for j in range(k):
             row = k - j - 0.5 - 0.16 * i
             marks += [line([q[0, j], q[2, j]], [row, row], COLORS[method]),
@@ -271,8 +310,9 @@ def _levels(values, levels, axis):
                                                                             for v in values.values())
     marks += [words(low + 0.01 * (high - low), k - j - 0.25, str(level), anchor="start")
               for j, level in enumerate(levels)]
-    return chart(marks, x=(low, high), y=(0, k), xlabel=axis, ylabel="", yticks=False,
-                 alt=f"95% intervals of the {axis} of {k} categories")
+    return chart(marks, x=(low, high), y=(0, k), ylabel="", yticks=False,
+                 xlabel=axis + (f" (the first {k} of {all_of})" if k < all_of else ""),
+                 alt=f"95% intervals of the {axis}: {k} rows")
 
 
 def _fitted_line(values, family):
@@ -289,17 +329,34 @@ def see(made: Release, prior=None, draws: int = 500) -> str:
     """The posterior of the first parameter given a release, beside the one that ignores the noise:
     picture and table, as HTML.
     """
-    runs = {"naive": fit(made, prior, method="naive", draws=draws, progress=False),
-            "ours": fit(made, prior, draws=draws, progress=False)}
+    grouped = made.family.inner is not None
+    runs = ({} if grouped else {"naive": fit(made, prior, method="naive", draws=draws, progress=False)}) | {
+        "ours": fit(made, prior, draws=draws, progress=False)}
     name, parameter = next(iter(made.family.parameters.items()))
     values = {method: run.posterior[name].values for method, run in runs.items()}
-    levels, axis = parameter.levels if parameter.shape else ("",), name.replace("_", " ")
-    line_of = isinstance(made.family, LinearRegression)
-    picture = _fitted_line(values, made.family) if line_of else _levels(values, levels,
-        axis) if parameter.shape else _scalar(values, axis)
-    rows = []
-    for method, v in values.items():
-        q = np.quantile(v.reshape(-1, len(levels)), [0.025, 0.5, 0.975], axis=0).T
-        rows += [((COLORS[method], WORDS[method]), f"{axis}{f' of {level}' if level != '' else ''}", f"{b:.4g}",
-                  f"{a:.4g} to {c:.4g}") for level, (a, b, c) in zip(levels, q)]
+    levels, axis = _rows_of(made.family, parameter), name.replace("_", " ")
+    if isinstance(made.family, LinearRegression):
+        picture = _fitted_line(values, made.family)
+    else:
+        picture = _levels(values, levels, axis) if parameter.shape else _scalar(values, axis)
+    rows = [row for method, v in values.items() for row in _lines(method, levels, v, axis)]
+    if grouped:
+        rows += _lines("ours", made.family.group_names, runs["ours"].confidential["n"].values, "records")
     return picture + table(("posterior", "of", "median", "95% interval"), rows)
+
+
+def _rows_of(family, parameter):
+    "Words for the components of a parameter: levels, groups, or the levels of each group."
+    if family.inner is None or not parameter.shape:
+        return parameter.levels if parameter.shape else ("",)
+    inner = family.inner.parameters[next(iter(family.parameters))]
+    return family.group_names if not inner.shape else tuple(
+        f"{level}, {group}" for group in family.group_names for level in inner.levels)
+
+
+def _lines(method, levels, values, axis):
+    "Rows of the table: median and 95% interval of each component."
+    q = np.quantile(np.reshape(values, (-1, len(levels))), [0.025, 0.5, 0.975], axis=0).T
+    return [((COLORS[method], WORDS[method]), f"{axis}{f' of {level}' if level != '' else ''}", f"{b:.4g}",
+             f"{a:.4g} to {c:.4g}") for level, (a, b, c) in zip(levels, q)]
+

@@ -499,8 +499,14 @@ class RegressionLab(Tool):
 # § Your own data
 FIELDS = {"share of one value": ("value", "others"), "categories": ("levels",), "counts": ("lower", "upper", "guess"),
           "waiting times": ("lower", "upper", "guess"), "straight line": ("lower", "upper", "response", "low", "high")}
+GROUPS = ("by", "groups")  # of every kind that may be asked of each group
+FIELDS = {kind: names + GROUPS * (kind != "straight line") for kind, names in FIELDS.items()}
+
 
 # %% ../../nbs/app/04_widgets.ipynb #626435c4
+ALL = [("— (all records together)", "")]  # no groups
+
+
 class OwnData(Tool):
     "From a table to a release and its posterior."
     intro = (
@@ -523,9 +529,10 @@ class OwnData(Tool):
                  "levels": "public levels, with commas", "lower": "least public value",
                  "upper": "greatest public value",
                  "guess": "first guess of the mean (prior)", "low": "least value of the other column",
-                 "high": "greatest value of the other column"}
+                 "high": "greatest value of the other column", "groups": "public names of the groups, with commas"}
         self.fields: dict = {name: w.Text(description=text, continuous_update=False) for name, text in words.items()}
         self.fields["response"] = w.Dropdown(options=[], description="and the column on its line")
+        self.fields["by"] = w.Dropdown(options=ALL, description="in each group of the column")
         self.epsilon = w.BoundedFloatText(0.1, min=0.001, max=100, step=0.05,
                                           description="Budget epsilon of this release")
         self.drop = w.Checkbox(False, description="leave out records with missing values", indent=False)
@@ -534,7 +541,8 @@ class OwnData(Tool):
         self.examples.observe(self.chosen, "value")
         self.upload.observe(self.uploaded, "value")
         self.kind.observe(self.kinds, "value")
-        order = ["value", "others", "levels", "lower", "upper", "response", "low", "high", "guess"]
+        self.fields["by"].observe(self.kinds, "value")
+        order = ["value", "others", "levels", "lower", "upper", "response", "low", "high", "guess", *GROUPS]
         self.watch(self.column, self.epsilon, self.drop, *self.fields.values())
         self.kinds()
         return [self.examples, self.upload, self.kind, self.column, *(self.fields[name] for name in order), self.drop,
@@ -556,7 +564,8 @@ class Counter(OwnData):
     def kinds(self, *_):
         "Show the fields of the kind."
         for name, field in self.fields.items():
-            field.layout.display = None if name in FIELDS[self.kind.value] else "none"
+            shown = name in FIELDS[self.kind.value] and (name != "groups" or bool(self.fields["by"].value))
+            field.layout.display = None if shown else "none"
         if hasattr(self, "started"):
             self.moved()
 
@@ -570,6 +579,8 @@ class Counter(OwnData):
         for control in (self.column, self.fields["response"]):
             control.options = table.columns
             control.index = 0
+        self.fields["by"].options = [*ALL, *zip(table.columns, table.columns)]
+        self.fields["by"].index = 0
         for name, value in (fields or {}).items():
             control = self.column if name == "column" else self.fields[name]
             control.value = value if isinstance(control, w.Dropdown) else str(value)

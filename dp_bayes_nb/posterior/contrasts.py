@@ -40,7 +40,9 @@ def _variable(data, variable, asked):
     names = [str(name) for group in groups for name in group.data_vars]
     wanted = names[0] if variable is None else variable
     if wanted not in names:
-        refuse("variable", f"one of {', '.join(names)}", variable)
+        labels = [each for group in groups for axis in group.coords.values() for each in axis.values.ravel().tolist()]
+        refuse("variable", f"one of {', '.join(names)}", variable,
+               f"groups are compared by a= and b=: contrast(data, a={variable!r:.60})" if variable in labels else "")
     return next(group[wanted] for group in groups if wanted in group)
 
 # %% ../../nbs/posterior/25_contrasts.ipynb #0b52d5cc

@@ -287,12 +287,19 @@ def _sampled(chosen, releases, seen, prior, words, *, draws, warmup, chains, pro
     return _apart(family, {**states.theta, **kept_sums(family, states, seen)}), infos, kernel
 
 # %% ../../nbs/posterior/09_fit.ipynb #52670f43
+def _check_prior(family, prior):
+    "The prior of a model, accepted; that of groups that are alike belongs to another argument."
+    if type(prior).__name__ == "Pooled":
+        refuse("pool", "'partial' with a Pooled, the prior of groups that are alike", "none", "add pool='partial'")
+    return check_prior(family, prior)
+
+
 def method_for(release: Release | list, prior: Any, name: str = "auto", options: dict | None = None) -> tuple[str, Any]:
     "The method that `fit` takes for a release: its name, `auto` resolved, and the `Method`; ValueError as `fit`."
     releases = as_releases(release)
     first, seen = releases[0], [measured(each) for each in releases]
     usual = len(releases) == 1 and _is_usual(seen[0])
-    return choose_method(first.family, check_prior(first.family, prior), first.noise.kind, first.n, name, options,
+    return choose_method(first.family, _check_prior(first.family, prior), first.noise.kind, first.n, name, options,
                          seen[0].matrix, None if usual else [without_implied(first.family, one) for one in seen])
 
 # %% ../../nbs/posterior/09_fit.ipynb #2df13233
@@ -303,6 +310,9 @@ def _pooled(releases, prior, method, options, **run):
     "Draws of tables that are partially pooled."
     if method not in ("auto", "pooled") or options:
         refuse("method", "'auto', without options, where tables are pooled", method if not options else list(options))
+    if len(releases) > 1 and releases[0].family.inner is not None:
+        refuse("release", "one release of groups where groups are pooled", f"{len(releases)} releases",
+               "pool the groups of each release by itself")
     return _stands_at(POOLED)(releases, prior, **run)
 
 # %% ../../nbs/posterior/09_fit.ipynb #e4666002
@@ -316,7 +326,7 @@ def posterior_draws(release: Release | list, prior=None, *, method: str = "auto"
     if check_choice("pool", pool, ("none", "partial")) == "partial":
         return _pooled(releases, prior, method, options, draws=draws, chains=chains, seed=seed)
     family, seen = releases[0].family, [measured(each) for each in releases]
-    prior, usual = check_prior(family, prior), len(releases) == 1 and _is_usual(seen[0])
+    prior, usual = _check_prior(family, prior), len(releases) == 1 and _is_usual(seen[0])
     name, chosen = method_for(releases, prior, method, options)
     draws, warmup, chains, seed = _check_run(draws, warmup, chains, seed)
     _check_memory(family, draws, chains)
@@ -366,6 +376,9 @@ def fit(release: Release | list,    # what was published; a list: of independent
     where the method of a share or of categories is "exact", and else sums of a normal law.
     dirichlet: the parameters of the Dirichlet laws, where the method is "variational".
     A prior is needed for every family but Bernoulli and Categorical: see the family's help. Options go to the method.
+    A release of `Grouped` has all groups at once: parameters have its columns as axes, and private sizes are `n` of
+    confidential. With `pool="partial"` the groups, or the tables of a list, are alike: pass `Pooled(...)` or no prior;
+    `location`, `spread` and `new_group` come with them, and `slope` and `effect` where there are any.
     Raises ValueError for a wrong argument, before any work; warns of chains that disagree, diverge, stand
     still or are worth too few draws (also in `posterior.attrs["problems"]`).
     """

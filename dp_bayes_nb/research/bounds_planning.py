@@ -18,6 +18,7 @@ from ..models.bounds import as_bounds
 from ..models.contract import check_prior
 from ..base.arguments import as_key, check_count, check_positive, refuse
 from .planning import COLUMNS, _component, _rows, _Study
+from .trials import check_one_table
 
 # %% ../../nbs/research/07_bounds_planning.ipynb #c1dfd96e
 # § Candidates
@@ -75,6 +76,7 @@ def plan_bounds(family, prior,          # the family with any bounds of the want
                 trials: int = 200, draws: int = 200, warmup: int = 50, key: Any = 0,
                 progress: bool = True) -> BoundsPlan:
     "The public bounds with the smallest expected 95% width under the prior: equation (1). Spends nothing."
+    check_one_table(family, "plan_bounds")
     n, epsilon = check_count("n", n), check_positive("epsilon", epsilon)
     at, name = _component(family, parameter)
     options = dict(method="auto", mechanism=mechanism, delta=delta, trials=trials, draws=draws, warmup=warmup, key=key,

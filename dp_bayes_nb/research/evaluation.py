@@ -30,7 +30,8 @@ from ..noise.design import Design, designed, noise_design
 from ..base.priors import LogDensity
 from ..base.supports import constrain, free_size, unconstrain
 from .ranks import LEVELS, Calibration
-from .trials import BATCH, component_names, method_draws, open_folder, run_trials, simulate_study
+from .trials import (BATCH, check_one_table, component_names, method_draws, open_folder, run_trials,
+                                         simulate_study)
 
 # %% ../../nbs/research/04_evaluation.ipynb #c1dfd96e
 # § One trial
@@ -235,6 +236,7 @@ def calibrate(key: Any,                 # JAX key or an integer
               **options                 # of the method
               ) -> Calibration:
     "Simulation-based calibration of a method: prior → data → release → posterior → rank."
+    check_one_table(family, "calibrate")
     n, epsilon, mechanism, delta = designed(design, n=n, epsilon=epsilon, mechanism=mechanism, delta=delta)
     key, prior, n = as_key(key), check_prior(family, prior), check_count("n", n)
     trials, draws, warmup = check_count("trials", trials), check_count("draws", draws), check_count("warmup", warmup, 0)

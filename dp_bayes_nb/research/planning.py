@@ -26,7 +26,7 @@ from ..posterior.methods import choose_method
 from ..noise.design import Design, designed, noise_design
 from ..base.supports import constrain
 from ..base.style import COLORS, shades
-from .trials import component_names, method_draws, run_trials, simulate_study
+from .trials import check_one_table, component_names, method_draws, run_trials, simulate_study
 
 # %% ../../nbs/research/06_planning.ipynb #c1dfd96e
 # § The spread of one posterior: equation (1)
@@ -341,6 +341,7 @@ def plan(family, prior=None,       # as for `fit`; the prior also draws the true
     """Expected posterior spread over sizes and budgets, and the smallest budget for a target: equations (2) and (3).
     Spends nothing.
     """
+    check_one_table(family, "plan")
     n, epsilon, mechanism, delta = designed(design, n=n, epsilon=epsilon, mechanism=mechanism, delta=delta)
     sizes, one_size = _several("n", n, SIZES, check_count)
     budgets, _ = _several("epsilon", epsilon, BUDGETS, check_positive)
