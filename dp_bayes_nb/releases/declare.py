@@ -18,10 +18,10 @@ import numpy as np
 
 from ..models.contract import as_model
 from ..base.arguments import Said, check_count, printable, refuse
+from ..base.frames import by_label, own_index
 from ..noise.contradictions import largest_n
 from ..noise.design import MAX_STEPS
-from ..noise.statements import (Exact, Printing, Suppressed, Unprinted, as_printed, noise_law, own_index,
-                                          stacked)
+from ..noise.statements import (Exact, Printing, Suppressed, Unprinted, as_printed, noise_law, stacked)
 from ..models.promises import known_sums
 from .document import Release, check_consistency, check_source, each_group, full_matrix
 
