@@ -3018,6 +3018,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                                                  'dp_bayes_nb/posterior/noisy_tables.py'),
                                                     'dp_bayes_nb.posterior.noisy_tables.Outer': ( 'posterior/noisy_tables.html#outer',
                                                                                                   'dp_bayes_nb/posterior/noisy_tables.py'),
+                                                    'dp_bayes_nb.posterior.noisy_tables._by_size': ( 'posterior/noisy_tables.html#_by_size',
+                                                                                                     'dp_bayes_nb/posterior/noisy_tables.py'),
                                                     'dp_bayes_nb.posterior.noisy_tables._draw_given': ( 'posterior/noisy_tables.html#_draw_given',
                                                                                                         'dp_bayes_nb/posterior/noisy_tables.py'),
                                                     'dp_bayes_nb.posterior.noisy_tables._levels_general': ( 'posterior/noisy_tables.html#_levels_general',
