@@ -6,10 +6,12 @@ from fractions import Fraction
 
 import duckdb
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
+import xarray as xr
 from hypothesis import given, settings, strategies as st
-from scipy import stats
+from scipy import special, stats
 
 import dp_bayes_nb as db
 from dp_bayes_nb import Grouped
@@ -417,3 +419,98 @@ def test_what_is_declared_of_many_groups_has_its_own_id():
     of = lambda n: db.declare(Grouped(db.Bernoulli("x"), "g", 1100, sizes="public"), [30] * 1100, n=n,
                               noise=db.Laplace(scale=2.0, discrete=True), source="made up").id
     assert of(sizes) != of(sizes[:550] + [101] + sizes[551:])
+
+
+# ---------------------------------------------------------------- numbers by the names of groups
+
+AREAS = Grouped(db.Bernoulli("x"), "area", ["a", "b", "c"], sizes="public")
+PARTIES = Grouped(db.Categorical(["left", "right"], "vote"), "area", ["a", "b", "c"], sizes="public")
+CELLS = Grouped(db.Bernoulli("x"), ("region", "sex"), {"region": ["west", "east"], "sex": ["f", "m"]}, sizes="public")
+SAID = dict(noise=db.Laplace(scale=1.0, discrete=True), source="made up")
+
+
+def by_names(values, axis="area", labels="abc"):
+    "The same numbers in orders of their own, each with its names."
+    series = pd.Series(list(values), index=pd.Index(list(labels), name=axis))
+    frame = series.rename("value").reset_index()
+    return {"series": series[::-1], "dict": dict(reversed(series.to_dict().items())), "frame": frame[::-1],
+            "polars": pl.DataFrame(frame[::-1]), "index": series.to_frame("value")[::-1],
+            "array": xr.DataArray(series[::-1]), "list": list(values), "numpy": np.asarray(values)}
+
+
+@pytest.mark.parametrize("kind", by_names([1, 2, 3]))
+def test_numbers_with_names_go_to_their_groups(kind):
+    "By position, the values of a and c would change places."
+    values, n, theta = (by_names(v)[kind] for v in ([10, 20, 30], [50, 60, 900], [0.1, 0.2, 0.9]))
+    if kind in ("index", "frame", "polars"):  # a value of a row is called by its row
+        values, n = by_names([10, 20, 30])["series"], by_names([50, 60, 900])["series"]
+    made = db.declare(AREAS, values, n=n, **SAID)
+    assert (made.values.tolist(), made.n.tolist()) == ([10, 20, 30], [50, 60, 900])
+    right, found = (simulate_release(1, AREAS, {"probability": t}, m, 1.0)[1]
+                    for t, m in (([0.1, 0.2, 0.9], [50, 60, 900]), (theta, n)))
+    assert found == right
+    prior = AREAS.accept(db.Beta(by_names([1.0, 2.0, 3.0])[kind], 1.0))
+    assert np.asarray(prior.alpha).tolist() == [1, 2, 3]
+
+
+def test_a_frame_of_rows_by_group_is_read_by_both_names():
+    frame = pd.DataFrame({"right": [9, 8, 7], "left": [1, 2, 3], "area": list("abc")})
+    for given in (frame[::-1], frame.set_index("area")[::-1], pl.DataFrame(frame[::-1]),
+                  xr.DataArray(frame.set_index("area"), dims=("area", "vote"))[::-1]):
+        made = db.declare(PARTIES, given, n=[10, 10, 10], **SAID)
+        assert made.values.tolist() == [1, 9, 2, 8, 3, 7]
+    alpha = frame.set_index("area")[::-1]
+    assert PARTIES.accept(db.Dirichlet(alpha)).alpha.tolist() == [[1, 9], [2, 8], [3, 7]]
+    assert PARTIES.model.accept(db.Dirichlet(pd.Series({"right": 3.0, "left": 1.0}))).alpha.tolist() == [1, 3]
+    crossed = pd.DataFrame([[4, 3], [2, 1]], index=["east", "west"], columns=["m", "f"])
+    assert db.declare(CELLS, crossed, n=9 * crossed, **SAID).n.tolist() == [9, 18, 27, 36]
+
+
+def test_names_that_are_none_are_refused():
+    series = pd.Series([10, 20, 30], index=list("abc"))
+    for wrong in (series.rename({"c": "d"}), series[:2], series.set_axis([2, 1, 0]), series.set_axis(list("aab")),
+                  xr.DataArray([10, 20, 30], dims="place"), pd.DataFrame({"value": series})[["value", "value"]][:1]):
+        for call in (lambda w=wrong: db.declare(AREAS, w, n=[50, 60, 900], **SAID),
+                     lambda w=wrong: db.declare(AREAS, [10, 20, 30], n=w, **SAID),
+                     lambda w=wrong: simulate_release(1, AREAS, {"probability": w}, [9, 9, 9], 1.0),
+                     lambda w=wrong: simulate_release(1, AREAS, {"probability": [0.1] * 3}, w, 1.0),
+                     lambda w=wrong: AREAS.accept(db.Beta(w, 1.0))):
+            with pytest.raises(ValueError):
+                call()
+    with pytest.raises(ValueError, match="leaves the names out"):
+        db.declare(PARTIES, [[1, 9], [2, 8], [3, 7]], n=[10] * 3, **SAID,
+                   matrix=pd.DataFrame(np.eye(2), columns=["right", "left"]))
+
+
+def test_a_release_is_declared_again_by_the_names_it_prints():
+    private = Grouped(db.Bernoulli("x"), "g", ["a0", "a1"])
+    _, r = simulate_release(3, private, {"probability": [0.2, 0.7]}, [40, 90], 1.0)
+    named = dict(reversed(list(zip(r.names, r.values.tolist()))))
+    more = dict(noise=db.Laplace(scale=2.0, discrete=True), matrix=r.matrix, n_range=(0, 130), source="made up")
+    for given in (named, pd.Series(named)):
+        assert db.declare(private, given, **more).values.tolist() == r.values.tolist()
+    with pytest.raises(ValueError, match="must be a number, got None"):
+        db.declare(private, dict(list(named.items())[:3]), **more)
+
+
+# ---------------------------------------------------------------- sparse priors
+
+
+def test_sparse_priors_of_private_groups_are_summed_exactly():
+    "Against the sum over all pairs of counts: Beta(.3, .3), scale 4/3, 25 records at most; whole numbers, no chain."
+    b, alpha, most = 4 / 3, 0.3, 25
+    z = np.array([[-1, 0], [1, 1], [3, 8]])
+    model = Grouped(db.Bernoulli("x"), "g", 3)
+    r = db.declare(model, z, matrix=[[0, 1], [1, -1]], n_range=(0, most), noise=db.Laplace(scale=b, discrete=True),
+                   source="made up")
+    drawn = posterior_draws(r, db.Beta(alpha, alpha), draws=2500)
+    s, f = np.meshgrid(np.arange(most + 1.0), np.arange(most + 1.0), indexing="ij")
+    ways = special.gammaln(s + f + 1) - special.gammaln(s + 1) - special.gammaln(f + 1) + special.betaln(
+        alpha + s, alpha + f)
+    for g, (x, y) in enumerate(z):
+        w = np.where(s + f <= most, np.exp(ways - (abs(x - s) + abs(y - f)) / b), 0)
+        w /= w.sum()
+        for found, right in ((drawn.confidential["n"][..., g], (w * (s + f)).sum()),
+                             (drawn.theta["probability"][..., g], (w * (alpha + s) / (2 * alpha + s + f)).sum())):
+            assert abs(found.mean() - right) < 4.5 * found.std() / 100, (g, found.mean(), right)
+        assert np.all(drawn.confidential["n"] % 1 == 0)

@@ -78,7 +78,7 @@ def own_index(value: Any) -> bool:
 
 def group_text(key: Any) -> str:
     "The name of a group: its label, or several joined by a comma."
-    return ", ".join(map(str, key)) if isinstance(key, tuple) else str(key)
+    return ", ".join(map(group_text, key)) if isinstance(key, tuple) else str(key)
 
 
 def _index_keys(index, axes):

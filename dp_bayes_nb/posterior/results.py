@@ -16,6 +16,7 @@ from jax.tree_util import Partial
 
 from ..base.arguments import as_seed, check_count, refuse
 from ..base.chains import bind
+from ..base.frames import by_label
 from ..models.contract import as_numbers
 from .fit import entropy, read_releases_text, row_names, run_key
 from ..noise.design import simulate_values
@@ -298,12 +299,13 @@ def _axis(levels):
 
 def _checked_truth(truth, name, levels):
     "The true value of the parameter that is drawn, out of a dict where one was given; None where it is not known."
-    if isinstance(truth, dict):
+    if isinstance(truth, dict) and (name in truth or not set(map(str, truth)) & set(map(str, levels or ()))):
         if name not in truth:
             refuse("truth", f"a dict with the parameter {name!r}, or its value", sorted(map(str, truth)))
         truth = truth[name]
     if truth is None:
         return None
+    truth = truth if levels is None else by_label("truth", truth, {name: levels})
     wanted = f"one number, for {name}" if levels is None else f"{len(levels)} numbers, for {name}"
     try:
         value = as_numbers(truth)
