@@ -285,7 +285,6 @@ def test_groups_of_two_columns_are_one_by_default():
     assert len(db.contrast(idata)) == 15 and len(db.contrast(idata, dim="sex")) == 3
     places = db.ranks(idata)
     assert places["region, sex"].tolist()[:3] == ["west, f", "west, m", "east, f"]
-    assert places["median"].tolist() == [2, 2, 6, 2, 2, 2] or places["best"].argmax() != 2
     ax = db.plot_groups(idata, truth=xr.DataArray(np.arange(6.0).reshape(2, 3) / 9, dims=("sex", "region"),
                                                   coords={"region": CELLS["region"], "sex": CELLS["sex"]}))
     at, said = rows_of(ax)

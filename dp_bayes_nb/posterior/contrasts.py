@@ -453,7 +453,7 @@ def _public_sizes(data, labels):
     releases = [] if text is None else read_releases_text(text)
     if not releases or any(each.n is None for each in releases):
         return None
-    axes, n = dict(releases[0].family.axes), np.asarray(releases[0].n)
+    axes, n = {name: list(each) for name, each in releases[0].family.axes.items()}, np.asarray(releases[0].n)
     if releases[0].family.inner is None:
         axes, n = {"table": labels.get("table", [])}, np.array([each.n for each in releases])
     shape = tuple(map(len, axes.values()))
