@@ -514,3 +514,105 @@ def test_sparse_priors_of_private_groups_are_summed_exactly():
                              (drawn.theta["probability"][..., g], (w * (alpha + s) / (2 * alpha + s + f)).sum())):
             assert abs(found.mean() - right) < 4.5 * found.std() / 100, (g, found.mean(), right)
         assert np.all(drawn.confidential["n"] % 1 == 0)
+
+
+# ---------------------------------------------------------------- one group, shares, checks, words
+
+
+def of_groups(model, theta, n, **more):
+    _, r = simulate_release(5, model, theta, n, 1.0, **more)
+    return r
+
+
+@pytest.mark.parametrize("sizes", ["private", "public"])
+def test_one_group_is_taken_out_of_a_release(sizes, tmp_path):
+    model = Grouped(db.Bernoulli("ill"), ("region", "sex"), {"region": ["w", "e"], "sex": ["f", "m"]}, sizes=sizes)
+    r = of_groups(model, {"probability": [[0.1, 0.3], [0.5, 0.9]]}, [[90, 80], [70, 300]])
+    q = len(r.names) // 4
+    one = r.group(("e", "m"))
+    assert one == r.group("e, m") == Release.from_json(one.to_json()) and one.model == model.model
+    assert one.values.tolist() == r.values[-q:].tolist() and one.n == (None if sizes == "private" else 300)
+    assert "group 'e, m' of release" in one.source and one.names[0] == "successes"
+    alone, whole = (posterior_draws(each, draws=2000).theta["probability"] for each in (one, r))
+    z = (alone.mean() - whole[..., 1, 1].mean()) / np.hypot(alone.std(), whole[..., 1, 1].std()) * 8000**0.5
+    assert abs(z) < 4.5
+    with pytest.raises(ValueError, match="a group of this release, got 'n'; groups are called 'w, f', 'w, m'"):
+        r.group("n")
+    with pytest.raises(ValueError, match="release must be one of groups"):
+        one.group("w, f")
+    with pytest.raises(ValueError, match="share the data"):
+        db.contrast(fit(r, draws=50, progress=False).posterior["probability"].sel(region="e", sex="m", drop=True)
+                    .to_dataset().assign_attrs(fit(r, draws=50, progress=False).posterior.attrs),
+                    other=fit(one, draws=50, progress=False))
+    assert len(db.contrast(fit(one, progress=False), other=fit(r.group("w, f"), progress=False))) == 1
+
+
+def test_a_group_of_no_records_is_not_taken_out():
+    r = of_groups(Grouped(db.Bernoulli("x"), "g", 2, sizes="public"), {"probability": [0.2, 0.4]}, [0, 9])
+    with pytest.raises(ValueError, match="a group with records"):
+        r.group(0)
+    assert r.group(1).n == 9
+
+
+def test_shares_of_groups_are_in_the_result():
+    model = Grouped(db.Bernoulli("x"), ("g", "h"), {"g": 2, "h": 2})
+    idata = fit(of_groups(model, {"probability": np.full((2, 2), 0.3)}, [[50, 150], [300, 500]]), progress=False)
+    share, n = idata.confidential["share"], idata.confidential["n"]
+    assert share.dims == n.dims == ("chain", "draw", "g", "h")
+    assert np.allclose(share.sum(("g", "h")), 1) and np.allclose(share, n / n.sum(("g", "h")))
+    assert np.all(np.abs(share.mean(("chain", "draw")).values - [[0.05, 0.15], [0.3, 0.5]]) < 0.03)
+    assert len(db.contrast(idata, "share", a="1, 1")) == 3
+    public = fit(of_groups(Grouped(db.Bernoulli("x"), "g", 2, "public"), {"probability": [0.1, 0.2]}, [50, 60]))
+    assert "share" not in public.confidential
+
+
+@pytest.mark.parametrize("sizes", ["private", "public"])
+@pytest.mark.parametrize("name", ["share", "categories", "waiting"])
+def test_predictive_checks_of_groups(name, sizes):
+    "Right models give ordinary p-values; the group whose number contradicts its prior, and no other, a small one."
+    inner = {"share": db.Bernoulli("x"), "categories": db.Categorical(2, "x"), "waiting": db.Exponential((0, 20), "x")}
+    truth = {"share": {"probability": [0.2, 0.5, 0.6]}, "waiting": {"rate": [0.1, 0.2, 0.3]},
+             "categories": {"probabilities": [[0.2, 0.8], [0.5, 0.5], [0.6, 0.4]]}}[name]
+    prior = db.Gamma(1.0, 5.0) if name == "waiting" else None
+    r = of_groups(Grouped(inner[name], "g", ["a", "b", "c"], sizes=sizes), truth, [90, 300, 40])
+    idata = fit(r, prior, draws=300, progress=False)
+    found = db.predictive_check(idata)
+    assert found["z_rep"].shape == (4, 300, len(r.names)) and found["statistic"].values.tolist() == list(r.names)
+    assert float(found["p_value"].min()) > 1e-3
+    means = found["z_rep"].mean(("chain", "draw")).values
+    assert np.all(np.abs(means - r.values) < 0.25 * np.abs(r.values) + 10 * r.noise.scale), (means, r.values)
+    if name == "share" and sizes == "public":
+        wrong = fit(r, db.Beta(np.array([1.0, 9000.0, 1.0]), np.array([1.0, 90.0, 1.0])), draws=300, progress=False)
+        p = db.predictive_check(wrong)["p_value"].values
+        assert p[1] < 0.01 < min(p[0], p[2])
+        pooled = fit(r, pool="partial", draws=300, progress=False)
+        assert db.predictive_check(pooled)["p_value"].min() > 1e-3
+
+
+def test_the_words_of_a_promise_are_those_of_groups():
+    table = TABLE.with_columns(ill=pl.Series([1, None, 1, 0]))
+    public = Grouped(db.Bernoulli("ill"), "region", ["north", "south"], sizes="public")
+    assert "never the group)" in repr(db.release(public, TABLE, epsilon=1.0))
+    dropped = repr(db.release(public, table, epsilon=1.0, missing="drop"))
+    assert "never the group or completeness)" in dropped and "cell" not in dropped
+    dropped = repr(db.release(ILL, table, epsilon=1.0, missing="drop"))
+    assert "values and groups may change, never completeness" in dropped and "; 3 in all" in dropped
+    with pytest.raises(ValueError, match="never the group.*records of each group"):
+        db.release(public, TABLE, epsilon=1.0, neighbours="change_one")
+    stated = repr(db.release(ILL, TABLE, epsilon=1.0, neighbours="change_value"))
+    assert "; 4 in all" in stated
+
+
+def test_an_undeclared_level_is_refused_with_its_column():
+    table = TABLE.with_columns(region=pl.Series(["north", "Mrs Smith", "south", "south"]))
+    with pytest.raises(ValueError, match=r"column 'region'.*declare.*'other'") as caught:
+        db.release(ILL, table, epsilon=1.0)
+    assert "Smith" not in str(caught.value)
+    with pytest.raises(ValueError) as caught:  # a value, not a level
+        db.release(ILL, TABLE.with_columns(ill=pl.Series([1, 0, 7, 0])), epsilon=1.0)
+    assert "'region'" not in str(caught.value)
+
+
+def test_groups_without_levels_are_refused_in_words():
+    with pytest.raises(ValueError, match="levels must be.*write the levels down"):
+        Grouped(db.Bernoulli("ill"), "region")

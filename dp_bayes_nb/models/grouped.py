@@ -104,9 +104,8 @@ class Grouped(Model):
                "naive": None, "chain": None}  # `pool="partial"` has a way of its own, posterior/19_pooled_groups
     fallback = "groups"
     refusals = {"moments": "its groups have sizes of their own; ask the model of one group",
-                "predict": "new records are those of one group: take its draws, and the model of a group",
-                "simulate_records": "its groups have sizes of their own; simulate the records of one group",
-                "predictive_check": "each group is checked by itself: fit its numbers with the model of one group"}
+                "predict": "new records are those of one group: fit release.group(name)",
+                "simulate_records": "its groups have sizes of their own; simulate the records of one group"}
 
     def __post_init__(self):
         model = family_from_dict(self.model, new=True) if isinstance(self.model, dict) else as_model(self.model)

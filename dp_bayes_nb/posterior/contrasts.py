@@ -8,6 +8,7 @@ __all__ = ['COLUMNS', 'HOWS', 'CHUNK', 'MOST_LINES', 'MOST_NUMBERS', 'MOST_ROWS'
 
 # %% ../../nbs/posterior/25_contrasts.ipynb #5bb5a34e
 import itertools
+import re
 from typing import Any, Callable, NamedTuple
 
 import numpy as np
@@ -176,7 +177,15 @@ def _ids(data):
     text = getattr(getattr(data, "posterior", data), "attrs", {}).get("release_json")
     if text is None:
         return None
-    return {each: r.simulated and not r.parts for r in read_releases_text(text) for each in part_ids(r)}
+    return {each: r.simulated and not r.parts for r in read_releases_text(text)
+            for each in (*part_ids(r), *_of_groups(r))}
+
+
+def _of_groups(release):
+    "What the groups of a release are called where they are taken out of it, and what one is called that was."
+    if release.family.inner is not None:
+        return [f"{name[:200]!r} of release {each}" for each in part_ids(release) for name in release.family.group_names]
+    return re.findall("; group (.* of release [0-9a-f]{16})$", release.source or "")
 
 # %% ../../nbs/posterior/25_contrasts.ipynb #8f18a1cc
 def check_independent(data, other, independent: bool):
