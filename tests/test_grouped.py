@@ -610,9 +610,41 @@ def test_an_undeclared_level_is_refused_with_its_column():
     assert "Smith" not in str(caught.value)
     with pytest.raises(ValueError) as caught:  # a value, not a level
         db.release(ILL, TABLE.with_columns(ill=pl.Series([1, 0, 7, 0])), epsilon=1.0)
-    assert "'region'" not in str(caught.value)
+    assert "recode" not in str(caught.value)
 
 
 def test_groups_without_levels_are_refused_in_words():
-    with pytest.raises(ValueError, match="levels must be.*write the levels down"):
+    with pytest.raises(ValueError, match="levels of .region. must be.*write the levels down"):
         Grouped(db.Bernoulli("ill"), "region")
+
+
+def rate_of_rows(z, b, most):
+    "Means of the rate and of n by sums over whole n: two rows of a clipped sum (limit 20), Gamma(2, 10), normal sums."
+    rate = np.geomspace(0.01, 2, 160)
+    w, means = np.zeros((len(rate), most + 1)), np.arange(most + 1.0)
+    mean = (1 - np.exp(-20 * rate)) / rate
+    var = 2 * (1 - (1 + 20 * rate) * np.exp(-20 * rate)) / rate**2 - mean**2
+    for n in range(most + 1):
+        u = np.linspace(-8, 8, 801) if n else np.zeros(1)
+        s = n * mean[:, None] + np.sqrt(n * var)[:, None] * u
+        noise = np.exp(-(np.abs(z[0] - s) + np.abs(z[1] - 20 * n + s)) / b)
+        w[:, n] = (noise * stats.norm.pdf(u)).sum(axis=1) / stats.norm.pdf(u).sum()
+    w *= (stats.gamma.pdf(rate, 2, scale=0.1) * rate)[:, None]
+    w /= w.sum()
+    return (w.sum(axis=1) @ rate, w.sum(axis=0) @ means)
+
+
+def test_private_sizes_of_sums_are_whole_numbers():
+    "Groups of no or few records, where a continuum of sizes is furthest from whole ones."
+    b, most, z = 12.0, 40, [[3.0, -6.0], [14.0, 30.0], [60.0, 190.0]]
+    r = db.declare(Grouped(db.Exponential((0, 20), "x"), "g", 3), z, matrix=[[0, 1], [20, -1]], n_range=(0, most),
+                   noise=db.Laplace(scale=b), source="made up")
+    drawn = posterior_draws(r, db.Gamma(2.0, 10.0), draws=4000, progress=False)
+    n, rate = drawn.confidential["n"], drawn.theta["rate"]
+    assert np.all(n % 1 == 0) and np.all(np.abs(drawn.confidential["s"][..., 0][n == 0]) < 1e-6)
+    import arviz as az
+    for g in range(3):
+        right = rate_of_rows(z[g], b, most)
+        for x, wanted in zip((rate[..., g], n[..., g]), right):
+            error = x.std() / float(az.ess(x)) ** 0.5
+            assert abs(x.mean() - wanted) < 4.5 * error + 0.004 * wanted, (g, x.mean(), wanted, error)

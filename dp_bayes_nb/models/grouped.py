@@ -96,7 +96,7 @@ class Grouped(Model):
     """
     model: Any  # of the records of one group
     by: Any  # name(s) of the column(s) that say the group
-    levels: Any  # public levels of the groups
+    levels: Any = None  # needed: public levels of the groups
     sizes: str = "private"  # or "public"
 
     by_name = True
