@@ -455,9 +455,9 @@ def test_numbers_with_names_go_to_their_groups(kind):
 
 def test_a_frame_of_rows_by_group_is_read_by_both_names():
     frame = pd.DataFrame({"right": [9, 8, 7], "left": [1, 2, 3], "area": list("abc")})
-    for given in (frame[::-1], frame.set_index("area")[::-1], pl.DataFrame(frame[::-1]),
+    for told in (frame[::-1], frame.set_index("area")[::-1], pl.DataFrame(frame[::-1]),
                   xr.DataArray(frame.set_index("area"), dims=("area", "vote"))[::-1]):
-        made = db.declare(PARTIES, given, n=[10, 10, 10], **SAID)
+        made = db.declare(PARTIES, told, n=[10, 10, 10], **SAID)
         assert made.values.tolist() == [1, 9, 2, 8, 3, 7]
     alpha = frame.set_index("area")[::-1]
     assert PARTIES.accept(db.Dirichlet(alpha)).alpha.tolist() == [[1, 9], [2, 8], [3, 7]]
@@ -487,8 +487,8 @@ def test_a_release_is_declared_again_by_the_names_it_prints():
     _, r = simulate_release(3, private, {"probability": [0.2, 0.7]}, [40, 90], 1.0)
     named = dict(reversed(list(zip(r.names, r.values.tolist()))))
     more = dict(noise=db.Laplace(scale=2.0, discrete=True), matrix=r.matrix, n_range=(0, 130), source="made up")
-    for given in (named, pd.Series(named)):
-        assert db.declare(private, given, **more).values.tolist() == r.values.tolist()
+    for told in (named, pd.Series(named)):
+        assert db.declare(private, told, **more).values.tolist() == r.values.tolist()
     with pytest.raises(ValueError, match="must be a number, got None"):
         db.declare(private, dict(list(named.items())[:3]), **more)
 

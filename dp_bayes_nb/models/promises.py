@@ -108,7 +108,8 @@ def relation(family: Model, missing="error", stated: str | None = None) -> str:
         what = "missing='drop'" if missing == "drop" else "a model"
         cell = "cell" if family.inner is None else "group"
         number = "complete records" if missing == "drop" else f"records of each {cell}"
-        refuse("neighbours", f"'change_value' ({value_words(family, missing)}) with {what} that publishes the exact number of {number}",
+        words = value_words(family, missing)
+        refuse("neighbours", f"'change_value' ({words}) with {what} that publishes the exact number of {number}",
                stated,
                "or leave it out")
     return stated

@@ -184,7 +184,8 @@ def _ids(data):
 def _of_groups(release):
     "What the groups of a release are called where they are taken out of it, and what one is called that was."
     if release.family.inner is not None:
-        return [f"{name[:200]!r} of release {each}" for each in part_ids(release) for name in release.family.group_names]
+        groups = release.family.group_names
+        return [f"{name[:200]!r} of release {each}" for each in part_ids(release) for name in groups]
     return re.findall("; group (.* of release [0-9a-f]{16})$", release.source or "")
 
 # %% ../../nbs/posterior/25_contrasts.ipynb #8f18a1cc
@@ -337,7 +338,7 @@ def contrast(data: Any,                # result of fit, InferenceData, or a Data
              null: float | None = None,  # value of no difference; None: 0, of ratios 1
              level: float = 0.95, hdi: bool = False,  # of the interval; of highest density, or of equal tails?
              draws: bool = False,      # draws (chain, draw, line) in place of a summary?
-             independent: bool = False  # results of *other records* that do not show it? Never for two releases of one table
+             independent: bool = False  # results of *other records* that do not show it? Never for two releases of a table
              ):
     """Compare groups, or two results: a pandas frame with mean, sd, low, median, high, the probability `above` the
     value of no difference, and the probability of `direction`; equation (1).
@@ -547,7 +548,8 @@ def _label_rows(ax, rows, labels, sizes, points):
         right = ax.secondary_yaxis("right")
         right.set_yticks(rows, sizes, fontsize=size)
         right.tick_params(axis="y", length=0)
-        ax.annotate("records", (1, 1), (4, 2), "axes fraction", "offset points", va="bottom", fontsize=min(10, size + 1))
+        ax.annotate("records", (1, 1), (4, 2), "axes fraction", "offset points", va="bottom",
+                    fontsize=min(10, size + 1))
 
 # %% ../../nbs/posterior/25_contrasts.ipynb #09eab01e
 def plot_groups(data: Any,                 # result of fit, InferenceData, or a DataArray with chain and draw

@@ -493,7 +493,8 @@ def _confidential_group(releases, confidential):
         n = np.asarray(confidential["n"])
         total = n.sum(axis=tuple(range(2, n.ndim)), keepdims=True)
         confidential = {**confidential, "share": n / np.maximum(total, 1e-300)}
-    dims = {"s": ["chain", "draw", *tables, "statistic"]} | {name: ["chain", "draw", *tables] for name in ("n", "share")}
+    dims = {name: ["chain", "draw", *tables] for name in ("n", "share")}
+    dims["s"] = ["chain", "draw", *tables, "statistic"]
     coords = {name: list(levels) for name, levels in family.axes.items()}
     coords |= {"statistic": list((family.inner or family).names)}
     if "n" in confidential and len(releases) > 1:

@@ -471,7 +471,8 @@ def _show(r):
              + (", complete records only: n depends on the data" if r.missing == "drop" else ""),
              *([f"  a missing value counts as a declared one: {printable(counted)}"] if filled != {} else []),
              f"  {cost}, {r.noise.kind} noise of scale {r.noise.scale.max():g}",
-             *([f"  neighbours: change_value ({value_words(r.family, r.missing)})"] if r.neighbours == "change_value" else [])]
+             *([f"  neighbours: change_value ({value_words(r.family, r.missing)})"]
+               if r.neighbours == "change_value" else [])]
     lines += [f"  {printable(name)}: {value:.12g}" for name, value in zip(r.names[:20], r.values)]
     return "\n".join(lines + ([f"  and {len(r.names) - 20} more"] if len(r.names) > 20 else []))
 
@@ -896,10 +897,10 @@ def each_group(r: Release, found: Unprinted):
 def _of_group(r, name):
     "The numbers of one group as a release of the model of a group."
     groups, called = r.family.group_names, ", ".join(map(str, name)) if isinstance(name, tuple) else str(name)
-    if r.family.inner is None or called not in groups:
-        refuse("name" if r.family.inner else "release", "a group of this release" if r.family.inner else "one of groups",
-               name if r.family.inner else type(r.family).__name__,
-               f"groups are called {', '.join(map(repr, groups[:4]))}…" if r.family.inner else "")
+    if r.family.inner is None:
+        refuse("release", "one of groups", type(r.family).__name__)
+    if called not in groups:
+        refuse("name", "a group of this release", name, f"groups are called {', '.join(map(repr, groups[:4]))}…")
     g, q, kind = groups.index(called), len(r.names) // len(groups), r.noise.kind
     at = slice(g * q, (g + 1) * q)
     if r.n is not None and r.n[g] < 1:
