@@ -509,10 +509,11 @@ def accept_prior(model: Model, prior: Any) -> Any:
         prior = model.default_prior
     if not isinstance(prior, kind):
         refuse("prior", f"{kind.__name__}(...) or LogDensity(...) for {name}", prior)
-    first = next(iter(model.parameters.values()), None)
-    shape = first.shape if isinstance(prior, Dirichlet) else ()
-    if shape and len(first.dims) == 1:
-        prior = numbers_by_label(prior, {first.dims[0]: first.levels})
+    shape: tuple = ()
+    if isinstance(prior, Dirichlet):
+        first = next(iter(model.parameters.values()))
+        shape = first.shape
+        prior = numbers_by_label(prior, {first.dims[0]: first.levels}) if len(first.dims) == 1 else prior
     single = len(model.parameters) == 1 and "name" in {f.name for f in dataclasses.fields(prior)}
     own = {"name": next(iter(model.parameters))} if single else {}
     return checked_numbers(prior, shape, {**own, **model.prior_fields})

@@ -338,7 +338,7 @@ def contrast(data: Any,                # result of fit, InferenceData, or a Data
              null: float | None = None,  # value of no difference; None: 0, of ratios 1
              level: float = 0.95, hdi: bool = False,  # of the interval; of highest density, or of equal tails?
              draws: bool = False,      # draws (chain, draw, line) in place of a summary?
-             independent: bool = False  # results of *other records* that do not show it? Never for two releases of a table
+             independent: bool = False  # results of other records that do not show it? Never say so of one table
              ):
     """Compare groups, or two results: a pandas frame with mean, sd, low, median, high, the probability `above` the
     value of no difference, and the probability of `direction`; equation (1).
