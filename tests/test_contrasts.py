@@ -226,3 +226,103 @@ def test_a_picture_has_a_row_for_each_group_and_names_that_fit(groups):
     one, two = (line for line in ax.lines if len(line.get_xdata()) == groups)
     assert np.array_equal(one.get_xdata(), two.get_xdata())  # beside each other by their names
     plt.close(ax.figure)
+
+
+# ---------------------------------------------------------------- names, several dimensions, sizes
+
+
+CELLS = {"region": ["west", "east", "north"], "sex": ["f", "m"]}
+
+
+def by_two():
+    "Groups of two columns, with public sizes."
+    model = db.Grouped(db.Bernoulli("ill"), ("region", "sex"), CELLS, sizes="public")
+    r = db.declare(model, [10, 20, 30, 40, 50, 60], n=[100, 200, 1300, 400, 500, 600], source="made up",
+                   noise=db.Laplace(scale=2.0, discrete=True))
+    return db.fit(r, draws=200, progress=False)
+
+
+def rows_of(ax):
+    "Height of each name of a picture, and the words on the right."
+    right = [each for each in ax.child_axes if each.get_yticks().size]
+    said = {} if not right else dict(zip(right[0].get_yticks(), (t.get_text() for t in right[0].get_yticklabels())))
+    at = dict(zip((t.get_text() for t in ax.get_yticklabels()), ax.get_yticks()))
+    return at, {name: said.get(y) for name, y in at.items()}
+
+
+def test_true_values_and_sizes_go_to_their_groups_by_name():
+    import matplotlib.pyplot as plt
+    import pandas as pd
+    draws = table(np.random.default_rng(0).normal([0.0, 1.0, 2.0], 0.1, (2, 50, 3)))
+    truth = pd.Series({"a": 0.0, "b": 1.0, "c": 2.0})
+    for given in (truth, truth[::-1], truth[::-1].to_dict(), xr.DataArray(truth[::-1].rename_axis("g")), [0, 1, 2]):
+        ax = db.plot_groups(draws, truth=given, sizes=given)
+        at, said = rows_of(ax)
+        true = next(line for line in ax.lines if line.get_label() == "truth")
+        assert dict(zip(true.get_ydata(), true.get_xdata())) == {at["a"]: 0.0, at["b"]: 1.0, at["c"]: 2.0}
+        assert said == {"a": "0", "b": "1", "c": "2"}
+        plt.close(ax.figure)
+    for wrong in (truth.rename({"a": "z"}), truth[:2], truth.set_axis([2, 1, 0])):
+        for name in ("truth", "sizes"):
+            with pytest.raises(ValueError, match=f"{name} must be a value for each of 3 groups"):
+                db.plot_groups(draws, **{name: wrong})
+    share = db.fit(db.declare(db.Categorical(list("abc")), [5, 20, 75], n=100, noise=db.Laplace(scale=1.0), source="s"),
+                   progress=False)
+    for given in (pd.Series({"c": 0.75, "a": 0.05, "b": 0.2}), {"c": 0.75, "b": 0.2, "a": 0.05}):
+        ax = db.plot_posterior(share, truth=given)
+        true = next(line for line in ax.lines if line.get_label() == "truth")
+        assert list(true.get_xdata()) == [0.05, 0.2, 0.75]
+        plt.close(ax.figure)
+
+
+def test_groups_of_two_columns_are_one_by_default():
+    import matplotlib.pyplot as plt
+    idata = by_two()
+    draws = idata.posterior["probability"]
+    frame = db.contrast(idata, a="west, f", b=("east", "m"))
+    assert frame[["a", "b"]].to_numpy().tolist() == [["west, f", "east, m"]]
+    assert np.isclose(frame["mean"][0], float((draws[..., 0, 0] - draws[..., 1, 1]).mean()))
+    assert len(db.contrast(idata)) == 15 and len(db.contrast(idata, dim="sex")) == 3
+    places = db.ranks(idata)
+    assert places["region, sex"].tolist()[:3] == ["west, f", "west, m", "east, f"]
+    ax = db.plot_groups(idata, truth=xr.DataArray(np.arange(6.0).reshape(2, 3) / 9, dims=("sex", "region"),
+                                                  coords={"region": CELLS["region"], "sex": CELLS["sex"]}))
+    at, said = rows_of(ax)
+    assert said == {"west, f": "100", "west, m": "200", "east, f": "1,300", "east, m": "400", "north, f": "500",
+                    "north, m": "600"}
+    true = next(line for line in ax.lines if line.get_label() == "truth")
+    assert np.isclose(dict(zip(true.get_ydata(), true.get_xdata()))[at["east, m"]], 4 / 9)
+    plt.close(ax.figure)
+    ax = db.plot_groups(draws.stack(cell=("region", "sex")))
+    assert set(rows_of(ax)[0]) == set(at)  # no tuples
+    plt.close(ax.figure)
+
+
+def test_sizes_of_a_release_are_shown_without_being_asked_for():
+    import matplotlib.pyplot as plt
+    private = db.Grouped(db.Categorical(["left", "right"], "vote"), "g", ["a", "b"])
+    _, r = db.simulate_release(1, private, {"probabilities": [[0.2, 0.8], [0.5, 0.5]]}, [40, 900], 1.0)
+    said = rows_of(ax := db.plot_groups(db.fit(r, progress=False)))[1]
+    assert set(said) == {"a, left", "a, right", "b, left", "b, right"} and said["b, left"] == said["b, right"]
+    assert " ± " in said["a, left"]
+    plt.close(ax.figure)
+    public = db.Grouped(db.Bernoulli("x"), "g", ["a", "b"], sizes="public")
+    _, r = db.simulate_release(1, public, {"probability": [0.2, 0.8]}, [40, 900], 1.0)
+    one, two = db.fit(r, progress=False), db.fit(r, pool="partial", draws=100)
+    for each in (one, two, one.posterior):
+        assert rows_of(ax := db.plot_groups(each))[1] == {"a": "40", "b": "900"}
+        plt.close(ax.figure)
+    assert set(rows_of(ax := db.plot_groups(one, sizes=False))[1].values()) == {None}
+    plt.close(ax.figure)
+
+
+def test_pictures_side_by_side_do_not_lie_on_one_another():
+    import matplotlib.pyplot as plt
+    figure, axes = plt.subplots(1, 2, figsize=(9, 3))
+    for ax in axes:
+        db.plot_groups(by_two(), ax=ax)
+    figure.canvas.draw()
+    renderer = figure.canvas.get_renderer()
+    left, right = (ax.get_tightbbox(renderer) for ax in axes)
+    assert left.x1 <= right.x0 + 1 and left.x0 >= 0 and right.x1 <= figure.bbox.x1 + 1
+    plt.close(figure)

@@ -6,10 +6,12 @@ from fractions import Fraction
 
 import duckdb
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
+import xarray as xr
 from hypothesis import given, settings, strategies as st
-from scipy import stats
+from scipy import special, stats
 
 import dp_bayes_nb as db
 from dp_bayes_nb import Grouped
@@ -417,3 +419,232 @@ def test_what_is_declared_of_many_groups_has_its_own_id():
     of = lambda n: db.declare(Grouped(db.Bernoulli("x"), "g", 1100, sizes="public"), [30] * 1100, n=n,
                               noise=db.Laplace(scale=2.0, discrete=True), source="made up").id
     assert of(sizes) != of(sizes[:550] + [101] + sizes[551:])
+
+
+# ---------------------------------------------------------------- numbers by the names of groups
+
+AREAS = Grouped(db.Bernoulli("x"), "area", ["a", "b", "c"], sizes="public")
+PARTIES = Grouped(db.Categorical(["left", "right"], "vote"), "area", ["a", "b", "c"], sizes="public")
+CELLS = Grouped(db.Bernoulli("x"), ("region", "sex"), {"region": ["west", "east"], "sex": ["f", "m"]}, sizes="public")
+SAID = dict(noise=db.Laplace(scale=1.0, discrete=True), source="made up")
+
+
+def by_names(values, axis="area", labels="abc"):
+    "The same numbers in orders of their own, each with its names."
+    series = pd.Series(list(values), index=pd.Index(list(labels), name=axis))
+    frame = series.rename("value").reset_index()
+    return {"series": series[::-1], "dict": dict(reversed(series.to_dict().items())), "frame": frame[::-1],
+            "polars": pl.DataFrame(frame[::-1]), "index": series.to_frame("value")[::-1],
+            "array": xr.DataArray(series[::-1]), "list": list(values), "numpy": np.asarray(values)}
+
+
+@pytest.mark.parametrize("kind", by_names([1, 2, 3]))
+def test_numbers_with_names_go_to_their_groups(kind):
+    "By position, the values of a and c would change places."
+    values, n, theta = (by_names(v)[kind] for v in ([10, 20, 30], [50, 60, 900], [0.1, 0.2, 0.9]))
+    if kind in ("index", "frame", "polars"):  # a value of a row is called by its row
+        values, n = by_names([10, 20, 30])["series"], by_names([50, 60, 900])["series"]
+    made = db.declare(AREAS, values, n=n, **SAID)
+    assert (made.values.tolist(), made.n.tolist()) == ([10, 20, 30], [50, 60, 900])
+    right, found = (simulate_release(1, AREAS, {"probability": t}, m, 1.0)[1]
+                    for t, m in (([0.1, 0.2, 0.9], [50, 60, 900]), (theta, n)))
+    assert found == right
+    prior = AREAS.accept(db.Beta(by_names([1.0, 2.0, 3.0])[kind], 1.0))
+    assert np.asarray(prior.alpha).tolist() == [1, 2, 3]
+
+
+def test_a_frame_of_rows_by_group_is_read_by_both_names():
+    frame = pd.DataFrame({"right": [9, 8, 7], "left": [1, 2, 3], "area": list("abc")})
+    for given in (frame[::-1], frame.set_index("area")[::-1], pl.DataFrame(frame[::-1]),
+                  xr.DataArray(frame.set_index("area"), dims=("area", "vote"))[::-1]):
+        made = db.declare(PARTIES, given, n=[10, 10, 10], **SAID)
+        assert made.values.tolist() == [1, 9, 2, 8, 3, 7]
+    alpha = frame.set_index("area")[::-1]
+    assert PARTIES.accept(db.Dirichlet(alpha)).alpha.tolist() == [[1, 9], [2, 8], [3, 7]]
+    assert PARTIES.model.accept(db.Dirichlet(pd.Series({"right": 3.0, "left": 1.0}))).alpha.tolist() == [1, 3]
+    crossed = pd.DataFrame([[4, 3], [2, 1]], index=["east", "west"], columns=["m", "f"])
+    assert db.declare(CELLS, crossed, n=9 * crossed, **SAID).n.tolist() == [9, 18, 27, 36]
+
+
+def test_names_that_are_none_are_refused():
+    series = pd.Series([10, 20, 30], index=list("abc"))
+    for wrong in (series.rename({"c": "d"}), series[:2], series.set_axis([2, 1, 0]), series.set_axis(list("aab")),
+                  xr.DataArray([10, 20, 30], dims="place"), pd.DataFrame({"value": series})[["value", "value"]][:1]):
+        for call in (lambda w=wrong: db.declare(AREAS, w, n=[50, 60, 900], **SAID),
+                     lambda w=wrong: db.declare(AREAS, [10, 20, 30], n=w, **SAID),
+                     lambda w=wrong: simulate_release(1, AREAS, {"probability": w}, [9, 9, 9], 1.0),
+                     lambda w=wrong: simulate_release(1, AREAS, {"probability": [0.1] * 3}, w, 1.0),
+                     lambda w=wrong: AREAS.accept(db.Beta(w, 1.0))):
+            with pytest.raises(ValueError):
+                call()
+    with pytest.raises(ValueError, match="leaves the names out"):
+        db.declare(PARTIES, [[1, 9], [2, 8], [3, 7]], n=[10] * 3, **SAID,
+                   matrix=pd.DataFrame(np.eye(2), columns=["right", "left"]))
+
+
+def test_a_release_is_declared_again_by_the_names_it_prints():
+    private = Grouped(db.Bernoulli("x"), "g", ["a0", "a1"])
+    _, r = simulate_release(3, private, {"probability": [0.2, 0.7]}, [40, 90], 1.0)
+    named = dict(reversed(list(zip(r.names, r.values.tolist()))))
+    more = dict(noise=db.Laplace(scale=2.0, discrete=True), matrix=r.matrix, n_range=(0, 130), source="made up")
+    for given in (named, pd.Series(named)):
+        assert db.declare(private, given, **more).values.tolist() == r.values.tolist()
+    with pytest.raises(ValueError, match="must be a number, got None"):
+        db.declare(private, dict(list(named.items())[:3]), **more)
+
+
+# ---------------------------------------------------------------- sparse priors
+
+
+def test_sparse_priors_of_private_groups_are_summed_exactly():
+    "Against the sum over all pairs of counts: Beta(.3, .3), scale 4/3, 25 records at most; whole numbers, no chain."
+    b, alpha, most = 4 / 3, 0.3, 25
+    z = np.array([[-1, 0], [1, 1], [3, 8]])
+    model = Grouped(db.Bernoulli("x"), "g", 3)
+    r = db.declare(model, z, matrix=[[0, 1], [1, -1]], n_range=(0, most), noise=db.Laplace(scale=b, discrete=True),
+                   source="made up")
+    drawn = posterior_draws(r, db.Beta(alpha, alpha), draws=2500)
+    s, f = np.meshgrid(np.arange(most + 1.0), np.arange(most + 1.0), indexing="ij")
+    ways = special.gammaln(s + f + 1) - special.gammaln(s + 1) - special.gammaln(f + 1) + special.betaln(
+        alpha + s, alpha + f)
+    for g, (x, y) in enumerate(z):
+        w = np.where(s + f <= most, np.exp(ways - (abs(x - s) + abs(y - f)) / b), 0)
+        w /= w.sum()
+        for found, right in ((drawn.confidential["n"][..., g], (w * (s + f)).sum()),
+                             (drawn.theta["probability"][..., g], (w * (alpha + s) / (2 * alpha + s + f)).sum())):
+            assert abs(found.mean() - right) < 4.5 * found.std() / 100, (g, found.mean(), right)
+        assert np.all(drawn.confidential["n"] % 1 == 0)
+
+
+# ---------------------------------------------------------------- one group, shares, checks, words
+
+
+def of_groups(model, theta, n, **more):
+    _, r = simulate_release(5, model, theta, n, 1.0, **more)
+    return r
+
+
+@pytest.mark.parametrize("sizes", ["private", "public"])
+def test_one_group_is_taken_out_of_a_release(sizes, tmp_path):
+    model = Grouped(db.Bernoulli("ill"), ("region", "sex"), {"region": ["w", "e"], "sex": ["f", "m"]}, sizes=sizes)
+    r = of_groups(model, {"probability": [[0.1, 0.3], [0.5, 0.9]]}, [[90, 80], [70, 300]])
+    q = len(r.names) // 4
+    one = r.group(("e", "m"))
+    assert one == r.group("e, m") == Release.from_json(one.to_json()) and one.model == model.model
+    assert one.values.tolist() == r.values[-q:].tolist() and one.n == (None if sizes == "private" else 300)
+    assert "group 'e, m' of release" in one.source and one.names[0] == "successes"
+    alone, whole = (posterior_draws(each, draws=2000).theta["probability"] for each in (one, r))
+    z = (alone.mean() - whole[..., 1, 1].mean()) / np.hypot(alone.std(), whole[..., 1, 1].std()) * 8000**0.5
+    assert abs(z) < 4.5
+    with pytest.raises(ValueError, match="a group of this release, got 'n'; groups are called 'w, f', 'w, m'"):
+        r.group("n")
+    with pytest.raises(ValueError, match="release must be one of groups"):
+        one.group("w, f")
+    with pytest.raises(ValueError, match="share the data"):
+        db.contrast(fit(r, draws=50, progress=False).posterior["probability"].sel(region="e", sex="m", drop=True)
+                    .to_dataset().assign_attrs(fit(r, draws=50, progress=False).posterior.attrs),
+                    other=fit(one, draws=50, progress=False))
+    assert len(db.contrast(fit(one, progress=False), other=fit(r.group("w, f"), progress=False))) == 1
+
+
+def test_a_group_of_no_records_is_not_taken_out():
+    r = of_groups(Grouped(db.Bernoulli("x"), "g", 2, sizes="public"), {"probability": [0.2, 0.4]}, [0, 9])
+    with pytest.raises(ValueError, match="a group with records"):
+        r.group(0)
+    assert r.group(1).n == 9
+
+
+def test_shares_of_groups_are_in_the_result():
+    model = Grouped(db.Bernoulli("x"), ("g", "h"), {"g": 2, "h": 2})
+    idata = fit(of_groups(model, {"probability": np.full((2, 2), 0.3)}, [[50, 150], [300, 500]]), progress=False)
+    share, n = idata.confidential["share"], idata.confidential["n"]
+    assert share.dims == n.dims == ("chain", "draw", "g", "h")
+    assert np.allclose(share.sum(("g", "h")), 1) and np.allclose(share, n / n.sum(("g", "h")))
+    assert np.all(np.abs(share.mean(("chain", "draw")).values - [[0.05, 0.15], [0.3, 0.5]]) < 0.03)
+    assert len(db.contrast(idata, "share", a="1, 1")) == 3
+    public = fit(of_groups(Grouped(db.Bernoulli("x"), "g", 2, "public"), {"probability": [0.1, 0.2]}, [50, 60]))
+    assert "share" not in public.confidential
+
+
+@pytest.mark.parametrize("sizes", ["private", "public"])
+@pytest.mark.parametrize("name", ["share", "categories", "waiting"])
+def test_predictive_checks_of_groups(name, sizes):
+    "Right models give ordinary p-values; the group whose number contradicts its prior, and no other, a small one."
+    inner = {"share": db.Bernoulli("x"), "categories": db.Categorical(2, "x"), "waiting": db.Exponential((0, 20), "x")}
+    truth = {"share": {"probability": [0.2, 0.5, 0.6]}, "waiting": {"rate": [0.1, 0.2, 0.3]},
+             "categories": {"probabilities": [[0.2, 0.8], [0.5, 0.5], [0.6, 0.4]]}}[name]
+    prior = db.Gamma(1.0, 5.0) if name == "waiting" else None
+    r = of_groups(Grouped(inner[name], "g", ["a", "b", "c"], sizes=sizes), truth, [90, 300, 40])
+    idata = fit(r, prior, draws=300, progress=False)
+    found = db.predictive_check(idata)
+    assert found["z_rep"].shape == (4, 300, len(r.names)) and found["statistic"].values.tolist() == list(r.names)
+    assert float(found["p_value"].min()) > 1e-3
+    means = found["z_rep"].mean(("chain", "draw")).values
+    assert np.all(np.abs(means - r.values) < 0.25 * np.abs(r.values) + 10 * r.noise.scale), (means, r.values)
+    if name == "share" and sizes == "public":
+        wrong = fit(r, db.Beta(np.array([1.0, 9000.0, 1.0]), np.array([1.0, 90.0, 1.0])), draws=300, progress=False)
+        p = db.predictive_check(wrong)["p_value"].values
+        assert p[1] < 0.01 < min(p[0], p[2])
+        pooled = fit(r, pool="partial", draws=300, progress=False)
+        assert db.predictive_check(pooled)["p_value"].min() > 1e-3
+
+
+def test_the_words_of_a_promise_are_those_of_groups():
+    table = TABLE.with_columns(ill=pl.Series([1, None, 1, 0]))
+    public = Grouped(db.Bernoulli("ill"), "region", ["north", "south"], sizes="public")
+    assert "never the group)" in repr(db.release(public, TABLE, epsilon=1.0))
+    dropped = repr(db.release(public, table, epsilon=1.0, missing="drop"))
+    assert "never the group or completeness)" in dropped and "cell" not in dropped
+    dropped = repr(db.release(ILL, table, epsilon=1.0, missing="drop"))
+    assert "values and groups may change, never completeness" in dropped and "; 3 in all" in dropped
+    with pytest.raises(ValueError, match="never the group.*records of each group"):
+        db.release(public, TABLE, epsilon=1.0, neighbours="change_one")
+    stated = repr(db.release(ILL, TABLE, epsilon=1.0, neighbours="change_value"))
+    assert "; 4 in all" in stated
+
+
+def test_an_undeclared_level_is_refused_with_its_column():
+    table = TABLE.with_columns(region=pl.Series(["north", "Mrs Smith", "south", "south"]))
+    with pytest.raises(ValueError, match=r"column 'region'.*declare.*'other'") as caught:
+        db.release(ILL, table, epsilon=1.0)
+    assert "Smith" not in str(caught.value)
+    with pytest.raises(ValueError) as caught:  # a value, not a level
+        db.release(ILL, TABLE.with_columns(ill=pl.Series([1, 0, 7, 0])), epsilon=1.0)
+    assert "recode" not in str(caught.value)
+
+
+def test_groups_without_levels_are_refused_in_words():
+    with pytest.raises(ValueError, match="levels of .region. must be.*write the levels down"):
+        Grouped(db.Bernoulli("ill"), "region")
+
+
+def rate_of_rows(z, b, most):
+    "Means of the rate and of n by sums over whole n: two rows of a clipped sum (limit 20), Gamma(2, 10), normal sums."
+    rate = np.geomspace(0.01, 2, 160)
+    w, means = np.zeros((len(rate), most + 1)), np.arange(most + 1.0)
+    mean = (1 - np.exp(-20 * rate)) / rate
+    var = 2 * (1 - (1 + 20 * rate) * np.exp(-20 * rate)) / rate**2 - mean**2
+    for n in range(most + 1):
+        u = np.linspace(-8, 8, 801) if n else np.zeros(1)
+        s = n * mean[:, None] + np.sqrt(n * var)[:, None] * u
+        noise = np.exp(-(np.abs(z[0] - s) + np.abs(z[1] - 20 * n + s)) / b)
+        w[:, n] = (noise * stats.norm.pdf(u)).sum(axis=1) / stats.norm.pdf(u).sum()
+    w *= (stats.gamma.pdf(rate, 2, scale=0.1) * rate)[:, None]
+    w /= w.sum()
+    return (w.sum(axis=1) @ rate, w.sum(axis=0) @ means)
+
+
+def test_private_sizes_of_sums_are_whole_numbers():
+    "Groups of no or few records, where a continuum of sizes is furthest from whole ones."
+    b, most, z = 12.0, 40, [[3.0, -6.0], [14.0, 30.0], [60.0, 190.0]]
+    r = db.declare(Grouped(db.Exponential((0, 20), "x"), "g", 3), z, matrix=[[0, 1], [20, -1]], n_range=(0, most),
+                   noise=db.Laplace(scale=b), source="made up")
+    drawn = posterior_draws(r, db.Gamma(2.0, 10.0), draws=4000, progress=False)
+    n, rate = drawn.confidential["n"], drawn.theta["rate"]
+    assert np.all(n % 1 == 0) and np.all(np.abs(drawn.confidential["s"][..., 0][n == 0]) < 1e-6)
+    import arviz as az
+    for g in range(3):
+        right = rate_of_rows(z[g], b, most)
+        for x, wanted in zip((rate[..., g], n[..., g]), right):
+            error = x.std() / float(az.ess(x)) ** 0.5
+            assert abs(x.mean() - wanted) < 4.5 * error + 0.004 * wanted, (g, x.mean(), wanted, error)

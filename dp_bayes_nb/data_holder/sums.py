@@ -309,6 +309,15 @@ def _overlap(family, row):
     return any(counts(j) > row["good"] for j in range(len(family.columns)))
 
 
+def _wider(family, row):
+    "What to do with records outside a declaration: by name where a level of a group is not declared."
+    groups = [column.name for j, column in enumerate(family.columns)
+              if family.inner is not None and column.name in family.axes and row.get(f"outside_{j}")]
+    return "clean the data or declare a wider support" if not groups else (
+        f"column {groups[0]!r} has levels that are not declared: declare all that there can be, from public "
+        "knowledge, or recode such records into a declared one, such as 'other'")
+
+
 def _refuse_records(family, row, missing, empty):
     """Refuse records that break the declaration: how many of each kind, never which or what.
     Where n is private (`empty`), not even how many: all records may be bad ones.
@@ -319,7 +328,7 @@ def _refuse_records(family, row, missing, empty):
     if any(bad.values()):
         found = ", ".join(kind if empty else f"{count} {kind}" for kind, count in bad.items() if count)
         found = f"records that are {found}" if empty else f"{found} of {row['rows']} records"
-        fix = ("clean the data or declare a wider support" if row["infinite"] or outside
+        fix = (_wider(family, row) if row["infinite"] or outside
                else "clean them, say what they count as (missing_as), or pass missing='drop'")
         raise ValueError(
             f"data must be finite and inside the support of {family!r}, got "

@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['RELEASED', 'STATIC_FIELDS', 'MODELS', 'Column', 'is_level', 'Codes', 'optional', 'Model', 'whole_sensitivity',
-           'family_class', 'missing_parts', 'not_fitted', 'as_model', 'check_prior', 'accept_prior', 'checked_numbers',
-           'as_numbers', 'check_hyperparameter', 'register', 'family_from_dict']
+           'family_class', 'missing_parts', 'not_fitted', 'as_model', 'check_prior', 'accept_prior', 'numbers_by_label',
+           'checked_numbers', 'as_numbers', 'check_hyperparameter', 'register', 'family_from_dict']
 
 # %% ../../nbs/models/01_contract.ipynb #77de68da
 import dataclasses
@@ -26,6 +26,7 @@ from jaxtyping import Array, Float
 
 from ..base.arguments import check_count, refuse
 from ..base.chains import bind
+from ..base.frames import by_label
 from ..base.measurement import Noise
 from ..base.priors import Dirichlet, LogDensity
 from ..base.supports import Parameter
@@ -508,12 +509,22 @@ def accept_prior(model: Model, prior: Any) -> Any:
         prior = model.default_prior
     if not isinstance(prior, kind):
         refuse("prior", f"{kind.__name__}(...) or LogDensity(...) for {name}", prior)
-    shape = next(iter(model.parameters.values())).shape if isinstance(prior, Dirichlet) else ()
+    first = next(iter(model.parameters.values()), None)
+    shape = first.shape if isinstance(prior, Dirichlet) else ()
+    if shape and len(first.dims) == 1:
+        prior = numbers_by_label(prior, {first.dims[0]: first.levels})
     single = len(model.parameters) == 1 and "name" in {f.name for f in dataclasses.fields(prior)}
     own = {"name": next(iter(model.parameters))} if single else {}
     return checked_numbers(prior, shape, {**own, **model.prior_fields})
 
 # %% ../../nbs/models/01_contract.ipynb #c0a70015
+def numbers_by_label(prior: Any, axes: dict) -> Any:
+    "A prior whose numbers that have names, such as a Series, are in the order of the axes' labels; ValueError else."
+    named = {f.name: by_label(f"prior.{f.name}", getattr(prior, f.name), axes)
+             for f in dataclasses.fields(prior) if f.name not in STATIC_FIELDS}
+    return dataclasses.replace(prior, **named)
+
+
 def checked_numbers(prior: Any, shape: tuple, static: dict) -> Any:
     "A prior with its numbers checked and repeated to a shape, and its static fields filled in."
     numbers = {f.name: check_hyperparameter(f"prior.{f.name}", getattr(prior, f.name), shape,

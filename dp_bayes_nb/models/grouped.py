@@ -6,6 +6,7 @@
 __all__ = ['RESERVED', 'SIZES', 'Grouped']
 
 # %% ../../nbs/models/13_grouped.ipynb #9a100003
+import dataclasses
 import itertools
 import math
 from functools import cached_property, reduce
@@ -18,9 +19,11 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ..base.arguments import check_choice, check_count, check_sums, level_count, refuse
+from ..base.frames import by_label
 from ..base.priors import LogDensity
 from ..base.supports import Parameter
-from .contract import Column, Model, as_model, family_class, family_from_dict, is_level
+from .contract import (STATIC_FIELDS, Column, Model, as_model, family_class, family_from_dict,
+                                         is_level)
 from .counts import _check_level
 
 # %% ../../nbs/models/13_grouped.ipynb #9a100006
@@ -93,7 +96,7 @@ class Grouped(Model):
     """
     model: Any  # of the records of one group
     by: Any  # name(s) of the column(s) that say the group
-    levels: Any  # public levels of the groups
+    levels: Any = None  # needed: public levels of the groups
     sizes: str = "private"  # or "public"
 
     by_name = True
@@ -101,9 +104,8 @@ class Grouped(Model):
                "naive": None, "chain": None}  # `pool="partial"` has a way of its own, posterior/19_pooled_groups
     fallback = "groups"
     refusals = {"moments": "its groups have sizes of their own; ask the model of one group",
-                "predict": "new records are those of one group: take its draws, and the model of a group",
-                "simulate_records": "its groups have sizes of their own; simulate the records of one group",
-                "predictive_check": "each group is checked by itself: fit its numbers with the model of one group"}
+                "predict": "new records are those of one group: fit release.group(name)",
+                "simulate_records": "its groups have sizes of their own; simulate the records of one group"}
 
     def __post_init__(self):
         model = family_from_dict(self.model, new=True) if isinstance(self.model, dict) else as_model(self.model)
@@ -235,12 +237,27 @@ class Grouped(Model):
 
     def _parts(self, prior):
         "The prior of each group, of one whose numbers have the axes of the groups in front; None for another."
+        prior = self._named(prior)
         leaves, k = jax.tree.leaves(prior), len(self.shape)
         if not any(np.shape(leaf)[:k] == self.shape for leaf in leaves):
             return None
         of = lambda g: lambda leaf: np.reshape(leaf, (-1, *np.shape(leaf)[k:]))[g] \
             if np.shape(leaf)[:k] == self.shape else leaf
         return [jax.tree.map(of(g), prior) for g in range(len(self.group_names))]
+
+    def _named(self, prior):
+        "A prior whose numbers that have the names of groups are arrays with the axes of the groups in front."
+        def named(name, value):
+            found = by_label(f"prior.{name}", value, self.axes)
+            if found is value:
+                return np.asarray(value) if isinstance(value, (list, tuple)) else value
+            own = {p.dims[-1]: p.levels for p in self.model.parameters.values() if p.dims}
+            found = [by_label(f"prior.{name}", each, own) if isinstance(each, dict) else each for each in found]
+            return np.reshape(np.array(found, float), (*self.shape, *np.shape(found[0])))
+        if not dataclasses.is_dataclass(prior):
+            return prior
+        numbers = [f.name for f in dataclasses.fields(prior) if f.name not in STATIC_FIELDS]
+        return dataclasses.replace(prior, **{name: named(name, getattr(prior, name)) for name in numbers})
 
     def priors(self, prior):
         "An accepted prior as that of each group: the prior, its numbers with a leading axis (G, …) if they differ."

@@ -7,12 +7,15 @@ __all__ = ['COLUMNS', 'HOWS', 'CHUNK', 'MOST_LINES', 'MOST_NUMBERS', 'MOST_ROWS'
            'check_independent', 'contrast', 'ranks', 'plot_groups']
 
 # %% ../../nbs/posterior/25_contrasts.ipynb #5bb5a34e
+import itertools
+import re
 from typing import Any, Callable, NamedTuple
 
 import numpy as np
 from scipy.stats import rankdata
 
 from ..base.arguments import check_choice, check_count, check_fraction, refuse
+from ..base.frames import by_label, group_text
 from ..base.style import COLORS, GREY
 from .fit import entropy, read_releases_text
 from .results import short_names
@@ -43,13 +46,30 @@ def _variable(data, variable, asked):
         refuse("variable", f"one of {', '.join(names)}", variable)
     return next(group[wanted] for group in groups if wanted in group)
 
+
+def _dims(array):
+    "Dimensions besides those of draws."
+    return [str(name) for name in array.dims if name not in ("chain", "draw")]
+
+
+def _together(array):
+    "Draws whose dimensions of groups are one, with labels such as 'west, f'."
+    import xarray as xr
+    dims, draws = _dims(array), [name for name in array.dims if name in ("chain", "draw")]
+    labels = list(map(group_text, itertools.product(*(array[name].values.tolist() for name in dims))))
+    values = array.transpose(*draws, *dims).values
+    return xr.DataArray(values.reshape(*values.shape[:len(draws)], -1), dims=(*draws, ", ".join(dims)),
+                        coords={", ".join(dims): labels}, name=array.name)
+
 # %% ../../nbs/posterior/25_contrasts.ipynb #0b52d5cc
 def cells_of(data, variable=None, dim=None, asked="data") -> Cells:
     "Draws of a variable with `dim` as the first of its dimensions; ValueError for anything but finite numbers."
     array = _variable(data, variable, asked)
-    dims = [str(name) for name in array.dims if name not in ("chain", "draw")]
+    dims = _dims(array)
     if len(dims) != array.ndim - 2:
         refuse(asked, "draws with the dimensions chain and draw", tuple(map(str, array.dims)))
+    if dim is not None and len(dims) > 1 and dim == ", ".join(dims):  # all of them together
+        array, dims = _together(array), [dim]
     if dim is not None and dim not in dims:
         refuse("dim", f"one of {', '.join(dims)}" if dims else "left out: this variable is one number", dim)
     dims.sort(key=lambda name: name != dim)  # the others stay in their order
@@ -65,13 +85,11 @@ def cells_of(data, variable=None, dim=None, asked="data") -> Cells:
 
 # %% ../../nbs/posterior/25_contrasts.ipynb #2aa876f5
 def _first_dim(data, variable, dim, asked="data"):
-    "The dimension of the groups: the one there is, if none was named."
-    dims = [str(name) for name in _variable(data, variable, asked).dims if name not in ("chain", "draw")]
+    "The dimension of the groups: all there are, together, if none was named."
+    dims = _dims(_variable(data, variable, asked))
     if not dims:
         refuse("variable", "one with a dimension of groups", "one number", "other= compares two results")
-    if dim is None and len(dims) > 1:
-        refuse("dim", f"one of {', '.join(dims)}", None, "say which of them is compared")
-    return dims[0] if dim is None else dim
+    return ", ".join(dims) if dim is None else dim
 
 # %% ../../nbs/posterior/25_contrasts.ipynb #cbf50d5c
 # § What is compared with what
@@ -91,7 +109,10 @@ def _chosen(name, wanted, dim, levels):
     "Places of the levels that were named: of one, of a list, or of all."
     if wanted is None:
         return list(range(len(levels)))
+    if isinstance(wanted, tuple) and group_text(wanted) in levels:  # one group of several dimensions
+        wanted = group_text(wanted)
     several = list(wanted) if isinstance(wanted, (list, tuple, np.ndarray)) else [wanted]
+    several = [group_text(each) if isinstance(each, tuple) and each not in levels else each for each in several]
     for each in several:
         if each not in levels:
             refuse(name, f"a level of {dim}, such as {levels[0]!r}" if len(levels) > 12
@@ -156,7 +177,15 @@ def _ids(data):
     text = getattr(getattr(data, "posterior", data), "attrs", {}).get("release_json")
     if text is None:
         return None
-    return {each: r.simulated and not r.parts for r in read_releases_text(text) for each in part_ids(r)}
+    return {each: r.simulated and not r.parts for r in read_releases_text(text)
+            for each in (*part_ids(r), *_of_groups(r))}
+
+
+def _of_groups(release):
+    "What the groups of a release are called where they are taken out of it, and what one is called that was."
+    if release.family.inner is not None:
+        return [f"{name[:200]!r} of release {each}" for each in part_ids(release) for name in release.family.group_names]
+    return re.findall("; group (.* of release [0-9a-f]{16})$", release.source or "")
 
 # %% ../../nbs/posterior/25_contrasts.ipynb #8f18a1cc
 def check_independent(data, other, independent: bool):
@@ -186,6 +215,7 @@ def _mixed(x, size, rng):
 def _between(data, other, variable, dim, a, b, independent):
     "Two results of different records: draws in random order, levels by their labels."
     check_independent(data, other, independent)
+    dim = dim if a is None and b is None else _first_dim(data, variable, dim)
     one = cells_of(data, variable, dim)
     two = cells_of(other, one.name, dim, "other")
     if list(one.levels) != list(two.levels):
@@ -198,7 +228,6 @@ def _between(data, other, variable, dim, a, b, independent):
     if a is None and b is None:
         _check_names(one.levels)
         return one, Sides(x, y, *_same_levels(one.levels, two.levels))
-    dim = _first_dim(data, variable, dim)
     _check_others(one.levels, two.levels, dim)
     pairs = _pairs_between(a, b, dim, one.levels[dim], two.levels[dim])
     return one, Sides(x, y, *_lines(pairs, one.levels, two.levels[dim]))
@@ -300,7 +329,7 @@ def _as_array(name, values, labels, shape):
 # %% ../../nbs/posterior/25_contrasts.ipynb #3da6f0f5
 def contrast(data: Any,                # result of fit, InferenceData, or a DataArray with chain and draw
              variable: str | None = None,  # None: the first; also `n` of private sizes
-             dim: str | None = None,   # of the groups; None: the one there is
+             dim: str | None = None,   # of the groups; None: all there are, together ('west, f')
              a: Any = None, b: Any = None,  # levels, or lists of levels
              *, other: Any = None,     # result of a release of other records
              how: str | Callable = "difference",  # "ratio", "odds_ratio", or a function of two arrays
@@ -308,7 +337,7 @@ def contrast(data: Any,                # result of fit, InferenceData, or a Data
              null: float | None = None,  # value of no difference; None: 0, of ratios 1
              level: float = 0.95, hdi: bool = False,  # of the interval; of highest density, or of equal tails?
              draws: bool = False,      # draws (chain, draw, line) in place of a summary?
-             independent: bool = False  # are results of other records that do not show it?
+             independent: bool = False  # results of *other records* that do not show it? Never for two releases of one table
              ):
     """Compare groups, or two results: a pandas frame with mean, sd, low, median, high, the probability `above` the
     value of no difference, and the probability of `direction`; equation (1).
@@ -356,7 +385,7 @@ def _rank_columns(x, top, level):
 # %% ../../nbs/posterior/25_contrasts.ipynb #b1cece5d
 def ranks(data: Any,                  # result of fit, InferenceData, or a DataArray with chain and draw
           variable: str | None = None,  # None: the first
-          dim: str | None = None,     # of the groups; None: the one there is
+          dim: str | None = None,     # of the groups; None: all there are, together ('west, f')
           *, largest: bool = True,    # is rank 1 the largest value?
           top: int | None = None,     # adds the probability of a place among the first `top`
           level: float = 0.95,
@@ -399,16 +428,18 @@ def _one_dim(data, variable, dim, asked="data"):
     cells = cells_of(data, variable, dim, asked)
     if len(cells.levels) > 1:
         refuse(asked, "draws with one dimension of groups", ", ".join(cells.levels),
-               "take a part: plot_groups(idata.posterior[variable].sel(…))")
+               "leave dim out, or take a part: plot_groups(idata.posterior[variable].sel(…))")
     return cells, dim
 
 # %% ../../nbs/posterior/25_contrasts.ipynb #5692bb08
-def _checked(name, values, groups):
-    "One finite number a group, or None."
+def _checked(name, values, groups, axes=None):
+    "One finite number a group, or None; by the names of the groups where it has any."
     if values is None:
         return None
+    values = by_label(name, values, axes) if axes else values
     try:
         found = np.atleast_1d(np.asarray(values, float))
+        found = found.ravel() if axes and found.shape == tuple(map(len, axes.values())) else found
     except (TypeError, ValueError):
         found = np.zeros(0)
     if found.shape != (groups,) or not np.isfinite(found).all():
@@ -416,16 +447,46 @@ def _checked(name, values, groups):
     return found
 
 
-def _sizes_of(results, dim, levels, sizes):
-    "Words for the size of each group: of draws where they are private, of the numbers that were given; or None."
+# %% ../../nbs/posterior/25_contrasts.ipynb #5692bb09
+def _axes_of(data, variable, dim):
+    "The dimensions of the groups of a picture, with their labels: {name: labels}."
+    array = _variable(data, variable, "data")
+    return {name: array[name].values.tolist() for name in _dims(array)} if dim == ", ".join(_dims(array)) else {
+        dim: array[dim].values.tolist()}
+
+
+def _public_sizes(data, labels):
+    "Sizes that the releases of a result publish, as a DataArray; None where they do not, or the result does not say."
+    import xarray as xr
+    text = getattr(getattr(data, "posterior", data), "attrs", {}).get("release_json")
+    releases = [] if text is None else read_releases_text(text)
+    if not releases or any(each.n is None for each in releases):
+        return None
+    axes, n = {name: list(each) for name, each in releases[0].family.axes.items()}, np.asarray(releases[0].n)
+    if releases[0].family.inner is None:
+        axes, n = {"table": labels.get("table", [])}, np.array([each.n for each in releases])
+    shape = tuple(map(len, axes.values()))
+    return xr.DataArray(n.reshape(shape), axes, list(axes)) if n.size == np.prod(shape) else None
+
+
+def _sizes_of(results, axes, sizes):
+    "Words for the size of each group: draws of private ones, public ones, the numbers that were given; or None."
+    import xarray as xr
+    groups = int(np.prod([len(labels) for labels in axes.values()]))
     if not isinstance(sizes, bool):
-        return [f"{each:,.0f}" for each in _checked("sizes", sizes, len(levels))]
-    for group in (getattr(each, "confidential", None) for each in results if sizes):
-        n = None if group is None or "n" not in group else group["n"]
-        if n is not None and n.dims[2:] == (dim,) and set(levels) <= set(n[dim].values.tolist()):
-            n = n.sel({dim: levels}).values.reshape(-1, len(levels))
-            return [f"{mean:,.0f} ± {sd:,.0f}" for mean, sd in zip(n.mean(axis=0), n.std(axis=0))]
+        return [f"{each:,.0f}" for each in _checked("sizes", sizes, groups, axes)]
+    plain = not any(isinstance(label, tuple) for labels in axes.values() for label in labels)
+    every = xr.DataArray(np.zeros(tuple(map(len, axes.values()))), axes, list(axes)) if plain else None
+    for data in results if sizes and plain else []:
+        n = getattr(data, "confidential", {}).get("n")
+        parts = [_public_sizes(data, axes)] if n is None else [n.mean(("chain", "draw")), n.std(("chain", "draw"))]
+        if parts[0] is None or not parts[0].dims or not all(
+                name in axes and set(axes[name]) <= set(parts[0][name].values.tolist()) for name in parts[0].dims):
+            continue
+        mean, *sd = [(every + part).transpose(*axes).values.ravel() for part in parts]
+        return [f"{a:,.0f} ± {b:,.0f}" for a, b in zip(mean, sd[0])] if sd else [f"{a:,.0f}" for a in mean]
     return None
+
 
 # %% ../../nbs/posterior/25_contrasts.ipynb #55829d50
 def _words_of(results, names):
@@ -474,7 +535,9 @@ def _rows_axis(groups):
 
 # %% ../../nbs/posterior/25_contrasts.ipynb #8e346f8f
 def _label_rows(ax, rows, labels, sizes, points):
-    "Names of the groups on the left, sizes on the right."
+    "Names of the groups on the left, sizes on the right; a figure of several pictures makes room for both."
+    if ax.figure.get_layout_engine() is None and len(ax.figure.axes) > 1:
+        ax.figure.set_layout_engine("constrained")
     size = min(10.0, max(4.0, 0.78 * points))
     ax.set_yticks(rows, labels, fontsize=size)
     ax.tick_params(axis="y", length=0)
@@ -484,29 +547,31 @@ def _label_rows(ax, rows, labels, sizes, points):
         right = ax.secondary_yaxis("right")
         right.set_yticks(rows, sizes, fontsize=size)
         right.tick_params(axis="y", length=0)
-        right.set_ylabel("records", fontsize=10)
+        ax.annotate("records", (1, 1), (4, 2), "axes fraction", "offset points", va="bottom", fontsize=min(10, size + 1))
 
 # %% ../../nbs/posterior/25_contrasts.ipynb #09eab01e
 def plot_groups(data: Any,                 # result of fit, InferenceData, or a DataArray with chain and draw
                 variable: str | None = None,  # None: the first
-                dim: str | None = None,    # of the groups; None: the one there is
+                dim: str | None = None,    # of the groups; None: all there are, together ('west, f')
                 *, other: Any = None,      # a second result with the same groups, drawn beside it in grey
                 names: Any = None,         # two texts for the legend; None: from the methods of both results
-                truth: Any = None,         # true values (groups,), where known
+                truth: Any = None,         # true values, one a group or by their names, where known
                 reference: float | None = None,  # a dashed line, such as a national value
-                sizes: Any = True,         # numbers of records (groups,); True: where they are private, their draws
+                sizes: Any = True,         # numbers of records, as truth; True: those of the release, or their draws
                 sort: bool = True,         # by the medians, the largest on top?
                 level: float = 0.95,       # of the outer interval; the inner one is 50%
                 ax=None):
-    """Forest plot: medians with intervals of all groups, and their sizes where these are private. Returns the axis.
+    """Forest plot: medians with intervals of all groups, and their sizes. Returns the axis.
 
-    Without `ax`, a picture of its own is as tall as its rows need.
+    Without `ax`, a picture of its own is as tall as its rows need. A figure of several axes without a layout of its own
+    gets a constrained one, so that sizes and names do not lie on one another.
     """
     cells, dim = _one_dim(data, variable, dim)
     levels, level = cells.levels[dim], check_fraction("level", level)
     runs, words = _runs(data, other, cells, dim, names)
-    true, line = _checked("truth", truth, len(levels)), _checked("reference", reference, 1)
-    said = _sizes_of([data, other], dim, levels, sizes)
+    axes = _axes_of(data, variable, dim)
+    true, line = _checked("truth", truth, len(levels), axes), _checked("reference", reference, 1)
+    said = _sizes_of([data, other], axes, sizes)
     ax = _rows_axis(len(levels)) if ax is None else ax
     rows = _places(cells.x, sort)
     points = 72 * ax.get_window_extent().height / ax.figure.dpi / len(levels)
@@ -517,7 +582,7 @@ def plot_groups(data: Any,                 # result of fit, InferenceData, or a 
         ax.axvline(line[0], color=GREY["line"], ls="--", lw=1, zorder=0)
     if true is not None:
         ax.plot(true, rows, "|", color=COLORS["truth"], ms=min(10.0, 0.7 * points), mew=1.3, label="truth")
-    _label_rows(ax, rows, short_names(levels), said, points)
+    _label_rows(ax, rows, short_names(map(group_text, levels)), said, points)
     ax.set(xlabel=f"{(cells.name or 'value').replace('_', ' ')}, with 50% and {100 * level:g}% intervals",
            ylim=(-0.7, len(levels) - 0.3))
     if len(runs) > 1 or true is not None:

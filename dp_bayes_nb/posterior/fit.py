@@ -362,7 +362,8 @@ def fit(release: Release | list,    # what was published; a list: of independent
     `acceptance_rate`,
     `diverging`, `lp`. observed_data: `released`. attrs: release, prior, method, seed. tabulated: the density, where
     there is a table. confidential: `s`, the sums before noise (chain, draw, statistic), and `n` where it is unknown;
-    of several tables with an axis `table`, `n` of all where one is unknown. They are whole counts of the exact law
+    of several tables with an axis `table`, `n` of all where one is unknown; of groups of private sizes `share`, too,
+    the part of all records that is in each. They are whole counts of the exact law
     where the method of a share or of categories is "exact", and else sums of a normal law.
     dirichlet: the parameters of the Dirichlet laws, where the method is "variational".
     A prior is needed for every family but Bernoulli and Categorical: see the family's help. Options go to the method.
@@ -488,7 +489,11 @@ def _confidential_group(releases, confidential):
         return {}
     family = releases[0].family
     tables = ["table"] * (len(releases) > 1) + list(family.axes)
-    dims = {"s": ["chain", "draw", *tables, "statistic"], "n": ["chain", "draw", *tables]}
+    if "n" in confidential and family.inner is not None:
+        n = np.asarray(confidential["n"])
+        total = n.sum(axis=tuple(range(2, n.ndim)), keepdims=True)
+        confidential = {**confidential, "share": n / np.maximum(total, 1e-300)}
+    dims = {"s": ["chain", "draw", *tables, "statistic"]} | {name: ["chain", "draw", *tables] for name in ("n", "share")}
     coords = {name: list(levels) for name, levels in family.axes.items()}
     coords |= {"statistic": list((family.inner or family).names)}
     if "n" in confidential and len(releases) > 1:

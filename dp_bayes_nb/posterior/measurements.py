@@ -143,7 +143,13 @@ def coordinates(tables: Tables, x: Float[Array, "d"]) -> tuple[dict, Float[Array
     theta, share = constrain(tables.family.parameters, x[:d])[0], jax.nn.sigmoid(x[d:])
     flat = jnp.sum(jax.nn.log_sigmoid(x[d:]) + jax.nn.log_sigmoid(-x[d:]))
     prior = log_density_free(tables.prior, tables.family.parameters, x[:d])
-    return theta, tables.least + (tables.most - tables.least) * share, prior + flat
+    return theta, _whole(tables, share), prior + flat
+
+
+def _whole(tables, share):
+    "Whole sizes, each as likely as any other where the share is uniform; derivatives are those of the line below them."
+    line = tables.least - 0.5 + (tables.most - tables.least + 1) * share
+    return jnp.clip(jnp.round(line), tables.least, tables.most) + (line - lax.stop_gradient(line))
 
 
 def each_table(tables: Tables, n: Float[Array, "u"], function, *parts: tuple) -> list:
@@ -250,8 +256,9 @@ def _sizes(tables):
             guess |= dict(zip(order, jax.vmap(lambda H, z: jnp.linalg.lstsq(H, z)[0][0])(stack.matrix, stack.z)))
     if not guess:
         return jnp.zeros(0)
-    share = (jnp.stack([guess[j] for j in tables.unknown]) - tables.least) / (tables.most - tables.least)
-    share = jnp.clip(share, jnp.minimum(1e-3, 1 / (tables.most - tables.least)), 1 - 1e-3)
+    width = tables.most - tables.least + 1
+    share = (jnp.stack([guess[j] for j in tables.unknown]) - tables.least + 0.5) / width
+    share = jnp.clip(share, jnp.minimum(1e-3, 1 / width), 1 - 1e-3)
     return jnp.log(share) - jnp.log1p(-share)
 
 # %% ../../nbs/posterior/14_measurements.ipynb #19dca8c5

@@ -10,7 +10,7 @@ __all__ = ['WIDEST', 'APART', 'DEEP', 'MOST_NODES', 'COUNTS', 'NOISY_SHARE', 'NO
            'inside_unit', 'count_law', 'stacked_laws', 'tables_law', 'log_tables']
 
 # %% ../../nbs/posterior/15_noisy_tables.ipynb #c15a0003
-from functools import partial
+from functools import cache, partial
 from typing import Any, Callable, NamedTuple
 
 import jax
@@ -26,7 +26,7 @@ from ..base.measurement import Measurement
 from ..base.priors import Beta, Dirichlet
 from ..models.whole_numbers import Counts, FlatCounts, SharedGamma
 from .collapsed import chain_kernel
-from .exact_counts import CountPosterior, draw_index, log_sigmoid, tabulate
+from .exact_counts import CountPosterior, draw_index, log_gamma_ratio, log_sigmoid, tabulate
 from .grid import grid_kernel, grid_posterior, quantile
 from .measurements import Tables, exact_tables_unavailable
 from .methods import CATEGORIES, METHODS, SHARE, Method, density_group, grid_density
@@ -72,6 +72,7 @@ def _peak(tree, outer, printed):
     def total(name, tree, y):
         warm[name], (_, mean, _) = tied_tilts(tree, outer.leaves(y), warm.get(name))
         return mean[:tree.leaves].sum()
+    @cache  # one answer for one y: the tilts, and so the sign near the maximum, depend on where they begin
     def slope(y):
         less = 0.0 if printed is None else total("printed", printed, y) + outer.left_out(y)[1]
         return outer.slope(y, total("rows", tree, y)) - less
@@ -247,9 +248,15 @@ def levels_unavailable(family, measurements: list, prior: Any) -> str | None:
     "Why a share or categories have no exact posterior from these measurements, or None where they have."
     if not isinstance(prior, (Beta, Dirichlet)):
         return "it needs a Beta or a Dirichlet prior"
-    if measurements[0].n is None and prior_counts(prior).sum() < 1:
-        return "with n unknown it needs a prior whose α add up to 1 or more"
     return one_table(measurements) or _matrix_unavailable(family, measurements, prior)
+
+
+def _by_size(passed, A):
+    "The total of sparse leaves, weighted with n!/Γ(n + A): what equation (2) writes as an integral, as it is."
+    root = passed.roots[0]
+    value = -log_gamma_ratio(root.low + np.arange(len(root.weights)), A)
+    w = root.weights * np.exp(value - value.max())
+    return passed._replace(roots=[root._replace(weights=w / w.sum())])
 
 
 def sample_levels(rng: np.random.Generator, family: Any, data: Any, prior: Any, shape: tuple) -> dict | None:
@@ -261,10 +268,11 @@ def sample_levels(rng: np.random.Generator, family: Any, data: Any, prior: Any, 
         return None
     alpha, size = prior_counts(prior), int(np.prod(shape))
     tree = released_tree(family, measurement, n_range)
-    if measurement.n is None and alpha.sum() > 1:
+    if measurement.n is None and alpha.sum() >= 2:
         t = draw_outer(rng, tree, unknown_size(alpha), size)
     else:
-        t = draw_counts(rng, pass_up(tree, Leaves(alpha))[0], size)
+        passed = pass_up(tree, Leaves(alpha))[0]
+        t = draw_counts(rng, _by_size(passed, alpha.sum()) if measurement.n is None else passed, size)
     s = t[:, :len(alpha)]
     gamma = rng.standard_gamma(alpha + s)
     theta = gamma / gamma.sum(axis=1, keepdims=True)

@@ -16,6 +16,8 @@ from jax.tree_util import Partial
 
 from ..base.arguments import as_seed, check_count, refuse
 from ..base.chains import bind
+from ..base.frames import by_label
+from ..base.measurement import Measurement, Noise
 from ..models.contract import as_numbers
 from .fit import entropy, read_releases_text, row_names, run_key
 from ..noise.design import simulate_values
@@ -54,6 +56,8 @@ def _sizes(idata):
     if group is None or "n" not in group:
         return {}
     n = group["n"].values
+    if _fitted_releases(idata)[0].family.inner is not None:
+        return {"n": n}
     unknown = [each.n is None for each in _fitted_releases(idata)]
     return {"n": n[..., None] if n.ndim == 2 else n[..., unknown]}
 
@@ -142,6 +146,32 @@ def _replicate_pooled(tables, key, draw):
     return jnp.concatenate([y.ravel() for y in each_table(tables, jnp.zeros(0), one, keys, theta)])
 
 
+def _replicate_groups(family, tables, key, draw):
+    "The same of groups, each with its own θ, and size where that is private."
+    theta = family.flat({name: draw[name] for name in family.parameters})
+    n = jnp.ravel(draw["n"]) if "n" in draw else jnp.zeros(0)
+    def one(table, n, key, theta):
+        key_data, key_noise = jax.random.split(key)
+        s = tables.family.simulate(key_data, theta, n)
+        return simulate_values(key_noise, table.observed(s if table.n is not None else jnp.append(n, s)), table.noise)
+    order = np.array(tables.order[0])  # groups look alike
+    keys = (jax.random.split(key, len(order)),)
+    return jnp.concatenate([y.ravel() for y in each_table(tables, n, one, keys, (jax.tree.map(
+        lambda value: value[order], theta),))])
+
+
+def _group_tables(release):
+    "The numbers of each group as tables of the model of a group."
+    one, G = measured(release), len(release.family.group_names)
+    q = len(one.z) // G
+    cut = lambda part, g: None if part is None else np.asarray(part)[g * q:(g + 1) * q]
+    kind = one.noise.kind if isinstance(one.noise.kind, str) else one.noise.kind[:q]
+    each = [Measurement(cut(one.z, g), Noise(kind, cut(one.noise.scale, g), cut(one.noise.grid, g)),
+                        None if one.n is None else one.n[g], one.matrix, cut(one.low, g), cut(one.high, g),
+                        cut(one.floor, g)) for g in range(G)]
+    return stacked_tables(release.family.inner, each, None, [release.n_range] * G)
+
+
 def is_pooled(idata) -> bool:
     "Has each table its own parameters?"
     return idata.posterior.attrs.get("pool") == "partial"
@@ -206,10 +236,12 @@ def predictive_check(idata, second=None,  # a release that was not fitted, of a 
                          "parameter; fit the table that it belongs to")
     if pooled and any(one.n is None for one in seen):
         raise ValueError("predictive_check does not apply to pooled tables of unknown size: their sizes are not drawn")
-    tables = stacked_tables(family, seen, None, [each.n_range for each in releases])
+    tables = stacked_tables(family, seen, None, [each.n_range for each in releases]) if family.inner is None \
+        else _group_tables(releases[0])
     key = _result_key(idata, seed, "check", *([] if second is None else [second.to_json()]))
-    replicate = _replicate_pooled if pooled else _replicate
-    _, z_rep = _each_draw(idata, draws, key, bind(replicate, tables), sizes=second is None)
+    replicate = bind(_replicate_groups, family, tables) if family.inner is not None else bind(
+        _replicate_pooled if pooled else _replicate, tables)
+    _, z_rep = _each_draw(idata, draws, key, replicate, sizes=second is None)
     of_n = np.concatenate([size_part(each) for each in releases])
     z_rep = z_rep[..., _row_order(tables)] + of_n
     ends = [(one.z, one.z) if one.low is None else spread(one.low, one.high, one.noise) for one in seen]
@@ -298,12 +330,13 @@ def _axis(levels):
 
 def _checked_truth(truth, name, levels):
     "The true value of the parameter that is drawn, out of a dict where one was given; None where it is not known."
-    if isinstance(truth, dict):
+    if isinstance(truth, dict) and (name in truth or not set(map(str, truth)) & set(map(str, levels or ()))):
         if name not in truth:
             refuse("truth", f"a dict with the parameter {name!r}, or its value", sorted(map(str, truth)))
         truth = truth[name]
     if truth is None:
         return None
+    truth = truth if levels is None else by_label("truth", truth, {name: levels})
     wanted = f"one number, for {name}" if levels is None else f"{len(levels)} numbers, for {name}"
     try:
         value = as_numbers(truth)

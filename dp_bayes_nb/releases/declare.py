@@ -18,10 +18,10 @@ import numpy as np
 
 from ..models.contract import as_model
 from ..base.arguments import Said, check_count, printable, refuse
+from ..base.frames import by_label, own_index
 from ..noise.contradictions import largest_n
 from ..noise.design import MAX_STEPS
-from ..noise.statements import (Exact, Printing, Suppressed, Unprinted, as_printed, noise_law, own_index,
-                                          stacked)
+from ..noise.statements import (Exact, Printing, Suppressed, Unprinted, as_printed, noise_law, stacked)
 from ..models.promises import known_sums
 from .document import Release, check_consistency, check_source, each_group, full_matrix
 
@@ -303,11 +303,13 @@ def _declare_groups(model, values, noise, n, n_noise, n_range, matrix, printed, 
     if matrix is None:
         H, labels = (None if known else np.eye(m, 1 + m, 1)), list(model.inner.names)
     else:
+        matrix = _in_order(matrix, None, list(model.inner.names))
         H = _matrix(matrix, len(matrix) if np.ndim(matrix) else 0, m, known)
         labels = _different([_row_name(row, ["n", *model.inner.names][H.shape[1] == m:], i)
                              for i, row in enumerate(H)])
         H = H if known or H.shape[1] > m else np.column_stack([np.zeros(len(H)), H])
-    found, names = _of_groups("values", values, model, len(labels), labels).ravel(), list(model.in_groups(labels))
+    found = _of_groups("values", values, model, len(labels), labels, _own_names(model, H)).ravel()
+    names = list(model.in_groups(labels))
     single = printed is None or isinstance(printed, Printing)
     rows = as_printed(printed if single else _by_name("printed", printed, names), len(names))
     law = noise_law(_by_name("noise", noise, names), len(names))
@@ -320,26 +322,38 @@ def _declare_groups(model, values, noise, n, n_noise, n_range, matrix, printed, 
     check_consistency(made)
     return made
 
+def _own_names(model, H):
+    "Names that a release of whole counts gives the rows of a group, where H has the same rows; else none."
+    if H is None or not (model.private_sizes and model.integer):
+        return ()
+    rows = model.size_rows()
+    return rows.names if np.array_equal(rows.matrix(1.0), H) else ()
+
 # %% ../../nbs/releases/04_declare.ipynb #9a0600a2
-def _of_groups(what, given, model, q, labels=("n",)):
-    "q numbers for each group, (G, q), NaN where none was printed: an array, or a dict by group."
-    groups, wanted = model.group_names, f"{q} number{'s' * (q > 1)} for each of {len(model.group_names)} groups"
-    if isinstance(given, Mapping):
-        text = lambda key: ", ".join(map(str, key)) if isinstance(key, tuple) else str(key)
-        found = {text(key): value for key, value in given.items()}
-        if set(found) != set(groups) or len(found) < len(given):
-            other = next((key for key in found if key not in groups), None)
-            missing = next((key for key in groups if key not in found), "")
-            refuse(what, wanted, f"the name {other!r:.60}" if other is not None else f"nothing for {missing!r:.60}",
-                   f"groups are called {', '.join(map(repr, groups[:4]))}…")
-        given = [found[group] for group in groups]
-    given = [_by_name(what, each, list(labels)) for each in given] if isinstance(given, (list, tuple)) else given
+def _all_called(flat, called):
+    "Is every key a name of a row, and no row named twice?"
+    return set(map(str, flat)) <= set(called) and len({called[str(name)] for name in flat}) == len(flat)
+
+
+def _of_groups(what, given, model, q, labels=("n",), also=()):
+    "q numbers for each group, (G, q), NaN where none was printed: an array, or by the names of groups, or of rows."
+    G, rows = len(model.group_names), list(model.in_groups(labels))
+    wanted = f"{q} number{'s' * (q > 1)} for each of {G} groups"
+    flat = _labelled(what, given) if getattr(getattr(given, "index", None), "nlevels", 1) == 1 else given
+    called = dict(zip(model.in_groups(also), rows)) | {name: name for name in rows}
+    if isinstance(flat, Mapping) and flat and _all_called(flat, called):  # as a release prints them
+        given = _by_name(what, {called[str(name)]: value for name, value in flat.items()}, rows)
+    else:
+        given = by_label(what, given, model.axes, wanted)
+        if isinstance(given, (list, tuple)):
+            given = [_by_name(what, each, list(labels)) for each in given]
     try:
         array = np.array([math.nan if v is None else v for v in np.ravel(np.array(given, dtype=object))])
         good = array.dtype.kind in "iuf"
     except (TypeError, ValueError, OverflowError):
         array, good = np.zeros(0), False
-    if not good or array.size != len(groups) * q:
+    if not good or array.size != G * q:
         refuse(what, wanted, f"{np.size(array)} numbers" if good else f"{given!s:.60}",
                "give them group by group; None is for a value that was not printed")
-    return array.astype(float).reshape(len(groups), q)
+    return array.astype(float).reshape(G, q)
+

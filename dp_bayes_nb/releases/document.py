@@ -23,7 +23,8 @@ import numpy as np
 from jaxtyping import Float
 
 from ..models.contract import as_model, family_from_dict
-from ..models.promises import CHANGE_VALUE, LARGEST, RELATIONS, checked_missing, known_sums, relation
+from ..models.promises import (CHANGE_VALUE, LARGEST, RELATIONS, checked_missing, known_sums, relation,
+                                         value_words)
 from ..base.arguments import (Said, check_choice, check_count, check_fraction, check_positive, printable,
                                         refuse)
 from ..base.files import atomic_write
@@ -105,6 +106,14 @@ class Release:
     def to_json(self) -> str:
         "The release as sealed JSON text of its schema. ValueError for values that are off the grid 2⁻ᵍ."
         return to_json(self)
+
+    def group(self, name: Any) -> "Release":
+        """The numbers of one group of a `Grouped` release, as a release of its model: for a fit or a check of its own.
+
+        `name`: a level, a tuple of levels, or the name in `model.group_names`. It is declared, with this release as
+        its source. ValueError for another release, for a name that is no group, and for a public group of no records.
+        """
+        return _of_group(self, name)
 
     def save(self, path, *, overwrite: bool = False):
         """Write `to_json()`, durably and all at once. OSError if it cannot be written; ValueError for a pipe, a device
@@ -402,7 +411,7 @@ def _size(r):
         return f"n = {r.n}" if r.family.inner is None else _sizes(r.n)
     if r.family.inner is not None:
         known = "is known by noise only" if r.source is None else "is not known exactly"
-        total = r.source is None and r.neighbours == "change_one"
+        total = r.source is None and r.neighbours != "add_remove"
         between = "" if r.n_range is None else f", between {r.n_range[0]} and {r.n_range[1]}"
         of = f"; {r.n_range[1]} in all" if total and between else between
         return f"n of each of {len(r.family.group_names)} groups {known}{of}"
@@ -435,6 +444,8 @@ def _rows_shown(r):
 def _show_declared(r):
     "A release of other numbers than this package's, for people."
     said = "unknown" if r.neighbours is None else r.neighbours
+    if said == "change_value" and r.family.inner is not None:
+        said += f" ({value_words(r.family, r.missing)})"
     kind = "combined" if r.parts and not r.simulated else r.origin
     lines = [f"Release of {printable(repr(r.family))} ({kind})", f"  source: {printable(r.source)}" if r.source
              else f"  {r.provenance}", f"  {_size(r)}", f"  {_noise_words(r)}; {_cost(r)}; neighbours: {said}"]
@@ -460,7 +471,7 @@ def _show(r):
              + (", complete records only: n depends on the data" if r.missing == "drop" else ""),
              *([f"  a missing value counts as a declared one: {printable(counted)}"] if filled != {} else []),
              f"  {cost}, {r.noise.kind} noise of scale {r.noise.scale.max():g}",
-             *([f"  neighbours: change_value ({CHANGE_VALUE})"] if r.neighbours == "change_value" else [])]
+             *([f"  neighbours: change_value ({value_words(r.family, r.missing)})"] if r.neighbours == "change_value" else [])]
     lines += [f"  {printable(name)}: {value:.12g}" for name, value in zip(r.names[:20], r.values)]
     return "\n".join(lines + ([f"  and {len(r.names) - 20} more"] if len(r.names) > 20 else []))
 
@@ -880,3 +891,24 @@ def each_group(r: Release, found: Unprinted):
         at = slice(start, start + q)
         noise = Noise(kinds if isinstance(kinds, str) else kinds[at], r.noise.scale[at], r.noise.grid[at])
         yield r.names[at], Unprinted(*(part[at] for part in found)), noise
+
+
+def _of_group(r, name):
+    "The numbers of one group as a release of the model of a group."
+    groups, called = r.family.group_names, ", ".join(map(str, name)) if isinstance(name, tuple) else str(name)
+    if r.family.inner is None or called not in groups:
+        refuse("name" if r.family.inner else "release", "a group of this release" if r.family.inner else "one of groups",
+               name if r.family.inner else type(r.family).__name__,
+               f"groups are called {', '.join(map(repr, groups[:4]))}…" if r.family.inner else "")
+    g, q, kind = groups.index(called), len(r.names) // len(groups), r.noise.kind
+    at = slice(g * q, (g + 1) * q)
+    if r.n is not None and r.n[g] < 1:
+        refuse("name", "a group with records", called, "the posterior of an empty group is its prior")
+    noise = Noise(kind if isinstance(kind, str) else kind[at], r.noise.scale[at], r.noise.grid[at])
+    own = r.id or hashlib.sha256(r.to_json().encode()).hexdigest()[:16]
+    return Release(r.family.inner, tuple(each[len(called) + 2:] for each in r.names[at]), r.values[at],
+                   None if r.n is None else int(r.n[g]), noise, epsilon=r.epsilon, delta=r.delta, matrix=r.matrix,
+                   printed=r.printed if isinstance(r.printed, str) else r.printed[at], n_range=r.n_range,
+                   neighbours=r.neighbours, simulated=r.simulated, bounds_source=r.bounds_source,
+                   source=f"{r.provenance[:1500]}; group {called[:200]!r} of release {own}")
+

@@ -17,6 +17,7 @@ from jaxtyping import Array, Float, Key
 
 from ..models.contract import Model, as_model
 from ..base.arguments import as_key, check_choice, check_count, refuse
+from ..base.frames import by_label
 from ..base.measurement import Noise
 from ..models.counts import CategoricalLaw
 from ..models.promises import relation
@@ -77,11 +78,20 @@ def simulate_release(key: Any,                   # JAX key, or an integer
                                   simulated=True)
 
 # %% ../../nbs/releases/03_simulate.ipynb #91032ad7
+def _numbers_of(family, name, value):
+    "The value of a parameter as an array; one with names by its groups and levels."
+    p, axes = family.parameters[name], dict(family.axes)
+    if len(p.dims) == len(axes) + 1:
+        axes[p.dims[-1]] = p.levels
+    found = by_label(f"theta[{name!r}]", value, axes) if axes else value
+    return np.asarray(value, dtype=float) if found is value else np.asarray(found, dtype=float).reshape(p.shape)
+
+
 def _check_theta(family, theta):
     "Parameters by name, with finite values of the right shapes, inside their supports."
     if not isinstance(theta, dict) or set(theta) != set(family.parameters):
         refuse("theta", f"a dict with the keys {sorted(family.parameters)}", theta)
-    out = {name: np.asarray(value, dtype=float) for name, value in theta.items()}
+    out = {name: _numbers_of(family, name, value) for name, value in theta.items()}
     for name, parameter in family.parameters.items():
         value, support = out[name], SUPPORTS[parameter.support]
         if value.shape != tuple(parameter.shape):
@@ -208,6 +218,7 @@ def _group_simulator(family):
 def _group_sizes(key, family, n, shares):
     "Sizes of groups, (G,): as given, or drawn."
     G, shape = len(family.group_names), family.shape
+    n, shares = by_label("n", n, family.axes), by_label("shares", shares, family.axes)
     if shares is None:
         if np.shape(n) not in ((G,), shape):
             refuse("n", f"{G} numbers of records, one for each group, or all of them beside shares=…", f"{n!s:.60}")
