@@ -280,3 +280,21 @@ def test_a_new_group_has_a_size_where_there_is_a_slope():
 def test_the_help_of_a_prior_names_each_argument():
     import dataclasses
     assert all(f"`{field.name}`" in dp.Pooled.__doc__ for field in dataclasses.fields(dp.Pooled))
+
+
+def test_a_third_look_finds_a_spread_that_many_groups_make_narrow(monkeypatch):
+    import jax
+    from dp_bayes_nb.posterior import pooling
+    G = 1000
+    centers = np.random.default_rng(1).standard_normal((G, 1)) * 0.4
+    curves = pooling.tabulate_curves(lambda x: -0.5 * ((x - centers) / 0.01) ** 2,
+                                     np.linspace(-3, 3, pooling.POINTS), G)
+    hyper = pooling.Hyper("normal", np.ones((G, 1)), np.zeros(1), np.ones(1), 1.0)
+
+    def efficiency():
+        shape = pooling.shape_of(curves, hyper)
+        return pooling._efficiency(pooling._proposals(np.random.default_rng(2), jax.random.key(0), curves, hyper, shape,
+                                                      640)[-1])
+    assert efficiency() > 0.75
+    monkeypatch.setattr(pooling, "_SEEN", 0)  # the mutant: two looks
+    assert efficiency() < 0.7
