@@ -181,3 +181,120 @@ def test_covariates_have_the_axes_of_the_groups():
         dp.fit(release, dp.Beta(1.0, 1.0), pool="partial")
     with pytest.raises(ValueError, match="fit.release. has all groups"):
         dp.fit_many([release])
+
+
+def worse(monkeypatch, shift):
+    "Proposals whose location is `shift` standard deviations off."
+    from dp_bayes_nb.posterior import pooling
+    right = pooling.shape_of
+
+    def wrong(curves, hyper):
+        shape = right(curves, hyper)
+        return shape._replace(mode=shape.mode + shift * shape.root[:, :, 0])
+    monkeypatch.setattr(pooling, "shape_of", wrong)
+
+
+def test_draws_are_worth_what_their_weights_say(monkeypatch):
+    worse(monkeypatch, 12.0)
+    releases = [declared(z, 1000, f"Office {k}") for k, z in enumerate([290, 310, 300, 350, 270, 330, 280, 300])]
+    with pytest.warns(UserWarning, match="the 400 draws are worth [0-9]+ independent ones"):
+        idata = dp.fit(releases, dp.Pooled("normal"), pool="partial", draws=200, chains=2)
+    worth = float(idata.sample_stats["effective"][0, 0])
+    assert worth < 200
+    for variable in idata.posterior.data_vars.values():
+        assert np.max(variable.attrs["ess_bulk"]) <= worth and np.max(variable.attrs["ess_tail"]) <= worth
+
+
+def test_more_proposals_are_made_where_they_are_worth_little(monkeypatch):
+    rng = np.random.default_rng(1)
+    n, z = [10_000] * 300, rng.binomial(10_000, 1 / (1 + np.exp(-0.4 * rng.standard_normal(300))))
+    for shift in (0.0, 1.5):
+        with monkeypatch.context() as patch:
+            worse(patch, shift)
+            out = draw(z, n, dp.Pooled("normal", slope=False), shape=(1, 2000))
+        assert out["efficiency"] > 0.7 if shift == 0 else out["efficiency"] < 0.6
+        assert out["effective"] == 2000 or shift and out["effective"] > 1800
+        assert len(np.unique(out["location"])) > 1500
+
+
+class TestNames:
+    "Covariates of the groups a, b, c, …, whose shares rise with the rain."
+    rain = np.arange(8.0)
+    levels = list("abcdefgh")
+
+    def effect(self, covariates, sign=1.0):
+        ill = dp.Grouped(dp.Bernoulli("x"), "region", self.levels, sizes="public")
+        z = np.round(1000 / (1 + np.exp(-sign * (-1 + 0.3 * self.rain))))
+        release = dp.declare(ill, z, noise=dp.Laplace(scale=2.0, discrete=True), n=[1000] * 8, source="us")
+        return dp.fit(release, dp.Pooled(covariates=covariates), pool="partial", draws=200, chains=1)
+
+    def test_covariates_are_read_by_the_names_of_groups(self):
+        import pandas as pd
+        import xarray as xr
+        rain = pd.Series(self.rain, self.levels)
+        array = xr.DataArray(self.rain[::-1], dims="region", coords={"region": self.levels[::-1]})
+        wanted = self.effect({"rain": self.rain}).posterior["effect"]
+        assert abs(float(wanted.mean()) - 0.3) < 0.05
+        for given in (rain[::-1], array, dict(rain[::-1]), rain[::-1].to_frame("rain")):
+            assert self.effect({"rain": given}).posterior["effect"].equals(wanted)
+        for bad in (rain.rename({"a": "z"}), rain[1:], pd.concat([rain, rain[:1]]), array.rename(region="place")):
+            with pytest.raises(ValueError, match="rain"):
+                self.effect({"rain": bad})
+
+    def test_covariates_of_tables_are_read_by_their_sources(self):
+        import pandas as pd
+        releases = [declared(np.round(1000 / (1 + np.exp(1 - 0.3 * r))), 1000, name)
+                    for r, name in zip(self.rain, self.levels)]
+        rain = pd.Series(self.rain, self.levels)[::-1]
+        found = dp.fit(releases, dp.Pooled(covariates={"rain": rain}), pool="partial", draws=200, chains=1)
+        assert abs(float(found.posterior["effect"].mean()) - 0.3) < 0.05
+
+    @pytest.mark.parametrize("name", ["slope", "location", "spread", "probability"])
+    def test_a_covariate_may_have_any_name(self, name):
+        posterior = self.effect({name: self.rain}).posterior
+        assert list(posterior["covariate"].values) == [name] and abs(float(posterior["effect"].mean()) - 0.3) < 0.05
+
+    def test_a_new_group_with_covariates(self):
+        idata = self.effect({"rain": self.rain})
+        logit = lambda share: np.log(share / (1 - share))
+        at = dp.predict(idata, {"rain": [3.5, 13.5]})
+        assert at.dims == ("chain", "draw", "row") and at.shape == (1, 200, 2) and at.name == "probability"
+        assert dp.predict(idata, new_data={"rain": 1}, draws=20).shape == (1, 20, 1)
+        middle, far = logit(at).median(("chain", "draw")).values
+        assert abs(middle - float(logit(idata.posterior["new_group"]).median())) < 0.1
+        assert abs(far - middle - 10 * float(idata.posterior["effect"].median())) < 0.2
+        for bad in ({}, {"sun": 1}, {"rain": 1, "n": 3}, {"rain": [1, np.nan]}, {"rain": [[1, 2]]}):
+            with pytest.raises(ValueError, match="new_data"):
+                dp.predict(idata, bad)
+
+
+def test_a_new_group_has_a_size_where_there_is_a_slope():
+    n = np.round(np.geomspace(10, 3000, 20))
+    share = 1 / (1 + np.exp(-(-1 + 0.4 * (np.log(n) - np.log(n).mean()))))
+    releases = [declared(round(p * k), int(k), f"Office {k}") for p, k in zip(share, n)]
+    idata = dp.fit(releases, dp.Pooled("normal"), pool="partial", draws=300, chains=1)
+    small, large = dp.predict(idata, {"n": [10, 3000]}).median(("chain", "draw")).values
+    assert abs(small - share[0]) < 0.1 and abs(large - share[-1]) < 0.1
+
+
+def test_the_help_of_a_prior_names_each_argument():
+    import dataclasses
+    assert all(f"`{field.name}`" in dp.Pooled.__doc__ for field in dataclasses.fields(dp.Pooled))
+
+
+def test_a_third_look_finds_a_spread_that_many_groups_make_narrow(monkeypatch):
+    import jax
+    from dp_bayes_nb.posterior import pooling
+    G = 1000
+    centers = np.random.default_rng(1).standard_normal((G, 1)) * 0.4
+    curves = pooling.tabulate_curves(lambda x: -0.5 * ((x - centers) / 0.01) ** 2,
+                                     np.linspace(-3, 3, pooling.POINTS), G)
+    hyper = pooling.Hyper("normal", np.ones((G, 1)), np.zeros(1), np.ones(1), 1.0)
+
+    def efficiency():
+        shape = pooling.shape_of(curves, hyper)
+        return pooling._efficiency(pooling._proposals(np.random.default_rng(2), jax.random.key(0), curves, hyper, shape,
+                                                      640)[-1])
+    assert efficiency() > 0.75
+    monkeypatch.setattr(pooling, "_SEEN", 0)  # the mutant: two looks
+    assert efficiency() < 0.7
