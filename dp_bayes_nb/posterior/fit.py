@@ -416,14 +416,15 @@ def _edge_problems(stats):
         "that integrates"]
 
 
-LEAST_EFFICIENT, CORRELATED = 0.1, 3.0  # of weighted draws; standard errors
+LEAST_WORTH, CORRELATED = 0.5, 3.0  # of weighted draws, a share of their number; standard errors
 
 
 def _pooling_problems(stats):
     "Warnings about tables that were pooled: few draws of any weight, and sizes that are no accident."
     problems = []
-    if "efficiency" in stats and float(stats["efficiency"].min()) < LEAST_EFFICIENT:
-        problems.append("few draws of what the tables share have any weight; use more draws, or a prior that says more")
+    if "effective" in stats and (worth := float(stats["effective"].min())) < LEAST_WORTH * stats["effective"].size:
+        problems.append(f"the {stats['effective'].size} draws are worth {worth:.0f} independent ones: few draws of "
+                        "what the tables share have any weight; use more draws, or a prior that says more")
     if "size_correlation" in stats and abs(float(stats["size_correlation"].max())) > CORRELATED:
         problems.append("small tables differ from large ones, and sizes are private: small tables are pulled to where "
                         "the large ones are; give what is public about their sizes as a covariate")
@@ -526,11 +527,13 @@ _SURE_RHAT = 1.05  # with fewer effective draws than that, rhat above 1.01 is of
 _MOST_KEPT = 0.01  # share of steps that may end where they began because no possible sum was found
 
 
-def _attach(variable, independent=False):
-    "rhat and effective sample sizes of each component, as attributes of a variable."
+def _attach(variable, independent=False, worth=math.inf):
+    """rhat and effective sample sizes of each component, as attributes of a variable; weighted draws are worth
+    `worth` at most.
+    """
     import arviz as az
     if independent and math.prod(variable.shape[2:]) > _MOST_ESTIMATED:
-        draws = float(math.prod(variable.shape[:2]))
+        draws = min(float(math.prod(variable.shape[:2])), worth)
         known = {"rhat": 1.0, "ess_bulk": draws, "ess_tail": draws}
         variable.attrs.update({label: np.full(variable.shape[2:], value).tolist() for label, value in known.items()})
         return
@@ -539,7 +542,8 @@ def _attach(variable, independent=False):
     variable.attrs["rhat"] = np.full(variable.shape[2:], np.nan).tolist()
     with np.errstate(all="ignore"):
         for label, function in found.items():
-            variable.attrs[label] = np.asarray(function(variable)[variable.name]).tolist()
+            value = np.asarray(function(variable)[variable.name])
+            variable.attrs[label] = (value if label == "rhat" else np.minimum(value, worth)).tolist()
 
 
 def _worst(variable, label, choose):
@@ -606,7 +610,7 @@ def _diagnose(idata, independent):
         problems.append(f"fewer than {_LEAST_DRAWS} draws a chain are too few for diagnostics; use more draws")
     else:
         for variable in dict(idata.posterior.data_vars).values():
-            _attach(variable, independent)
+            _attach(variable, independent, float(idata.sample_stats.get("effective", np.array(math.inf)).min()))
         problems += [] if independent else _mixing_problems(idata)  # of independent draws they are only noise
     problems += _sampler_problems(idata.sample_stats) + _mesh_problems(idata.sample_stats) + _edge_problems(
         idata.sample_stats) + _pooling_problems(idata.sample_stats)

@@ -220,7 +220,7 @@ def _log_prior_t(scale, t):
 
 # %% ../../nbs/posterior/18_pooling.ipynb #92f9ca27
 # § Given the spread: a climb
-_STEPS, _SPREADS = 6, 16  # Newton steps; nodes of log τ
+_STEPS, _SPREADS, _SEEN = 6, 16, 7  # Newton steps; nodes of log τ, and how many of them should see the posterior
 
 
 @partial(jax.jit, static_argnames=("effects", "logistic"))
@@ -253,20 +253,22 @@ class Shape(NamedTuple):
 
 # %% ../../nbs/posterior/18_pooling.ipynb #3c00df9f
 def shape_of(curves: Curves, hyper: Hyper) -> Shape:
-    "Laplace's approximation of the posterior of (log τ, m, β): a wide look along log τ, and a close one."
+    "Laplace's approximation of the posterior of (log τ, m, β): a wide look along log τ, and close ones."
     X, (center, spread) = np.asarray(hyper.design, float), middle_of(curves)
     w = 1 / (spread**2 + hyper.scale**2)
     start = np.linalg.solve((X.T * w) @ X + np.diag(hyper.sd**-2.0), (X.T * w) @ center + hyper.mean / hyper.sd**2)
     least = 0.02 * min(float(np.mean(spread**-4.0)) ** -0.25, hyper.scale)  # a smaller spread changes nothing
     t = np.linspace(np.log(4 * hyper.scale), np.log(least), _SPREADS)
-    for last in (False, True):
+    flat = True
+    for look in range(3):  # the third where the posterior of log τ falls between few nodes of the second
         found = _climb(hyper.effects, hyper.logistic, curves, X, _priors(hyper), start, t)
         mode, value, H = map(np.asarray, found)
         value = value + _log_prior_t(hyper.scale, t)
-        if not last:
-            seen = np.flatnonzero(value > value.max() - 15)
-            first, end = max(seen[0] - 1, 0), min(seen[-1] + 1, _SPREADS - 1)
-            flat, start, t = end == _SPREADS - 1, mode[first], np.linspace(t[first], t[end], _SPREADS)
+        seen = np.flatnonzero(value > value.max() - 15)
+        if look == 2 or look == 1 and len(seen) >= _SEEN:
+            break
+        first, end = max(seen[0] - 1, 0), min(seen[-1] + 1, _SPREADS - 1)
+        flat, start, t = flat and end == _SPREADS - 1, mode[first], np.linspace(t[first], t[end], _SPREADS)
     t, value, mode, root = t[::-1], value[::-1], mode[::-1], np.linalg.cholesky(np.linalg.inv(H[::-1]))
     if flat:  # no spread at all is possible: below the last node the density of log τ falls like τ
         more = t[0] - np.array([9.0, 4.5])
@@ -356,12 +358,33 @@ def _in_two(effects, curves, X, theta, tau, key):
 
 # %% ../../nbs/posterior/18_pooling.ipynb #71d3e360
 class PooledDraws(NamedTuple):
-    "Joint draws: independent but for the few that occur twice."
+    "Joint draws, some of which occur twice or more: `effective` says what they are worth."
     theta: Float[np.ndarray, "D d"]  # m and β
     tau: Float[np.ndarray, "D"]
     x: Float[np.ndarray, "D G"]  # coordinates of groups
     new: Float[np.ndarray, "D"]  # coordinate of a new group, where all that is known of groups is 0
     efficiency: float  # of the proposal: 1 at best
+    effective: float  # how many independent draws these are worth: at most D
+
+
+def _efficiency(log_w):
+    w = np.exp(log_w - log_w.max())
+    return float(w.sum() ** 2 / (len(w) * (w**2).sum()))
+
+
+def _whole(size):
+    return 128 * math.ceil(size / 128)  # halves of whole batches
+
+
+def _proposals(rng, key, curves, hyper, shape, size):
+    "t, θ and groups of `size` proposals, and their log weights: equation (4)."
+    t, theta, log_q = propose(rng, shape, size)
+    log_z, x = _in_two(hyper.effects, curves, np.asarray(hyper.design, float), theta, np.exp(t), key)
+    prior = jax.vmap(partial(_log_prior, hyper.logistic, _priors(hyper)))(theta)
+    return t, theta, x, log_z + np.asarray(prior) + _log_prior_t(hyper.scale, t) - log_q
+
+
+_MORE = 4  # times the first proposals, at most
 
 
 def pool_curves(words: tuple,  # of 32 bits: what the random numbers depend on
@@ -369,14 +392,15 @@ def pool_curves(words: tuple,  # of 32 bits: what the random numbers depend on
     "Joint draws of location, slopes, spread and all groups: equations (1) and (4)."
     rng, groups = np.random.default_rng(words), len(hyper.design)
     key = jax.random.wrap_key_data(jnp.asarray(words[:2], dtype=jnp.uint32), impl="threefry2x32")
-    size = 128 * math.ceil(draws * np.clip(400_000 / (draws * groups), 1.25, 8) / 128)  # halves of whole batches
-    t, theta, log_q = propose(rng, shape_of(curves, hyper), size)
-    log_z, x = _in_two(hyper.effects, curves, np.asarray(hyper.design, float), theta, np.exp(t), key)
-    prior = jax.vmap(partial(_log_prior, hyper.logistic, _priors(hyper)))(theta)
-    log_w = log_z + np.asarray(prior) + _log_prior_t(hyper.scale, t) - log_q  # eq. (4)
-    w = np.exp(log_w - log_w.max())
+    size, shape = _whole(draws * np.clip(400_000 / (draws * groups), 1.25, 8)), shape_of(curves, hyper)
+    t, theta, x, log_w = _proposals(rng, key, curves, hyper, shape, size)
+    if size * (worth := _efficiency(log_w)) < draws:
+        more = _whole(min(1.1 * draws / worth - size, (_MORE - 1) * size))
+        others = _proposals(rng, jax.random.fold_in(key, 1), curves, hyper, shape, more)
+        t, theta, x, log_w = (np.concatenate(both) for both in zip((t, theta, x, log_w), others))
+    size, worth, w = len(t), _efficiency(log_w), np.exp(log_w - log_w.max())
     at = np.searchsorted(np.cumsum(w), (np.arange(draws) + rng.random()) / draws * w.sum())
     at = rng.permutation(np.minimum(at, size - 1))
     e = rng.standard_normal(draws) if hyper.effects == "normal" else _draw_t3(rng, draws)
     return PooledDraws(theta[at], np.exp(t[at]), x[at], theta[at, 0] + np.exp(t[at]) * e,
-                       float(w.sum() ** 2 / (size * (w**2).sum())))
+                       worth, min(draws, size * worth))
