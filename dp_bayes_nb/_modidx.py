@@ -2841,6 +2841,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                             'dp_bayes_nb/posterior/many_sums.py'),
                                                  'dp_bayes_nb.posterior.many_sums._interval': ( 'posterior/many_sums.html#_interval',
                                                                                                 'dp_bayes_nb/posterior/many_sums.py'),
+                                                 'dp_bayes_nb.posterior.many_sums._moved': ( 'posterior/many_sums.html#_moved',
+                                                                                             'dp_bayes_nb/posterior/many_sums.py'),
                                                  'dp_bayes_nb.posterior.many_sums._parameter': ( 'posterior/many_sums.html#_parameter',
                                                                                                  'dp_bayes_nb/posterior/many_sums.py'),
                                                  'dp_bayes_nb.posterior.many_sums._powers': ( 'posterior/many_sums.html#_powers',

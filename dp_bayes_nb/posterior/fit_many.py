@@ -52,10 +52,10 @@ class Table(NamedTuple):
 
 def _numbers(name, column):
     "A column as floats; what is missing is NaN. ValueError for texts, dates and truth values."
-    array = quietly(lambda: np.asarray(column), "read")
+    array, missing = quietly(lambda: np.asarray(column), "read"), lambda v: v is None or type(v).__name__ in ("NAType", "NaTType") or v != v
     if array.dtype.kind in "iuf":
         return array.astype(float)
-    wanted = [None if v is None or v != v else v for v in array.tolist()] if array.dtype == object else [""]
+    wanted = [None if missing(v) else v for v in array.tolist()] if array.dtype == object else [""]
     if any(isinstance(v, (str, bytes, bool)) for v in wanted):
         refuse(f"the column {name!r:.60}", "numbers", f"values of type {array.dtype}")
     return quietly(lambda: np.array([math.nan if v is None else float(v) for v in wanted]), "read as numbers")
@@ -180,7 +180,7 @@ def route(model, prior, table: Table, wanted: Wanted) -> Callable:
     "The function of rows and random numbers that summarises them: as `fit` would choose, many at once where it can."
     if not table.kind:
         return _one_by_one(model, prior, table, wanted)
-    _, method = choose_method(model, prior, table.kind, int(np.nanmax(table.n, initial=1)), "auto")
+    _, method = choose_method(model, prior, table.kind, int(np.max(table.n[problems(table) == ""], initial=1)), "auto")
     if method.sample is sample_share and isinstance(prior, Beta):
         return _shares(model, prior, table, wanted)
     if method.sample is sample_categories:
