@@ -8,6 +8,7 @@ __all__ = ['LEAST', 'BLOCK', 'PART', 'Table', 'as_frame', 'read_frame', 'read_re
            'join_parts', 'check_wanted', 'fit_many']
 
 # %% ../../nbs/posterior/23_fit_many.ipynb #b6d8d4d2
+import hashlib
 import json
 import math
 import os
@@ -50,12 +51,17 @@ class Table(NamedTuple):
     releases: list  # [] where there is a frame
 
 
+def _is_missing(v):
+    "None, NaN, or pandas' NA, of which `v != v` has no truth value."
+    return v is None or type(v).__name__ in ("NAType", "NaTType") or v != v
+
+
 def _numbers(name, column):
     "A column as floats; what is missing is NaN. ValueError for texts, dates and truth values."
-    array, missing = quietly(lambda: np.asarray(column), "read"), lambda v: v is None or type(v).__name__ in ("NAType", "NaTType") or v != v
+    array = quietly(lambda: np.asarray(column), "read")
     if array.dtype.kind in "iuf":
         return array.astype(float)
-    wanted = [None if missing(v) else v for v in array.tolist()] if array.dtype == object else [""]
+    wanted = [None if _is_missing(v) else v for v in array.tolist()] if array.dtype == object else [""]
     if any(isinstance(v, (str, bytes, bool)) for v in wanted):
         refuse(f"the column {name!r:.60}", "numbers", f"values of type {array.dtype}")
     return quietly(lambda: np.array([math.nan if v is None else float(v) for v in wanted]), "read as numbers")
@@ -428,6 +434,16 @@ def _model_and_table(cells, model, value, n, scale, sd):
     return model, read_frame(cells, model, value, n, scale, sd)
 
 # %% ../../nbs/posterior/23_fit_many.ipynb #4898d7e3
+def _digest(table) -> str:
+    "Of what a folder holds beside the answer: every column that came in, and the version of the package."
+    import dp_bayes_nb
+    columns = [] if table.frame is None else [(name, table.frame[name].to_list()) for name in table.frame.columns]
+    said = hashlib.sha256(str(dp_bayes_nb.__version__).encode())
+    for name, values in columns:
+        said.update(repr((name, values)).encode("utf-8", "surrogatepass"))
+    return said.hexdigest()[:16]
+
+
 def fit_many(cells: Any,                  # a frame, a dict of arrays, or a list of releases of one model
              model: Any = None,           # may be left out for releases
              prior: Any = None,           # as for `fit`; the same for all cells
@@ -459,7 +475,7 @@ def fit_many(cells: Any,                  # a frame, a dict of arrays, or a list
         refuse("cells", "without columns named like those of the answer", ", ".join(taken[:8]), "rename them")
     words = entropy("fit_many", as_seed(seed), model.to_dict(), prior, table.kind, table.values, table.n, table.scale,
                     [entropy_text(entropy(r.family.to_dict(), r.values, r.id)) for r in table.releases], wanted)
-    parts = None if path is None else open_parts(path, entropy_text(words), len(table.n))
+    parts = None if path is None else open_parts(path, entropy_text(words) + _digest(table), len(table.n))
     wrong = problems(table) if table.kind else np.full(len(table.n), "", dtype=object)
     call = partial(_block, route(model, prior, table, wanted), table, wanted, wrong, words, len(names) - 1)
     from tqdm.auto import tqdm

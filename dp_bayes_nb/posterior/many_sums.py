@@ -6,7 +6,8 @@
 __all__ = ['QUICK', 'FINE', 'MEAN', 'VARIANCE', 'LOG_PRIOR', 'THETA', 'COMPILED', 'TABLES', 'CHUNK', 'Curves', 'curves_of',
            'Nodes', 'log_convolved', 'log_posteriors', 'starting_nodes', 'dense_nodes', 'last_nodes', 'normalised',
            'coordinate_below', 'probability_below', 'numbers_of', 'summarise_cells', 'first_nodes', 'cell_posterior',
-           'below', 'summarise_grid', 'summarise_cell', 'summarise_again', 'Prepared', 'prepare', 'many_sums']
+           'below', 'summarise_grid', 'summarise_cell', 'summarise_again', 'Prepared', 'read_backwards', 'prepare',
+           'many_sums']
 
 # %% ../../nbs/posterior/22_many_sums.ipynb #79b8c168
 from functools import partial
@@ -366,6 +367,14 @@ class Prepared(NamedTuple):
     curves: Curves | None
 
 
+def read_backwards(moments: Moments) -> Moments | None:
+    "The same with means that never turn back, which rounding does where they are constant; None for more than that."
+    up = np.sign(moments.mean[-1] - moments.mean[0])
+    mean = up * np.maximum.accumulate(up * np.asarray(moments.mean))
+    far = np.abs(mean - moments.mean).max() > 1e-9 * np.ptp(mean)
+    return None if far else Moments(moments.x, jnp.asarray(mean), moments.variance)
+
+
 def prepare(family, prior, kind: str, exact: bool, n, scale) -> Prepared:
     "Moments of a record for cells with these sizes and scales, tabulated once."
     variance = (2 if kind == "laplace" else 1) * float(np.min(scale, initial=1e150)) ** 2
@@ -374,8 +383,7 @@ def prepare(family, prior, kind: str, exact: bool, n, scale) -> Prepared:
         moments = tabulate_moments(family, prior, most, variance, nodes)
         if moments is not None:
             break
-    if moments is not None and not np.all(np.diff(moments.mean) * np.sign(moments.mean[-1] - moments.mean[0]) >= 0):
-        moments = None  # it cannot be read backwards
+    moments = None if moments is None else read_backwards(moments)
     return Prepared(family, prior, kind, exact, moments, None if moments is None else curves_of(family, prior, moments))
 
 
