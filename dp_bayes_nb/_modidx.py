@@ -2531,6 +2531,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                                      'dp_bayes_nb/posterior/fit_many.py'),
                                                 'dp_bayes_nb.posterior.fit_many._noise_columns': ( 'posterior/fit_many.html#_noise_columns',
                                                                                                    'dp_bayes_nb/posterior/fit_many.py'),
+                                                'dp_bayes_nb.posterior.fit_many._noise_renamed': ( 'posterior/fit_many.html#_noise_renamed',
+                                                                                                   'dp_bayes_nb/posterior/fit_many.py'),
                                                 'dp_bayes_nb.posterior.fit_many._numbers': ( 'posterior/fit_many.html#_numbers',
                                                                                              'dp_bayes_nb/posterior/fit_many.py'),
                                                 'dp_bayes_nb.posterior.fit_many._of_one': ( 'posterior/fit_many.html#_of_one',

@@ -145,6 +145,16 @@ def test_partitions_of_a_clipped_model():
     np.testing.assert_allclose(found["mean"], dpb.fit_many(cells, *RATE)["mean"], rtol=1e-6)
 
 
+def test_the_noise_keeps_its_column():
+    cells = pd.DataFrame({"value": [3.0, 40.0], "n": [10, 100], "sd": [2.0, 3.0]})
+    found = dpb.fit_many(cells, dpb.Bernoulli())
+    assert list(found["noise_sd"]) == [2.0, 3.0] and (found["sd"] < 1).all()
+    with pytest.raises(ValueError, match="noise_sd"):
+        dpb.fit_many(cells.assign(noise_sd=1.0), dpb.Bernoulli())
+    with pytest.raises(ValueError, match="sd must be a column"):
+        dpb.fit_many(cells, dpb.Bernoulli(), sd=True)
+
+
 def test_other_columns_are_part_of_the_question(tmp_path):
     cells = pd.DataFrame(shares(3))
     dpb.fit_many(cells.assign(place=list("abc")), dpb.Bernoulli(), path=tmp_path / "out")

@@ -109,6 +109,8 @@ def read_frame(cells, model, value, n, scale, sd) -> Table:
         refuse("value", f"{m} columns, for the sums {', '.join(model.names[:8])}", value)
     values = np.stack([_column(frame, "value", name) for name in names], axis=1)
     asked, given, kind = _noise_columns(frame, scale, sd)
+    if isinstance(given, bool):
+        refuse(asked, "a column, or one number", given)
     if isinstance(given, (int, float, np.number)):
         scales = np.full((len(values), 1), float(given))
     else:
@@ -434,6 +436,15 @@ def _model_and_table(cells, model, value, n, scale, sd):
     return model, read_frame(cells, model, value, n, scale, sd)
 
 # %% ../../nbs/posterior/23_fit_many.ipynb #4898d7e3
+def _noise_renamed(frame, names):
+    "The frame, its column sd under another name where the answer has one of that name."
+    if frame is None or "sd" not in names or "sd" not in frame.columns:
+        return frame
+    if "noise_sd" in frame.columns:
+        refuse("cells", "without both columns, sd and noise_sd", "both", "the answer calls the first like the second")
+    return frame.rename({"sd": "noise_sd"})
+
+
 def _digest(table) -> str:
     "Of what a folder holds beside the answer: every column that came in, and the version of the package."
     import dp_bayes_nb
@@ -460,7 +471,12 @@ def fit_many(cells: Any,                  # a frame, a dict of arrays, or a list
     """Posterior summaries of any number of cells: the frame that came in with the columns mean, sd, q0.025, q0.5,
     q0.975 and problem, one row a cell, in the units of the parameter.
 
-    A column "sd" of the cells gives way to that of the posterior.
+    A column "sd" of the cells is called "noise_sd" in the answer, whose "sd" is that of the posterior.
+
+    Arguments: `cells`, a frame, a dict of arrays or a list of releases; `model` and `prior`, as for `fit`; `value`,
+    `n`, and `scale` (Laplace) or `sd` (Gaussian), names of columns, tuples of them for several sums, or one number of
+    noise; `quantiles`, levels; `probability`, (low, high) for P(low < θ ≤ high); `draws`, joint draws of a cell;
+    `path`, a new Parquet file or folder, from which a killed run goes on; `progress`, show a bar; `seed`, of the draws.
 
     Models of several components have mean[a], mean[b], …. Without `scale` and `sd` the column "scale" is Laplace
     noise, "sd" Gaussian; noise on whole numbers and continuous noise are both understood. A dict or releases give a
@@ -473,6 +489,7 @@ def fit_many(cells: Any,                  # a frame, a dict of arrays, or a list
     prior, names = check_prior(model, prior), result_names(model, wanted)
     if table.frame is not None and (taken := sorted(set(names) & set(table.frame.columns) - {"sd"})):
         refuse("cells", "without columns named like those of the answer", ", ".join(taken[:8]), "rename them")
+    table = table._replace(frame=_noise_renamed(table.frame, names))
     words = entropy("fit_many", as_seed(seed), model.to_dict(), prior, table.kind, table.values, table.n, table.scale,
                     [entropy_text(entropy(r.family.to_dict(), r.values, r.id)) for r in table.releases], wanted)
     parts = None if path is None else open_parts(path, entropy_text(words) + _digest(table), len(table.n))
