@@ -114,6 +114,54 @@ def test_a_bad_cell_says_so_and_the_others_are_done():
     assert 0.9 < found["mean"][7] < 1
 
 
+RATE = dpb.Exponential((0, 20)), dpb.Gamma(1.0, 1.0)
+
+
+@pytest.mark.parametrize("a", [1.0, 0.5, 0.3, 0.1])
+def test_a_cell_without_records_has_the_moments_of_its_prior(a):
+    found = dpb.fit_many({"value": [0.0], "n": [0], "scale": [10.0]}, RATE[0], dpb.Gamma(a, a))
+    np.testing.assert_allclose([found["mean"][0], found["sd"][0]], [1, a**-0.5], rtol=1e-3)
+
+
+def test_a_sparse_prior_and_data_against_quadrature():
+    cells = {"value": [25.0, 400.0, 3.0], "n": [3, 100, 1], "scale": [100.0, 400.0, 200.0]}
+    found = dpb.fit_many(cells, RATE[0], dpb.Gamma(0.3, 0.3))  # two million equal steps of the log
+    np.testing.assert_allclose(found["mean"][[0, 2]], [0.9835, 1.022], rtol=1e-3)
+    np.testing.assert_allclose(found["sd"], [1.801, 1.823, 1.839], rtol=1e-3)
+
+
+def test_tables_without_a_good_row():
+    cells = pd.DataFrame({"value": [np.nan, 2.0], "n": [3.0, np.inf], "scale": 1.0})
+    assert list(dpb.fit_many(cells, *RATE)["problem"]) == ["the value is missing", "n must be a whole number >= 0"]
+    assert dpb.fit_many(cells.head(0), *RATE).shape == (0, 9)
+    cells = pd.DataFrame({"value": pd.Series([3, pd.NA], dtype=object), "n": [10.0, 3.0], "scale": 1.0})
+    assert list(dpb.fit_many(cells, *RATE)["problem"]) == ["", "the value is missing"]
+
+
+def test_partitions_of_a_clipped_model():
+    dd = pytest.importorskip("dask.dataframe")
+    cells = pd.DataFrame({"value": [3.0, 40.0], "n": [1, 10], "scale": 2.0})
+    found = dpb.fit_partitions(dd.from_pandas(cells, npartitions=2), *RATE).compute(scheduler="threads")
+    np.testing.assert_allclose(found["mean"], dpb.fit_many(cells, *RATE)["mean"], rtol=1e-6)
+
+
+def test_the_noise_keeps_its_column():
+    cells = pd.DataFrame({"value": [3.0, 40.0], "n": [10, 100], "sd": [2.0, 3.0]})
+    found = dpb.fit_many(cells, dpb.Bernoulli())
+    assert list(found["noise_sd"]) == [2.0, 3.0] and (found["sd"] < 1).all()
+    with pytest.raises(ValueError, match="noise_sd"):
+        dpb.fit_many(cells.assign(noise_sd=1.0), dpb.Bernoulli())
+    with pytest.raises(ValueError, match="sd must be a column"):
+        dpb.fit_many(cells, dpb.Bernoulli(), sd=True)
+
+
+def test_other_columns_are_part_of_the_question(tmp_path):
+    cells = pd.DataFrame(shares(3))
+    dpb.fit_many(cells.assign(place=list("abc")), dpb.Bernoulli(), path=tmp_path / "out")
+    with pytest.raises(ValueError, match="path must be new"):
+        dpb.fit_many(cells.assign(place=list("XYZ")), dpb.Bernoulli(), path=tmp_path / "out")
+
+
 @pytest.mark.parametrize("wrong, words", [
     (dict(value="v"), "value must be the name of a column"), (dict(n="m"), "n must be the name of a column"),
     (dict(scale="b"), "scale must be the name"), (dict(scale="scale", sd="scale"), "sd must be left out"),

@@ -8,6 +8,7 @@ __all__ = ['LEAST', 'BLOCK', 'PART', 'Table', 'as_frame', 'read_frame', 'read_re
            'join_parts', 'check_wanted', 'fit_many']
 
 # %% ../../nbs/posterior/23_fit_many.ipynb #b6d8d4d2
+import hashlib
 import json
 import math
 import os
@@ -50,12 +51,17 @@ class Table(NamedTuple):
     releases: list  # [] where there is a frame
 
 
+def _is_missing(v):
+    "None, NaN, or pandas' NA, of which `v != v` has no truth value."
+    return v is None or type(v).__name__ in ("NAType", "NaTType") or v != v
+
+
 def _numbers(name, column):
     "A column as floats; what is missing is NaN. ValueError for texts, dates and truth values."
     array = quietly(lambda: np.asarray(column), "read")
     if array.dtype.kind in "iuf":
         return array.astype(float)
-    wanted = [None if v is None or v != v else v for v in array.tolist()] if array.dtype == object else [""]
+    wanted = [None if _is_missing(v) else v for v in array.tolist()] if array.dtype == object else [""]
     if any(isinstance(v, (str, bytes, bool)) for v in wanted):
         refuse(f"the column {name!r:.60}", "numbers", f"values of type {array.dtype}")
     return quietly(lambda: np.array([math.nan if v is None else float(v) for v in wanted]), "read as numbers")
@@ -103,6 +109,8 @@ def read_frame(cells, model, value, n, scale, sd) -> Table:
         refuse("value", f"{m} columns, for the sums {', '.join(model.names[:8])}", value)
     values = np.stack([_column(frame, "value", name) for name in names], axis=1)
     asked, given, kind = _noise_columns(frame, scale, sd)
+    if isinstance(given, bool):
+        refuse(asked, "a column, or one number", given)
     if isinstance(given, (int, float, np.number)):
         scales = np.full((len(values), 1), float(given))
     else:
@@ -180,7 +188,7 @@ def route(model, prior, table: Table, wanted: Wanted) -> Callable:
     "The function of rows and random numbers that summarises them: as `fit` would choose, many at once where it can."
     if not table.kind:
         return _one_by_one(model, prior, table, wanted)
-    _, method = choose_method(model, prior, table.kind, int(np.nanmax(table.n, initial=1)), "auto")
+    _, method = choose_method(model, prior, table.kind, int(np.max(table.n[problems(table) == ""], initial=1)), "auto")
     if method.sample is sample_share and isinstance(prior, Beta):
         return _shares(model, prior, table, wanted)
     if method.sample is sample_categories:
@@ -428,6 +436,25 @@ def _model_and_table(cells, model, value, n, scale, sd):
     return model, read_frame(cells, model, value, n, scale, sd)
 
 # %% ../../nbs/posterior/23_fit_many.ipynb #4898d7e3
+def _noise_renamed(frame, names):
+    "The frame, its column sd under another name where the answer has one of that name."
+    if frame is None or "sd" not in names or "sd" not in frame.columns:
+        return frame
+    if "noise_sd" in frame.columns:
+        refuse("cells", "without both columns, sd and noise_sd", "both", "the answer calls the first like the second")
+    return frame.rename({"sd": "noise_sd"})
+
+
+def _digest(table) -> str:
+    "Of what a folder holds beside the answer: every column that came in, and the version of the package."
+    import dp_bayes_nb
+    columns = [] if table.frame is None else [(name, table.frame[name].to_list()) for name in table.frame.columns]
+    said = hashlib.sha256(str(dp_bayes_nb.__version__).encode())
+    for name, values in columns:
+        said.update(repr((name, values)).encode("utf-8", "surrogatepass"))
+    return said.hexdigest()[:16]
+
+
 def fit_many(cells: Any,                  # a frame, a dict of arrays, or a list of releases of one model
              model: Any = None,           # may be left out for releases
              prior: Any = None,           # as for `fit`; the same for all cells
@@ -444,7 +471,12 @@ def fit_many(cells: Any,                  # a frame, a dict of arrays, or a list
     """Posterior summaries of any number of cells: the frame that came in with the columns mean, sd, q0.025, q0.5,
     q0.975 and problem, one row a cell, in the units of the parameter.
 
-    A column "sd" of the cells gives way to that of the posterior.
+    A column "sd" of the cells is called "noise_sd" in the answer, whose "sd" is that of the posterior.
+
+    Arguments: `cells`, a frame, a dict of arrays or a list of releases; `model` and `prior`, as for `fit`; `value`,
+    `n`, and `scale` (Laplace) or `sd` (Gaussian), names of columns, tuples of them for several sums, or one number of
+    noise; `quantiles`, levels; `probability`, (low, high) for P(low < θ ≤ high); `draws`, joint draws of a cell;
+    `path`, a new Parquet file or folder, from which a killed run goes on; `progress`, show a bar; `seed`, of the draws.
 
     Models of several components have mean[a], mean[b], …. Without `scale` and `sd` the column "scale" is Laplace
     noise, "sd" Gaussian; noise on whole numbers and continuous noise are both understood. A dict or releases give a
@@ -457,9 +489,10 @@ def fit_many(cells: Any,                  # a frame, a dict of arrays, or a list
     prior, names = check_prior(model, prior), result_names(model, wanted)
     if table.frame is not None and (taken := sorted(set(names) & set(table.frame.columns) - {"sd"})):
         refuse("cells", "without columns named like those of the answer", ", ".join(taken[:8]), "rename them")
+    table = table._replace(frame=_noise_renamed(table.frame, names))
     words = entropy("fit_many", as_seed(seed), model.to_dict(), prior, table.kind, table.values, table.n, table.scale,
                     [entropy_text(entropy(r.family.to_dict(), r.values, r.id)) for r in table.releases], wanted)
-    parts = None if path is None else open_parts(path, entropy_text(words), len(table.n))
+    parts = None if path is None else open_parts(path, entropy_text(words) + _digest(table), len(table.n))
     wrong = problems(table) if table.kind else np.full(len(table.n), "", dtype=object)
     call = partial(_block, route(model, prior, table, wanted), table, wanted, wrong, words, len(names) - 1)
     from tqdm.auto import tqdm
