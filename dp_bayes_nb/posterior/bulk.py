@@ -94,16 +94,16 @@ def _record_moments(family, x):
     return mean[0], covariance[0, 0]
 
 
-@jax.jit
-def _tabulate_moments(family, prior, n, noise_variance):
+@partial(jax.jit, static_argnames="nodes")
+def _tabulate_moments(family, prior, n, noise_variance, *, nodes):
     "The table, and its largest errors between the nodes, in the units of the test."
     log_prior = jax.vmap(lambda x: log_density_free(prior, family.parameters, x[None]))
-    wide = first_grid(family, _MOMENT_NODES)
+    wide = first_grid(family, nodes)
     value = log_prior(wide)
     value = jnp.where(jnp.isfinite(value), value, -jnp.inf)
     seen = value > value.max() - _PRIOR_RANGE
     first, last = jnp.argmax(seen), len(wide) - 1 - jnp.argmax(seen[::-1])
-    x = jnp.linspace(wide[jnp.maximum(first - 1, 0)], wide[jnp.minimum(last + 1, len(wide) - 1)], _MOMENT_NODES)
+    x = jnp.linspace(wide[jnp.maximum(first - 1, 0)], wide[jnp.minimum(last + 1, len(wide) - 1)], nodes)
     table = Moments(x, *jax.vmap(partial(_record_moments, family))(x))
     middle = x[:-1] + 0.37 * (x[1:] - x[:-1])
     mean, variance = jax.vmap(partial(_record_moments, family))(middle)
@@ -117,10 +117,11 @@ def _tabulate_moments(family, prior, n, noise_variance):
 
 def tabulate_moments(family, prior,
                      n: float,              # at most so many records
-                     noise_variance: float  # at least so much noise, units of the sum squared
+                     noise_variance: float,  # at least so much noise, units of the sum squared
+                     nodes: int = _MOMENT_NODES
                      ) -> Moments | None:
     "Moments of one record over the prior's range; None where interpolation is not accurate."
-    table, error = _tabulate_moments(family, prior, float(n), float(noise_variance))
+    table, error = _tabulate_moments(family, prior, float(n), float(noise_variance), nodes=nodes)
     return table if float(error) <= 1 else None
 
 # %% ../../nbs/posterior/11_bulk.ipynb #e3de5f52
