@@ -60,8 +60,8 @@ class Pooled:
     - `covariates`: what is known of the groups, {name: one number a group}: a dict, Series, data frame or DataArray is
       read by the names of the groups, anything without names in their order. Priors N(0, 1) per standard deviation.
 
-    Under "t3" (cut off at 20 spreads) few draws carry the *mean* of a positive parameter of a group whose own numbers do
-    not limit it from above (a clipped sum of few records), or of a new group: read medians, or use effects="normal".
+    Under "t3" (cut off at 20 spreads) few draws carry the *mean* of a positive parameter of a group whose own numbers
+    do not limit it from above (a clipped sum of few records), or of a new group: read medians, or set "normal".
     ValueError for arguments other than these.
     """
     effects: str = "t3"  # e: "t3" or "normal"
