@@ -392,23 +392,43 @@ def read_cells(path):
         read = connection.read_parquet if parquet else connection.read_csv
         return quietly(lambda: read(str(path)).df(), "read", "a CSV file has a header line and commas")
 
+# %% ../nbs/cli.ipynb #f17a0c03
+def _columns_or_number(given, columns):
+    "Names of columns, one or a tuple; one text that is no column's name and reads as a number is that number."
+    if given is None:
+        return None
+    texts = [given] if isinstance(given, str) else given
+    if len(texts) > 1:
+        return tuple(texts)
+    try:
+        return texts[0] if texts[0] in columns else float(texts[0])
+    except ValueError:
+        return texts[0]
+
+
+def _about_output(message):
+    "A refusal of `path` in the words of the command."
+    return message.replace("path must", "-o must", 1).replace("replace=True", "add --force")
+
 
 def run_fit_many(args) -> int:
     "Summaries of a table of cells, as a Parquet or a CSV file."
-    check_output("-o", args.output, args.force, [args.cells, args.model])
+    check_output("-o", args.output, args.force, [args.cells, args.family])
     kind = Path(args.output).suffix.lower()
     if kind not in (".parquet", ".csv"):
         refuse("-o", "a file that ends in .parquet or .csv", args.output)
-    prior, model = None if args.prior is None else parse_prior(args.prior), read_family(args.model)
+    prior, model = None if args.prior is None else parse_prior(args.prior), read_family(args.family)
     cells = read_cells(args.cells)
     from dp_bayes_nb.posterior.fit_many import fit_many
-    if args.force and kind == ".parquet" and Path(args.output).exists():
-        os.unlink(args.output)
-    with warnings_as_lines():
-        found = fit_many(cells, model, prior, value=args.value[0] if len(args.value) == 1 else tuple(args.value),
-                         n=args.n, scale=args.scale, sd=args.sd, quantiles=tuple(args.quantiles),
-                         probability=args.probability, draws=args.draws, seed=args.seed,
-                         path=args.output if kind == ".parquet" else None)
+    n, scale, sd = (_columns_or_number(given, cells.columns) for given in (args.n, args.scale, args.sd))
+    try:
+        with warnings_as_lines():
+            found = fit_many(cells, model, prior, value=args.value[0] if len(args.value) == 1 else tuple(args.value),
+                             n=n, scale=scale, sd=sd, quantiles=tuple(args.quantiles), probability=args.probability,
+                             draws=args.draws, seed=args.seed, path=args.output if kind == ".parquet" else None,
+                             replace=args.force)
+    except ValueError as error:
+        raise ValueError(_about_output(str(error))) from None
     if kind == ".csv":
         with replacing(args.output) as path:
             found.to_csv(path, index=False)
@@ -630,7 +650,7 @@ EXAMPLES = {"plan": "dp-bayes plan --family FAMILY.toml --prior \"Beta(1, 1)\" -
             "release":
             "dp-bayes release survey.csv --family FAMILY.toml --epsilon 0.5 --ledger budget.json -o release.json",
             "fit": "dp-bayes fit release.json --prior \"Beta(2, 5)\" -o posterior.nc --plot posterior.png",
-            "fit-many": "dp-bayes fit-many cells.csv --model MODEL.toml --scale b -o out.parquet",
+            "fit-many": "dp-bayes fit-many cells.csv --family FAMILY.toml --scale b -o out.parquet",
             "calibrate": "dp-bayes calibrate --family FAMILY.toml --prior \"Beta(1, 1)\" --n 1000 --epsilon 0.1",
             "experiment": "dp-bayes experiment fig1a --trials 100"}
 _FORCE = ("--force", "replace an existing output (default: refuse)", {"action": "store_true"})
@@ -670,20 +690,25 @@ _FIT_OPTIONS: tuple = (
     ("--plot", "figure to write: .png, .pdf or .svg (default: none)", {}), _FORCE)
 _FIT_MANY_OPTIONS: tuple = (
     ("cells", "CSV or Parquet file, one row a cell", {}),
-    ("--model", "TOML file that declares what is counted: see below", {"required": True, "metavar": "MODEL.toml"}),
+    ("--family --model", "TOML file that declares what is counted: see below",
+     {"required": True, "metavar": "FAMILY.toml"}),
     ("--prior", _PRIOR_HELP, {}),
     ("--value", "column of released values, or one for each sum (default: value)",
      {"nargs": "+", "default": ["value"]}),
-    ("--n", "column of sizes (default: n)", {"default": "n"}),
-    ("--scale", "column of Laplace scales (default: scale, where there is no column sd)", {}),
-    ("--sd", "column of Gaussian standard deviations (default: sd, where there is no column scale)", {}),
+    ("--n", "column of sizes, or one number of records for all cells (default: n)", {"default": "n"}),
+    ("--scale", "column of Laplace scales, or one for each sum, or one number for all cells (default: scale, where "
+     "there is no column sd)", {"nargs": "+"}),
+    ("--sd", "column of Gaussian standard deviations, or one for each sum, or one number for all cells (default: sd, "
+     "where there is no column scale)", {"nargs": "+"}),
     ("--quantiles", "levels (default: 0.025 0.5 0.975)",
      {"type": _number, "nargs": "+", "default": [0.025, 0.5, 0.975]}),
     ("--probability", "two numbers: the posterior probability of the interval between them (default: none)",
      {"type": _number, "nargs": 2}),
     ("--draws", "posterior draws of each cell, in columns draw0, draw1, … (default: 0)", {"type": int, "default": 0}),
     ("--seed", "seed of the draws, a whole number (default: 0)", {"type": int, "default": 0}),
-    ("-o --output", "Parquet file (a killed run goes on from OUTPUT.parts) or CSV file", {"required": True}), _FORCE)
+    ("-o --output", "Parquet file (a killed run goes on from OUTPUT.parts) or CSV file", {"required": True}),
+    ("--force", "replace an existing output, and an OUTPUT.parts of other cells or arguments (default: refuse)",
+     {"action": "store_true"}))
 _PLAN_OPTIONS: tuple = (
     ("--family", "TOML file that declares what is counted: see below", {"required": True, "metavar": "FAMILY.toml"}),
     ("--prior", _PRIOR_HELP, {}),

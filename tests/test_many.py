@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -138,11 +139,21 @@ def test_tables_without_a_good_row():
     assert list(dpb.fit_many(cells, *RATE)["problem"]) == ["", "the value is missing"]
 
 
-def test_partitions_of_a_clipped_model():
+CLIPPED_CELLS = pd.DataFrame({"value": [3.0, 40.0, np.nan, 60.0], "n": [1.0, 10.0, 5.0, 20.0], "scale": 2.0})
+
+
+def same_as_in_memory(found):
+    expected = dpb.fit_many(CLIPPED_CELLS, *RATE)
+    found = found.sort_values("n").set_index(expected.sort_values("n").index).sort_index()
+    assert list(found.columns) == list(expected.columns) and list(found["problem"]) == list(expected["problem"])
+    for name in ("mean", "sd", "q0.025", "q0.975"):
+        np.testing.assert_allclose(found[name], expected[name], rtol=1e-6)
+
+
+def test_a_clipped_model_on_dask():
     dd = pytest.importorskip("dask.dataframe")
-    cells = pd.DataFrame({"value": [3.0, 40.0], "n": [1, 10], "scale": 2.0})
-    found = dpb.fit_partitions(dd.from_pandas(cells, npartitions=2), *RATE).compute(scheduler="threads")
-    np.testing.assert_allclose(found["mean"], dpb.fit_many(cells, *RATE)["mean"], rtol=1e-6)
+    same_as_in_memory(dpb.fit_partitions(dd.from_pandas(CLIPPED_CELLS, npartitions=2), *RATE)
+                      .compute(scheduler="threads"))
 
 
 def test_the_noise_keeps_its_column():
@@ -162,12 +173,70 @@ def test_other_columns_are_part_of_the_question(tmp_path):
         dpb.fit_many(cells.assign(place=list("XYZ")), dpb.Bernoulli(), path=tmp_path / "out")
 
 
+def warnings_of(cells, model, **more):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = dpb.fit_many(cells, model, **more)
+    return found, [str(each.message) for each in caught]
+
+
+def test_what_declare_refuses_is_warned_of_once_and_computed():
+    "As in `declare`; the mutant asks whether values lie in [0, n] at all."
+    strange = {"value": [61.0, 3.0, -40.0], "n": [10, 10, 10], "sd": [2.0, 2.0, 2.0]}
+    found, said = warnings_of(strange, dpb.Bernoulli())
+    assert len(said) == 1 and "the values of 2 of 3 cells are further outside [0, n] than their noise" in said[0]
+    assert not any(found["problem"]) and found["mean"][0] > 0.9
+    with pytest.raises(ValueError):
+        dpb.declare(dpb.Bernoulli(), 61, n=10, noise=dpb.Gaussian(sd=2.0), source="us")
+    swapped = {"value": [1000.0, 500.0], "n": [300, 200], "scale": 2.0 * np.ones(2)}
+    assert len(warnings_of(swapped, dpb.Bernoulli())[1]) == 1
+    _, said = warnings_of({"value": [0.3, 0.41], "n": [100, 50], "scale": [2.0, 2.0]}, dpb.Bernoulli())
+    assert len(said) == 1 and "all values lie in [0, 1]" in said[0]
+    noisy = shares(2000)
+    beyond = (noisy["value"] < 0) | (noisy["value"] > noisy["n"])
+    assert warnings_of(noisy, dpb.Bernoulli())[1] == [] and beyond.sum() > 10
+    cells = {"a": [3.0, 40.0], "b": [8.0, 9.0], "n": [10, 10], "scale": [1.0, 1.0]}
+    assert len(warnings_of(cells, dpb.Categorical(["a", "b"]), value=("a", "b"))[1]) == 1
+    assert len(warnings_of({"value": [95.0], "n": [10], "sd": [2.0]}, *RATE[:1], prior=RATE[1])[1]) == 0  # up to 200
+    assert len(warnings_of({"value": [295.0], "n": [10], "sd": [2.0]}, *RATE[:1], prior=RATE[1])[1]) == 1
+
+
+def test_one_number_for_all_cells():
+    cells = pd.DataFrame(shares(4))
+    expected = dpb.fit_many(cells.assign(n=20_000, scale=3.0), dpb.Bernoulli())
+    for n in (20_000, 2e4, np.int64(20_000)):
+        found = dpb.fit_many(cells.drop(columns=["n", "scale"]), dpb.Bernoulli(), n=n, scale=3)
+        np.testing.assert_array_equal(found["q0.5"], expected["q0.5"])
+    for wrong in (dict(n=True), dict(n=10.5), dict(n=-1), dict(n=np.nan), dict(n=None), dict(scale=-1.0), dict(value=0),
+                  dict(scale=np.True_), dict(scale=True), dict(sd=np.inf), dict(scale={"scale"}), dict(cells="c.csv")):
+        with pytest.raises(ValueError, match=f"{[*wrong][0]} must be"):
+            dpb.fit_many(**{"cells": cells, "model": dpb.Bernoulli(), **wrong})
+
+
+def test_levels_close_to_one_and_to_each_other_have_names_of_their_own():
+    levels = (0.9999991, 0.9999992, 1 - 1e-10)
+    found = dpb.fit_many(shares(3), dpb.Bernoulli(), quantiles=levels)
+    names = ["q0.9999991", "q0.9999992", "q0.9999999999"]
+    assert [name for name in found.columns if name.startswith("q")] == names
+    assert (np.diff(found[names], axis=1) > 0).all()
+    with pytest.raises(ValueError, match="quantiles must be different"):
+        dpb.fit_many(shares(3), dpb.Bernoulli(), quantiles=(0.5, np.float64(0.5)))
+
+
+def test_a_prior_too_sparse_for_floats_says_so():
+    cells = {"value": [1.2], "n": [6], "scale": [4.75]}
+    assert dpb.fit_many(cells, dpb.Bernoulli(), dpb.Beta(1e-8, 1e-8))["problem"][0] == ""
+    lost = dpb.fit_many(cells, dpb.Bernoulli(), dpb.Beta(1e-300, 1e-300))["problem"][0]
+    assert "too sparse" in lost and "mass" not in lost
+
+
 @pytest.mark.parametrize("wrong, words", [
     (dict(value="v"), "value must be the name of a column"), (dict(n="m"), "n must be the name of a column"),
     (dict(scale="b"), "scale must be the name"), (dict(scale="scale", sd="scale"), "sd must be left out"),
     (dict(quantiles=(0.5, 0.5)), "quantiles must be different"), (dict(quantiles=(1.5,)), "quantiles must be"),
     (dict(probability=(0.5,)), "probability must be two numbers"), (dict(draws=-1), "draws must be"),
     (dict(value=("value", "n")), "value must be 1 columns"), (dict(path="none/x.parquet"), "path must be"),
+    (dict(path="o.csv"), "path must be a file that ends in .parquet"), (dict(path="o.json"), "for a CSV file"),
     (dict(prior=dpb.Gamma(1.0, 1.0)), "prior must be"), (dict(model=None), "family must be"),
 ])  # fmt: skip
 def test_wrong_arguments_are_refused_before_any_work(wrong, words, monkeypatch, tmp_path):
@@ -265,6 +334,50 @@ def test_another_question_is_refused(tmp_path):
         dpb.fit_many(cells, dpb.Bernoulli(), path=tmp_path / "there.parquet")
 
 
+def killed(cells, path, monkeypatch, **more):
+    "What a run that is interrupted after its first part leaves."
+    monkeypatch.setattr(room, "BLOCK", 10)
+    monkeypatch.setattr(room, "PART", 20)
+    with monkeypatch.context() as only:
+        stop_after(only, 2)
+        only.setattr(room, "_workers", lambda: 1)
+        with pytest.raises(KeyboardInterrupt):
+            dpb.fit_many(cells, dpb.Bernoulli(), path=path, **more)
+
+
+def test_parts_of_another_question_are_named_and_replaced(monkeypatch, tmp_path):
+    cells, path = pd.DataFrame(shares(50)), tmp_path / "k.parquet"
+    killed(cells, path, monkeypatch)
+    assert os.listdir(tmp_path) == ["k.parquet.parts"]
+    with pytest.raises(ValueError, match="the folder k.parquet.parts beside it .* replace=True"):
+        dpb.fit_many(cells, dpb.Bernoulli(), path=path, seed=1)
+    found = dpb.fit_many(cells, dpb.Bernoulli(), dpb.Beta(2.0, 3.0), path=path, replace=True)
+    assert os.listdir(tmp_path) == ["k.parquet"]
+    np.testing.assert_array_equal(pq.read_table(path).to_pandas()["q0.5"], found["q0.5"])
+    with pytest.raises(ValueError, match="path must be a new file .* replace=True"):
+        dpb.fit_many(cells, dpb.Bernoulli(), path=path)
+    before = path.read_bytes()
+    killed(cells, path, monkeypatch, replace=True)
+    assert path.read_bytes() == before  # until the new one is complete
+    left = stop_after(monkeypatch, 3)
+    dpb.fit_many(cells, dpb.Bernoulli(), path=path, replace=True)  # goes on
+    assert left[0] == 0 and path.read_bytes() != before and os.listdir(tmp_path) == ["k.parquet"]
+
+
+def test_replacing_removes_nothing_but_parts(tmp_path):
+    cells = shares(3)
+    dpb.fit_many(cells, dpb.Bernoulli(), path=tmp_path / "out")
+    dpb.fit_many(cells, dpb.Bernoulli(), path=tmp_path / "out", seed=1, replace=True)
+    (tmp_path / "out" / "letter.txt").write_text("dear")
+    with pytest.raises(ValueError, match="nothing but parts"):
+        dpb.fit_many(cells, dpb.Bernoulli(), path=tmp_path / "out", replace=True)
+    assert sorted(os.listdir(tmp_path / "out")) == ["_manifest.json", "letter.txt", "part-00000.parquet"]
+    (tmp_path / "link.parquet").symlink_to(tmp_path / "out" / "letter.txt")
+    with pytest.raises(ValueError, match="path must be a new file"):
+        dpb.fit_many(cells, dpb.Bernoulli(), path=tmp_path / "link.parquet", replace=True)
+    assert (tmp_path / "out" / "letter.txt").read_text() == "dear"
+
+
 def test_memory_does_not_grow_with_the_cells(tmp_path):
     "A hundred thousand cells in a process of its own, above what its imports take."
     code = ("import resource, numpy as np, dp_bayes_nb as d\n"
@@ -299,6 +412,55 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     assert not os.path.exists("x.parquet")
 
 
+def test_the_command_takes_what_the_function_takes(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    cells = pd.DataFrame({"value": [3, 40], "2": [1.0, 5.0], "a": [3.0, 4.0], "b": [6.0, 60.0], "n": [10, 100]})
+    cells.to_csv("cells.csv", index=False)
+    (tmp_path / "share.toml").write_text('family = "Bernoulli"\n')
+    (tmp_path / "levels.toml").write_text('family = "Categorical"\nk = ["x", "y"]\n')
+    def both(family, model, options, **more):
+        assert main(["fit-many", "cells.csv", "--family", family, *options, "-o", "out.csv", "--force"]) == 0
+        found = dpb.fit_many(cells, model, **more)
+        read = pd.read_csv("out.csv", keep_default_na=False)
+        assert list(read.columns) == list(found.columns)
+        np.testing.assert_allclose(read.drop(columns="problem"), found.drop(columns="problem"))
+    share, levels = dpb.Bernoulli(), dpb.Categorical(["x", "y"])
+    both("share.toml", share, ["--scale", "2.5"], scale=2.5)
+    both("share.toml", share, ["--scale", "2"], scale="2")  # a column of this name
+    both("share.toml", share, ["--sd", "3", "--n", "100"], sd=3, n=100)
+    both("share.toml", share, ["--sd", "3", "--n", "1e2", "--draws", "1"], sd=3, n=100, draws=1)
+    both("levels.toml", levels, ["--value", "a", "b", "--scale", "2", "a"], value=("a", "b"), scale=("2", "a"))
+    capsys.readouterr()
+    for options in (["--scale", "c"], ["--scale", "0"], ["--scale", "2", "--n", "10.5"], ["--sd", "nan"]):
+        assert main(["fit-many", "cells.csv", "--family", "share.toml", *options, "-o", "x.csv"]) == 2
+    said = capsys.readouterr().err
+    assert "--scale must be the name of a column" in said and "--n must be a whole number" in said
+    assert not os.path.exists("x.csv")
+
+
+def test_the_command_names_the_parts_that_are_left_and_forces_them_away(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    cells = pd.DataFrame(shares(50))
+    cells.to_csv("cells.csv", index=False)
+    (tmp_path / "share.toml").write_text('family = "Bernoulli"\n')
+    arguments = ["fit-many", "cells.csv", "--family", "share.toml", "-o", "k.parquet"]
+    monkeypatch.setattr(room, "BLOCK", 10)
+    monkeypatch.setattr(room, "PART", 20)
+    with monkeypatch.context() as only:
+        stop_after(only, 2)
+        only.setattr(room, "_workers", lambda: 1)
+        assert main(arguments) == 1
+    assert "k.parquet.parts" in os.listdir()
+    capsys.readouterr()
+    other = [*arguments, "--prior", "Beta(2, 3)"]
+    assert main(other) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("dp-bayes: -o must be new") and "k.parquet.parts" in said and "add --force" in said
+    assert "path" not in said and "replace" not in said
+    assert main([*other, "--force"]) == 0
+    assert sorted(os.listdir()) == ["cells.csv", "k.parquet", "share.toml"]
+
+
 # ---------------------------------------------------------------- clusters
 
 
@@ -328,29 +490,41 @@ def test_partitions_of_dask():
         dpb.fit_partitions(dd.from_pandas(cells, npartitions=3), dpb.Bernoulli(), path="x")
 
 
-def test_partitions_of_spark():
-    pyspark = pytest.importorskip("pyspark")
-    if not (shutil.which("java") or os.environ.get("JAVA_HOME")):
-        pytest.skip("Spark needs Java")
-    from pyspark.sql import SparkSession  # noqa: F401
+@pytest.fixture(scope="module")
+def spark():
+    "Spark on two cores of this machine, bound to it alone."
+    pyspark = pytest.importorskip("pyspark.sql", reason="Spark: pip install pyspark")
+    if shutil.which("java") is None:
+        pytest.skip("Spark needs Java: install a JRE of version 17 or newer")
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    settings = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1", "spark.ui.enabled": "false"}
-    session = pyspark.sql.SparkSession.builder.master("local[2]").config(map=settings).getOrCreate()
-    try:
-        cells = pd.DataFrame(shares(30))
-        expected = dpb.fit_many(cells, dpb.Bernoulli())
-        lazy = dpb.fit_partitions(session.createDataFrame(cells).repartition(2), dpb.Bernoulli())
-        found = lazy.toPandas().sort_values(["n", "value"])
-        np.testing.assert_allclose(found["q0.025"], expected.sort_values(["n", "value"])["q0.025"], rtol=1e-9)
-        same = session.createDataFrame(pd.concat([cells] * 4, ignore_index=True))  # two partitions, two pieces each
-        session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "30")
-        drawn = dpb.fit_partitions(same, dpb.Bernoulli(), draws=1)
-        assert drawn.rdd.getNumPartitions() == 2
-        assert draws_of_their_own(drawn.toPandas(), 30) and drawn.toPandas().equals(drawn.toPandas())
-        with pytest.raises(ValueError, match="value must be"):
-            dpb.fit_partitions(session.createDataFrame(cells), dpb.Bernoulli(), value="v")
-    finally:
-        session.stop()
+    settings = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1", "spark.ui.enabled": "false",
+                "spark.ui.showConsoleProgress": "false"}
+    session = pyspark.SparkSession.builder.master("local[2]").config(map=settings).getOrCreate()
+    yield session
+    session.stop()
+
+
+def test_partitions_of_spark(spark):
+    cells = pd.DataFrame(shares(30))
+    expected = dpb.fit_many(cells, dpb.Bernoulli())
+    lazy = dpb.fit_partitions(spark.createDataFrame(cells).repartition(2), dpb.Bernoulli())
+    found = lazy.toPandas().sort_values(["n", "value"])
+    np.testing.assert_allclose(found["q0.025"], expected.sort_values(["n", "value"])["q0.025"], rtol=1e-9)
+    same = spark.createDataFrame(pd.concat([cells] * 4, ignore_index=True))  # two partitions, two pieces each
+    spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "30")
+    drawn = dpb.fit_partitions(same, dpb.Bernoulli(), draws=1)
+    assert drawn.rdd.getNumPartitions() == 2
+    assert draws_of_their_own(drawn.toPandas(), 30) and drawn.toPandas().equals(drawn.toPandas())
+    with pytest.raises(ValueError, match="value must be"):
+        dpb.fit_partitions(spark.createDataFrame(cells), dpb.Bernoulli(), value="v")
+
+
+def test_a_clipped_model_on_spark(spark):
+    "Its arguments are checked on an empty piece, which has no largest n."
+    same_as_in_memory(dpb.fit_partitions(spark.createDataFrame(CLIPPED_CELLS).repartition(2), *RATE).toPandas())
+    gaussian = spark.createDataFrame(CLIPPED_CELLS.rename(columns={"scale": "sd"}))
+    found = dpb.fit_partitions(gaussian, *RATE, n=20, sd=2.0).toPandas()
+    assert list(found["noise_sd"]) == [2.0] * 4 and found["sd"].notna().sum() == 3
 
 
 def test_the_manifest_is_plain(tmp_path):

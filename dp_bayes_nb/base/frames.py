@@ -45,7 +45,7 @@ def frame_columns(data: Any,           # a data frame
     import narwhals as nw
     if not names:
         frame = quietly(lambda: nw.from_native(data, eager_only=True), "read as a data frame in memory")
-        return {name: frame[name].to_list() for name in frame.columns}
+        return {name: frame.get_column(name).to_list() for name in frame.columns}  # frame[0] would be a row
     frame = nw.from_native(data, eager_only=not lazy).lazy()
     check_present(asked, names, frame.collect_schema().names())
     found = quietly(lambda: frame.select(*names).collect(), "read")

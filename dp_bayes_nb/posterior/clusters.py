@@ -56,7 +56,7 @@ def _spark(cells, fitted):
 def fit_partitions(cells: Any,         # a DataFrame of Dask or of Spark
                    model: Any, prior: Any = None,
                    *, seed: Any = 0,
-                   **options           # of `fit_many`, but path and progress
+                   **options           # of `fit_many`, but path, replace and progress
                    ):
     """`fit_many` on every partition of a Dask or Spark DataFrame: a frame of the same cluster with the new columns,
     not computed yet. ValueError for wrong arguments, before anything is sent.
@@ -64,7 +64,7 @@ def fit_partitions(cells: Any,         # a DataFrame of Dask or of Spark
     Draws are the same for the same seed, cells and partitions; partitions do not share random numbers.
     """
     as_model(model)
-    for name in {"path", "progress"} & set(options):
+    for name in {"path", "replace", "progress"} & set(options):
         refuse(name, "left out", options[name], "write the frame that comes back: it is the cluster's")
     fitted = partial(_fitted, model=model, prior=prior, seed=as_seed(seed), options=options)
     engine = _engine(cells)

@@ -136,7 +136,7 @@ def many_categories(n: Float[np.ndarray, "cells"], z: Float[np.ndarray, "cells k
     for i in np.flatnonzero(out.problem == "") if draws else ():
         out.draws[i] = draw_categories(rng, table_counts(n[i], z[i], scale[i], alpha, kind)[0], draws)
     bad = ~np.isfinite(out.quantiles).all(axis=(1, 2)) & (out.problem == "")
-    out.problem[bad] = "its posterior could not be computed: a part of the mass was lost"
+    out.problem[bad] = "its quantiles could not be computed, as where a prior is too sparse for floats"
     return out
 
 # %% ../../nbs/posterior/21_many_categories.ipynb #5ffa7c5b

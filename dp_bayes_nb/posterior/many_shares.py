@@ -342,10 +342,12 @@ def many_shares(cells: Cells,               # n ≥ 0 whole, z finite, scale, α
             with np.errstate(all="ignore"):  # a window that is wrong: what comes of it is refused
                 p, lost = many_counts(some, low[rows], high[rows])
                 found = summarise_mixtures(p, levels, probability)
-        good = (lost <= LOST) & np.isfinite(found[2]).all(axis=1)
+        sure, found_all = lost <= LOST, np.isfinite(found[2]).all(axis=1)
+        good = sure & found_all
         for part, value in zip((out.mean, out.sd, out.quantiles, out.probability), found):
             part[rows[good], ..., 0] = value[good]
-        out.problem[rows[~good]] = "its posterior could not be computed: a part of the mass was lost"
+        out.problem[rows[~found_all]] = "its quantiles could not be computed, as where a prior is too sparse for floats"
+        out.problem[rows[~sure]] = "its posterior could not be computed: a part of the mass was lost"
         if draws:
             out.draws[rows[good], :, 0] = draw_shares(rng, p, draws)[good]
     return out

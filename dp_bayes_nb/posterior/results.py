@@ -149,6 +149,10 @@ def predict_groups(idata, new_data: Any, seed: Any, draws: int | None):
     "The parameter of new groups of a pooled result, (chain, draw, row)."
     import xarray as xr
     kept, model = idata.posterior, fitted(idata)[0].family
+    if "centers" not in kept.attrs:
+        raise ValueError("predict does not apply to pooled tables that were saved before version 0.5.0, which do not say "
+                         "what their covariates are measured against: fit them again, or use "
+                         "idata.posterior['new_group'], the parameter of a group at averages")
     away = _about_groups(new_data, centers := json.loads(kept.attrs["centers"]))
     ((name, p),) = ((name, p) for name, p in (model.inner or model).parameters.items() if p.free)
     total = kept.sizes["draw"]
@@ -165,7 +169,6 @@ def predict_groups(idata, new_data: Any, seed: Any, draws: int | None):
     with np.errstate(over="ignore"):
         x = {"unit": lambda: 1 / (1 + np.exp(-x)), "positive": lambda: np.exp(x)}.get(p.support, lambda: x)()
     return xr.DataArray(x, dims=("chain", "draw", "row"), name=name)
-
 
 # %% ../../nbs/posterior/10_results.ipynb #887309d0
 def _replicate(tables, key, draw):
