@@ -1,5 +1,6 @@
 """Very many cells: a million posteriors on two cores, warm and cold, memory, and ratios to one at a time,
-to a SciPy loop over brute force, and to NUTS for each cell. `python benchmarks/many.py [CELLS]`, a million by default.
+to a SciPy loop over brute force, and to NUTS for each cell. `python benchmarks/many.py [CELLS [ROW …]]`: a million
+cells and all rows by default; rows of the file that are not named are kept.
 """
 
 import json
@@ -30,8 +31,9 @@ CASES = {"shares, Laplace, epsilon 1": ("share", "scale", 1.0), "shares, Gaussia
          "shares, Laplace, epsilon 0.1": ("share", "scale", 10.0),
          "shares, Gaussian, epsilon 0.1": ("share", "sd", 42.0),
          "clipped exponentials, Laplace, epsilon 1": ("exponential", "scale", 5.0),
+         "clipped exponentials, Gamma(1, 1), Laplace, epsilon 1": ("sparse", "scale", 20.0),
          "five categories, Laplace, epsilon 1": ("categories", "scale", 2.0)}  # fmt: skip
-FEWER = {"share": 1, "exponential": 5, "categories": 20}  # so many times fewer cells, and five where noise is wide
+FEWER = {"share": 1, "exponential": 5, "sparse": 5, "categories": 20}  # times fewer cells; five where noise is wide
 
 
 def table(what, kind, scale, rows, seed=0):
@@ -42,11 +44,12 @@ def table(what, kind, scale, rows, seed=0):
     if what == "share":
         cells, model, prior, value = {"value": rng.binomial(n.astype(int), rng.random(rows)) + noise(rows)}, \
             d.Bernoulli(), None, "value"
-    elif what == "exponential":
-        rate = rng.gamma(2, 1, rows) + 0.01
-        mean = -np.expm1(-5 * rate) / rate
+    elif what in ("exponential", "sparse"):  # a prior that is 0 at 0, and one that is largest there
+        most, prior = (5, d.Gamma(2.0, 1.0)) if what == "exponential" else (20, d.Gamma(1.0, 1.0))
+        rate = rng.gamma(float(prior.shape), 1, rows) + 0.01
+        mean = -np.expm1(-most * rate) / rate
         cells = {"value": n * mean + rng.normal(size=rows) * np.sqrt(n) * mean + noise(rows)}
-        model, prior, value = d.Exponential((0, 5)), d.Gamma(2.0, 1.0), "value"
+        model, value = d.Exponential((0, most)), "value"
     else:
         counts = np.array([rng.multinomial(int(m), p) for m, p in zip(n, rng.dirichlet(np.ones(5), rows))])
         z = counts + noise(rows, 5)
@@ -158,19 +161,28 @@ def rounded(value):
 
 
 def main():
-    if len(sys.argv) > 2:  # one case, in a process of its own
-        print(json.dumps(run(sys.argv[2], int(sys.argv[1])) if sys.argv[2] != "ratios" else ratios()))
+    one = "--one" in sys.argv  # one row, in a process of its own
+    rows, *names = [each for each in sys.argv[1:] if each != "--one"] or [10**6]
+    rows, known = int(rows), [*CASES, "ratios"]
+    if wrong := set(names) - set(known):
+        sys.exit(f"no such row: {sorted(wrong)}; there are {known}")
+    if one:
+        print(json.dumps(run(names[0], rows) if names[0] != "ratios" else ratios()))
         return
-    rows, found = int(sys.argv[1]) if len(sys.argv) > 1 else 10**6, {}
-    for name in [*CASES, "ratios"]:
-        done = subprocess.run([sys.executable, "-W", "ignore", __file__, str(rows), name], capture_output=True,
+    kept = json.loads(RESULTS.read_text())["rows"] if names and RESULTS.exists() else {}
+    for name in names or known:
+        done = subprocess.run([sys.executable, "-W", "ignore", __file__, str(rows), name, "--one"], capture_output=True,
                               text=True, check=True)
-        found[name] = rounded(json.loads(done.stdout))
-        print(name, found[name], flush=True)
+        kept[name] = rounded(json.loads(done.stdout))
+        print(name, kept[name], flush=True)
+    write(rows, {name: kept[name] for name in known if name in kept})
+
+
+def write(rows, found):
     about = {"cells asked for": rows, "cores": len(os.sched_getaffinity(0)), "python": platform.python_version(),
              "load average": os.getloadavg()[0],  # much above the cores: other work took part of them
-            "note": "n from 10 to 100,000; each row says how many cells were run, and its load average: above the "
-                    "cores of the machine, wall times are longer than alone; NUTS takes counts as normal"}
+             "note": "n from 10 to 100,000; each row says how many cells were run, and its load average: above the "
+                     "cores of the machine, wall times are longer than alone; NUTS takes counts as normal"}
     RESULTS.parent.mkdir(exist_ok=True)
     atomic_write(RESULTS, json.dumps({"about": about, "rows": found}, indent=1) + "\n")
 

@@ -266,6 +266,10 @@ class TestNames:
         for bad in ({}, {"sun": 1}, {"rain": 1, "n": 3}, {"rain": [1, np.nan]}, {"rain": [[1, 2]]}):
             with pytest.raises(ValueError, match="new_data"):
                 dp.predict(idata, bad)
+        del idata.posterior.attrs["centers"]  # a result of a version before 0.5.0
+        for given in ({"rain": 1}, None):
+            with pytest.raises(ValueError, match="versions before 0.5.0 .* fit them again"):
+                dp.predict(idata, given)
 
 
 def test_a_new_group_has_a_size_where_there_is_a_slope():

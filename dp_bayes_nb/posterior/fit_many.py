@@ -92,8 +92,8 @@ def as_frame(cells: Any):
 def _column(frame, asked, name):
     "A column of a frame by its name."
     if not isinstance(name, str) or name not in frame.columns:
-        other = "" if all(isinstance(each, str) for each in frame.columns) else "names of columns are texts: rename them"
-        refuse(asked, f"the name of a column, among {', '.join(map(repr, frame.columns[:12]))}", name, other)
+        fix = "" if all(isinstance(each, str) for each in frame.columns) else "give columns names that are texts"
+        refuse(asked, f"the name of a column, among {', '.join(map(repr, frame.columns[:12]))}", name, fix)
     return _numbers(name, frame[name].to_numpy())
 
 
@@ -187,14 +187,14 @@ def _far_away(model, table, fine):
 
 def warn_of_cells(model, table: Table, wrong: np.ndarray):
     "One warning of a table in which numbers contradict n, and one of shares in the place of counts."
-    fine = np.flatnonzero(wrong == "") if table.frame is not None and not model.one_table else []
-    if not len(fine):
+    fine = np.flatnonzero(wrong == "")
+    if table.frame is None or model.one_table or not len(fine):
         return
     if far := _far_away(model, table, fine):
         is_count = "[0, n]" if model.integer and model.magnitude == 1 else "what sums of n records can be"
         warnings.warn(f"the values of {far} of {len(table.n)} cells are further outside {is_count} than their noise "
-                      "reaches (by chance with a probability of 1e-9); they are fitted all the same: see to the columns "
-                      "of values, n and noise, and to the unit of the noise", UserWarning, stacklevel=3)
+                      "reaches (by chance with a probability of 1e-9); they are fitted all the same: see to the "
+                      "columns of values, n and noise, and to the unit of the noise", UserWarning, stacklevel=3)
     z = table.values[fine]
     if model.integer and np.all((z >= 0) & (z <= 1)) and np.any(z % 1 > 0) and np.any(table.n[fine] > 1):
         warnings.warn("all values lie in [0, 1] and are taken for counts; a share is multiplied by n, and so is its "
@@ -370,9 +370,10 @@ def _places(path, replace: bool) -> Parts:
         refuse("path", "a file that ends in .parquet, or a folder without an ending", str(path),
                "for a CSV file write the frame that comes back")
     single = path.suffix.lower() == ".parquet" and not path.is_dir()
-    if os.path.lexists(path) and not (path.is_file() and not path.is_symlink() and replace if single else path.is_dir()):
+    plain = path.is_file() and not path.is_symlink()
+    if os.path.lexists(path) and not (plain and replace if single else path.is_dir()):
         refuse("path", "a new file or folder, or the folder of the same run", str(path),
-               "choose another name" + ", or replace=True" * (path.is_file() and not path.is_symlink()))
+               "choose another name" + ", or replace=True" * plain)
     return Parts(path.with_name(path.name + ".parts"), path) if single else Parts(path, None)
 
 
@@ -555,16 +556,16 @@ def fit_many(cells: Any,                  # a frame, a dict of arrays, or a list
 
     Arguments: `cells`, a frame, a dict of arrays or a list of releases; `model` and `prior`, as for `fit`; `value`,
     `n`, and `scale` (Laplace) or `sd` (Gaussian), names of columns, tuples of them for several sums, or one number of
-    records or noise; `quantiles`, levels; `probability`, (low, high) for P(low < θ ≤ high); `draws`, joint draws of a
-    cell; `path`, a new Parquet file name.parquet or folder, from which a killed run goes on, and `replace`, that what
+    records or of noise; `quantiles`, levels; `probability`, (low, high) for P(low < θ ≤ high); `draws`, joint draws of
+    a cell; `path`, a new Parquet file name.parquet or folder, from which a killed run goes on, and `replace`, that what
     is there of other cells or arguments is replaced; `progress`, show a bar; `seed`, of the draws.
 
     Models of several components have mean[a], mean[b], …. Without `scale` and `sd` the column "scale" is Laplace
     noise, "sd" Gaussian; noise on whole numbers and continuous noise are both understood. A dict or releases give a
     pandas frame. Cells are independent, and each has the posterior that `fit` gives it. A row that cannot be done
     holds NaN and says why in `problem`. Warns, once, of cells that are further outside [0, n] (or what else sums of n
-    records can be) than their noise reaches, and of values that all lie in [0, 1] in the place of counts. ValueError for wrong arguments, before any work, and for a `path` that holds
-    the answer to another question.
+    records can be) than their noise reaches, and of values that all lie in [0, 1] in the place of counts. ValueError
+    for wrong arguments, before any work, and for a `path` that holds the answer to another question.
     """
     wanted = check_wanted(quantiles, probability, draws)
     model, table = _model_and_table(cells, model, value, n, scale, sd)
