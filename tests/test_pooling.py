@@ -268,7 +268,7 @@ class TestNames:
                 dp.predict(idata, bad)
         del idata.posterior.attrs["centers"]  # a result of a version before 0.5.0
         for given in ({"rain": 1}, None):
-            with pytest.raises(ValueError, match="versions before 0.5.0 .* fit them again"):
+            with pytest.raises(ValueError, match="versions before 0.5.0, .* fit them again"):
                 dp.predict(idata, given)
 
 

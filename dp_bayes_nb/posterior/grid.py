@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['SIZES', 'PASSES', 'GRID_POINTS', 'TOP', 'NOTHING', 'EDGE', 'exact_grid_kernel', 'log_likelihood', 'row_log_density',
-           'SizeRange', 'sinh_nodes', 'printed_variance', 'size_nodes', 'size_log_likelihood', 'one_parameter',
-           'on_a_line', 'is_plain', 'first_grid', 'log_posterior', 'GridPosterior', 'grid_posterior', 'quantile',
-           'grid_kernel', 'exact_grid_draws', 'exact_unavailable']
+           'SizeRange', 'sinh_nodes', 'whole_runs', 'printed_variance', 'size_runs', 'size_log_likelihood',
+           'one_parameter', 'on_a_line', 'is_plain', 'first_grid', 'log_posterior', 'GridPosterior', 'grid_posterior',
+           'quantile', 'grid_kernel', 'exact_grid_draws', 'exact_unavailable']
 
 # %% ../../nbs/posterior/02_grid.ipynb #77de68da
 from functools import partial
@@ -64,7 +64,7 @@ SIZES = 513  # nodes
 
 @pytree()
 class SizeRange:
-    "In the place of n where it is unknown: flat between two numbers."
+    "In the place of n where it is unknown: flat on the whole numbers from one to another."
     least: Float[Any, ""]
     most: Float[Any, ""]
 
@@ -74,6 +74,15 @@ def sinh_nodes(low, high, center, width, points: int = SIZES) -> tuple[Float[Arr
     t = jnp.linspace(jnp.arcsinh((low - center) / width), jnp.arcsinh((high - center) / width), points)
     half = jnp.ones(points).at[jnp.array([0, -1])].set(0.5)
     return jnp.clip(center + width * jnp.sinh(t), low, high), jnp.log(half * width * jnp.cosh(t) * (t[1] - t[0]))
+
+# %% ../../nbs/posterior/02_grid.ipynb #e19b0012
+def whole_runs(least, most, center, width, points: int = SIZES) -> tuple[Float[Array, "p"], Float[Array, "p"]]:
+    "Runs of the whole numbers from least to most, short within `width` of the center: their middles and lengths."
+    low, high = least - 0.5, most + 0.5
+    t = jnp.linspace(jnp.arcsinh((low - center) / width), jnp.arcsinh((high - center) / width), points + 1)
+    between = jnp.clip(jnp.round(center + width * jnp.sinh(t) - 0.5) + 0.5, low, high)
+    ends = between.at[jnp.array([0, -1])].set(jnp.stack([low, high]))
+    return (ends[1:] + ends[:-1]) / 2, jnp.diff(ends)
 
 # %% ../../nbs/posterior/02_grid.ipynb #e19b0022
 def printed_variance(released: Measurement) -> Float[Array, ""]:
@@ -85,20 +94,22 @@ def printed_variance(released: Measurement) -> Float[Array, ""]:
     return noise + jnp.where(jnp.isfinite(step), step, 0.0) ** 2 / 12
 
 
-def size_nodes(released: Measurement, slope, variance) -> tuple[Float[Array, "p"], Float[Array, "p"]]:
-    "Nodes of n, and log p(z, n | θ) times their weights; mean and variance of the row, each for one record."
+def size_runs(released: Measurement, slope, variance) -> tuple[Float[Array, "p"], Float[Array, "p"], Float[Array, "p"]]:
+    "Middles and lengths of runs of n, and log p(z, n in the run | θ); mean and variance of the row for one record."
     least, most, z = released.n.least, released.n.most, released.z[0]
     center = jnp.clip(z / jnp.where(jnp.abs(slope) > 1e-12, slope, 1e-12), least, most)
     sd = jnp.sqrt(center * variance + printed_variance(released))
     off = jnp.abs(z - center * slope) / sd  # at an end of the range, when n* is beyond it
-    n, log_weight = sinh_nodes(least, most, center, sd / (jnp.abs(slope) + sd / (most - least)) / (1 + off))
-    at = jnp.maximum(n, 1e-9)
-    return n, log_weight - jnp.log(most - least) + row_log_density(released, at * slope, at * variance)
+    width = sd / (jnp.abs(slope) + sd / (most - least + 1)) / (1 + off)
+    n, length = whole_runs(jnp.asarray(least, float), jnp.asarray(most, float), center, width)
+    at, some = jnp.maximum(n, 1e-9), length > 0
+    log_count = jnp.where(some, jnp.log(jnp.where(some, length, 1.0)), -jnp.inf) - jnp.log(most - least + 1)
+    return n, length, log_count + row_log_density(released, at * slope, at * variance)
 
 
 def size_log_likelihood(released: Measurement, slope, variance) -> Float[Array, ""]:
-    "log p(z | θ) with n integrated out: equation (3)."
-    return jax.nn.logsumexp(size_nodes(released, slope, variance)[1])
+    "log p(z | θ) with n summed out: equation (3)."
+    return jax.nn.logsumexp(size_runs(released, slope, variance)[2])
 
 # %% ../../nbs/posterior/02_grid.ipynb #261c145f
 def one_parameter(family) -> bool:

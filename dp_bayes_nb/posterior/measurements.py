@@ -29,7 +29,7 @@ from ..noise.laplace import noise_variance_draw, noise_variance_start, normal_lo
 from ..noise.printed import cut_noise, log_interval, spread
 from .collapsed import AROUND, FISHER_STEPS, climb, dispersed, higher_home, moves
 from .grid import (SizeRange, exact_unavailable, grid_kernel, is_plain, one_parameter,
-                                       printed_variance, row_log_density, sinh_nodes, size_nodes)
+                                       printed_variance, row_log_density, sinh_nodes, size_runs)
 
 # %% ../../nbs/posterior/14_measurements.ipynb #a9a30ea1
 # § Tables, stacked
@@ -359,13 +359,22 @@ def inverse(key, at: Float[Array, "p"], log_weight: Float[Array, "p"]) -> Float[
     return jnp.interp(jax.random.uniform(key), jnp.cumsum(w) - w / 2, at)
 
 
+def _drawn_size(key, middle, length, log_weight):
+    "A whole number: a run by its weight, and any of its numbers."
+    key_run, key_n = jax.random.split(key)
+    k = jnp.searchsorted(jnp.cumsum(jax.nn.softmax(log_weight)), jax.random.uniform(key_run))
+    k = jnp.where(k < len(middle), k, jnp.argmax(log_weight))
+    first = middle[k] - (length[k] - 1) / 2
+    return first + jnp.minimum(jnp.floor(jax.random.uniform(key_n) * length[k]), length[k] - 1)
+
+
 def _size_and_sum(family, theta, key, table):
     "Draws of (n, s) of a table with one row, given θ: n by equation (3) of the grid, s by Bayes' rule on nodes."
     key_n, key_s = jax.random.split(key)
     mean, v = (part.reshape(()) for part in family.moments(theta))
     known = not isinstance(table.n, SizeRange)
     h = jnp.array([0.0, 1.0]) if known else jnp.asarray(table.matrix)[0]
-    n = table.n if known else inverse(key_n, *size_nodes(table, h[0] + h[1] * mean, h[1] ** 2 * v))
+    n = table.n if known else _drawn_size(key_n, *size_runs(table, h[0] + h[1] * mean, h[1] ** 2 * v))
     return jnp.stack([n, _row_sum(key_s, table, h[0] * n, h[1], n * mean, jnp.maximum(n * v, 1e-18))])
 
 
