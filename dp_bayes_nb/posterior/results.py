@@ -151,8 +151,8 @@ def predict_groups(idata, new_data: Any, seed: Any, draws: int | None):
     kept, model = idata.posterior, fitted(idata)[0].family
     if "centers" not in kept.attrs:
         raise ValueError("predict does not apply to pooled tables of versions before 0.5.0, which do not say what "
-                         "their covariates are measured against: fit them again, or use idata.posterior['new_group'], the "
-                         "parameter of a group at averages")
+                         "their covariates are measured against: fit them again, or use idata.posterior['new_group'], "
+                         "the parameter of a group at averages")
     away = _about_groups(new_data, centers := json.loads(kept.attrs["centers"]))
     ((name, p),) = ((name, p) for name, p in (model.inner or model).parameters.items() if p.free)
     total = kept.sizes["draw"]
