@@ -299,3 +299,5 @@ def _check_inner(model, by, sizes):
     if sizes == "private" and type(model).size_rows is Model.size_rows and (why := model.lacks("step_range")):
         refuse("sizes", f"'public' for {name}", "private", f"{why}; it would need the number of "
                "records as one more sum of its posterior")
+    if sizes == "private":
+        model.size_rows()  # which refuses what has no rows
