@@ -18,7 +18,7 @@ from jaxtyping import Array, Float
 from jax.scipy.special import gammaln
 
 from ..base.arguments import check_count, pytree
-from ..base.chains import Kernel, bind
+from ..base.chains import Kernel
 from ..base.measurement import Measurement, Noise
 from ..base.priors import LogDensity
 from ..posterior.measurements import Tables
@@ -27,7 +27,7 @@ from . import exact
 from .covariates import size
 from .exact import (Mode, Problem, Setting, draw_parameters, hamiltonian_kernel, newton_mode, point,
                                           pose, prior_start, released_start, sums_order)
-from .model import BoxPrior, box_prior
+from .model import BoxPrior
 from .sums import second_moments
 
 # %% ../../nbs/regression/10_private_sizes.ipynb #b0aa0006
