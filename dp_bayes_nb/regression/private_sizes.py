@@ -25,8 +25,8 @@ from ..posterior.measurements import Tables
 from ..posterior.methods import Method
 from . import exact
 from .covariates import size
-from .exact import (Mode, Problem, Setting, draw_parameters, hamiltonian_kernel, newton_mode, point,
-                                          pose, prior_start, released_start, sums_order)
+from .exact import (Mode, Problem, Setting, draw_parameters, hamiltonian_kernel, newton_mode,
+                                          point, pose, prior_start, released_start, sums_order)
 from .model import BoxPrior
 from .sums import second_moments
 
