@@ -103,9 +103,11 @@ class Grouped(Model):
     methods = {"groups": "dp_bayes_nb.posterior.groups:GROUPS", "exact": None, "collapsed": None, "gibbs": None,
                "naive": None, "chain": None}  # `pool="partial"` has a way of its own, posterior/19_pooled_groups
     fallback = "groups"
-    refusals = {"moments": "its groups have sizes of their own; ask the model of one group",
-                "predict": "new records are those of one group: fit release.group(name)",
-                "simulate_records": "its groups have sizes of their own; simulate the records of one group"}
+    refusals = property(lambda self: {
+        "moments": "its groups have sizes of their own; ask the model of one group",
+        "predict": "new records are those of one group: fit release.group(name)",
+        "simulate_records": "its groups have sizes of their own; simulate the records of one group",
+        **{part: why for part, why in self.model.refusals.items() if part == "predictive_check"}})
 
     def __post_init__(self):
         model = family_from_dict(self.model, new=True) if isinstance(self.model, dict) else as_model(self.model)
@@ -299,3 +301,5 @@ def _check_inner(model, by, sizes):
     if sizes == "private" and type(model).size_rows is Model.size_rows and (why := model.lacks("step_range")):
         refuse("sizes", f"'public' for {name}", "private", f"{why}; it would need the number of "
                "records as one more sum of its posterior")
+    if sizes == "private":
+        model.size_rows()  # which refuses what has no rows

@@ -121,7 +121,7 @@ class NaiveBayes(Model):
                "variational": "dp_bayes_nb.naive_bayes.variational:VARIATIONAL"}
     refusals = {"predict": "a record has several columns; "
                            "classify(idata, rows) gives the class probabilities of new rows",
-                "step_range": "its samplers need a public number of records"}
+                "step_range": "its sampler divides the records among the classes, which takes the number as public"}
 
     def __post_init__(self):
         label = check_variable("label", self.label)

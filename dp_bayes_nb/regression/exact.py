@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['pose', 'categories_first', 'sums_order', 'released_moments', 'log_target', 'curvature', 'released_start',
-           'prior_start', 'Place', 'Mode', 'find_mode', 'adaptation', 'Tuning', 'ChainState', 'Setting',
+           'prior_start', 'Place', 'Mode', 'find_mode', 'newton_mode', 'adaptation', 'Tuning', 'ChainState', 'Setting',
            'draw_parameters', 'log_gamma', 'hamiltonian_kernel', 'exact_kernel']
 
 # %% ../../nbs/regression/06_exact.ipynb #77de68da
@@ -210,9 +210,16 @@ class Mode(NamedTuple):
 
 def find_mode(problem: Problem) -> Mode:
     "Damped Newton steps from the best of three starts: equation (6)."
-    target = jax.value_and_grad(partial(log_target, problem, smooth=True))
-    ends = released_start(problem), prior_start(problem)
-    starts = jnp.stack([ends[0], 0.5 * (ends[0] + ends[1]), ends[1]])
+    return newton_mode(partial(log_target, problem, smooth=True), partial(curvature, problem),
+                       released_start(problem), prior_start(problem))
+
+
+def newton_mode(log_density: Callable,  # smooth
+                curvature: Callable,    # of minus the log density
+                *ends                   # two starts; the third lies between them
+                ) -> Mode:
+    "Damped Newton steps from the best of three starts."
+    target, starts = jax.value_and_grad(log_density), jnp.stack([ends[0], 0.5 * (ends[0] + ends[1]), ends[1]])
     def step(state):  # the first steps are the starts: one program for all
         at, e, Q, damping, _, count = state
         move = Q @ ((Q.T @ at.gradient) / (e * (1 + damping)))
@@ -222,7 +229,7 @@ def find_mode(problem: Problem) -> Mode:
         better = new.value > at.value
         at = jax.tree.map(lambda new, old: jnp.where(better, new, old), new, at)
         damping = jnp.where(count < len(starts), 0.0, jnp.where(better, 0.2 * damping, 4 * damping + 0.5))
-        e, Q = jnp.linalg.eigh(curvature(problem, at.position))
+        e, Q = jnp.linalg.eigh(curvature(at.position))
         e = jnp.maximum(jnp.abs(e), _FLATTEST)
         decrement = jnp.where(count < len(starts) - 1, jnp.inf, jnp.sum((Q.T @ at.gradient) ** 2 / e))
         return at, e, Q, damping, decrement, count + 1
@@ -441,4 +448,6 @@ def exact_unavailable(family, kind: str, n: int, prior) -> str | None:
     return None
 
 
+# with its form for a private number of records it is a regression's method "exact" (chapter ‘A regression of a private
+# number of records’)
 EXACT = Method(exact_kernel, unavailable=exact_unavailable, options=("covariate_model", "covariate_prior", "leapfrogs"))

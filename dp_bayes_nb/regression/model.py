@@ -30,8 +30,9 @@ from ..models.contract import as_numbers
 from ..models.counts import check_levels
 from ..base.frames import frame_columns, one_length, quietly
 from ..base.priors import LogDensity
+from ..noise.add_remove import Rows
 from ..base.supports import Parameter
-from .moments import l1_sensitivity, l2_sensitivity
+from .moments import l1_sensitivity, l2_sensitivity, presence_sensitivity
 from .sums import Sums, matrices, mean_factor, pairs, project_sums, sums_at
 
 # %% ../../nbs/regression/05_model.ipynb #c1dfd96e
@@ -121,6 +122,22 @@ def sums_only(family, released: Released) -> Released:
     if not family.moment_terms:
         return released
     return Released(released.z[:m], Noise(kind, noise.scale[:m], noise.grid[:m]), released.n)
+
+# %% ../../nbs/regression/05_model.ipynb #b0a50002
+def _presence_rows(family, grid_exponent, norm):
+    "Rows of a regression whose number of records is private: n, the sums, and of squares what they lack of n."
+    blocks, K, m = family.blocks, 2**grid_exponent, len(family.names)
+    c, (I, J, _, _) = blocks.count(0) + 1, pairs(blocks)
+    squares = np.concatenate([np.zeros(size(blocks) + 1, bool), I == J])
+    unit = lambda j, sign: tuple(sign * int(i == j) for i in range(m))
+    steps = ((K, *(0,) * m), *((K * int(lack), *unit(j, -1 if lack else 1)) for j, lack in enumerate(squares)))
+    names = ("n", *(f"n - {name}" if lack else name for name, lack in zip(family.names, squares)))
+    on = sum(max(1, -d) for d in blocks if d)  # of the columns of categories, how many are not 0 at most
+    rounded, slack = c + c * (c + 1) // 2 + c * on, m * 2.0**-52 * K
+    exact = presence_sensitivity(c, tuple(d for d in blocks if d), norm) * K
+    moved = math.floor(exact + rounded / 2 + slack) if norm == "l1" else exact + math.sqrt(rounded) / 2 + slack
+    return Rows(names, steps, float(moved) if norm == "l1" else math.nextafter(moved, math.inf),
+                family.rounded_sensitivity(grid_exponent, norm="l2"))
 
 # %% ../../nbs/regression/05_model.ipynb #17ba0791
 # § The user's units: equation (1)
@@ -294,13 +311,12 @@ class LinearRegression(Model):
 
     by_name, coded, integer, beyond, prior_type = True, True, False, True, NormalInverseGamma
     fallback = "individual"  # the method of `auto` where "exact" does not apply
-    methods = {"exact": "dp_bayes_nb.regression.exact:EXACT",
+    methods = {"exact": "dp_bayes_nb.regression.private_sizes:EXACT",
                "individual": "dp_bayes_nb.regression.individual:INDIVIDUAL",
                **{f"gibbs_{name}": f"dp_bayes_nb.regression.gibbs:{name.upper()}"
                   for name in ("noisy", "prior", "update")},
                "collapsed": None, "gibbs": None}
-    refusals = {"step_range": "its samplers need a public number of records",
-                "predictive_check": "its sums hold nothing that the model does not fit: any mean and scatter of the "
+    refusals = {"predictive_check": "its sums hold nothing that the model does not fit: any mean and scatter of the "
                                     "covariates, and a plane"}
 
     def __post_init__(self):
@@ -439,6 +455,13 @@ class LinearRegression(Model):
             return float(math.ceil(steps) + rounded - 1)
         return math.nextafter(steps + math.sqrt(rounded), math.inf)
 
+    def size_rows(self, grid_exponent: int = 0, norm: str = "l1") -> Rows:
+        "n, the sums, and in the place of squares what they lack of n: what one record moves by equation (9)."
+        if self.fourth_moments:
+            refuse("fourth_moments", "False where the number of records is private", True,
+                   "only method 'gibbs_noisy' uses them, and it needs a public number")
+        return _presence_rows(self, grid_exponent, norm)
+
     def check(self, n: int, sums: Any = None):
         "Refuse a number of records from which no method could infer: judged by n, which is public, and declarations."
         p = size(self.blocks) + 1
@@ -477,7 +500,12 @@ class LinearRegression(Model):
             refuse("n", f"more than {k + 1} records, the columns with the response", int(n),
                    "fewer have a scatter of lower rank: make records by simulate_records")
         key_x, *keys = jax.random.split(key, 3)
-        return self.sums_given(keys, theta, free_moments(self.blocks, draw_free(key_x, self.blocks)), n)
+        if not isinstance(n, jax.core.Tracer):
+            return self.sums_given(keys, theta, free_moments(self.blocks, draw_free(key_x, self.blocks)), n)
+        made = self.sums_given(keys, theta, free_moments(self.blocks, draw_free(key_x, self.blocks)),
+                               jnp.maximum(n, k + 2.0))
+        few = jnp.stack(self.statistic(self.decoded(self.simulate_records(key, theta, k + 1))))  # a group can be small
+        return jnp.where(n > k + 1, made, jnp.sum(jnp.where(jnp.arange(k + 1) < n, few, 0.0), axis=1))
 
     def sums_given(self, keys, theta: dict, point, n) -> Float[Array, "m"]:
         "Sums over n records whose covariates have the moments `point`: the law of h and of the residual squares."

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['unique_pairs', 'regression_moments', 'normal_fourth_moments', 'mgf_fourth_moments', 'l1_sensitivity',
-           'l2_sensitivity']
+           'l2_sensitivity', 'presence_sensitivity']
 
 # %% ../../nbs/regression/01_moments.ipynb #77de68da
 import itertools
@@ -155,3 +155,15 @@ def box_l1_sensitivity(p: int, lower: float, upper: float) -> float:
 def published_l1_sensitivity(d: int, covariate_width: float, response_width: float) -> float:
     "The formula of Bernstein & Sheldon 2019, section 3.1, for d covariates with the constant: not a bound in general."
     return covariate_width**2 * d * (d + 1) / 2 + covariate_width * response_width * d + response_width**2
+
+# %% ../../nbs/regression/01_moments.ipynb #b0a10002
+# § Where the number of records is private: equation (9)
+def presence_sensitivity(continuous: int,      # numbers, the response among them
+                         groups: tuple = (),   # as in `l1_sensitivity`
+                         norm: str = "l1") -> float:
+    "How far one record moves n, all released sums, and of squares what they lack of n, when it comes or goes."
+    c, *_ = _check_variables(continuous, groups)
+    each = [1] * c + [max(1, -d) for d in groups]  # how often a variable counts
+    total = 1 + sum(each) + (sum(each) ** 2 - sum(d * d for d in each)) // 2
+    root = math.sqrt(total)
+    return float(total) if norm == "l1" else root if root * root >= total else math.nextafter(root, math.inf)
