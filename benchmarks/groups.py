@@ -142,16 +142,20 @@ def condition(kind, epsilon, designs, mutant=False):
     return found
 
 
+def keep(**found):
+    "Add to the results."
+    old = json.loads(CHAINS.read_text()) if CHAINS.exists() else {}
+    CHAINS.write_text(json.dumps(old | found, indent=1) + "\n")
+
+
 def coordinates(designs=40):
     rows = [condition(kind, epsilon, designs) for kind in INNER for epsilon in (1.0, 0.1)]
     p = [size["p"] for row in rows for size in row["by_size"].values()]
+    keep(groups=SEVERAL, conditions=rows, holm=min(1.0, len(p) * min(p)))
     pooled_chains.log_shared = without_jacobian
     jax.clear_caches()
     mutant = condition("categories", 0.1, designs // 2, mutant=True)
-    old = json.loads(CHAINS.read_text()) if CHAINS.exists() else {}
-    found = {"groups": SEVERAL, "conditions": rows, "holm": min(1.0, len(p) * min(p)), "mutant": mutant,
-             "holm_of_mutant": min(1.0, 3 * min(size["p"] for size in mutant["by_size"].values()))}
-    CHAINS.write_text(json.dumps(old | found, indent=1) + "\n")
+    keep(mutant=mutant, holm_of_mutant=min(1.0, 3 * min(size["p"] for size in mutant["by_size"].values())))
 
 
 def chains(draws=100):
@@ -164,8 +168,7 @@ def chains(draws=100):
             posterior_draws(release, pool="partial", draws=draws, warmup=0, chains=4, progress=False)
         found.append({"groups": groups, "ms_per_step": round(1000 * (time.time() - start) / draws, 2)})
         print(found[-1], flush=True)
-    old = json.loads(CHAINS.read_text()) if CHAINS.exists() else {}
-    CHAINS.write_text(json.dumps(old | {"time": found}, indent=1) + "\n")
+    keep(time=found)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ __all__ = ['EMPTY', 'Part', 'centred', 'parts_of', 'basis', 'membership', 'Pool'
            'PooledState', 'pool_kernel', 'run_pool', 'chains_unavailable', 'filled_up', 'pool_of', 'draw_effects',
            'values_at', 'pool_by_chains', 'new_groups']
 
-# %% ../../nbs/posterior/26_pooled_chains.ipynb #6647d981
+# %% ../../nbs/posterior/26_pooled_chains.ipynb #91c7cbc7
 import math
 from dataclasses import replace
 from functools import partial
@@ -34,7 +34,7 @@ from .pooled_groups import (LOCATION_SD, Alike, Pooled, about, design_of, guesse
                                                  prior_of_groups, said_of, slope_on_size)
 from .pooling import FURTHEST
 
-# %% ../../nbs/posterior/26_pooled_chains.ipynb #0851d228
+# %% ../../nbs/posterior/26_pooled_chains.ipynb #016753ed
 # § Coordinates of a model
 class Part(NamedTuple):
     "Coordinates of a model that have one spread."
@@ -62,7 +62,8 @@ def _named_entry(name, p, i):
     if p.shape == ():
         return name
     at = np.unravel_index(i, p.shape)
-    return f"{name}[{', '.join(str(p.levels[k]) if p.levels and a == len(at) - 1 else str(k) for a, k in enumerate(at))}]"
+    last = str(p.levels[at[-1]]) if p.levels else str(at[-1])
+    return f"{name}[{', '.join([*map(str, at[:-1]), last])}]"
 
 
 def parts_of(family) -> tuple[Part, ...]:
@@ -81,7 +82,7 @@ def parts_of(family) -> tuple[Part, ...]:
                      p.support == "unit", shift, unit) for i in range(p.free)]
     return tuple(out)
 
-# %% ../../nbs/posterior/26_pooled_chains.ipynb #68aca7a1
+# %% ../../nbs/posterior/26_pooled_chains.ipynb #6c28accb
 def _places(parts):
     "Where the coordinates of each part are."
     ends = np.cumsum([0, *(part.size for part in parts)])
@@ -96,14 +97,15 @@ def _blocks(parts, of):
 
 def basis(parts) -> Float[np.ndarray, "d d"]:
     "The model's own unconstrained coordinates are `basis @ y`."
-    return _blocks(parts, lambda part: (lambda W: W[:-1] - W[-1:])(centred(part.size + 1)) if part.levels else np.eye(1))
+    ratios = lambda W: W[:-1] - W[-1:]  # to the last category
+    return _blocks(parts, lambda part: ratios(centred(part.size + 1)) if part.levels else np.eye(1))
 
 
 def membership(parts) -> Float[np.ndarray, "d B"]:
     "1 where a coordinate belongs to a part."
     return _blocks(parts, lambda part: np.ones((part.size, 1)))
 
-# %% ../../nbs/posterior/26_pooled_chains.ipynb #0104edb3
+# %% ../../nbs/posterior/26_pooled_chains.ipynb #be594949
 # § What groups share
 @pytree("family", "parts", "effects", "unknown")
 class Pool:
@@ -143,7 +145,7 @@ def log_shared(pool: Pool, phi: Float[Array, "p"], plain: bool = False) -> Float
         value -= jnp.where(student, 0.5 * (df + part.size) * jnp.log1p(away / df), 0.5 * away).sum()
     return value
 
-# %% ../../nbs/posterior/26_pooled_chains.ipynb #36984213
+# %% ../../nbs/posterior/26_pooled_chains.ipynb #2804f6b0
 _DF = 3.0  # of t effects
 
 
@@ -177,7 +179,7 @@ def draw_mixtures(key, pool: Pool, y, phi) -> Float[Array, "G B"]:
         return jnp.ones_like(q)
     return 0.5 * (_DF + q) / jax.random.gamma(key, 0.5 * (_DF + size), q.shape)  # eq. (4)
 
-# %% ../../nbs/posterior/26_pooled_chains.ipynb #67f73a36
+# %% ../../nbs/posterior/26_pooled_chains.ipynb #6bf6ff24
 # § One move of what is shared: equation (5)
 _FARTHEST, _FLOOR = 3.0, 0.5  # length of a step towards the mode; least information about log τ
 
@@ -221,7 +223,7 @@ def _moves(key, look, x, count):
     (x, _), moved = lax.scan(one, (x, look(x)), jax.random.split(key, count))
     return x, moved.mean()
 
-# %% ../../nbs/posterior/26_pooled_chains.ipynb #0a2fe756
+# %% ../../nbs/posterior/26_pooled_chains.ipynb #76dbd3db
 def _prior_information(pool, phi):
     H = -jax.hessian(partial(log_shared, pool, plain=True))(phi)
     return H + _FLOOR * jnp.diag(jnp.arange(len(phi)) >= len(phi) - len(pool.scale))
@@ -238,7 +240,7 @@ def look_centred(pool: Pool, y, phi) -> Seen:
     H = jax.scipy.linalg.block_diag(lines, jnp.diag(2 * N * size * twice * jnp.ones_like(t)))
     return Seen(value, gradient, H + _prior_information(pool, phi))
 
-# %% ../../nbs/posterior/26_pooled_chains.ipynb #b923317d
+# %% ../../nbs/posterior/26_pooled_chains.ipynb #4793e9f0
 def look_group(pool: Pool, table: Measurement, n, printed, noise_variance, y: Float[Array, "d"]) -> Seen:
     "log p(z | y, n, σ²) of one group with its sums integrated out, and the information about y."
     def law(y):
@@ -265,7 +267,7 @@ def look_through(pool: Pool, groups: TablesState, effects: Float[Array, "G d"], 
 def _sizes(pool, groups):
     return groups.n[:, 0] if pool.unknown else pool.each.n
 
-# %% ../../nbs/posterior/26_pooled_chains.ipynb #61fb6c49
+# %% ../../nbs/posterior/26_pooled_chains.ipynb #7a235b06
 # § The groups given what they share
 @pytree()
 class Around:
@@ -310,7 +312,7 @@ def _group_step(pool, key, state, *one):
     sums, y, D, broken = _refresh(tables, key_rest, theta, n, state.y, state.noise_variance, state.sums)
     return TablesState(theta, x, state.home, n, sums, y, D), {"accepted": accepted, "kept": sum(broken).sum() > 0}
 
-# %% ../../nbs/posterior/26_pooled_chains.ipynb #214326a6
+# %% ../../nbs/posterior/26_pooled_chains.ipynb #c8912eb5
 # § The chain
 class PooledState(NamedTuple):
     "State of a chain."
@@ -373,7 +375,7 @@ def pool_kernel(pool: Pool) -> Kernel:
     "A chain for all groups and what they share: equations (3) to (5)."
     return Kernel(bind(_init, pool), bind(_step, pool))
 
-# %% ../../nbs/posterior/26_pooled_chains.ipynb #e747caee
+# %% ../../nbs/posterior/26_pooled_chains.ipynb #df609d3b
 _begin = jax.jit(lambda kernel, keys: jax.vmap(kernel.init)(keys))
 
 
@@ -407,7 +409,7 @@ def run_pool(key, pool: Pool, *, draws: int, warmup: int, chains: int, progress:
             bar.update(min(PIECE, total - at))
     return (*jax.tree.map(lambda *parts: np.concatenate(parts, axis=1), *kept), first)
 
-# %% ../../nbs/posterior/26_pooled_chains.ipynb #6bedddb2
+# %% ../../nbs/posterior/26_pooled_chains.ipynb #83d381e3
 # § From releases to a chain
 EMPTY = 1e-6  # records in the place of none, so that no variance is 0
 
@@ -415,10 +417,10 @@ EMPTY = 1e-6  # records in the place of none, so that no variance is 0
 def chains_unavailable(family, measurements: list) -> str | None:
     "Why groups with several coordinates cannot be pooled, in words, or None where they can."
     name, collapsed = type(family).__name__, methods_of(family).get("collapsed")
-    if family.lacks("moments") or free_size(family.parameters) == 0 or collapsed is None or collapsed != METHODS["collapsed"]:
+    if family.lacks("moments") or free_size(family.parameters) == 0 or collapsed != METHODS["collapsed"]:
         return (f"partial pooling is for models whose sums have a law given their parameters alone, and {name} has a "
                 "sampler of its own: use log_likelihood(releases, shared=False) in a model of your own")
-    if any(floors(one) for one in measurements) or any(np.any(np.asarray(one.noise.scale) <= 0) for one in measurements):
+    if any(floors(one) or np.any(np.asarray(one.noise.scale) <= 0) for one in measurements):
         return ("partial pooling needs numbers with noise, printed whether they are large or small; fit such groups "
                 "one by one")
     if len({look(one) for one in measurements}) > 1:
@@ -464,7 +466,7 @@ def pool_of(family, measurements: list, ranges: list, sizes: Any, prior: Pooled)
                 np.arange(places) < G, again(design), means, wide, sds, dfs, scales)
     return jax.tree.map(lambda leaf: jnp.asarray(leaf, float), pool), names, units
 
-# %% ../../nbs/posterior/26_pooled_chains.ipynb #0280a166
+# %% ../../nbs/posterior/26_pooled_chains.ipynb #8f0d73d2
 # § Names of what is shown
 def _shown(parts):
     "What is shown of coordinates y: matrix @ y + shift, with labels; and labels and units of spreads."
@@ -495,8 +497,8 @@ def values_at(family, parts, y: Float[np.ndarray, "... d"]) -> dict:
     theta = _values(family, basis(parts), jnp.asarray(y).reshape(-1, y.shape[-1]))
     return {name: np.asarray(value).reshape(*y.shape[:-1], *value.shape[1:]) for name, value in theta.items()}
 
-# %% ../../nbs/posterior/26_pooled_chains.ipynb #5bbd0dc8
-def _shared_draws(rng, family, pool, names, units, phi):
+# %% ../../nbs/posterior/26_pooled_chains.ipynb #94949192
+def _shared_draws(rng, family, pool, sized, units, phi):
     "Draws of what groups share, and of a new group, by name."
     d, c = len(pool.mean), pool.design.shape[1]
     theta, tau = phi[..., :d * c].reshape(*phi.shape[:2], d, c), np.exp(phi[..., d * c:])
@@ -505,8 +507,9 @@ def _shared_draws(rng, family, pool, names, units, phi):
     member = membership(pool.parts)
     spread = tau * np.array([part.unit for part in pool.parts])
     new = theta[..., 0] + (tau @ member.T) * draw_effects(rng, pool.parts, pool.effects, phi.shape[:2])
-    found = {"location": theta[..., 0] @ matrix.T + shift, "spread": spread[..., 0] if spread.shape[-1] == 1 else spread}
-    if "slope" in names[:1] and c - 1 == len(names):
+    found = {"location": theta[..., 0] @ matrix.T + shift,
+             "spread": spread[..., 0] if spread.shape[-1] == 1 else spread}
+    if sized:  # a slope on log size comes first
         found["slope"] = slopes[..., 0, :]
     return found, slopes, values_at(family, pool.parts, new)
 
@@ -527,7 +530,7 @@ def _dims(found, parts, alike, prior):
     return {own(name) if name not in alike.family.parameters else name: value for name, value in found.items()}, \
         dims, coords
 
-# %% ../../nbs/posterior/26_pooled_chains.ipynb #f9135479
+# %% ../../nbs/posterior/26_pooled_chains.ipynb #60e30cdc
 _likely = jax.jit(lambda pool, groups: jax.vmap(partial(look_group, pool))(
     pool.each, _sizes(pool, groups), pool.each.z, pool.each.noise.variance, _coordinates(pool, groups)).H)
 
@@ -547,7 +550,7 @@ def _size_correlation(pool, groups, measurements, phi):
     found = [slope_on_size(center[:, j], error[:, j], sizes, spread[j]) for j in range(d)]
     return max(found, key=abs)
 
-# %% ../../nbs/posterior/26_pooled_chains.ipynb #3ae7c5fa
+# %% ../../nbs/posterior/26_pooled_chains.ipynb #3cf509dc
 _MOST_SUMS = 64  # whose draws are kept
 
 
@@ -561,8 +564,9 @@ def pool_by_chains(releases: list, alike: Alike, prior: Any, *, draws: int, warm
     _announce(releases[0], chains * (draws + warmup), progress)
     words = run_entropy(releases, prior, "pooled", seed)
     pool, names, units = pool_of(family, alike.seen, alike.ranges, alike.sizes, prior)
+    sized = len(names) > len(prior.covariates or {})
     kept, infos, first = run_pool(run_key(words), pool, draws=draws, warmup=warmup, chains=chains, progress=progress)
-    shared, slopes, new = _shared_draws(np.random.default_rng(words), family, pool, names, units, kept["phi"])
+    shared, slopes, new = _shared_draws(np.random.default_rng(words), family, pool, sized, units, kept["phi"])
     found = {name: value[:, :, :G].reshape(chains, draws, *alike.shape, *value.shape[3:])
              for name, value in kept["theta"].items()}
     found |= shared | ({"effect": slopes[..., -len(prior.covariates):, :]} if prior.covariates else {})
@@ -588,7 +592,7 @@ def _confidential(alike, kept, releases):
     s = {"s": of(kept["s"][..., -m:])} if G * m <= _MOST_SUMS else {}
     return s | ({"n": of(kept["n"])} if kept["n"] is not None else {})
 
-# %% ../../nbs/posterior/26_pooled_chains.ipynb #c1c31550
+# %% ../../nbs/posterior/26_pooled_chains.ipynb #425da291
 # § New groups
 def new_groups(key, kept: Any, family, away: dict, centers: dict) -> Any:
     "Parameters of new groups of a pooled result (chain, draw, row, …); `away`: from the averages, by covariate."
@@ -597,14 +601,15 @@ def new_groups(key, kept: Any, family, away: dict, centers: dict) -> Any:
     matrix, shift, _ = _shown(parts)
     back = np.linalg.pinv(matrix).T
     of = lambda what: kept.get(f"pooled_{what}", kept.get(what)).values
-    effects = {each: of("effect")[:, :, k] for k, each in enumerate(centers["covariates"])}
+    slopes = {each: of("effect")[:, :, k] for k, each in enumerate(centers["covariates"])}
     y = ((of("location") - shift) @ back)[:, :, None] + sum(
-        value[:, None] * ((of("slope") if each is None else effects[each]) @ back)[:, :, None]
+        value[:, None] * ((of("slope") if each is None else slopes[each]) @ back)[:, :, None]
         for each, value in away.items())
     spread = of("spread")[..., None] if len(parts) == 1 else of("spread")
     spread = (spread / np.array([part.unit for part in parts])) @ membership(parts).T
     rng = np.random.default_rng(np.asarray(jax.random.key_data(key)).tolist())
-    theta = values_at(family, parts, y + spread[:, :, None] * draw_effects(rng, parts, centers["effects"], y.shape[:-1]))
+    effects = draw_effects(rng, parts, centers["effects"], y.shape[:-1])
+    theta = values_at(family, parts, y + spread[:, :, None] * effects)
     dims = ("chain", "draw", "row")
     arrays = {name: xr.DataArray(value, dims=(*dims, *family.parameters[name].dims), name=name,
                                  coords={family.parameters[name].dims[-1]: list(family.parameters[name].levels)}
