@@ -195,33 +195,38 @@ def _center(seen, x, rho):
     "Towards the mode of a normal approximation, by the share 1 − ρ."
     L = jnp.linalg.cholesky(seen.H)
     step = (1 - rho) * jax.scipy.linalg.cho_solve((L, True), seen.gradient)
-    return x + step * jnp.minimum(1.0, _FARTHEST / jnp.sqrt(step @ step)), L
+    return x + step * jnp.minimum(1.0, _FARTHEST / jnp.sqrt(jnp.maximum(step @ step, 1e-300))), L
 
 
-def newton_move(key, look: Callable, x: Float[Array, "p"], seen: Seen) -> tuple:
-    "A Metropolis–Hastings step of equation (5): the new point, what is known there, and whether it moved."
+def newton_move(key, look: Callable, x: Float[Array, "p"], seen: Seen, first=False) -> tuple:
+    """A Metropolis–Hastings step of equation (5): the new point, what is known there, and whether it moved.
+    The `first` step only looks at x.
+    """
     key_rho, key_x, key_accept = jax.random.split(key, 3)
     rho = jax.random.uniform(key_rho, minval=0.1, maxval=0.9)
     wide = jnp.sqrt(1 - rho**2)
     center, L = _center(seen, x, rho)
     new = center + wide * jax.scipy.linalg.solve_triangular(L.T, jax.random.normal(key_x, x.shape), lower=False)
+    new = jnp.where(first, x, new)
     there = look(new)
     back, L_back = _center(there, new, rho)
     def log_q(at, center, L):
         w = L.T @ (at - center) / wide
         return -0.5 * w @ w + jnp.log(jnp.diagonal(L)).sum()
     ratio = there.value - seen.value + log_q(x, back, L_back) - log_q(new, center, L)
-    moved = jnp.log(jax.random.uniform(key_accept)) < ratio
+    moved = first | (jnp.log(jax.random.uniform(key_accept)) < ratio)
     return (*jax.tree.map(lambda a, b: jnp.where(moved, a, b), (new, there), (x, seen)), moved)
 
 
 def _moves(key, look, x, count):
-    "Several of them: the last point, and the share that moved."
-    def one(state, key):
-        x, seen, moved = newton_move(key, look, *state)
+    "Several of them: the last point, and the share that moved. `look` is traced once."
+    def one(state, inputs):
+        x, seen, moved = newton_move(inputs[0], look, *state, inputs[1])
         return (x, seen), moved
-    (x, _), moved = lax.scan(one, (x, look(x)), jax.random.split(key, count))
-    return x, moved.mean()
+    nothing = Seen(jnp.zeros(()), jnp.zeros_like(x), jnp.eye(len(x)))
+    inputs = jax.random.split(key, count + 1), jnp.arange(count + 1) == 0
+    (x, _), moved = lax.scan(one, (x, nothing), inputs)
+    return x, moved[1:].mean()
 
 # %% ../../nbs/posterior/26_pooled_chains.ipynb #76dbd3db
 def _prior_information(pool, phi):
