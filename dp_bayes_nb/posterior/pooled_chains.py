@@ -355,8 +355,8 @@ def _init(pool, key):
     var = ((weight * away**2).sum(axis=0) @ membership(pool.parts)) / membership(pool.parts).sum(axis=0)
     t = jnp.log(jnp.sqrt(var) + 1e-3)
     theta = jnp.zeros((d, pool.design.shape[1])).at[:, 0].set(middle)
-    phi = jnp.concatenate([theta.ravel(), t]) + 0.2 * jax.random.normal(key_shared, (theta.size + len(t),)) * jnp.append(
-        jnp.zeros(theta.size), jnp.ones(len(t)))
+    noise = 0.2 * jax.random.normal(key_shared, (theta.size + len(t),))
+    phi = jnp.concatenate([theta.ravel(), t]) + noise * jnp.append(jnp.zeros(theta.size), jnp.ones(len(t)))
     spread = jnp.exp(membership(pool.parts) @ t)
     return PooledState(phi, _moved(pool, groups, middle + jnp.clip(away, -5 * spread, 5 * spread)))
 
@@ -371,8 +371,8 @@ def _step(pool, key, state):
     line, spread = _lines(pool, phi), _spreads(pool, phi)
     groups = _moved(pool, state.groups, line + spread * effects)
     prior = _around(pool, line, spread * jnp.sqrt(mixture @ membership(pool.parts).T), spread)
-    groups, infos = jax.vmap(partial(_group_step, pool))(jax.random.split(key_groups, len(pool.on)), groups, pool.each, pool.least, pool.most,
-                                   prior)
+    each = jax.random.split(key_groups, len(pool.on)), groups, pool.each, pool.least, pool.most, prior
+    groups, infos = jax.vmap(partial(_group_step, pool))(*each)
     return PooledState(phi, groups), {"shared": first, "through": second, **infos}
 
 
