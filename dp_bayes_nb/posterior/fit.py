@@ -324,7 +324,8 @@ def posterior_draws(release: Release | list, prior=None, *, method: str = "auto"
     """
     releases = as_releases(release)
     if check_choice("pool", pool, ("none", "partial")) == "partial":
-        return _pooled(releases, prior, method, options, draws=draws, chains=chains, seed=seed)
+        return _pooled(releases, prior, method, options, draws=draws, warmup=warmup, chains=chains, seed=seed,
+                       progress=progress)
     family, seen = releases[0].family, [measured(each) for each in releases]
     prior, usual = _check_prior(family, prior), len(releases) == 1 and _is_usual(seen[0])
     name, chosen = method_for(releases, prior, method, options)
@@ -379,7 +380,8 @@ def fit(release: Release | list,    # what was published; a list: of independent
     A prior is needed for every family but Bernoulli and Categorical: see the family's help. Options go to the method.
     A release of `Grouped` has all groups at once: parameters have its columns as axes, and private sizes are `n` of
     confidential. With `pool="partial"` the groups, or the tables of a list, are alike: pass `Pooled(...)` or no prior;
-    `location`, `spread` and `new_group` come with them, and `slope` and `effect` where there are any.
+    `location`, `spread` and `new_group` come with them, and `slope` and `effect` where there are any; of models with
+    several coordinates `location` has an axis `coordinate`, and the draws are those of chains.
     Raises ValueError for a wrong argument, before any work; warns of chains that disagree, diverge, stand
     still or are worth too few draws (also in `posterior.attrs["problems"]`).
     """

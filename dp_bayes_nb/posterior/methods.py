@@ -186,8 +186,8 @@ def register_method(family_class: type, name: str, method: Method | None):
 
 
 @lru_cache
-def _stands_at(where: str) -> Method:
-    "The method that a model names by \"module:attribute\"."
+def _stands_at(where: str) -> Any:
+    "The method, or function, that is named by \"module:attribute\"."
     module, _, attribute = where.partition(":")
     return getattr(importlib.import_module(module), attribute)
 
