@@ -3958,8 +3958,6 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                                                            'dp_bayes_nb/regression/private_sizes.py'),
                                                       'dp_bayes_nb.regression.private_sizes.UnsizedSetting.parameters': ( 'regression/private_sizes.html#unsizedsetting.parameters',
                                                                                                                           'dp_bayes_nb/regression/private_sizes.py'),
-                                                      'dp_bayes_nb.regression.private_sizes.UnsizedSetting.start': ( 'regression/private_sizes.html#unsizedsetting.start',
-                                                                                                                     'dp_bayes_nb/regression/private_sizes.py'),
                                                       'dp_bayes_nb.regression.private_sizes._prepare': ( 'regression/private_sizes.html#_prepare',
                                                                                                          'dp_bayes_nb/regression/private_sizes.py'),
                                                       'dp_bayes_nb.regression.private_sizes.curvature': ( 'regression/private_sizes.html#curvature',

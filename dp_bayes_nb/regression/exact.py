@@ -290,7 +290,7 @@ class ChainState(NamedTuple):
 class Setting(NamedTuple):
     "What a chain of the exact sampler is given."
     family: Any
-    problem: Problem
+    problem: Any  # a `Problem`
     prior: BoxPrior
     mode: Mode
 

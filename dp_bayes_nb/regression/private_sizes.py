@@ -8,7 +8,7 @@ __all__ = ['PRIVATE', 'EXACT', 'private_unavailable']
 # %% ../../nbs/regression/10_private_sizes.ipynb #b0aa0003
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -25,9 +25,8 @@ from ..posterior.measurements import Tables
 from ..posterior.methods import Method
 from . import exact
 from .covariates import size
-from .exact import (Mode, Problem, Setting, draw_parameters, hamiltonian_kernel, newton_mode,
+from .exact import (Problem, Setting, draw_parameters, hamiltonian_kernel, newton_mode,
                                           point, pose, prior_start, released_start, sums_order)
-from .model import BoxPrior
 from .sums import second_moments
 
 # %% ../../nbs/regression/10_private_sizes.ipynb #b0aa0006
@@ -100,25 +99,17 @@ def curvature(unsized: Unsized, w: Float[Array, "w"]) -> Float[Array, "w w"]:
 
 # %% ../../nbs/regression/10_private_sizes.ipynb #b0aa0011
 # § The kernel
-class UnsizedSetting(NamedTuple):
-    "What a chain is given where n is unknown."
-    family: Any
-    unsized: Unsized
-    prior: BoxPrior
-    mode: Mode
-
-    def start(self, key) -> Float[Array, "w"]:
-        "Where a chain starts: near the mode."
-        return 0.5 * jax.random.normal(key, self.mode.w.shape)
+class UnsizedSetting(Setting):
+    "What a chain is given where n is unknown; its problem is an `Unsized`."
 
     def log_density(self, u: Float[Array, "w"]) -> Float[Array, ""]:
         "The target in whitened coordinates."
-        return log_target(self.unsized, self.mode.coordinates(u))
+        return log_target(self.problem, self.mode.coordinates(u))
 
     def parameters(self, key, u: Float[Array, "w"]) -> dict:
         "An exact draw of the parameters given n and the sums, and these beside it, as of one table of several."
         w = self.mode.coordinates(u)
-        n, problem = (n := size_at(self.unsized, w[-1])[0]), problem_at(self.unsized, n)
+        n, problem = (n := size_at(self.problem, w[-1])[0]), problem_at(self.problem, n)
         theta = draw_parameters(Setting(self.family, problem, self.prior, self.mode), w[:-1], key)
         s = n / problem.released.n * point(problem, w[:-1]).sums
         return {**theta, "n": n[None], "s": jnp.zeros_like(s).at[sums_order(self.family.blocks)].set(s)[None]}
