@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import polars as pl
 import pytest
+from test_add_remove import how_far
 
 import dp_bayes_nb as db
 from dp_bayes_nb import Grouped
@@ -48,11 +49,6 @@ def rows_of_records(inner, d, rows):
     return [np.array(rows.of(1, sums.integers[k * m:(k + 1) * m]), dtype=object) for k in range(count)]
 
 
-def norm_of(moved, kind):
-    "L1, or the square of L2, exactly."
-    return sum(abs(v) for v in moved) if kind == "laplace" else sum(v * v for v in moved)
-
-
 @pytest.mark.parametrize("kind", OPTIONS)
 @pytest.mark.parametrize("name", PLANES)
 def test_no_record_moves_the_rows_further_than_claimed(name, kind):
@@ -63,8 +59,8 @@ def test_no_record_moves_the_rows_further_than_claimed(name, kind):
     alone, same = size_design(inner, 1.0, *OPTIONS[kind], "add_remove")
     assert rows.steps == same.steps
     brought = rows_of_records(inner, d, rows)
-    come = max(norm_of(row, kind) for row in brought)
-    within = max(norm_of(a - b, kind) for a, b in itertools.combinations(brought, 2))
+    come = max(how_far(row, kind) for row in brought)
+    within = max(how_far(a - b, kind) for a, b in itertools.combinations(brought, 2))
     leave = 2 * come  # nothing is moved twice: L1 adds, and so do squares
     assert come <= Fraction(alone.steps) ** power and max(within, leave) <= Fraction(d.steps) ** power
     assert come > Fraction(alone.steps) ** power * Fraction(9999, 10000), "more is paid than a record can move"
@@ -83,7 +79,7 @@ def test_rows_centred_at_the_middle_of_squares_would_cost_more():
     assert squares == [3, 5] and d.steps == 4 * K + 2  # 2.5 rounded numbers: half a step each
     middle = rows._replace(steps=tuple((K // 2, *step[1:]) if j in squares else step
                                        for j, step in enumerate(rows.steps)))
-    assert max(norm_of(row, "laplace") for row in rows_of_records(inner, d, middle)) == 5 * K > d.steps
+    assert max(how_far(row, "laplace") for row in rows_of_records(inner, d, middle)) == 5 * K > d.steps
 
 
 def test_the_rows_of_a_table_are_what_they_say():
