@@ -6,7 +6,7 @@ JAX, ArviZ, DuckDB and OpenDP are imported by the modules that need them. Type c
 
 import typing as _typing
 
-__version__ = "0.5.0"
+__version__ = "0.6.0"
 
 # Where each public name lives.
 _public = {
@@ -34,6 +34,24 @@ _public = {
     "Weibull": "models.rates",
     "NaiveBayes": "naive_bayes.model",
     "HiddenMarkov": "hidden_markov.model",
+    "LogLinear": "tables.log_linear",
+    "Shrinkage": "tables.log_linear",
+    "NormalEffects": "tables.log_linear",
+    "LogisticRegression": "tables.logistic",
+    "NormalCoefficients": "tables.logistic",
+    "InformationPrior": "tables.logistic",
+    "OrderedLogistic": "tables.answers",
+    "MultinomialLogistic": "tables.answers",
+    "PoissonRegression": "tables.answers",
+    "NegativeBinomialRegression": "tables.answers",
+    "odds_ratios": "tables.coefficients",
+    "rate_ratios": "tables.answers",
+    "expected_counts": "tables.answers",
+    "answer_probabilities": "tables.coefficients",
+    "recommend_knots": "tables.soft_tables",
+    "expected_width": "tables.soft_tables",
+    "table_probabilities": "tables.margins",
+    "table_effects": "tables.margins",
     "state_probabilities": "research.hmm_routes",
     "relabel": "research.hmm_routes",
     "classify": "naive_bayes.classification",
@@ -53,6 +71,8 @@ _public = {
     "simulate_release": "releases.simulate",
     "simulate_like": "releases.simulate",
     "Ledger": "data_holder.ledger",
+    "ledger_report": "data_holder.report",
+    "registry_entry": "data_holder.report",
     "private_quantile": "data_holder.quantiles",
     "fit": "posterior.fit",
     "log_likelihood": "posterior.log_likelihood",
@@ -88,6 +108,10 @@ _public = {
     "from_mbi": "releases.other_tools",
     "from_tumult": "releases.other_tools",
     "from_census": "releases.other_tools",
+    "synthesize": "tables.synthetic",
+    "write_synthetic": "tables.synthetic",
+    "read_synthetic": "tables.synthetic",
+    "combine_synthetic": "tables.synthetic",
     "Laplace": "noise.statements",
     "Gaussian": "noise.statements",
     "Exact": "noise.statements",
@@ -167,6 +191,8 @@ if _typing.TYPE_CHECKING:
     from .releases.simulate import simulate_like as simulate_like, simulate_release as simulate_release
     from .data_holder.ledger import Ledger as Ledger
     from .data_holder.quantiles import private_quantile as private_quantile
+    from .data_holder.report import ledger_report as ledger_report
+    from .data_holder.report import registry_entry as registry_entry
     from .data_holder.release import release as release
     from .posterior.clusters import fit_partitions as fit_partitions
     from .posterior.contrasts import contrast as contrast, plot_groups as plot_groups, ranks as ranks
@@ -194,6 +220,29 @@ if _typing.TYPE_CHECKING:
     )
     from .naive_bayes.model import NaiveBayes as NaiveBayes
     from .hidden_markov.model import HiddenMarkov as HiddenMarkov
+    from .tables.coefficients import odds_ratios as odds_ratios, answer_probabilities as answer_probabilities
+    from .tables.answers import (
+        MultinomialLogistic as MultinomialLogistic,
+        NegativeBinomialRegression as NegativeBinomialRegression,
+        OrderedLogistic as OrderedLogistic,
+        PoissonRegression as PoissonRegression,
+        expected_counts as expected_counts,
+        rate_ratios as rate_ratios,
+    )
+    from .tables.logistic import (
+        LogisticRegression as LogisticRegression,
+        NormalCoefficients as NormalCoefficients,
+        InformationPrior as InformationPrior,
+    )
+    from .tables.soft_tables import recommend_knots as recommend_knots, expected_width as expected_width
+    from .tables.log_linear import LogLinear as LogLinear, Shrinkage as Shrinkage, NormalEffects as NormalEffects
+    from .tables.margins import table_effects as table_effects, table_probabilities as table_probabilities
+    from .tables.synthetic import (
+        combine_synthetic as combine_synthetic,
+        read_synthetic as read_synthetic,
+        synthesize as synthesize,
+        write_synthetic as write_synthetic,
+    )
     from .research.bounds_planning import plan_bounds as plan_bounds
     from .research.check_model import check_model as check_model
     from .research.evaluation import calibrate as calibrate

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['PRIORS', 'EXAMPLES', 'warnings_as_lines', 'read_family', 'parse_prior', 'check_output', 'lines', 'replacing',
-           'read_cells', 'run_fit_many', 'run_experiment', 'main']
+           'read_cells', 'run_fit_many', 'run_synthesize', 'run_experiment', 'main']
 
 # %% ../nbs/cli.ipynb #77de68da
 import argparse
@@ -18,7 +18,7 @@ import tempfile
 import tomllib
 import warnings
 from contextlib import ExitStack, contextmanager
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,8 @@ from .base.arguments import printable, refuse
 from .releases.document import numbers_in
 from .releases.files import check_results, read_text, tuples
 from .base.priors import Beta, Dirichlet
+from .tables.log_linear import NormalEffects, Shrinkage
+from .tables.logistic import InformationPrior, NormalCoefficients
 
 # %% ../nbs/cli.ipynb #c1dfd96e
 # § Families as TOML
@@ -73,7 +75,9 @@ def read_family(path,        # TOML file
 # %% ../nbs/cli.ipynb #b1d57811
 # § Priors as text
 PRIORS: dict[str, Any] = {kind.__name__: kind for kind in (Beta, Dirichlet, Gamma, NormalMean, NormalInverseGamma,
-                                                         SharedGamma, FlatCounts)}
+                                                         SharedGamma, FlatCounts, Shrinkage, NormalEffects,
+                                                         NormalCoefficients, InformationPrior)}
+_FILLED_IN = (*STATIC_FIELDS, "to_effects", "shapes")  # by the model
 
 
 def _literal(node):
@@ -102,7 +106,7 @@ def _pooled_prior(call: Any, text):
     values = {name: ast.literal_eval(node) for name, node in given}
     return lambda: Pooled(**values)
 
-
+# %% ../nbs/cli.ipynb #559b6efd
 def _called_prior(call: Any, text):
     "A prior from the syntax tree of its call."
     if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "Pooled":
@@ -110,13 +114,14 @@ def _called_prior(call: Any, text):
     if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in PRIORS):
         raise ValueError("not a call of a known prior")
     positional, named = [_literal(a) for a in call.args], {k.arg: _literal(k.value) for k in call.keywords}
-    wanted = [f.name for f in fields(PRIORS[call.func.id]) if f.name not in STATIC_FIELDS]
+    known = [f for f in fields(PRIORS[call.func.id]) if f.name not in _FILLED_IN]
+    wanted, needed = [f.name for f in known], {f.name for f in known if f.default is MISSING}
     given: dict = {**dict(zip(wanted, positional)), **named}
-    if sorted(given) != sorted(wanted) or len(positional) + len(named) != len(wanted):
+    if not needed <= {*given} <= {*wanted} or len(positional) + len(named) != len(given):
         refuse("--prior", f"{call.func.id}({', '.join(wanted)})", text[:200], _PRIOR_FIX)
     return lambda: PRIORS[call.func.id](**given)
 
-# %% ../nbs/cli.ipynb #559b6efd
+# %% ../nbs/cli.ipynb #7a97c2d3
 def parse_prior(text: str):
     """The prior written as a call with literal numbers, such as Beta(2, 5),
     or as a dictionary of such calls by parameter.
@@ -180,6 +185,8 @@ def run_release(args) -> int:
     from dp_bayes_nb.data_holder.ledger import Ledger
     from dp_bayes_nb.data_holder.release import release
     check_output("-o", args.output, args.force, [args.data, args.family] + ([args.ledger] if args.ledger else []))
+    if args.epsilon is None and args.rho is None:
+        refuse("--epsilon", "given, or --rho", None, "it is the budget of this release")
     family = read_family(args.family, args.column)
     if args.ledger and not os.path.exists(args.ledger):
         refuse("--ledger", "an existing ledger", args.ledger,
@@ -193,7 +200,8 @@ def run_release(args) -> int:
             f"in the release",
               file=sys.stderr)
     with warnings_as_lines():
-        made = release(family, str(args.data), epsilon=args.epsilon, mechanism=args.mechanism, delta=args.delta,
+        made = release(family, str(args.data), epsilon=args.epsilon, rho=args.rho, mechanism=args.mechanism,
+                       delta=args.delta,
                        missing=args.missing,
                        missing_as=missing_as, neighbours=args.neighbours, n_max=args.n_max, ledger=ledger,
                        name=args.name)
@@ -244,7 +252,7 @@ def _labels(family):
     "Labels along each axis of each parameter, by its name."
     known = {p.dims[-1]: p.levels for p in family.parameters.values() if p.dims and p.levels} | dict(family.axes)
     return {name: [known.get(dim) or range(size) for dim, size in zip(p.dims or [None] * len(p.shape), p.shape)]
-            for name, p in family.parameters.items()}
+            for name, p in family.parameters.items() if name not in family.nuisance}
 
 
 def _named(name, place):
@@ -322,14 +330,15 @@ def _sizes(releases, confidential):
     "Draws of the numbers of records that are not known, by name: of a table, of several, of groups."
     if "n" not in confidential:
         return {}
-    draws, axes = np.asarray(confidential["n"]), dict(releases[0].family.axes)
+    draws, family = np.asarray(confidential["n"]), releases[0].family
+    axes = dict(family.axes) if family.inner is not None else {}
     draws = draws.reshape(*draws.shape[:2], -1)
     if axes:
         return {_named("n", place): draws[:, :, g] for g, place in enumerate(itertools.product(*axes.values()))}
     return {"n" if len(releases) == 1 else f"n[{k + 1}]": draws[:, :, k] for k, release in enumerate(releases)
             if release.n is None}
 
-
+# %% ../nbs/cli.ipynb #b592b033
 def _write_fit(releases, prior, settings, output, plot):
     "The files of a fit, both or none of them; its summary."
     from dp_bayes_nb.posterior.fit import fit
@@ -342,13 +351,13 @@ def _write_fit(releases, prior, settings, output, plot):
         if at is not None:
             idata.to_netcdf(str(at))
     posterior, parameters = idata.posterior, releases[0].family.parameters
-    shown = [*posterior.data_vars] if settings["pool"] != "none" else [*parameters]
+    names = [*posterior.data_vars] if settings["pool"] != "none" else [*parameters]
+    shown = [name for name in names if name not in releases[0].family.nuisance]
     labels = {name: [posterior[dim].values.tolist() for dim in posterior[name].dims[2:]] for name in shown}
     quality = {label: {name: posterior[name].attrs[label] for name in shown if label in posterior[name].attrs}
                for label in ("ess_bulk", "rhat")}
     sizes = _sizes(releases, idata.confidential if "confidential" in idata.groups() else {})
     return summary_table(releases[0].family, {name: posterior[name].values for name in shown}, quality, sizes, labels)
-
 
 # %% ../nbs/cli.ipynb #85b94785
 def check_groups_plot(family, plot):
@@ -410,7 +419,7 @@ def _about_output(message):
     "A refusal of `path` in the words of the command."
     return message.replace("path must", "-o must", 1).replace("replace=True", "add --force")
 
-
+# %% ../nbs/cli.ipynb #eea36312
 def run_fit_many(args) -> int:
     "Summaries of a table of cells, as a Parquet or a CSV file."
     check_output("-o", args.output, args.force, [args.cells, args.family])
@@ -434,6 +443,27 @@ def run_fit_many(args) -> int:
             found.to_csv(path, index=False)
     wrong = int((found["problem"] != "").sum())
     print(f"{len(found)} cells, {wrong} with a problem: {printable(args.output)}")
+    return 0
+
+# %% ../nbs/cli.ipynb #5e7a0c02
+# § dp-bayes synthesize
+def run_synthesize(args) -> int:
+    "Synthetic tables of a fit, with their card, in a new folder."
+    if not Path(args.posterior).is_file():
+        refuse("posterior", "an existing netCDF file", args.posterior, "dp-bayes fit release.json -o FILE makes one")
+    import arviz as az
+    from dp_bayes_nb.tables.synthetic import write_synthetic
+    try:
+        idata = az.from_netcdf(args.posterior)
+    except (OSError, ValueError, KeyError) as error:
+        refuse("posterior", "a netCDF file of dp-bayes fit", args.posterior, type(error).__name__)
+    with warnings_as_lines():
+        try:
+            write_synthetic(idata, args.output, args.rows, tables=args.tables, seed=args.seed, format=args.format)
+        except ValueError as error:
+            raise ValueError(re.sub(r"^(n|folder|idata) must", lambda m: {"n": "--rows", "folder": "-o"}.get(
+                m[1], "posterior") + " must", str(error))) from None
+    print(f"{args.tables} tables of made-up records, and a card: {printable(args.output)}")
     return 0
 
 # %% ../nbs/cli.ipynb #f6e1126c
@@ -484,23 +514,55 @@ def run_calibrate(args) -> int:
 # %% ../nbs/cli.ipynb #bc33ea4e
 # § dp-bayes ledger
 def run_ledger(args) -> int:
-    "Create a ledger, or show one."
+    "Create a ledger, or show one; as a page for people or an entry of the registry where asked for."
     from dp_bayes_nb.data_holder.ledger import Ledger
     if args.create and os.path.isfile(args.path):
         refuse("--create", "given with a new ledger", args.path,
                f"a ledger's total never changes; dp-bayes ledger {args.path} shows it")
-    if args.create and args.epsilon is None:
-        refuse("--epsilon", "given with --create", None, "it is the total of the new ledger")
-    if not args.create and (args.epsilon is not None or args.delta is not None):
-        refuse("--epsilon and --delta", "left out without --create", args.epsilon or args.delta)
-    ledger = Ledger(args.path, args.epsilon, args.delta or 0) if args.create else Ledger(args.path)
-    entries = ledger.entries
+    if args.create and args.epsilon is None and args.rho is None:
+        refuse("--epsilon", "given with --create, or --rho", None, "it is the total of the new ledger")
+    page = args.report or args.registry is not None
+    if args.create and (page or args.output is not None):
+        refuse("--create", "left out with --report, --registry and -o", args.path)
+    if args.report and args.registry is not None:
+        refuse("--report", "left out with --registry", True, "ask for one after the other")
+    if not args.create and (args.epsilon is not None or args.rho is not None or (args.delta is not None and not page)):
+        refuse("--epsilon, --delta and --rho", "left out without --create",
+               next(v for v in (args.epsilon, args.rho, args.delta) if v is not None))
+    if args.output is not None and not page:
+        refuse("-o", "given with --report or --registry, and only then", args.output)
+    if page:
+        return _show_account(Ledger(args.path), args)
+    ledger = (Ledger(args.path, args.epsilon, args.delta or 0, rho=args.rho) if args.create else Ledger(args.path))
+    entries, units = ledger.entries, ("epsilon", "delta") if ledger.unit == "epsilon" else ("rho",)
     for e in entries:
-        print(printable(f"{e.time}  epsilon {e.epsilon}  delta {e.delta}  {e.mechanism}  {e.data}  {e.release}"))
-    (epsilon, delta), (epsilon_left, delta_left) = ledger.spent, ledger.left
-    print(
-        f"{len(entries)} entries; epsilon: {epsilon} spent, {epsilon_left} left; delta: {delta} spent, {delta_left} "
-        f"left")
+        price = "  ".join(f"{unit} {getattr(e, unit)}" for unit in units)
+        print(printable(f"{e.time}  {price}  {e.mechanism}  {e.data}  {e.release}"))
+    print(f"{len(entries)} entries; " + "; ".join(f"{unit}: {spent} spent, {left} left"
+                                                  for unit, spent, left in zip(units, ledger.spent, ledger.left)))
+    return 0
+
+# %% ../nbs/cli.ipynb #1508476f
+def _show_account(ledger, args):
+    "A page for people, or an entry of the registry: printed, or written to a file."
+    from dp_bayes_nb.data_holder.report import ledger_report, registry_entry
+    inputs = [args.path] + ([args.registry] if args.registry is not None else [])
+    if args.output is not None:
+        check_output("-o", args.output, args.force, inputs)
+    delta = 1e-6 if args.delta is None else args.delta
+    if args.registry is None:
+        text = ledger_report(ledger, delta)
+    else:
+        try:
+            about = tomllib.loads(read_text(args.registry, "the file of --registry"))
+        except (tomllib.TOMLDecodeError, RecursionError) as error:
+            refuse("--registry", "a TOML file", str(args.registry), f"{error}")
+        text = registry_entry(ledger, about, delta=delta)
+    if args.output is None:
+        print(lines(text.rstrip("\n")))
+        return 0
+    with replacing(args.output) as path:
+        path.write_text(text, encoding="utf-8")
     return 0
 
 # %% ../nbs/cli.ipynb #7719a1c7
@@ -593,6 +655,24 @@ or, for a line or a plane: ranges of numbers, levels of categories; records beyo
   [response]
   wage = [0, 2000]
 
+or, for the odds of an answer: tables of it and each covariate are released; the second level is modelled,
+
+  family = "LogisticRegression"
+  response = ["ill", ["no", "yes"]]
+  knots = 8                 # of the table of each number, between its public limits
+  [covariates]
+  age = [18, 90]
+  region = ["north", "south"]
+
+or, for tables of several columns, and a posterior of all their cells,
+
+  family = "LogLinear"
+  margins = [["region", "insured"], ["insured", "health"]]  # what is released; 2: all pairs
+  [columns]
+  region = ["north", "south"]
+  insured = ["no", "yes"]
+  health = ["poor", "fair", "good"]
+
 or, for a class and features that are independent given it (one noisy table each; the budget is for all of them),
 
   family = "NaiveBayes"
@@ -634,7 +714,12 @@ _PRIOR_HELP = (
               "(a mean and a precision for each coefficient, the intercept last; or the precision as a matrix [[1, "
               "0], [0, 1]]; no default); for Counts \"SharedGamma(2, 0.5)\" (shape and rate of the one rate of all "
               "counts), \"Gamma(2, 0.5)\" (each has a rate) or \"FlatCounts()\" (the default); for NaiveBayes "
-              "\"Dirichlet(1)\" (the default), or \"{'health': Dirichlet([1, 1, 2])}\"; for Grouped that of its model")
+              "\"Dirichlet(1)\" (the default), or \"{'health': Dirichlet([1, 1, 2])}\"; for LogLinear "
+              "\"Shrinkage(1, 0.5)\" (scale of main effects, factor of each further order; the default) or "
+              "\"NormalEffects(1, 0.5)\"; for LogisticRegression \"NormalCoefficients(5)\" or \"InformationPrior(10)\" "
+              "(standard deviation of what half a range or a level does to the log odds), for other regressions from "
+              "tables \"NormalCoefficients(5)\"; for Grouped that of its "
+              "model")
 _EXPERIMENT_NAMES = """NAME is one of these.
 
   exponential families (2018)   fig1a fig1b fig1c fig2 leak w1 w1_imputed
@@ -651,15 +736,19 @@ EXAMPLES = {"plan": "dp-bayes plan --family FAMILY.toml --prior \"Beta(1, 1)\" -
             "dp-bayes release survey.csv --family FAMILY.toml --epsilon 0.5 --ledger budget.json -o release.json",
             "fit": "dp-bayes fit release.json --prior \"Beta(2, 5)\" -o posterior.nc --plot posterior.png",
             "fit-many": "dp-bayes fit-many cells.csv --family FAMILY.toml --scale b -o out.parquet",
+            "synthesize": "dp-bayes synthesize posterior.nc --tables 100 --rows 1000 -o synthetic",
             "calibrate": "dp-bayes calibrate --family FAMILY.toml --prior \"Beta(1, 1)\" --n 1000 --epsilon 0.1",
             "experiment": "dp-bayes experiment fig1a --trials 100"}
 _FORCE = ("--force", "replace an existing output (default: refuse)", {"action": "store_true"})
 _RELEASE_OPTIONS: tuple = (
     ("data", "CSV file (header line, commas) or Parquet file", {}),
     ("--family", "TOML file that declares what is counted: see below", {"required": True, "metavar": "FAMILY.toml"}),
-    ("--epsilon", "privacy budget of this release, > 0; no default", {"required": True, "type": _number}),
-    ("--mechanism", "noise: laplace or gaussian (default: laplace)", {"default": "laplace"}),
-    ("--delta", "with gaussian noise: a probability far below 1/n, such as 1e-6 (default: none)", {"type": _number}),
+    ("--epsilon", "privacy budget of this release, > 0; no default", {"type": _number}),
+    ("--rho", "the budget in rho (zero-concentrated), for gaussian noise, in place of --epsilon; no default",
+     {"type": _number}),
+    ("--mechanism", "noise: laplace or gaussian (default: gaussian with --rho, else laplace)", {}),
+    ("--delta", "with gaussian noise: a probability far below 1/n, such as 1e-6; with --rho: at which a ledger in "
+     "epsilon and delta is charged (default: none)", {"type": _number}),
     ("--column", "column to read, for a family of one column (default: the family's)", {}),
     ("--missing", "records without a value: error or drop; drop makes n depend on the data (default: error)",
      {"default": "error"}),
@@ -709,6 +798,13 @@ _FIT_MANY_OPTIONS: tuple = (
     ("-o --output", "Parquet file (a killed run goes on from OUTPUT.parts) or CSV file", {"required": True}),
     ("--force", "replace an existing output, and an OUTPUT.parts of other cells or arguments (default: refuse)",
      {"action": "store_true"}))
+_SYNTHESIZE_OPTIONS: tuple = (
+    ("posterior", "netCDF file of the draws of dp-bayes fit", {"metavar": "POSTERIOR.nc"}),
+    ("--tables", "how many, at most the draws of the posterior (default: 100)", {"type": int, "default": 100}),
+    ("--rows", "records of each table (default: as many as the confidential table has)", {"type": int}),
+    ("--format", "parquet or csv (default: parquet)", {"default": "parquet"}),
+    ("--seed", "seed of the tables, a whole number (default: 0)", {"type": int, "default": 0}),
+    ("-o --output", "folder to write, new or empty", {"required": True, "metavar": "FOLDER"}))
 _PLAN_OPTIONS: tuple = (
     ("--family", "TOML file that declares what is counted: see below", {"required": True, "metavar": "FAMILY.toml"}),
     ("--prior", _PRIOR_HELP, {}),
@@ -753,7 +849,17 @@ _LEDGER_OPTIONS: tuple = (
     ("path", "ledger file", {}),
     ("--create", "make a new ledger (default: show an existing one)", {"action": "store_true"}),
     ("--epsilon", "with --create: the total that may ever be spent, > 0; no default", {}),
-    ("--delta", "with --create: the total delta, in [0, 1), for gaussian noise (default: 0)", {}))
+    ("--delta", "with --create: the total delta, in [0, 1), for gaussian noise (default: 0); with --report and "
+     "--registry: at which a total in rho is shown (default: 1e-6)", {}),
+    ("--rho", "with --create: the total of a ledger in rho (zero-concentrated), > 0, in place of --epsilon; no "
+     "default", {}),
+    ("--report", "a page in Markdown: what was published, what each release cost, what is left (default: one line an "
+     "entry)",
+     {"action": "store_true"}),
+    ("--registry", "an entry of the public registry of deployments, as YAML; the TOML file has what only you can say: "
+     "name, data_curators, description, intended_use, data_product_region, registry_authors (default: none)",
+     {"metavar": "ABOUT.toml"}),
+    ("-o --output", "file to write the page or the entry to (default: print it)", {"default": None}), _FORCE)
 
 # %% ../nbs/cli.ipynb #f1f836cb
 def build_parser() -> argparse.ArgumentParser:
@@ -765,7 +871,7 @@ def build_parser() -> argparse.ArgumentParser:
                     epilog=f"{shown}\n\n{_EXAMPLE_FAMILY}", formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--version", action="version", version=f"dp-bayes {__version__}")
     commands = parser.add_subparsers(dest="command", required=True,
-                                     metavar="plan | release | fit | fit-many | ledger | calibrate | experiment",
+                                     metavar=" | ".join(EXAMPLES),
                                      parser_class=Parser)
     one = {name: f"Example:\n\n  {line}" for name, line in EXAMPLES.items()}
     _command(commands, "plan", "what a budget would buy, by simulation; opens no data",
@@ -775,7 +881,10 @@ def build_parser() -> argparse.ArgumentParser:
     _command(commands, "fit", "posterior draws from a release", one["fit"], *_FIT_OPTIONS)
     _command(commands, "fit-many", "posterior summaries of a table of noisy cells",
              f"{one['fit-many']}\n\n{_EXAMPLE_FAMILY}", *_FIT_MANY_OPTIONS)
-    _command(commands, "ledger", "show a ledger, or create one", f"{one['ledger']}\n  dp-bayes ledger budget.json",
+    _command(commands, "synthesize", "tables of made-up records from posterior draws", one["synthesize"],
+             *_SYNTHESIZE_OPTIONS)
+    _command(commands, "ledger", "show a ledger, or create one",
+             f"{one['ledger']}\n  dp-bayes ledger budget.json\n  dp-bayes ledger budget.json --report -o account.md",
              *_LEDGER_OPTIONS)
     _command(commands, "calibrate", "does a method tell the truth? by simulation; opens no data",
              f"{one['calibrate']}\n\n{_EXAMPLE_FAMILY}", *_CALIBRATE_OPTIONS)
@@ -808,11 +917,11 @@ def _arguments_as_typed(message, options):
 
 # %% ../nbs/cli.ipynb #972a67c4
 _OPTIONS = {"plan": _PLAN_OPTIONS, "release": _RELEASE_OPTIONS, "fit": _FIT_OPTIONS, "fit-many": _FIT_MANY_OPTIONS,
-           "ledger": _LEDGER_OPTIONS,
+           "synthesize": _SYNTHESIZE_OPTIONS, "ledger": _LEDGER_OPTIONS,
            "calibrate": _CALIBRATE_OPTIONS,
            "experiment": _EXPERIMENT_OPTIONS}
 _COMMANDS = {"plan": run_plan, "release": run_release, "fit": run_fit, "fit-many": run_fit_many,
-            "ledger": run_ledger, "calibrate": run_calibrate,
+            "synthesize": run_synthesize, "ledger": run_ledger, "calibrate": run_calibrate,
             "experiment": run_experiment}
 
 
@@ -854,3 +963,7 @@ def _complain(message, code):
     "One line on standard error."
     print(f"dp-bayes: {printable(' '.join(message.split()))}", file=sys.stderr)
     return code
+
+
+if __name__ == "__main__" and "__file__" in globals():  # python -m dp_bayes_nb.cli; a notebook has no file
+    sys.exit(main())

@@ -206,13 +206,20 @@ def test_refused_ledgers_and_commands(folder, arguments, said):
     assert not (folder / "new.json").exists()
 
 
+def test_the_module_is_the_command(folder):
+    run = [sys.executable, "-m", "dp_bayes_nb.cli", "ledger", "nothing.json"]
+    done = subprocess.run(run, cwd=folder, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, "") and "nothing.json' does not exist" in done.stderr
+
+
 def test_help_and_version(tmp_path):
     assert dp_bayes_process("--version", cwd=tmp_path) == (0, f"dp-bayes {__version__}\n", "")
     code, out, err = dp_bayes("release", "--help", cwd=tmp_path)
     assert (code, err) == (0, "") and "--family" in out
 
 
-@pytest.mark.parametrize("command", [[], ["plan"], ["release"], ["fit"], ["ledger"], ["experiment"]])
+@pytest.mark.parametrize("command", [[], ["plan"], ["release"], ["fit"], ["synthesize"], ["ledger"],
+                                     ["experiment"]])
 def test_help_shows_defaults_and_an_example_that_runs(folder, command):
     code, out, err = dp_bayes(*command, "--help", cwd=folder)
     assert (code, err) == (0, "") and "Example:" in out
@@ -222,12 +229,12 @@ def test_help_shows_defaults_and_an_example_that_runs(folder, command):
         assert all("default" in option or "--output" in option or "--family" in option for option in options), options
     if command in ([], ["release"]):
         families = re.findall(r"^  family = .*\n(?:  .*\n?)+", out, re.M)
-        assert len(families) == 7
+        assert len(families) == 9
         (folder / "survey.csv").write_text(
-            "smokes,days,insured,health,self_employed,age,region,wage,month\n"
-            + "yes,3,no,poor,0,30,north,900,2024-01\nno,120.5,yes,good,1,61,south,1200,2024-03\n" * 100)
+            "smokes,days,insured,health,self_employed,age,region,wage,month,ill\n"
+            + "yes,3,no,poor,0,30,north,900,2024-01,no\nno,120.5,yes,good,1,61,south,1200,2024-03,yes\n" * 100)
         line = next(line for line in out.splitlines() if line.startswith("  dp-bayes release")).split()[1:]
-        Ledger(folder / "wide.json", epsilon=4)
+        Ledger(folder / "wide.json", epsilon=5)
         for family in families:
             (folder / "FAMILY.toml").write_text("\n".join(text.strip() for text in family.splitlines()))
             assert dp_bayes(*[word.replace("budget", "wide") for word in line], "--force", cwd=folder)[0] == 0
@@ -348,7 +355,7 @@ def test_the_priors_of_counts_are_those_of_the_library(declared, prior, make):
 
 @pytest.mark.parametrize("prior, said", [
     ("SharedGamma(2)", "--prior must be SharedGamma(shape, rate)"), ("FlatCounts(1)", "--prior must be FlatCounts()"),
-    ("SharedGamma(-1, 2)", "must be"), ("FlatCounts", "SharedGamma, FlatCounts with numbers")])
+    ("SharedGamma(-1, 2)", "must be"), ("FlatCounts", "SharedGamma, FlatCounts, Shrinkage")])
 def test_wrong_priors_of_counts_are_refused_in_one_line(declared, prior, said):
     code, out, err = dp_bayes("fit", "c.json", "--prior", prior, cwd=declared)
     assert (code, out, len(err.splitlines())) == (2, "", 1) and said in err, err

@@ -7,7 +7,9 @@ __all__ = ['PIECE', 'Kernel', 'bind', 'advance', 'run_chain', 'run_chains']
 
 # %% ../../nbs/base/08_chains.ipynb #a18c101a
 import math
+import os
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache, partial
 from typing import Any, Callable, NamedTuple
 
@@ -28,6 +30,8 @@ class Kernel(NamedTuple):
     init: Callable  # init(key) -> state
     step: Callable  # step(key, state) -> (state, info)
     adapt: Callable | None = None  # adapt(key, state, info) -> state
+    kept: Callable | None = None  # kept(state) -> what is kept of a draw; None: the whole state
+    together: Any = True  # are chains one batch? Else each is a run of its own, on a thread
 
 
 def bind(fn: Callable,  # fn(*data, ...)
@@ -46,9 +50,8 @@ def advance(kernel: Kernel, keys: Key[Array, "steps"], state: Any, *, adapting: 
         else:
             key, key_adapt = jax.random.split(key)
             state, info = kernel.step(key, state)
-            adapted = kernel.adapt(key_adapt, state, info)
-            state = jax.tree.map(lambda new, old: jnp.where(adapting, new, old), adapted, state)
-        return state, (state, info)
+            state = lax.cond(adapting, kernel.adapt, lambda key, state, info: state, key_adapt, state, info)
+        return state, (state if kernel.kept is None else kernel.kept(state), info)
     return lax.scan(one, state, (keys, adapting))
 
 
@@ -67,13 +70,27 @@ def _show_progress(wanted):
 
 def _compiled(kernel):
     "`kernel` with its functions as pytrees, so that they can be arguments of a jitted function."
-    return Kernel(*(f if f is None or isinstance(f, Partial) else Partial(f) for f in kernel))
+    functions = (f if f is None or isinstance(f, Partial) else Partial(f) for f in kernel[:4])
+    return Kernel(*functions, together=None)  # a jitted function is not to take it for data
 
 
+_init_chain = jax.jit(lambda kernel, key: kernel.init(key))
 _init_chains = jax.jit(lambda kernel, keys: jax.vmap(kernel.init)(keys))
+_advance_chain = jax.jit(
+    lambda kernel, keys, state, adapting: advance(kernel, keys, state, adapting=adapting))
 _advance_chains = jax.jit(
     lambda kernel, keys, states, adapting: jax.vmap(lambda k, s: advance(kernel, k, s, adapting=adapting))(keys,
                                                                                                            states))
+
+
+def _each(one):
+    "A program of one chain as one of several, on as many threads as there are cores: the states are stacked."
+    def of(kernel, keys, *rest):
+        states, last = rest[:-1], rest[-1:]  # the states of chains, and what all share
+        chain = lambda c: jax.block_until_ready(one(kernel, keys[c], *jax.tree.map(lambda a: a[c], states), *last))
+        with ThreadPoolExecutor(min(len(keys), os.cpu_count() or 1)) as threads:
+            return jax.tree.map(lambda *parts: jnp.stack(parts), *threads.map(chain, range(len(keys))))
+    return of
 
 # %% ../../nbs/base/08_chains.ipynb #972a67c4
 @lru_cache
@@ -94,19 +111,19 @@ def run_chains(key: Key[Array, ""],
                chunk: int | None = None  # steps between two updates of the bar
                ):
     "Run `chains` chains: `(states, infos)`, each with leading axes (chains, draws)."
-    kernel, show = _compiled(kernel), _show_progress(progress)
+    together, kernel, show = kernel.together, _compiled(kernel), _show_progress(progress)
+    init, advanced = (_init_chains, _advance_chains) if together else (_each(_init_chain), _each(_advance_chain))
     common, steps = math.gcd(warmup, draws), warmup + draws
     common = PIECE if common % PIECE == 0 else common  # pieces of one length are compiled once, however many there are
     chunk = chunk or (common if common >= PIECE else max(1, steps // 20) if show else steps)
     keys = jax.vmap(lambda k: jax.random.split(k, 3))(jax.random.split(key, chains))  # as in run_chain
     rows = [jax.vmap(partial(jax.random.split, num=count))(keys[:, row]) for row, count in ((1, warmup), (2, draws))]
-    step_keys, states, kept = jnp.concatenate(rows, axis=1), _init_chains(kernel, keys[:, 0]), []
+    step_keys, states, kept = jnp.concatenate(rows, axis=1), init(kernel, keys[:, 0]), []
     from tqdm.auto import tqdm
     with _blas().limit(limits=1, user_api="blas"), tqdm(total=steps, disable=not show, unit="step") as bar:
         for start in range(0, steps, chunk):
             at = np.arange(start, min(start + chunk, steps))
-            states, out = jax.block_until_ready(_advance_chains(kernel, step_keys[:, at[0]:at[-1] + 1], states,
-                                                                at < warmup))
+            states, out = jax.block_until_ready(advanced(kernel, step_keys[:, at[0]:at[-1] + 1], states, at < warmup))
             kept += [out] if at[-1] >= warmup else []
             bar.update(len(at))
     whole = lambda *parts: jnp.asarray(np.concatenate([np.asarray(part) for part in parts], axis=1)[:, warmup % chunk:])

@@ -10,13 +10,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jax.custom_batching import sequential_vmap
 from jaxtyping import Array, Float
 
 from . import arguments  # noqa: F401  (double precision)
 
 # %% ../../nbs/base/03_linear_algebra.ipynb #d435a6cd
 # § A factor of a singular matrix: equation (1)
-_UNROLL, FEW = 8, 3
+_UNROLL, FEW, _ONE_BY_ONE = 8, 3, 32
 _RANK_TOLERANCE = 1e-13  # a pivot below this share of its diagonal entry counts as zero
 
 
@@ -31,6 +32,24 @@ def _loop(body, start, indices):
     return jnp.stack(outs)
 
 
+def _lapack(S):
+    "The factor of a definite matrix, or of a batch of them."
+    return lax.linalg.cholesky(S, symmetrize_input=False)
+
+
+@jax.custom_jvp
+def _large(S):
+    "The same; of a batch one after another: batches of large factors can stop one another for ever on several threads."
+    return sequential_vmap(_lapack)(S)
+
+
+@_large.defjvp
+def _(S, dS):
+    L = _large(*S)
+    P = jnp.tril(_solve_many(L, _solve_many(L, dS[0]).T))  # dL = L Φ(L⁻¹ dS L⁻ᵀ)
+    return L, L @ (P - 0.5 * jnp.diag(jnp.diagonal(P)))
+
+
 def cholesky(S: Float[Array, "m m"],  # symmetric, positive semi-definite
              definite: bool = False   # known to be positive definite
              ) -> Float[Array, "m m"]:
@@ -39,7 +58,7 @@ def cholesky(S: Float[Array, "m m"],  # symmetric, positive semi-definite
     if m == 0:
         return S
     if definite and m > FEW:
-        return lax.linalg.cholesky(S, symmetrize_input=False)
+        return _large(S) if m > _ONE_BY_ONE else _lapack(S)
     def column(rest, j):
         pivot = rest[j, j]
         positive = pivot > threshold[j]

@@ -8,7 +8,7 @@ __all__ = ['SUPPORTS', 'Parameter', 'Support', 'free_size', 'constrain', 'uncons
 # %% ../../nbs/base/06_supports.ipynb #a18c1021
 import difflib
 import math
-from typing import Callable, NamedTuple
+from typing import Any, Callable, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -20,12 +20,14 @@ from . import arguments  # noqa: F401  (double precision)
 # %% ../../nbs/base/06_supports.ipynb #c1dfd96e
 # § Parameters and their coordinates
 class _Parameter(NamedTuple):
-    support: str  # a name in SUPPORTS: "unit", "simplex", "positive", "real", "interval" or "covariance"
+    support: str  # a name in SUPPORTS, such as "unit", "simplex", "positive", "real", "interval" or "increasing"
     shape: tuple = ()  # shape of the parameter
     dims: tuple = ()  # names of its axes
     levels: tuple = ()  # labels along its last axis, if it has one
-    loc: float = 0.0  # where its coordinate is 0 ("real"), or its lower end ("interval")
-    scale: float = 1.0  # its unit, > 0 ("real", "positive" and "covariance"), or its width ("interval")
+    loc: float = 0.0  # where its (first) coordinate is 0 ("real", "increasing"), or its lower end ("interval")
+    # its unit, > 0 ("real", "positive", "covariance"; "increasing": of the first number), or its width ("interval"); of
+    # "real" numbers a tuple, too: a unit for each entry along the last axis
+    scale: Any = 1.0
 
 
 class Parameter(_Parameter):
@@ -33,7 +35,7 @@ class Parameter(_Parameter):
     __slots__ = ()
 
     def __new__(cls, support: str, shape: tuple = (), dims: tuple = (), levels: tuple = (), loc: float = 0.0,
-                scale: float = 1.0):
+                scale: Any = 1.0):
         if not isinstance(support, str) or support not in SUPPORTS:
             close = difflib.get_close_matches(str(support), SUPPORTS, 1)
             arguments.refuse("support", f"one of {', '.join(map(repr, SUPPORTS))}", support,
@@ -90,11 +92,32 @@ def _from_covariance(p, value):
     return jnp.where(rows == columns, jnp.log(jnp.where(rows == columns, entries, 1.0)), entries)
 
 
+def _to_increasing(p, x):
+    "The first number in its unit, and the logs of the gaps between neighbours along the last axis."
+    x = x.reshape(p.shape)
+    steps = jnp.concatenate([p.loc + p.scale * x[..., :1], jnp.exp(x[..., 1:])], axis=-1)
+    return jnp.cumsum(steps, axis=-1), x[..., 1:].sum() + math.prod(p.shape[:-1]) * math.log(p.scale)
+
+
+def _from_increasing(p, value):
+    return jnp.concatenate([(value[..., :1] - p.loc) / p.scale, jnp.log(jnp.diff(value, axis=-1))], axis=-1)
+
+
+def _is_increasing(value):
+    value = np.asarray(value)
+    return bool(np.all(np.isfinite(value)) and np.all(np.diff(value, axis=-1) > 0))
+
+
 def _is_covariance(value):
     value = np.asarray(value)
     return np.allclose(value, np.swapaxes(value, -1, -2)) and bool(np.all(np.linalg.eigvalsh(value) > 0))
 
 # %% ../../nbs/base/06_supports.ipynb #c1dfd970
+def _unit(p):
+    "The unit of a parameter, or one for each entry along its last axis."
+    return np.asarray(p.scale, float)
+
+
 def _flat(forward):
     "A map of single numbers as a map of all coordinates of a parameter."
     def of(p, x):
@@ -115,8 +138,8 @@ SUPPORTS = {
     "positive": Support(math.prod, _flat(lambda p, x: (p.scale * jnp.exp(x), x + math.log(p.scale))),
                         lambda p, t: jnp.log(t / p.scale),
                         lambda t: t > 0, "> 0", lambda k: jnp.linspace(-100.0, 100.0, k)),
-    "real": Support(math.prod, _flat(lambda p, x: (p.loc + p.scale * x, jnp.full_like(x, math.log(p.scale)))),
-                    lambda p, t: (t - p.loc) / p.scale,
+    "real": Support(math.prod, _flat(lambda p, x: (p.loc + _unit(p) * x, jnp.broadcast_to(jnp.log(_unit(p)), x.shape))),
+                    lambda p, t: (t - p.loc) / _unit(p),
                     np.isfinite, "finite", lambda k: jnp.sinh(jnp.linspace(-40.0, 40.0, k)), 1e15),
     "interval": Support(math.prod, _flat(lambda p, x: (p.loc + p.scale * jax.nn.sigmoid(x), math.log(p.scale)
                                                        + jax.nn.log_sigmoid(x) + jax.nn.log_sigmoid(-x))),
@@ -125,6 +148,8 @@ SUPPORTS = {
     "covariance": Support(lambda shape: shape[-1] * (shape[-1] + 1) // 2, _to_covariance, _from_covariance,
                           _is_covariance,
                           "a symmetric, positive definite matrix"),
+    "increasing": Support(math.prod, _to_increasing, _from_increasing, _is_increasing,
+                          "finite and increasing along the last axis"),
     # of counts: no sampler moves them in coordinates
     "whole": Support(lambda shape: 0, lambda p, x: (jnp.zeros(p.shape), jnp.zeros(())), lambda p, t: jnp.zeros(0),
                      lambda t: (t >= 0) & (t == np.floor(t)), "whole numbers >= 0"),

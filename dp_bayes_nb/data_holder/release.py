@@ -15,13 +15,14 @@ from typing import Any
 import numpy as np
 
 from ..models.contract import RELEASED, Model, as_model, missing_parts
-from ..base.arguments import check_choice, refuse
+from ..base.arguments import check_choice, check_count, check_fraction, refuse
 from ..base.measurement import Noise
 from ..models.promises import check_missing_as, relation
-from ..releases.document import Release, from_json
+from ..releases.document import SHOWN_DELTA, Release, from_json
 from ..releases.files import check_results
 from ..noise.add_remove import check_largest, size_design
-from ..noise.design import MAX_STEPS, TAIL, NoiseDesign, check_privacy, design
+from ..noise.design import (MAX_STEPS, TAIL, NoiseDesign, check_privacy, design, epsilon_of_rho,
+                                      gaussian_rho)
 from .sums import exact_sums
 
 # %% ../../nbs/data_holder/04_release.ipynb #cb4e5208
@@ -33,17 +34,19 @@ def _gaussian(space, scale, delta):
     return make_fix_delta(make_zCDP_to_approxDP(make_gaussian(*space, scale=scale)), delta=delta)
 
 
-def measurement(d: NoiseDesign, m: int, epsilon: float, delta: float | None):
+def measurement(d: NoiseDesign, m: int, epsilon: float | None, delta: float | None, rho: float | None = None):
     "OpenDP's mechanism for m integers, with its scale in grid steps, checked by its own `map`."
     from opendp.domains import atom_domain, vector_domain
-    from opendp.measurements import make_laplace
+    from opendp.measurements import make_gaussian, make_laplace
     from opendp.metrics import l1_distance, l2_distance
     from opendp.mod import binary_search_param, enable_features
     enable_features("contrib")
     domain, scale = vector_domain(atom_domain(T="i64"), size=m), d.scale
     steps: Any = d.steps
-    target: Any = (epsilon, delta)
-    if d.kind == "gaussian":
+    target: Any = (epsilon, delta) if rho is None else rho
+    if rho is not None:
+        build: Any = lambda b: make_gaussian(domain, l2_distance(T="f64"), scale=b)
+    elif d.kind == "gaussian":
         build = lambda b: _gaussian((domain, l2_distance(T="f64")), b, delta)
         scale = binary_search_param(build, d_in=steps, d_out=target, bounds=(scale / 2, scale * 2))
     else:
@@ -52,15 +55,17 @@ def measurement(d: NoiseDesign, m: int, epsilon: float, delta: float | None):
         if (mechanism := build(scale)).map(steps) <= target:
             return mechanism, scale
         scale = math.nextafter(scale, math.inf)
-    raise RuntimeError(f"OpenDP does not confirm epsilon = {epsilon} at scale {scale}; nothing was spent")
+    budget = f"epsilon = {epsilon}" if rho is None else f"rho = {rho}"
+    raise RuntimeError(f"OpenDP does not confirm {budget} at scale {scale}; nothing was spent")
 
 # %% ../../nbs/data_holder/04_release.ipynb #cb7a1d77
 # § release
 def release(family: Model,                  # what to count: public declarations
             data: Any, *,                   # array, list, data frame, or CSV or Parquet path
-            epsilon: float,                 # total budget of this call; no default
-            mechanism: str = "laplace",     # or "gaussian"
-            delta: float | None = None,     # for gaussian
+            epsilon: float | None = None,   # total budget of this call, unless it is rho
+            mechanism: str | None = None,   # "laplace" or "gaussian"; None: gaussian with rho, else laplace
+            # for gaussian; beside rho: at which delta a ledger in (epsilon, delta) is charged
+            delta: float | None = None,
             # what one record may do: "change_one", "change_value" or "add_remove"; None: what is implied
             neighbours: str | None = None,
             # with "add_remove": the largest number of records that there can be, a public number. A table with more
@@ -71,11 +76,16 @@ def release(family: Model,                  # what to count: public declarations
             missing_as: Any = None,
             ledger: Any = None,             # a Ledger, or anything with its `spend`
             name: str | None = None,        # of the data set, for the ledger
-            bounds_source: str = "public"   # or "private_quantile": the family's bounds were bought
+            # "private_quantile": the family's bounds were bought; or the numbers of the ledger's entries that paid for
+            # them, from 1, as a whole number or a tuple: then the ledger keeps the link
+            bounds_source: Any = "public",
+            rho: float | None = None        # total budget of this call in zCDP, for gaussian noise; no epsilon then
             ) -> Release:
-    """Release the noisy sums z = Σ t(x) + noise of a table, (m,) in units of t, under (ε, δ)-differential privacy.
+    """Release the noisy sums z = Σ t(x) + noise of a table, (m,) in units of t, under (ε, δ)-differential privacy,
+    or with `rho` under ρ-zero-concentrated differential privacy.
 
-    The noise is OpenDP's discrete Laplace law, equation (1) of The noise, or discrete Gaussian law, equation (2).
+    The noise is OpenDP's discrete Laplace law, equation (1) of The noise, or discrete Gaussian law, equation (2) or
+    (6).
     With neighbours="add_remove" the number of records is private: rows that say it together with the sums are released
     in their place (chapter ‘A number of records that is private’), and n is None.
     Raises ValueError for arguments, data or a budget that are refused: nothing is spent then. Its words are for the
@@ -84,42 +94,48 @@ def release(family: Model,                  # what to count: public declarations
     epsilon > 10, and of missing="drop" unless neighbours is stated.
     """
     _check_release_arguments(family, missing, ledger, name)
-    epsilon, mechanism, delta, _ = check_privacy(epsilon, mechanism, delta, "change_one")
+    at_delta, delta = (None, delta) if rho is None else (delta, None)
+    epsilon, mechanism, delta, _, rho = check_privacy(epsilon, mechanism, delta, "change_one", rho)
+    at_delta = _check_charge(ledger, rho, at_delta)
+    bounds_source, bought = _check_bounds_source(bounds_source, ledger)
     entry = missing if missing_as is None else {"as": missing_as}
     promised = relation(family, missing, neighbours)
-    d, rows = _designed(family, epsilon, mechanism, delta, promised, n_max)
+    d, rows = _designed(family, (epsilon, mechanism, delta), rho, promised, n_max)
     names = family.names if rows is None else family.in_groups(rows.names)
     p = len(names)
-    (draw, scale), grid = measurement(d, p, epsilon, delta), 2.0**-d.grid_exponent
+    draw, scale = measurement(d, p, epsilon, delta, rho)
+    grid = 2.0**-d.grid_exponent
     noise, number = Noise(mechanism, np.full(p, scale * grid), np.full(p, grid)), secrets.token_hex(8)
     def made(integers, n):
         own = {} if rows is None else {"matrix": rows.matrix(grid), "n_range": (0, n if n_max is None else n_max)}
         return Release(family, names, np.array(integers, dtype=float) * grid,
                        n if rows is None else None, noise, d.steps * grid, epsilon, delta, promised, missing=entry,
-                       bounds_source=bounds_source, id=number, **own)
+                       bounds_source=bounds_source, id=number, rho=rho, **own)
     check_missing_as(family, missing_as, missing)
     _rehearse(made, p, family, rows)
     sums = exact_sums(family, data, grid_exponent=d.grid_exponent, missing=missing, missing_as=missing_as,
                       empty=promised == "add_remove")
-    exact = _rows_of(sums, family, d._replace(scale=scale), delta, rows, n_max)
-    _warn_of_promise(epsilon, missing, neighbours)
+    d = d._replace(scale=scale)
+    exact = _rows_of(sums, family, d, delta or at_delta, rows, n_max)
+    _warn_of_promise(epsilon, rho, missing, neighbours)
     if ledger is not None:
-        ledger.spend(epsilon=epsilon, delta=delta or 0, data=name or describe(data), mechanism=mechanism,
+        ledger.spend(**_charge(ledger, d, epsilon, delta, rho, at_delta), data=name or describe(data),
+                     mechanism=mechanism, **({"bounds": bought} if bought else {}),
                      release=f"{family!r:.900}" + f"; neighbours: {promised}" * (promised != "change_one"))
     return made(_draw(draw, exact), sums.sizes if rows is None and family.inner is not None else sums.n)
 
 # %% ../../nbs/data_holder/04_release.ipynb #ad00e001
-def _designed(family, epsilon, mechanism, delta, promised, n_max):
+def _designed(family, budget, rho, promised, n_max):
     "The noise, and where n is private the rows."
     if promised != "add_remove":
         if n_max is not None:
             refuse("n_max", "left out where the number of records is public", n_max, "state neighbours='add_remove'")
         if family.private_sizes:
-            return size_design(family, epsilon, mechanism, delta, promised)
-        return design(family, epsilon, mechanism, delta, "change_one"), None  # of both relations
-    d, rows = size_design(family, epsilon, mechanism, delta)
+            return size_design(family, *budget, promised, rho)
+        return design(family, *budget, "change_one", rho), None  # of both relations
+    d, rows = size_design(family, *budget, rho=rho)
     check_largest(n_max, family, rows, d)
-    _warn_of_delta(delta, n_max, "n_max")
+    _warn_of_delta(budget[2], n_max, "n_max")
     return d, rows
 
 
@@ -156,16 +172,62 @@ def _check_release_arguments(family, missing, ledger, name):
     if name is not None and not (isinstance(name, str) and 0 < len(name) <= 1000):
         refuse("name", "a text of 1 to 1000 characters, or None", name)
 
+# %% ../../nbs/data_holder/04_release.ipynb #de220202
+# § What is charged
+def _unit(ledger):
+    "In what a ledger counts: one of somebody else's, which does not say, in epsilon."
+    return getattr(ledger, "unit", "epsilon")
+
+
+def _check_charge(ledger, rho, at_delta):
+    "The delta at which a budget in rho is charged: needed by a ledger in epsilon, and by nobody else."
+    if rho is None:
+        return None
+    if ledger is not None and _unit(ledger) != "rho":
+        return check_fraction("delta", at_delta, "this ledger counts in (epsilon, delta): a release with rho is "
+                              "charged the epsilon that it has at this delta, such as 1e-6")
+    if at_delta is not None:
+        refuse("delta", "left out with rho, unless the ledger counts in (epsilon, delta)", at_delta)
+    return None
+
+
+def _charge(ledger, d, epsilon, delta, rho, at_delta):
+    "The price of a release, as `spend` takes it."
+    if at_delta is not None:
+        return {"epsilon": epsilon_of_rho(rho, at_delta), "delta": at_delta}
+    if _unit(ledger) != "rho" or d.kind == "laplace":
+        return {"epsilon": epsilon, "delta": delta or 0}
+    if rho is None:
+        return {"epsilon": epsilon, "delta": delta, "rho": gaussian_rho(d.steps, d.scale)}
+    return {"rho": rho}
+
+# %% ../../nbs/data_holder/04_release.ipynb #b3cf1752
+def _check_bounds_source(source, ledger):
+    "Where bounds come from as the file says it, and the numbers of the entries that paid for them."
+    if isinstance(source, str):
+        return source, ()
+    numbers = source if isinstance(source, (tuple, list)) and source else (source,)
+    if getattr(ledger, "unit", None) is None:
+        refuse("bounds_source", "numbers of entries only with a Ledger", source, "or say 'private_quantile'")
+    numbers = tuple(check_count("bounds_source", number) for number in numbers)
+    for number in numbers:
+        if number > len(ledger.entries) or ledger.entries[number - 1].mechanism != "noisy max":
+            refuse("bounds_source", "the numbers, from 1, of entries by which private_quantile was paid", number,
+                   "dp-bayes ledger FILE --report shows the numbers")
+    return "private_quantile", numbers
+
 # %% ../../nbs/data_holder/04_release.ipynb #a6e00005
 MUCH = 10  # an epsilon beyond this hardly protects anybody
 
 
-def _warn_of_promise(epsilon, missing, neighbours):
+def _warn_of_promise(epsilon, rho, missing, neighbours):
     "Say what a careless budget or a dropped record means."
-    if epsilon > MUCH:
-        odds = f" by a factor of {math.exp(epsilon):.2g}" if epsilon < 700 else ""
+    worth = epsilon if rho is None else float(epsilon_of_rho(rho, SHOWN_DELTA))
+    if worth > MUCH:
+        odds = f" by a factor of {math.exp(worth):.2g}" if worth < 700 else ""
+        said = f"{worth:g}" if rho is None else f"{worth:.3g} at delta = {SHOWN_DELTA:g} from rho = {rho:g}"
         warnings.warn(
-            f"epsilon should be at most {MUCH}, got {epsilon:g}, which hardly protects anybody: the odds of what is "
+            f"epsilon should be at most {MUCH}, got {said}, which hardly protects anybody: the odds of what is "
             f"known "
                       f"of a record may change{odds}", UserWarning, stacklevel=3)
     if missing == "drop" and neighbours is None:
@@ -175,7 +237,6 @@ def _warn_of_promise(epsilon, missing, neighbours):
                       "number inside the "
                       "bounds, that a missing value counts as; or state neighbours='change_value'", UserWarning,
                       stacklevel=3)
-
 
 # %% ../../nbs/data_holder/04_release.ipynb #af3e1334
 def _rehearse(made, p, family, rows):

@@ -313,11 +313,13 @@ def _wider(family, row):
     "What to do with records outside a declaration: by name where a level of a group is not declared."
     groups = [column.name for j, column in enumerate(family.columns)
               if family.inner is not None and column.name in family.axes and row.get(f"outside_{j}")]
+    if row.get("outside_numbers") and family.by_name and all(column.levels for column in family.columns):
+        return "the model declares these combinations impossible: clean the data, or declare fewer of them"
     return "clean the data or declare a wider support" if not groups else (
         f"column {groups[0]!r} has levels that are not declared: declare all that there can be, from public "
         "knowledge, or recode such records into a declared one, such as 'other'")
 
-
+# %% ../../nbs/data_holder/03_sums.ipynb #1c7312de
 def _refuse_records(family, row, missing, empty):
     """Refuse records that break the declaration: how many of each kind, never which or what.
     Where n is private (`empty`), not even how many: all records may be bad ones.
@@ -348,7 +350,7 @@ def _refuse_records(family, row, missing, empty):
             f"data must have at least one complete record, got {row['rows']} rows of which {row['missing']} are "
                          "missing; nothing can be released")
 
-# %% ../../nbs/data_holder/03_sums.ipynb #1c7312de
+# %% ../../nbs/data_holder/03_sums.ipynb #d452e318
 def _by_column(family, row, kinds, empty):
     """Where faults of these kinds are, column by column; a record may count in several.
     Nothing for a family of one column.
@@ -358,7 +360,7 @@ def _by_column(family, row, kinds, empty):
     where = [f"{many(row[key])}{kind} in {column.name!r}"
              for kind in kinds for j, column in enumerate(columns) if row.get(key := f"{kind}_{j}")]
     if "outside" in kinds and row.get("outside_numbers"):
-        numbers = " or ".join(repr(column.name) for column in columns if not column.levels)
+        numbers = " or ".join(repr(c.name) for c in columns if not c.levels) or "combinations of columns"
         where.append(f"{many(row['outside_numbers'])}outside in {numbers}")
     return f" ({', '.join(where)})" if where else ""
 

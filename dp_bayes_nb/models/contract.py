@@ -129,8 +129,14 @@ class Model:
     prior_fields: Any = {}  # what the prior must know of the parameters: its static fields
     exact_noise: ClassVar[tuple] = ("laplace",)  # kinds of noise for which `log_marginal` is exact
     methods: Mapping[str, str | None] = {}  # its own methods: name -> "module:attribute"; None takes a generic one away
-    fallback: ClassVar[str] = "collapsed"  # the default method where the posterior is not exact
+    preferred: ClassVar[tuple[str, ...]] = ("exact",)  # the methods that `auto` takes first, where they are advised
+    fallback: ClassVar[str] = "collapsed"  # the default method where none of these is
     refusals: Mapping[str, str] = {}  # what it refuses, by the name of the part or of the function, and why
+
+    # What is said to people
+    nuisance: Any = ()  # names of parameters that summaries leave out, and whose effective draws nobody needs
+    row_words: Any = ""  # what the released rows are, where their names do not say it
+    column_words: Any = {}  # what values of a column mean, by its name, where that is not plain
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
@@ -174,7 +180,6 @@ class Model:
         """t(x), m numbers of a record: only + − × ÷ and comparisons, of JAX arrays and narwhals expressions alike.
         A comparison is 0 or 1 where it meets a number.
         """
-        raise NotImplementedError
 
     def valid(self, record):
         """Is a complete record inside the declaration? By default:
@@ -222,7 +227,6 @@ class Model:
         """The most one record can move the sums, L1 or L2, in units of the statistic;
         of the rounded statistic with a grid.
         """
-        raise NotImplementedError
 
     def rounded_sensitivity(self, grid_exponent: int = 0, neighbours: str = "change_one", norm: str = "l1") -> float:
         """The same for the statistic rounded to a grid of step 2⁻ᵍ, in steps.
@@ -240,7 +244,6 @@ class Model:
               "the largest whole number of grid steps of each rounded statistic, or size_rows")
     def step_range(self, grid_exponent: int = 0) -> tuple:
         "Ends of each statistic of a record rounded to the grid of step 2⁻ᵍ, (m,) each, in steps: never too narrow."
-        raise NotImplementedError
 
     def size_rows(self, grid_exponent: int = 0, norm: str = "l1") -> Rows:
         """What is released where a record may be added or removed (chapter ‘A number of records that is private’).
@@ -296,12 +299,10 @@ class Model:
     @optional("it does not give the moments of a record: add moments(theta)")
     def moments(self, theta: dict) -> tuple[Float[Array, "m"], Float[Array, "m m"]]:
         "Mean (m,) and covariance (m, m) of the statistic of one record."
-        raise NotImplementedError
 
     @optional("its records cannot be simulated: add simulate_records(key, theta, rows)")
     def simulate_records(self, key, theta: dict, n: int):
         "n simulated records, as `statistic` takes them; codes 0, 1, … of the levels in a column with texts."
-        raise NotImplementedError
 
     def simulate(self, key, theta: dict, n) -> Float[Array, "m"]:
         "The sums over n simulated records, (m,), in memory that does not grow with n."
@@ -340,6 +341,37 @@ class Model:
         """
         return accept_prior(self, prior)
 
+    def designed_prior(self, prior: Any, n, noise: Noise) -> Any:
+        """The accepted prior as it is for a release of n records with this noise, where it depends on these public
+        numbers; by default it does not. `n` may be traced; both are None where there is not one table of known size,
+        and the answer is then a prior that can do without them.
+        """
+        return prior
+
+    def recommended(self, n, noise: Noise) -> dict:
+        """Declarations, by name, with which a release of n records and about this noise would say more: from public
+        numbers alone, for `plan` to tell. By default there are none.
+        """
+        return {}
+
+    def doubts(self, theta: dict, measurement: Any) -> list[str]:
+        """Where the normal distribution of the sums is doubtful at these parameters, in words: `fit` warns of it at the
+        posterior mean, where a method took them as normal. By default nothing is said.
+        """
+        return []
+
+    def cautions(self, measurement: Any) -> list[str]:
+        "What `fit` warns of by any method, in words. By default nothing is said."
+        return []
+
+
+    # Capability: tables of columns
+    @optional("its sums are not those of tables of several columns")
+    def table_rows(self, levels: Mapping[str, list]) -> np.ndarray:
+        """H, whose rows sum the statistics to a table of some columns, (cells, m), cells in C order of `levels`;
+        refused where the sums do not give it.
+        """
+
     # Capability: groups of records (chapter ‘Groups’)
     def in_groups(self, names: tuple) -> tuple[str, ...]:
         "Names of what each group has, group by group; where there are no groups, the names."
@@ -349,17 +381,14 @@ class Model:
     @optional("it has no conjugate update")
     def update(self, prior: Any, s: Float[Array, "m"], n) -> Any:
         "The conjugate posterior given the sums: a prior of the same type."
-        raise NotImplementedError
 
     @optional("it does not say which sums are nearest: add project(z, n)")
     def project(self, z: Float[Array, "m"], n) -> Float[Array, "m"]:
         "The possible sums that are nearest to z."
-        raise NotImplementedError
 
     @optional("it does not say which sums are possible: add feasible(s, n)")
     def feasible(self, s: Float[Array, "m"], n) -> Any:
         "Can n records have these sums?"
-        raise NotImplementedError
 
     # Capability: latent sums, where more than the released sums is kept of a record
     def latent_moments(self, theta: dict, joint: bool = False) -> tuple[Float[Array, "l"], Float[Array, "l l"]]:
@@ -384,7 +413,6 @@ class Model:
     @optional("the distribution of a noisy sum is not known in closed form")
     def log_marginal(self, z: Float[Array, "m"], theta: dict, n, noise: Noise) -> Float[Array, ""]:
         "log p(z | θ), exactly, for noise of a kind in `exact_noise`."
-        raise NotImplementedError
 
     # Capability: predictions
     def predictor(self, new_data: Any) -> Callable:
@@ -482,7 +510,7 @@ def as_model(family: Any) -> "Model":
 
 # %% ../../nbs/models/01_contract.ipynb #c0a70014
 # § Priors in their normal form
-STATIC_FIELDS = ("name", "variance_name", "power")  # of a prior; the model fills them in
+STATIC_FIELDS = ("name", "variance_name", "power", "sizes")  # of a prior; the model fills them in
 
 
 def check_prior(family: Any, prior: Any) -> Any:
@@ -585,6 +613,10 @@ MODELS = {
     "LinearRegression": "regression.model",
     "NaiveBayes": "naive_bayes.model",
     "HiddenMarkov": "hidden_markov.model",
+    "LogLinear": "tables.log_linear",
+    "LogisticRegression": "tables.logistic",
+    **dict.fromkeys(("OrderedLogistic", "MultinomialLogistic", "PoissonRegression", "NegativeBinomialRegression"),
+                    "tables.answers"),
     "Grouped": "models.grouped",
 }
 _registered: dict[str, type] = {}

@@ -43,12 +43,10 @@ class ExponentialFamily(Model):
     @optional("it does not give its natural parameter: add natural(theta), (m,)")
     def natural(self, theta: dict) -> Float[Array, "m"]:
         "η at θ."
-        raise NotImplementedError
 
     @optional("it does not give its log-partition: add log_partition(eta)")
     def log_partition(self, eta: Float[Array, "m"]) -> Float[Array, ""]:
         "A(η)."
-        raise NotImplementedError
 
     def moments(self, theta: dict) -> tuple[Float[Array, "m"], Float[Array, "m m"]]:
         "Mean and covariance of t(x), from the log-partition: equation (1)."

@@ -133,6 +133,9 @@ class Grouped(Model):
 
     # Groups
     inner = property(lambda self: self.model, doc="The model of the records of one group.")
+    nuisance = property(lambda self: self.model.nuisance, doc="Parameters that summaries leave out.")
+    row_words = property(lambda self: self.model.row_words, doc="What the rows of a group are.")
+    column_words = property(lambda self: self.model.column_words, doc="What values of a column mean.")
     private_sizes = property(lambda self: self.sizes == "private", doc="Are the sizes known by noise only?")
     shape = property(lambda self: tuple(map(len, self.levels)), doc="How many levels each column in `by` has.")
     axes = property(lambda self: dict(zip(self.by, self.levels)), doc="The levels, by the names of the columns.")
@@ -236,6 +239,10 @@ class Grouped(Model):
         return jax.tree.map(lambda *each: np.reshape(np.stack([np.asarray(v, float) for v in each]),
                                                      (*self.shape, *np.shape(each[0]))),
                             *(self.model.accept(part) for part in parts))
+
+    def designed_prior(self, prior, n, noise):
+        "The model's where there is not one table: groups have sizes of their own."
+        return self.model.designed_prior(prior, None, None)
 
     def _parts(self, prior):
         "The prior of each group, of one whose numbers have the axes of the groups in front; None for another."

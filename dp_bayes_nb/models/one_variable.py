@@ -47,12 +47,10 @@ class Univariate(ExponentialFamily):
     @optional("it does not give its statistic: add t(x), a tuple of m")
     def t(self, x) -> tuple:
         "t(x) of a record that is neither clipped nor redacted."
-        raise NotImplementedError
 
     @optional("it does not give its base measure: add log_base(x)")
     def log_base(self, x) -> Float[Array, "n"]:
         "log h(x)."
-        raise NotImplementedError
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)

@@ -15,7 +15,7 @@ from jaxtyping import Float
 
 from ..base.arguments import check_count, refuse
 from ..base.measurement import Noise
-from .design import MAX_STEPS, NoiseDesign, check_privacy, design, gaussian_multiplier, laplace_scale
+from .design import MAX_STEPS, NoiseDesign, check_privacy, design, noise_scale
 
 # %% ../../nbs/noise/07_add_remove.ipynb #ad000007
 # § Rows
@@ -96,18 +96,18 @@ def moving_rows(rows: Rows, norm: str) -> Rows:
 # § The design
 @lru_cache(maxsize=256)
 def size_design(family: Any,         # a model that says its rows
-                epsilon: float,      # budget
+                epsilon: float | None,  # budget; None with rho
                 mechanism: str,      # "laplace" or "gaussian"
                 delta: float | None, # budget, for gaussian
-                neighbours: str = "add_remove"  # "change_one" where records are in groups of private sizes
+                neighbours: str = "add_remove",  # "change_one" where records are in groups of private sizes
+                rho: float | None = None  # budget in rho, in place of epsilon and delta
                 ) -> tuple[NoiseDesign, Rows]:
     "Grid, rows (of one group) and noise of a release whose number of records is private, from public numbers alone."
-    one, gaussian = family.inner or family, mechanism == "gaussian"
-    g, norm = design(one, epsilon, mechanism, delta, "change_one").grid_exponent, "l2" if gaussian else "l1"
+    one, norm = family.inner or family, "l2" if mechanism == "gaussian" else "l1"
+    g = design(one, epsilon, mechanism, delta, "change_one", rho).grid_exponent
     rows = one.size_rows(g, norm)
     rows = rows if neighbours == "add_remove" else moving_rows(rows, norm)
-    scale = rows.moved * gaussian_multiplier(epsilon, delta) if gaussian else laplace_scale(rows.moved, epsilon)
-    return NoiseDesign(mechanism, g, rows.moved, scale), rows
+    return NoiseDesign(mechanism, g, rows.moved, noise_scale(rows.moved, epsilon, mechanism, delta, rho)), rows
 
 
 def check_largest(n_max: Any, family: Any, rows: Rows, d: NoiseDesign) -> int:
@@ -121,10 +121,10 @@ def check_largest(n_max: Any, family: Any, rows: Rows, d: NoiseDesign) -> int:
     return n_max
 
 # %% ../../nbs/noise/07_add_remove.ipynb #ad00000e
-def size_noise(family: Any, *, epsilon: Any, mechanism: str = "laplace", delta: Any = None,
-               neighbours: str = "add_remove") -> tuple[Noise, float, Rows]:
+def size_noise(family: Any, *, epsilon: Any = None, mechanism: str | None = None, delta: Any = None,
+               neighbours: str = "add_remove", rho: Any = None) -> tuple[Noise, float, Rows]:
     "The law of the noise in units of the statistic, the sensitivity of the rows, and the rows (of one group)."
-    epsilon, mechanism, delta, _ = check_privacy(epsilon, mechanism, delta, "change_one")
-    d, rows = size_design(family, epsilon, mechanism, delta, neighbours)
+    epsilon, mechanism, delta, _, rho = check_privacy(epsilon, mechanism, delta, "change_one", rho)
+    d, rows = size_design(family, epsilon, mechanism, delta, neighbours, rho)
     grid, p = 2.0**-d.grid_exponent, len(rows.names) * len(family.group_names)
     return Noise(d.kind, np.full(p, d.scale * grid), np.full(p, grid)), d.steps * grid, rows

@@ -223,6 +223,7 @@ class Drawn(NamedTuple):
     confidential: dict  # s, and n where it is unknown: name -> (chains, draws, …)
     dims: dict = {}  # of variables that have other dimensions than the parameter of their name
     coords: dict = {}  # of these dimensions
+    normal: bool = True  # were the sums taken as normal?
 
 
 def _check_density(family, prior):
@@ -316,6 +317,23 @@ def _pooled(releases, prior, method, options, **run):
     return _stands_at(POOLED)(releases, prior, **run)
 
 # %% ../../nbs/posterior/09_fit.ipynb #e4666002
+def _in_short(prior):
+    "A prior with its numbers, as it is typed."
+    return f"{type(prior).__name__}({', '.join(f'{x:g}' for x in jax.tree.leaves(prior) if jnp.ndim(x) == 0)})"
+
+
+def _designed(family, prior, one):
+    "The prior as it is for one usual table, or for what is none (None); and whether it had to do without that table."
+    general = family.designed_prior(prior, None, None)
+    if one is None or one.matrix is not None or family.inner is not None:
+        if general is not prior:
+            warnings.warn(f"{type(prior).__name__} depends on the number of records and the noise of one table, and "
+                          f"here is not one such table: {_in_short(general)} is used in its place; give a prior to "
+                          "decide yourself", UserWarning, stacklevel=4)
+        return general, general is not prior
+    return family.designed_prior(prior, one.n, one.noise), False
+
+# %% ../../nbs/posterior/09_fit.ipynb #c0d90fa0
 def posterior_draws(release: Release | list, prior=None, *, method: str = "auto", draws: int = 1000, warmup: int = 1000,
                     chains: int = 4,
                     seed: Any = 0, progress: bool = True, pool: str = "none", **options) -> Drawn:
@@ -333,17 +351,19 @@ def posterior_draws(release: Release | list, prior=None, *, method: str = "auto"
     _check_memory(family, draws, chains)
     _check_density(family, prior)
     words, text = run_entropy(releases, prior, name, seed, options), _releases_text(releases)
-    data = seen[0] if usual else tables_of(family, seen, prior, [each.n_range for each in releases])
-    (theta, confidential), infos, kernel = _sampled(chosen, releases, data, prior, words, draws=draws, warmup=warmup,
+    used, reduced = _designed(family, prior, seen[0] if usual else None)
+    data = seen[0] if usual else tables_of(family, seen, used, [each.n_range for each in releases])
+    (theta, confidential), infos, kernel = _sampled(chosen, releases, data, used, words, draws=draws, warmup=warmup,
                                                     chains=chains, progress=progress, options=options)
-    confidential = _confidential(chosen, family, data, prior, theta, confidential, words, usual)
-    attrs = {"release_json": text, "prior_json": prior_to_json(prior), "method": name, "seed": seed,
-             "entropy": entropy_text(words)}
+    confidential = _confidential(chosen, family, data, used, theta, confidential, words, usual)
+    attrs = {"release_json": text, "prior_json": prior_to_json(used if reduced else prior), "method": name,
+             "seed": seed, "entropy": entropy_text(words)}
     if any(each.source is not None for each in releases):  # a summary says who says so
         attrs["provenance"] = "; ".join(each.provenance for each in releases)
     groups = lambda: chosen.groups(family, data, prior, kernel) if chosen.groups else {}
     # a step that may be refused is a chain's
-    return Drawn(theta, infos, attrs, chosen.independent(family) and not {*infos} - {"at_edge"}, groups, confidential)
+    independent = chosen.independent(family) and not {*infos} - {"at_edge"}
+    return Drawn(theta, infos, attrs, independent, groups, confidential, normal=chosen.normal)
 
 # %% ../../nbs/posterior/09_fit.ipynb #b1d57811
 # § Fit
@@ -375,7 +395,8 @@ def fit(release: Release | list,    # what was published; a list: of independent
     there is a table. confidential: `s`, the sums before noise (chain, draw, statistic), and `n` where it is unknown;
     of several tables with an axis `table`, `n` of all where one is unknown; of groups of private sizes `share`, too,
     the part of all records that is in each. They are whole counts of the exact law
-    where the method of a share or of categories is "exact", and else sums of a normal law.
+    where the method of a share or of categories is "exact", sums of sampled records where it is "records", and else
+    sums of a normal law.
     dirichlet: the parameters of the Dirichlet laws, where the method is "variational".
     A prior is needed for every family but Bernoulli and Categorical: see the family's help. Options go to the method.
     A release of `Grouped` has all groups at once: parameters have its columns as axes, and private sizes are `n` of
@@ -388,8 +409,7 @@ def fit(release: Release | list,    # what was published; a list: of independent
     drawn = posterior_draws(release, prior, method=method, draws=draws, warmup=warmup, chains=chains, seed=seed,
                             progress=progress, pool=pool, **options)
     releases = as_releases(release)
-    idata = _inference_data(releases, drawn.theta, drawn.infos, drawn.attrs, drawn.independent, drawn.dims,
-                            drawn.coords)
+    idata = _inference_data(releases, drawn)
     if groups := drawn.groups() | _confidential_group(releases, drawn.confidential):
         idata.add_groups(groups)
     return idata
@@ -453,8 +473,33 @@ def _mesh_problems(stats):
 ARVIZ_NAMES = {"accepted": "acceptance_rate", "acceptance": "acceptance_rate"}
 
 
-def _inference_data(releases, theta, infos, attrs, independent, own_dims, own_coords):
+def _seen_at(releases, confidential):
+    "What samplers see of each table, an unknown size at its posterior mean."
+    seen = [measured(each) for each in releases]
+    if releases[0].family.inner is not None or "n" not in confidential:
+        return seen
+    sizes = np.mean(all_sizes(releases, np.asarray(confidential["n"], float)), axis=(0, 1)).round().reshape(-1)
+    def at(one, n):
+        H = np.asarray(one.matrix)
+        itself = H.shape[0] == H.shape[1] - 1 and np.array_equal(H, np.eye(*H.shape, k=1))  # the rows are the sums
+        return dataclasses.replace(one, n=n, matrix=None if itself else one.matrix)
+    return [one if one.n is not None else at(one, n) for one, n in zip(seen, sizes)]
+
+
+def _doubts(releases, posterior, normal, confidential):
+    """What the model says of each table, once: cautions, and what speaks against normal sums at the posterior mean
+    where they were taken as normal.
+    """
+    known = releases[0].family.parameters
+    theta = {name: value.mean(axis=(0, 1)) for name, value in posterior.items() if name in known}
+    every = [doubt for each, seen in zip(releases, _seen_at(releases, confidential)) for doubt in (
+        *(each.family.doubts(theta, seen) if normal else ()), *each.family.cautions(measured(each)))]
+    return list(dict.fromkeys(every))
+
+
+def _inference_data(releases, drawn):
     "Draws as InferenceData, with diagnostics, warnings and provenance."
+    theta, infos, attrs, independent, _, confidential, own_dims, own_coords, normal = drawn
     import arviz as az
     from dp_bayes_nb import __version__
     posterior = {name: np.asarray(value) for name, value in theta.items()}
@@ -465,7 +510,9 @@ def _inference_data(releases, theta, infos, attrs, independent, own_dims, own_co
              **{ARVIZ_NAMES.get(name, name): np.asarray(value) for name, value in infos.items()}}
     parameters, rows = releases[0].family.parameters, row_names(releases)
     axis = "statistic" if rows == list(releases[0].family.names) else "row"
-    coords: dict = {axis: rows} | {name: list(levels) for name, levels in releases[0].family.axes.items()}
+    family = releases[0].family
+    axes = dict((family.inner or family).axes) | dict(family.axes)  # of parameters in groups, and of the groups
+    coords: dict = {axis: rows} | {name: list(levels) for name, levels in axes.items()}
     for p in parameters.values():
         coords |= {p.dims[-1]: list(p.levels)} if p.dims else {}
     coords |= own_coords
@@ -475,7 +522,8 @@ def _inference_data(releases, theta, infos, attrs, independent, own_dims, own_co
                          dims={"released": [axis], **{n: list(p.dims) for n, p in parameters.items()}, **own_dims})
     for name, value in {**attrs, "version": __version__}.items():
         idata.attrs[name] = idata.posterior.attrs[name] = value
-    _diagnose(idata, independent)
+    _diagnose(idata, independent, _doubts(releases, posterior, normal, confidential),
+              releases[0].family.nuisance)
     return idata
 
 # %% ../../nbs/posterior/09_fit.ipynb #5f60657a
@@ -504,14 +552,15 @@ def _confidential_group(releases, confidential):
     if not confidential:
         return {}
     family = releases[0].family
-    tables = ["table"] * (len(releases) > 1) + list(family.axes)
+    groups = family.axes if family.inner is not None else {}
+    tables = ["table"] * (len(releases) > 1) + list(groups)
     if "n" in confidential and family.inner is not None:
         n = np.asarray(confidential["n"])
         total = n.sum(axis=tuple(range(2, n.ndim)), keepdims=True)
         confidential = {**confidential, "share": n / np.maximum(total, 1e-300)}
     dims = {name: ["chain", "draw", *tables] for name in ("n", "share")}
     dims["s"] = ["chain", "draw", *tables, "statistic"]
-    coords = {name: list(levels) for name, levels in family.axes.items()}
+    coords = {name: list(levels) for name, levels in groups.items()}
     coords |= {"statistic": list((family.inner or family).names)}
     if "n" in confidential and len(releases) > 1:
         coords["table"] = list(range(len(releases)))
@@ -526,6 +575,7 @@ LEAST_MOVED = 0.1  # share of a chain's steps that must go somewhere
 _MOST_ESTIMATED = 128
 _LARGEST_RHAT, _LEAST_EFFECTIVE = 1.01, 100  # the latter a chain: Vehtari et al. (2021)
 _SURE_RHAT = 1.05  # with fewer effective draws than that, rhat above 1.01 is often noise
+_MOST_STUCK = 0.5  # share of steps in which no record of a table changed
 _MOST_KEPT = 0.01  # share of steps that may end where they began because no possible sum was found
 
 
@@ -560,22 +610,24 @@ def _worst(variable, label, choose):
     return variable.name + (f"[{', '.join(levels)}]" if levels else ""), float(values[at])
 
 # %% ../../nbs/posterior/09_fit.ipynb #e2a71c10
-def _mixing_problems(idata):
-    "What rhat and the effective sample sizes of chains say."
+def _mixing_problems(idata, nuisance=()):
+    "What rhat and the effective sample sizes of chains say; of a nuisance, only whether chains plainly disagree."
     problems, least = [], []
     chains, draws = idata.posterior.sizes["chain"], idata.posterior.sizes["draw"]
-    for name, variable in idata.posterior.data_vars.items():
+    for name, variable in sorted(idata.posterior.data_vars.items(), key=lambda item: item[0] in nuisance):
         if (np.ptp(variable.values, axis=1) == 0).any():
             problems.append(f"a chain of {name} did not move; try another method or a longer warmup")
-        least += (worst := [(*_worst(variable, label, np.nanargmin), label) for label in ("ess_bulk", "ess_tail")])
+        worst = [(*_worst(variable, label, np.nanargmin), label) for label in ("ess_bulk", "ess_tail")]
+        least += [] if name in nuisance else worst
         component, rhat = _worst(variable, "rhat", np.nanargmax)
-        if rhat > (_LARGEST_RHAT if min(each[1] for each in worst) >= _LEAST_EFFECTIVE * chains else _SURE_RHAT):
+        enough = name not in nuisance and min(each[1] for each in worst) >= _LEAST_EFFECTIVE * chains
+        if rhat > (_LARGEST_RHAT if enough else _SURE_RHAT):
             problems.append(f"rhat of {component} is {rhat:.3f} > {_LARGEST_RHAT}: the chains disagree; use more draws"
                             " and a longer warmup, or another prior")
     component, ess, label = min(least, key=lambda each: np.nan_to_num(each[1], nan=np.inf))
     if ess < _LEAST_EFFECTIVE * chains:
         wanted = draws * 1.2 * _LEAST_EFFECTIVE * chains / max(ess, 1)
-        remedy = f"use draws={-(-wanted // 100) * 100:.0f}" if wanted <= 20 * max(draws,
+        remedy = f"use draws={-(-wanted // 100) * 100:.0f} a chain" if wanted <= 20 * max(draws,
             100) else "use another method or another prior, or many more draws"
         problems.append(
             f"{label} of {component} is {ess:.0f}, of {chains * draws} draws, and should be "
@@ -600,20 +652,24 @@ def _sampler_problems(stats):
         problems.append(
             f"in {share:.0%} of the steps of a chain no possible sum was found and the last one was kept; use another "
             f"method")
+    if "stuck" in stats and (share := float(stats["stuck"].mean("draw").max())) > _MOST_STUCK:
+        problems.append(f"in {share:.0%} of the steps of a chain no record changed its cell: the noise is small beside "
+                        "what one record adds, and tables that are far apart may be missed; compare with "
+                        "method='collapsed'")
     if bool(stats["nonfinite"].any()):
         problems.append(f"{int(stats['nonfinite'].sum())} draws are not finite; use a more informative prior")
     return problems
 
 
-def _diagnose(idata, independent):
-    "Attach rhat and effective sample sizes; warn of what is wrong."
-    problems = []
+def _diagnose(idata, independent, doubts=(), nuisance=()):
+    "Attach rhat and effective sample sizes; warn of what is wrong, and of what a model says against its sums."
+    problems = list(doubts)
     if idata.posterior.sizes["draw"] < _LEAST_DRAWS:
         problems.append(f"fewer than {_LEAST_DRAWS} draws a chain are too few for diagnostics; use more draws")
     else:
         for variable in dict(idata.posterior.data_vars).values():
             _attach(variable, independent, float(idata.sample_stats.get("effective", np.array(math.inf)).min()))
-        problems += [] if independent else _mixing_problems(idata)  # of independent draws they are only noise
+        problems += [] if independent else _mixing_problems(idata, nuisance)  # independent draws: only noise
     problems += _sampler_problems(idata.sample_stats) + _mesh_problems(idata.sample_stats) + _edge_problems(
         idata.sample_stats) + _pooling_problems(idata.sample_stats)
     idata.posterior.attrs["problems"] = json.dumps(problems)

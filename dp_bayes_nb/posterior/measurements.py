@@ -249,11 +249,15 @@ def _start(tables, key):
 
 
 def _sizes(tables):
-    "Guesses of the unknown sizes by least squares, as coordinates."
-    guess = {}
+    "Guesses of the unknown sizes by least squares, as coordinates; where no row has n, as n means at the start."
+    guess, family = {}, tables.family
+    theta = constrain(family.parameters, jnp.zeros(free_size(family.parameters)))[0]
+    def of(H, z):
+        row = H @ jnp.append(1.0, family.moments(theta)[0])
+        return jnp.where(jnp.any(H[:, 0] != 0), jnp.linalg.lstsq(H, z)[0][0], row @ z / (row @ row))
     for stack, order in zip(tables.groups, tables.order):
         if stack.n is None:
-            guess |= dict(zip(order, jax.vmap(lambda H, z: jnp.linalg.lstsq(H, z)[0][0])(stack.matrix, stack.z)))
+            guess |= dict(zip(order, jax.vmap(of)(stack.matrix, stack.z)))
     if not guess:
         return jnp.zeros(0)
     width = tables.most - tables.least + 1

@@ -93,6 +93,9 @@ class Method(NamedTuple):
     # all draws of a method that runs its own chains, with what they say about themselves:
     # run(words, family, released, prior, draws=, warmup=, chains=, progress=, **options) -> (draws by name, infos)
     run: Callable | None = None
+    # does `auto` take it where the model prefers it and it is available? advised(family, kind, n, prior)
+    advised: Callable = lambda family, kind, n, prior: True
+    normal: bool = True  # does it take the sums as normal, so that a model's `doubts` about that matter?
 
 # %% ../../nbs/posterior/08_methods.ipynb #39d61a40
 def _needs_conjugate(family, kind, n, prior):
@@ -247,7 +250,8 @@ def choose_method(family, prior,
         methods, kind = {each: _of_tables(method, measurements) for each, method in own.items()}, measurements
     missing = lambda each: methods[each].unavailable(family, kind, n, prior)
     if name == "auto":
-        name = "exact" if "exact" in methods and missing("exact") is None else family.fallback
+        takes = lambda each: missing(each) is None and methods[each].advised(family, kind, n, prior)
+        name = next((each for each in family.preferred if each in methods and takes(each)), family.fallback)
     if not isinstance(name, str) or name not in methods:
         refuse("method", f"'auto' or one of {', '.join(map(repr, methods))}", name)
     if reason := missing(name):

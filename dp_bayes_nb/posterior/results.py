@@ -417,12 +417,20 @@ def plot_posterior(idata,        # result of fit
     release, theta = fitted(idata)
     name, values = next(iter(theta.items()))
     parameter = release.family.parameters[name]
-    if values.ndim > 3 or (release.family.inner is not None and values.ndim != 3):
-        refuse("idata", "a result whose first parameter has one axis at most", f"{name} with {values.ndim - 2}",
-               "take one group of the draws, or draw a part with arviz.plot_forest")
+    grouped = release.family.inner is not None
+    if values.ndim > 4 - grouped or (grouped and values.ndim != 3):
+        refuse("idata", "a result whose first parameter has few axes, and groups none",
+               f"{name} with {values.ndim - 2}", "take one group of the draws, or draw a part with arviz.plot_forest")
     levels = None if values.ndim == 2 else parameter.levels or tuple(idata.posterior[name]["table"].values)
+    if values.ndim == 4:  # such as answer and coefficient: a row each
+        first, second = (idata.posterior[name][dim].values for dim in idata.posterior[name].dims[2:])
+        levels = tuple(f"{a}: {b}" for a in first for b in second)
+        truth = None if truth is None else np.ravel(truth[name] if isinstance(truth, dict) and name in truth else truth)
+    flat = lambda v: v.reshape(*v.shape[:2], -1) if v.ndim == 4 else v
+    values = flat(values)
     truth = _checked_truth(truth, name, levels)
-    runs = [(idata, values, "ours")] + ([] if naive is None else [(naive, _beside(naive, parameter, name), "naive")])
+    beside = [] if naive is None else [(naive, flat(_beside(naive, parameter, name)), "naive")]
+    runs = [(idata, values, "ours"), *beside]
     center, unit = _row_units(values) if levels and parameter.support == "real" else (0.0, 1.0)
     ax = _axis(levels) if ax is None else ax
     height = 72 * ax.get_window_extent().height / ax.figure.dpi  # in points

@@ -53,8 +53,9 @@ def _is_number(value):
     return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, (bool, np.bool_))
 
 
-def _covariate(name, spec):
+def _covariate(name, spec, argument="covariates"):
     "One covariate in normal form: (low, high), or (\"levels\", level, level, …)."
+    name = f"{argument}[{name!r}]"
     if isinstance(spec, dict) and set(spec) == {"levels"}:
         return ("levels", *check_levels(spec["levels"], name))
     if isinstance(spec, (tuple, list, np.ndarray)) and len(spec) == 2 and all(map(_is_number, spec)):
@@ -221,24 +222,26 @@ def _new_responses(X, key, theta):
 
 # %% ../../nbs/regression/05_model.ipynb #0716d970
 # § New rows
-def read_rows(family, new_data) -> dict:
-    "Covariates of new rows, categories as codes of their levels; a number outside its declared range is warned of."
-    columns, out = _row_columns(family, new_data), {}
+def read_rows(family, new_data, argument: str = "new_data") -> dict:
+    """Covariates of new rows, categories as codes of their levels; a number outside its declared range is warned of.
+    `argument` is what the caller calls the rows.
+    """
+    columns, out = _row_columns(family, new_data, argument), {}
     for name, s in family.covariates:
         if name not in columns:
-            refuse("new_data", f"a data frame or a dictionary with the column {name!r}", list(columns))
+            refuse(argument, f"a data frame or a dictionary with the column {name!r}", list(columns))
         column = columns[name]
         if s[0] == "levels":
             for value in column:
                 if value not in s[1:]:  # the analyst's own rows: the value may be shown
-                    refuse(f"new_data[{name!r}]", f"among the levels {', '.join(map(str, s[1:7]))}", value)
+                    refuse(f"{argument}[{name!r}]", f"among the levels {', '.join(map(str, s[1:7]))}", value)
             out[name] = jnp.array([s[1:].index(value) for value in column])
         else:
             values = quietly(partial(np.array, column, dtype=float), f"read as numbers in {name!r}")
             if not np.all(np.isfinite(values)):
-                refuse(f"new_data[{name!r}]", "finite numbers", "missing or infinite ones")
+                refuse(f"{argument}[{name!r}]", "finite numbers", "missing or infinite ones")
             if beyond := int(np.sum((values < s[0]) | (values > s[1]))):
-                warnings.warn(f"{beyond} of {len(values)} rows of new_data have {name!r} outside its declared range "
+                warnings.warn(f"{beyond} of {len(values)} rows of {argument} have {name!r} outside its declared range "
                               f"{s[0]:g} to {s[1]:g}, "
                               "where the release says nothing: there the prediction continues the line", UserWarning,
                               stacklevel=4)
@@ -246,14 +249,14 @@ def read_rows(family, new_data) -> dict:
     return out
 
 
-def _row_columns(family, new_data) -> dict:
+def _row_columns(family, new_data, argument) -> dict:
     "Columns of new rows as lists: of a data frame in memory, or of a dictionary with columns or single values."
     if new_data is None or isinstance(new_data, (int, str)):
-        refuse("new_data",
+        refuse(argument,
                f"a data frame or a dictionary with the columns {', '.join(name for name, _ in family.covariates)}",
                new_data)
     if isinstance(new_data, dict):
-        return {name: column.tolist() for name, column in one_length("new_data", new_data).items()}
+        return {name: column.tolist() for name, column in one_length(argument, new_data).items()}
     return frame_columns(new_data)
 
 # %% ../../nbs/regression/05_model.ipynb #b3f0c7f6
@@ -317,7 +320,9 @@ class LinearRegression(Model):
                   for name in ("noisy", "prior", "update")},
                "collapsed": None, "gibbs": None}
     refusals = {"predictive_check": "its sums hold nothing that the model does not fit: any mean and scatter of the "
-                                    "covariates, and a plane"}
+                                    "covariates, and a plane",
+                "synthesize": "its sums do not say how the covariates are distributed, so that its simulated records "
+                              "have made-up ones"}
 
     def __post_init__(self):
         covariates, response = _named("covariates", self.covariates), _named("response", self.response)
@@ -327,7 +332,7 @@ class LinearRegression(Model):
         check_sums("covariates", _sums_of(covariates))
         if len(set(names)) < len(names):
             refuse("response", "not among the covariates, and every column declared once", names)
-        spec = _covariate(names[-1], response[0][1])
+        spec = _covariate(names[-1], response[0][1], "response")
         if spec[0] == "levels":
             refuse("response", "a number with a range (low, high)", response[0][1])
         check_choice("intercept", self.intercept, (False, True))

@@ -6,6 +6,7 @@
 __all__ = ['prediction_intervals', 'plot_regression', 'plot_coefficients']
 
 # %% ../../nbs/regression/09_plots.ipynb #77de68da
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -108,12 +109,28 @@ def _colors(idata):
     return [COLORS[first], COLORS[second], COLORS["gibbs"], COLORS["prior"]]
 
 
+def _with_coefficients(idata):
+    "The family of a result that has coefficients with names, and its draws."
+    release, theta = fitted(idata)
+    declared = release.family.parameters.get("coefficients")
+    if declared is None or declared.dims[-1:] != ("coefficient",) or release.family.inner is not None:
+        refuse("idata", "the result of fit for a regression, whose parameters are coefficients",
+               type(release.family).__name__)
+    return release.family, theta
+
+
+def _names(family):
+    "Names of all coefficients in order: those of several answers with the answer in front."
+    p = family.parameters["coefficients"]
+    return [": ".join(map(str, each)) for each in product(*(family.axes[dim] for dim in p.dims[:-1]), p.levels)]
+
+
 def _coefficients(family, value):
     "Draws of the coefficients of another result, or one plain vector."
     if hasattr(value, "posterior"):
-        return _regression(value)[1]["coefficients"]
-    names, found = family.parameters["coefficients"].levels, np.asarray(value, dtype=float)
-    if found.shape != (len(names),):
+        return _with_coefficients(value)[1]["coefficients"]
+    names, found = _names(family), np.asarray(value, dtype=float)
+    if found.shape not in ((len(names),), family.parameters["coefficients"].shape):
         refuse("others", f"results of fit, or {len(names)} coefficients ({', '.join(names[:6])})",
                f"shape {found.shape}")
     return found[None]
@@ -128,17 +145,18 @@ def plot_coefficients(idata,       # result of fit
     They are distances from the first result's median, in its standard deviations.
     """
     import matplotlib.pyplot as plt
-    family, theta = _regression(idata)
-    names = family.parameters["coefficients"].levels
+    family, theta = _with_coefficients(idata)
+    names = _names(family)
     found = {_title(idata): theta["coefficients"], **{k: _coefficients(family, v) for k, v in (others or {}).items()}}
     found = {label: np.asarray(values).reshape(-1, len(names)) for label, values in found.items()}
     center, sd = np.median(found[_title(idata)], axis=0), found[_title(idata)].std(axis=0)
     ax = plt.subplots(figsize=(6, 0.8 + 0.5 * len(names)), layout="constrained")[1] if ax is None else ax
+    marks = ["x", "+", "1", "2"]  # of vectors without uncertainty, in turn
     for i, (label, values) in enumerate(found.items()):
         low, middle, high = (np.quantile(values, [0.025, 0.5, 0.975], axis=0) - center) / sd
         y = np.arange(len(names)) + 0.16 * (i - 0.5 * (len(found) - 1))
         if len(values) == 1:
-            ax.plot(middle, y, "x", color=COLORS["truth"], label=label)
+            ax.plot(middle, y, marks.pop(0) if len(marks) > 1 else marks[0], color=COLORS["truth"], label=label)
         else:
             ax.errorbar(middle, y, xerr=[middle - low, high - middle], fmt="o", ms=4, color=_colors(idata)[i % 4],
                         label=label)

@@ -122,7 +122,10 @@ def _numbered(names):
 def _budget(releases):
     "What all of them cost together, where all say."
     total = lambda found: float(sum(found)) if all(v is not None for v in found) else None
-    epsilon, rho = total([r.epsilon for r in releases]), total([r.rho for r in releases])
+    pure = lambda r: r.rho is None and r.epsilon is not None and r.delta is None
+    in_rho = any(r.rho is not None for r in releases)  # then a pure epsilon is epsilon²/2
+    epsilon = total([r.epsilon for r in releases])
+    rho = total([r.epsilon**2 / 2 if in_rho and pure(r) else r.rho for r in releases])
     deltas = [r.delta for r in releases if r.delta is not None]
     return {"epsilon": epsilon, "rho": rho, "delta": sum(deltas) if deltas and epsilon is not None else None}
 

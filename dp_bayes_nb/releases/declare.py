@@ -12,6 +12,7 @@ import re
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,7 @@ def _values(values):
         array = np.asarray(rows)
         if array.dtype.kind not in "iuf" or array.ndim != 1 or not rows or any(isinstance(v, bool) for v in rows):
             refuse("values", wanted, values, fix)
-        return array.astype(float)
+        return array.astype(float) + 0.0  # −0 is 0: a file has one of them
     except (TypeError, OverflowError):
         refuse("values", wanted, values, fix)
 
@@ -87,9 +88,33 @@ def _row_name(row, sums, i):
     return "".join((" + " if row[j] > 0 else " - ") + sums[j] for j in at)[3:]
 
 # %% ../../nbs/releases/04_declare.ipynb #bd244bff
+def _crossed(given, names):
+    """A table whose axes have the names of columns, as of `pandas.crosstab` or `value_counts`, as a dict by the names
+    of rows, such as "ill=no, region=north"; a list of such tables too; anything else as it is.
+    """
+    if isinstance(given, (list, tuple)):
+        tables = [_crossed(one, names) for one in given if hasattr(getattr(one, "index", None), "nlevels")]
+        if not tables or len(tables) < len(given) or not all(isinstance(one, dict) for one in tables):
+            return given
+        joint = {name: value for one in tables for name, value in one.items()}
+        if len(joint) < sum(map(len, tables)):
+            refuse("values", "cross tables of different columns", "two of the same", "combine(...) takes two releases")
+        return joint
+    axes = [getattr(given, name, None) for name in ("index", "columns")]
+    axes = [axis for axis in axes if hasattr(axis, "nlevels")]
+    columns = [name for axis in axes for name in axis.names]
+    if len(columns) < 2 or None in columns:
+        return given
+    levels = [[one if isinstance(one, tuple) else (one,) for one in axis] for axis in axes]
+    cells = (", ".join(f"{name}={level}" for name, level in zip(columns, sum(cell, ()))) for cell in product(*levels))
+    called = {frozenset(name.split(", ")): name for name in names}
+    return {called.get(frozenset(cell.split(", ")), cell): value for cell, value in zip(cells, np.ravel(given))}
+
+# %% ../../nbs/releases/04_declare.ipynb #bd24abff
 def _rows(model, values, matrix, known):
     "Names, values and H (with a column for n where it is unknown) of what was published; H is None for the sums."
-    sums, m, values = list(model.names), len(model.names), _labelled("values", values)
+    sums, m = list(model.names), len(model.names)
+    values = _labelled("values", _crossed(values, sums))
     if matrix is None:
         if isinstance(values, Mapping):
             found = _named("values", values, sums)

@@ -21,6 +21,7 @@ import numpy as np
 
 from ..base.arguments import Said, check_choice, check_sums, refuse
 from ..base.frames import check_present, one_length, quietly
+from ..models.contract import as_model
 from ..models.whole_numbers import Counts
 from ..noise.statements import Clamped, Exact, Gaussian, Laplace, PrintedAbove, Suppressed
 from .declare import declare
@@ -357,6 +358,7 @@ def _query(measurement, rows):
 # %% ../../nbs/releases/06_other_tools.ipynb #ad6e1ce9
 def _marginal(levels, clique):
     "Rows of H that sum all cells to a marginal, in the order of its attributes."
+    check_sums("domain", math.prod(len(each) for each in levels.values()))
     for attribute in clique:
         check_present("domain", (attribute,), levels)
     at = np.indices([len(each) for each in levels.values()]).reshape(len(levels), -1)
@@ -368,20 +370,30 @@ def _marginal(levels, clique):
     return np.asarray(np.arange(math.prod(shape))[:, None] == place, float)
 
 
-def _one_measurement(measurement, levels, make, discrete):
+def _one_measurement(measurement, levels, make, discrete, model):
     "Values, rows of H and a statement of noise by value."
     values = np.ravel(np.asarray(measurement.noisy_measurement, float))
-    rows = _query(measurement, _marginal(levels, tuple(measurement.clique)))
+    clique = tuple(measurement.clique)
+    known = model is not None and model.lacks("table_rows") is None  # a model of tables, not of cells
+    rows = _query(measurement, model.table_rows({name: levels[name] for name in clique}) if known
+                  else _marginal(levels, clique))
     if len(rows) != len(values):
         refuse(f"the measurement of {tuple(measurement.clique)}", f"{len(rows)} numbers, one a cell", len(values))
     return values, rows, [make(sd=float(measurement.stddev), discrete=discrete)] * len(values)
 
 # %% ../../nbs/releases/06_other_tools.ipynb #ad6e67cf
+def _cell_counts(levels):
+    "Counts of all cells of these attributes."
+    return Counts([", ".join(str(level) if len(levels) == 1 else f"{name}={level}" for name, level in zip(levels, cell))
+                   for cell in itertools.product(*levels.values())])
+
+
 def from_mbi(measurements: Iterable,  # mbi's LinearMeasurements, or objects with the same fields
              domain: Any,            # levels or sizes by attribute, or mbi's Domain
              *, noise: str,          # "laplace" or "gaussian": a LinearMeasurement does not say it
              discrete: bool = False,  # noise on whole numbers, such as OpenDP's
-             model: Any = None,      # with a sum for each cell, first attribute slowest; None: Counts of the cells
+             # with a sum for each cell, first attribute slowest, or LogLinear; None: Counts of the cells
+             model: Any = None,
              source: str,            # who made the measurements, of what and when
              **stated                # `n`, `n_noise`, `n_range`, `neighbours`, as in `declare`
              ) -> Release:
@@ -400,14 +412,12 @@ def from_mbi(measurements: Iterable,  # mbi's LinearMeasurements, or objects wit
     levels = {name: each for name, each in found.items() if name in seen}
     for each in seen:
         check_present("domain", (each,), found)
-    check_sums("domain", math.prod(len(each) for each in levels.values()))
-    cells = [", ".join(str(level) if len(levels) == 1 else f"{name}={level}" for name, level in zip(levels, cell))
-             for cell in itertools.product(*levels.values())]
-    parts = [_one_measurement(each, levels, make, discrete) for each in measured]
+    model = None if model is None else as_model(model)
+    parts = [_one_measurement(each, levels, make, discrete, model) for each in measured]
     H = np.vstack([rows for _, rows, _ in parts])
-    return declare(Counts(cells) if model is None else model, np.concatenate([values for values, _, _ in parts]),
+    return declare(_cell_counts(levels) if model is None else model, np.concatenate([values for values, _, _ in parts]),
                    noise=[row for _, _, rows in parts for row in rows], source=source,
-                   matrix=None if np.array_equal(H, np.eye(len(cells))) else H, **stated)
+                   matrix=None if np.array_equal(H, np.eye(H.shape[1])) else H, **stated)
 
 # %% ../../nbs/releases/06_other_tools.ipynb #ad6ee153
 # § Tumult Analytics

@@ -23,7 +23,7 @@ from ..models.counts import CategoricalLaw
 from ..models.promises import relation
 from .document import Release, full_matrix
 from ..noise.add_remove import check_largest, size_design, size_noise
-from ..noise.design import Design, designed, noise_design, simulate_values
+from ..noise.design import Design, check_privacy, designed, noise_design, simulate_values
 from ..noise.laplace import discrete_gaussian, discrete_laplace
 from ..noise.statements import print_rows
 from ..base.supports import SUPPORTS
@@ -50,7 +50,8 @@ def simulate_release(key: Any,                   # JAX key, or an integer
                      design: Design | None = None,  # n, epsilon, mechanism, delta, neighbours and n_max in one
                      neighbours: str = "change_one",  # or "add_remove": the release does not say n
                      n_max: int | None = None,  # with "add_remove": the largest n that there can be, public
-                     shares: Any = None         # of groups: how likely a record is in each; their sizes are drawn
+                     shares: Any = None,        # of groups: how likely a record is in each; their sizes are drawn
+                     rho: float | None = None   # budget, for gaussian noise, in place of epsilon and delta
                      ) -> tuple[Float[np.ndarray, "m"], Release]:
     """Sums s (m,) of a simulated table, in units of t, and its release with z = s + noise and `simulated=True`.
 
@@ -63,18 +64,21 @@ def simulate_release(key: Any,                   # JAX key, or an integer
     if isinstance(design, Design) and design.neighbours == "add_remove":
         neighbours, n_max = _same_size(design, neighbours, n_max)
         design = replace(design, neighbours="change_one", n_max=None)
-    n, epsilon, mechanism, delta = designed(design, n=n, epsilon=epsilon, mechanism=mechanism, delta=delta)
+    if rho is None:
+        n, epsilon, mechanism, delta = designed(design, n=n, epsilon=epsilon, mechanism=mechanism, delta=delta)
+    elif design is not None:
+        refuse("rho", "left out beside design", rho)
+    epsilon, mechanism, delta, _, rho = budget = check_privacy(epsilon, mechanism, delta, "change_one", rho)
     if as_model(family).inner is not None:
-        return _simulate_groups(key, family, theta, n, epsilon, mechanism, delta, neighbours, n_max, shares)
+        return _simulate_groups(key, family, theta, n, budget, neighbours, n_max, shares)
     if shares is not None:
         refuse("shares", f"left out for {type(family).__name__}, which has no groups", shares)
     if check_choice("neighbours", neighbours, ("change_one", "add_remove")) == "add_remove" or n_max is not None:
-        return _simulate_private(key, as_model(family), theta, check_count("n", n), epsilon, mechanism, delta,
-                                 neighbours, n_max)
-    noise, sensitivity = noise_design(as_model(family), epsilon=epsilon, mechanism=mechanism, delta=delta)
+        return _simulate_private(key, as_model(family), theta, check_count("n", n), budget, neighbours, n_max)
+    noise, sensitivity = noise_design(as_model(family), epsilon=epsilon, mechanism=mechanism, delta=delta, rho=rho)
     theta, n = _check_theta(family, theta), check_count("n", n)
     s, z = _simulator(family)(as_key(key), theta, float(n), noise)
-    return np.asarray(s), Release(family, tuple(family.names), z, n, noise, sensitivity, float(epsilon), delta,
+    return np.asarray(s), Release(family, tuple(family.names), z, n, noise, sensitivity, epsilon, delta, rho=rho,
                                   simulated=True)
 
 # %% ../../nbs/releases/03_simulate.ipynb #91032ad7
@@ -186,19 +190,20 @@ def _same_size(design, neighbours, n_max):
     return "add_remove", design.n_max
 
 
-def _simulate_private(key, family, theta, n, epsilon, mechanism, delta, neighbours, n_max):
+def _simulate_private(key, family, theta, n, budget, neighbours, n_max):
     "Sums of a simulated table, and a release of it that says n by noise only."
     if neighbours != "add_remove":
         refuse("n_max", "left out where the number of records is public", n_max, "state neighbours='add_remove'")
-    noise, sensitivity, rows = size_noise(family, epsilon=epsilon, mechanism=mechanism, delta=delta)
-    d, _ = size_design(family, float(epsilon), mechanism, delta)
+    epsilon, mechanism, delta, _, rho = budget
+    noise, sensitivity, rows = size_noise(family, epsilon=epsilon, mechanism=mechanism, delta=delta, rho=rho)
+    d, _ = size_design(family, epsilon, mechanism, delta, rho=rho)
     n_max, theta = check_largest(n_max, family, rows, d), _check_theta(family, theta)
     if n > n_max:
         refuse("n", f"at most n_max, {n_max}", n)
     H = rows.matrix(float(noise.grid[0]))
     s, z = _copier(family)(as_key(key), theta, float(n), H, noise)
-    return np.asarray(s), Release(family, rows.names, np.asarray(z), None, noise, sensitivity, float(epsilon), delta,
-                                  "add_remove", simulated=True, matrix=H, n_range=(0, n_max))
+    return np.asarray(s), Release(family, rows.names, np.asarray(z), None, noise, sensitivity, epsilon, delta,
+                                  "add_remove", rho=rho, simulated=True, matrix=H, n_range=(0, n_max))
 
 # %% ../../nbs/releases/03_simulate.ipynb #9a0500a1
 # § Groups
@@ -232,20 +237,21 @@ def _group_sizes(key, family, n, shares):
                       else np.array([check_count("n", n)]), dtype=float)
 
 # %% ../../nbs/releases/03_simulate.ipynb #9a0500a2
-def _simulate_groups(key, family, theta, n, epsilon, mechanism, delta, neighbours, n_max, shares):
+def _simulate_groups(key, family, theta, n, budget, neighbours, n_max, shares):
     "Sums (G, m) of simulated groups, and their release."
+    epsilon, mechanism, delta, _, rho = budget
     key_sizes, key_rest = jax.random.split(as_key(key))
     stated = neighbours if neighbours == "add_remove" else None
     promised, theta = relation(family, "error", stated), _check_theta(family, theta)
     sizes = _group_sizes(key_sizes, family, n, shares)
     total, own = int(sizes.sum()), {}
     if not family.private_sizes:
-        noise, sensitivity = noise_design(family, epsilon=epsilon, mechanism=mechanism, delta=delta)
+        noise, sensitivity = noise_design(family, epsilon=epsilon, mechanism=mechanism, delta=delta, rho=rho)
         names, H, known = family.names, None, sizes.astype(int)
     else:
         noise, sensitivity, rows = size_noise(family, epsilon=epsilon, mechanism=mechanism, delta=delta,
-                                              neighbours=promised)
-        d, _ = size_design(family, float(epsilon), mechanism, delta, promised)
+                                              neighbours=promised, rho=rho)
+        d, _ = size_design(family, epsilon, mechanism, delta, promised, rho)
         if promised != "add_remove" and n_max is not None:
             refuse("n_max", "left out where the number of all records is public", n_max,
                    "state neighbours='add_remove'")
@@ -255,8 +261,8 @@ def _simulate_groups(key, family, theta, n, epsilon, mechanism, delta, neighbour
         names, H, known = family.in_groups(rows.names), rows.matrix(float(noise.grid[0])), None
         own = {"matrix": H, "n_range": (0, most)}
     s, z = _group_simulator(family)(key_rest, theta, jnp.asarray(sizes), H, noise)
-    return np.asarray(s), Release(family, names, np.asarray(z), known, noise, sensitivity, float(epsilon), delta,
-                                  promised, simulated=True, **own)
+    return np.asarray(s), Release(family, names, np.asarray(z), known, noise, sensitivity, epsilon, delta,
+                                  promised, rho=rho, simulated=True, **own)
 
 
 def _copy_groups(key, release, theta, n):

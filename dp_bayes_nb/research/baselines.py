@@ -142,6 +142,8 @@ def ops(key: Key[Array, ""], release, prior, *,
     "Private draws from the tempered posterior: equations (1) and (3). A simulation: the key is no secret."
     family = release.family
     limits = ops_limits(family, least_probability, rate_range)
+    if release.epsilon is None:
+        refuse("release", "one with a budget in epsilon, which ops spends on its draws", release.provenance)
     _conjugate("ops", family, prior)
     data = _known("ops", confidential)
     T = temperature(record_sensitivity(family, limits), release.epsilon, draws)

@@ -20,7 +20,7 @@ from jaxtyping import Array, Float
 from .baselines import BASELINES, Confidential, SimulatedRelease
 from ..posterior.bulk import Route, bulk_posterior, mistaken_ranks, route, tabulate_moments
 from ..models.contract import check_prior
-from ..base.arguments import as_key, check_choice, check_count, refuse
+from ..base.arguments import Said, as_key, check_choice, check_count, refuse
 from ..base.linear_algebra import solve
 from ..posterior.fit import _digest, prior_to_json
 from ..posterior.grid import quantile
@@ -255,6 +255,10 @@ def calibrate(key: Any,                 # JAX key or an integer
             raise
         refuse("method", "a function of JAX operations, without NumPy and without `if` or `float` on values", name,
                str(error).split("\n")[0][:100])
+    if undrawn := int((~np.isfinite(out["truth"]).reshape(trials, -1).all(axis=1)).sum()):
+        refuse("prior", "one that can be drawn from at this n and epsilon",
+               Said(f"{undrawn} of {trials} draws that failed"), "a larger budget or n, or a prior that does not "
+               "depend on them")
     return Calibration(component_names(family), out["ranks"], draws, out["quantiles"], out["truth"], name,
                        int(out["nonfinite"].sum()),
                        out.get("joint"), out.get("effective"), out.get("effective_tail"),

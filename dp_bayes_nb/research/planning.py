@@ -157,7 +157,8 @@ def _prior_spread(study):
     if study.way(noise)[0].route is not None:
         all_noise = Measurement(jnp.zeros(1), dataclasses.replace(noise, scale=_NOTHING_SEEN * noise.scale), 1.0)
         return np.asarray(_tabulated_spread(study.family, grid_posterior(study.family, all_noise, study.prior, False)))
-    theta = study.prior.sample(jax.random.fold_in(study.key, 2**32 - 1), (20_000,))
+    prior = study.family.designed_prior(study.prior, None, None)
+    theta = prior.sample(jax.random.fold_in(study.key, 2**32 - 1), (20_000,))
     return np.asarray(_drawn_spread(jnp.concatenate([jnp.reshape(a, (20_000, -1)) for a in theta.values()], axis=1)))
 
 # %% ../../nbs/research/06_planning.ipynb #1574bddb
@@ -174,6 +175,8 @@ class Plan:
     trials: int
     prior_width: float  # 95% width of the prior
     no_noise: dict  # size -> expected 95% width without noise
+    # declarations that the model recommends, a dict a design: n, epsilon, and such as knots; empty: none
+    recommended: list = dataclasses.field(default_factory=list)
 
     @property
     def message(self) -> str:
@@ -193,7 +196,7 @@ class Plan:
         for row in self.table:
             lines.append("  ".join([f"{row['n']:>12}",
                                     *(f"{row[c]:>12.4g}" for c in ("epsilon", *COLUMNS, "width_95_error"))]))
-        return "\n".join([head, *lines, *([self.message] if self.target else [])])
+        return "\n".join([head, *lines, *([self.message] if self.target else []), *_recommendations(self)])
 
 # %% ../../nbs/research/06_planning.ipynb #9e6a55b6
 # § The smallest budget for a target: equation (3)
@@ -365,7 +368,7 @@ def plan(family, prior=None,       # as for `fit`; the prior also draws the true
     epsilon, error = (f if f is None else f[0] if one_size else np.array(f) for f in found)
     no_noise = dict(zip(sizes, spreads.mean(axis=0)[:, -1, 2, at].tolist()))
     return Plan(rows, epsilon, error, target, name, mechanism, study.trials, float(_prior_spread(study)[2, at]),
-                no_noise)
+                no_noise, _recommended(family, rows, mechanism, delta))
 
 # %% ../../nbs/research/06_planning.ipynb #85b94783
 def _answer_among(epsilons, width, target):
@@ -378,6 +381,22 @@ def _with_answers(rows, sizes, answers):
     "The rows with one more for each budget that was found, in order."
     found = [{"n": n, "epsilon": e, **row} for n, (e, _, row) in zip(sizes, answers) if row]
     return sorted(rows + found, key=lambda row: (sizes.index(row["n"]), row["epsilon"]))
+
+
+def _recommended(family, rows, mechanism, delta):
+    "What the model recommends for each design."
+    noise = lambda row: noise_design(family, epsilon=row["epsilon"], mechanism=mechanism, delta=delta)[0]
+    found = [(row, family.recommended(row["n"], noise(row))) for row in rows]
+    return [{"n": row["n"], "epsilon": row["epsilon"], **better} for row, better in found if better]
+
+
+def _recommendations(plan):
+    "The recommendations in words, a line for each set of declarations."
+    designs: dict = {}
+    for row in plan.recommended:
+        better = ", ".join(f"{name}={value}" for name, value in row.items() if name not in ("n", "epsilon"))
+        designs.setdefault(better, []).append(f"n = {row['n']} and epsilon {row['epsilon']:g}")
+    return [f"recommended: {better} for {'; '.join(where)}" for better, where in designs.items()]
 
 # %% ../../nbs/research/06_planning.ipynb #f6e1126c
 def plot_plan(plan: Plan, ax=None):

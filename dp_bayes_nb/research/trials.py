@@ -43,7 +43,7 @@ def simulate_study(key, family, prior, noise: Noise, n,
                    ) -> Study:
     "A parameter from the prior, a table, a release. Traceable; many at a time by `vmap`."
     key_theta, key_data, key_noise, key_fit = jax.random.split(key, 4)
-    theta = prior.sample(key_theta)
+    theta = family.designed_prior(prior, n, noise).sample(key_theta)
     rows = None if records is None else family.simulate_records(key_data, theta, records)
     s = family.simulate(key_data, theta, n) if rows is None else family.record_statistics(rows, True).sum(axis=0)
     return Study(theta, s, rows, Measurement(simulate_values(key_noise, s, noise), noise, n), key_fit)
@@ -52,6 +52,7 @@ def simulate_study(key, family, prior, noise: Noise, n,
 def method_draws(key, family, prior, method: Method, released: Measurement, *,
                  draws: int, warmup: int, options: dict | None = None):
     "Draws of a method, {name: (draws, …)}, and what its chain says about itself, inside a compiled program."
+    prior = family.designed_prior(prior, released.n, released.noise)
     if method.draw is not None:
         return method.draw(key, family, released, prior, draws), {}
     kernel = method.kernel(family, released, prior, **(options or {}))
@@ -61,7 +62,7 @@ def method_draws(key, family, prior, method: Method, released: Measurement, *,
 
 def component_names(family) -> tuple[str, ...]:
     "Names of the parameters' components: \"probability\", \"probabilities[a]\", \"health[yes, good]\", …"
-    levels, out = {p.dims[-1]: p.levels for p in family.parameters.values() if p.dims}, []
+    levels, out = dict(family.axes) | {p.dims[-1]: p.levels for p in family.parameters.values() if p.dims}, []
     for name, p in family.parameters.items():
         labels = [levels.get(dim) or tuple(range(size)) for dim, size in zip(p.dims or [None] * len(p.shape), p.shape)]
         out += [f"{name}[{', '.join(map(str, each))}]" if each else name for each in itertools.product(*labels)]
