@@ -159,6 +159,8 @@ class HiddenMarkov(Model):
 
     by_name, integer, magnitude = True, True, 1.0
     relation = "change_value"  # how many records a cell has is public
+    fixed = property(lambda self: (self.chain[0], self.step[0]), doc="Columns that no neighbour changes.")
+    proof = "In its cell, a record counts in one level of each of the F features: a change moves 2F in L1, √(2F) in L2."
     methods = {"collapsed": "dp_bayes_nb.hidden_markov.sampler:COLLAPSED",
                "naive": "dp_bayes_nb.hidden_markov.sampler:NAIVE",
                "gibbs": None}

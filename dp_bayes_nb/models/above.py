@@ -112,6 +112,8 @@ class Above(Model):
     weight: Any = 1  # of a count, in units of the released sums; a whole number where the model counts
 
     clips = True
+    proof = ("A change moves the model's sums by its sensitivity at most, and each of the counts above a limit by its "
+             "weight: L1 adds them up, L2 their squares.")
     refusals = {"update": "a sum and a share above a limit have no conjugate prior together"}
 
     def __post_init__(self):

@@ -107,6 +107,10 @@ class Model:
     integer: Any = False  # are statistics whole numbers? Then they are summed as they are
     exclusive: Any = ()  # groups of indices of statistics of which a record counts in one at most
     relation: Any = "change_one"  # neighbours of its releases; "change_value" where cells or groups are public
+    # columns that say whose number of records is public: no neighbour has other values there
+    fixed: Any = ()
+    # why no record moves the sums further than `sensitivity` says, in a sentence: what an audit is held against
+    proof: Any = ""
     coded: ClassVar[bool] = False  # are simulated records codes of the levels, 0, 1, …, where these are numbers too?
     # is a record clipped or redacted, so that its own statistic is another than the released one?
     clips: ClassVar[bool] = False

@@ -84,6 +84,7 @@ def _check_level(name, value):
 class BernoulliLaw(ExponentialFamily):
     "The mathematics of a Bernoulli sum."
     exact_noise = ("laplace", "gaussian")
+    proof = "A record counts 0 or 1, so that another record in its place moves the count by at most 1."
     methods = {"exact": "dp_bayes_nb.posterior.noisy_tables:NOISY_SHARE"}  # without a grid under a Beta prior
 
     def natural(self, theta):
@@ -196,6 +197,7 @@ class Bernoulli(BernoulliLaw):
 # § Categorical
 class CategoricalLaw(ExponentialFamily):
     "The mathematics of a vector of counts."
+    proof = "A record counts in one category: a change takes 1 from a count and adds 1 to another, 2 in L1 and √2 in L2."
     methods = {"exact": "dp_bayes_nb.posterior.noisy_tables:NOISY_CATEGORIES"}
 
     def natural(self, theta):

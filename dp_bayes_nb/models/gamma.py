@@ -166,6 +166,12 @@ class GammaData(Univariate):
         return max(self.most) ** 2 if self.pair else super().magnitude
 
     @property
+    def proof(self):
+        "Why a record moves the sums no further."
+        return ("Logarithm and number both rise with the record: the two sums move furthest together, from one bound to "
+                "the other." if self.pair else Univariate.proof)
+
+    @property
     def declared_sensitivity(self):
         "Both statistics move from one end to the other."
         return _norms([2.0 * most for most in self.most]) if self.pair else None

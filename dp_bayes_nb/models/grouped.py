@@ -142,6 +142,16 @@ class Grouped(Model):
     relation = property(lambda self: "change_one" if self.sizes == "private" else "change_value",
                         doc="What a record may do.")
 
+    fixed = property(lambda self: () if self.private_sizes else self.by, doc="Columns that no neighbour changes.")
+
+    @property
+    def proof(self):
+        "Why a record moves the sums no further: its model's reason, in one group or in two."
+        own = f"In its group: {self.model.proof}"
+        return own if not self.private_sizes else (
+            f"{own} The rows of a group say its size too; a record that changes its group leaves one and enters another, "
+            "twice what a record does that is added.")
+
     @cached_property
     def group_names(self):
         "Names of the groups, (G,): the levels, joined by a comma where there are several columns."

@@ -246,6 +246,10 @@ class NormalLaw(Univariate):
     turning = property(lambda self: (self.middle,) if self.pair else (), doc="Where u² turns.")
     middle = property(lambda self: self.interval[0], doc="The record at which u is 0.")
     most = property(lambda self: largest_mapped(self, self.maps), doc="B of equation (5).")
+    proof = property(lambda self: (
+        "With u in [−B, B], records a and b move (u, u²) by |a − b| and |a − b| |a + b|; their sum, and their norm, are "
+        "largest with one record at an end, where the derivative in the other is 0." if self.pair else Univariate.proof),
+        doc="Why a record moves the sums no further.")
     declared_sensitivity = property(lambda self: square_sensitivity(*self.most) if self.pair else None, doc="By norm.")
 
     @property

@@ -117,6 +117,7 @@ class NaiveBayes(Model):
     features: Any  # {"name": levels, ...}
 
     by_name, coded, integer, magnitude = True, True, True, 1.0
+    proof = "A record counts in one cell of each of the K tables: a change moves each by 2 in L1 and by √2 in L2."
     methods = {"collapsed": "dp_bayes_nb.naive_bayes.sampler:COLLAPSED",
                "variational": "dp_bayes_nb.naive_bayes.variational:VARIATIONAL"}
     refusals = {"predict": "a record has several columns; "

@@ -313,6 +313,8 @@ class LinearRegression(Model):
     coding: str = field(default="reference", kw_only=True, metadata={"absent": "box"})  # "box": as in version 0.1.0
 
     by_name, coded, integer, beyond, prior_type = True, True, False, True, NormalInverseGamma
+    proof = ("Columns are mapped to [−1, 1]. For each number of columns of levels that a change flips, the sums move "
+             "furthest when all numbers move by one common share: a parabola in that share, and the largest is taken.")
     fallback = "individual"  # the method of `auto` where "exact" does not apply
     methods = {"exact": "dp_bayes_nb.regression.private_sizes:EXACT",
                "individual": "dp_bayes_nb.regression.individual:INDIVIDUAL",

@@ -4,10 +4,11 @@
 
 # %% auto #0
 __all__ = ['WIDE', 'column_values', 'other_values', 'as_record', 'rows_of', 'is_valid', 'made_up_records', 'statistics_of',
-           'check_statistic', 'largest_move', 'check_sensitivity']
+           'check_statistic', 'in_steps', 'farthest_pair', 'largest_move', 'shown_record', 'check_sensitivity']
 
 # %% ../../nbs/research/10_record_search.ipynb #5e4a0004
 import math
+from collections.abc import Callable
 from typing import Any
 
 import jax.numpy as jnp
@@ -305,8 +306,8 @@ def _neighbourhood(rng, model, record, column, others, tries=64):
     return {name: v[good] for name, v in values.items()}
 
 
-def _climb(rng, model, pair, of, norm, sweeps=12):
-    "Move a pair of records apart, one column of one record at a time; the distance, and the pair."
+def _climb(rng, model, pair, of, norm, fixed=(), sweeps=12):
+    "Move a pair of records apart, one column that is not fixed of one record at a time; the distance, and the pair."
     one = lambda record: {name: np.asarray([v]) for name, v in record.items()}
     beside = other_values(model)
     best = float(_norm(of(one(pair[0])) - of(one(pair[1])), norm)[0])
@@ -314,7 +315,7 @@ def _climb(rng, model, pair, of, norm, sweeps=12):
         before = best
         for side in (0, 1):
             fixed = of(one(pair[1 - side]))
-            for column in model.columns:
+            for column in (c for c in model.columns if c.name not in fixed):
                 values = _neighbourhood(rng, model, pair[side], column, beside[column.name])
                 if len(values[column.name]):
                     moves = _norm(of(values) - fixed, norm)
@@ -326,25 +327,41 @@ def _climb(rng, model, pair, of, norm, sweeps=12):
     return best, pair
 
 # %% ../../nbs/research/10_record_search.ipynb #14ce000f
+def in_steps(model: Model, values: dict, exponent: int) -> np.ndarray:
+    "t(x) of records rounded to multiples of 2⁻ᵍ, as it is released, in steps, (rows, m)."
+    t = statistics_of(model, values)
+    return t if model.integer else np.floor(t * 2.0**exponent + 0.5)
+
+
+def farthest_pair(rng, model: Model, of: Callable, norm: str = "l1", climbs: int = 4, fixed: tuple = ()):
+    """Two records, columns by name, for which `of`, (rows, k) numbers of each record, is as far apart as a search
+    finds, and that distance; (0, None) if it is nowhere apart. `fixed` names columns in which both are alike.
+    """
+    values = made_up_records(rng, model)
+    t, found = of(values), (0.0, None)
+    for i, j in _far_pairs(rng, t, norm, climbs):
+        pair = [{name: v[row] for name, v in values.items()} for row in (i, j)]
+        pair[1] |= {name: pair[0][name] for name in fixed}
+        best, pair = _climb(rng, model, pair, of, norm, fixed)
+        if best > found[0]:
+            found = best, tuple(pair)
+    return found
+
+
 def largest_move(rng, model: Model, norm: str = "l1", exponent: int | None = None, climbs: int = 4):
     """The largest distance between the statistics of two records that a search finds, and the two records in words.
 
     With a grid exponent g the statistic is rounded to multiples of 2⁻ᵍ, as it is released; the distance is in steps.
     """
 
-    def of(values):
-        t = statistics_of(model, values)
-        return t if exponent is None or model.integer else np.floor(t * 2.0**exponent + 0.5)
+    of = lambda values: statistics_of(model, values) if exponent is None else in_steps(model, values, exponent)
+    found, pair = farthest_pair(rng, model, of, norm, climbs)
+    return found, "" if pair is None else " and ".join(f"({shown_record(record)})" for record in pair)
 
-    values = made_up_records(rng, model)
-    t, found = of(values), (0.0, "")
-    for i, j in _far_pairs(rng, t, norm, climbs):
-        pair = [{name: v[row] for name, v in values.items()} for row in (i, j)]
-        best, (a, b) = _climb(rng, model, pair, of, norm)
-        if best > found[0]:
-            one = lambda record: _shown({name: np.asarray([v]) for name, v in record.items()}, 0)
-            found = best, f"({one(a)}) and ({one(b)})"
-    return found
+
+def shown_record(record: dict) -> str:
+    "One made-up record, columns by name, in words."
+    return _shown({name: np.asarray([value]) for name, value in record.items()}, 0)
 
 # %% ../../nbs/research/10_record_search.ipynb #14ce0041
 def check_sensitivity(rng, model: Model):

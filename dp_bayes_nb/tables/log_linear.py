@@ -264,6 +264,7 @@ class LogLinear(TableModel):
     zeros: Any = ()
 
     integer, magnitude = True, 1.0
+    proof = "A record counts in one cell of each of the M margins: a change moves each by 2 in L1 and by √2 in L2."
     methods = {**TableModel.methods, "collapsed": "dp_bayes_nb.tables.sampler:TABLES"}
     few_records = FEW_RECORDS
 
