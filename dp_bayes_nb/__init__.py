@@ -100,6 +100,8 @@ _public = {
     "wasserstein1": "base.checks",
     "ks_uniform": "base.checks",
     "check_model": "research.check_model",
+    "audit": "research.audit",
+    "Audit": "research.audit",
     "Design": "noise.design",
     "declare": "releases.declare",
     "combine": "releases.combine",
@@ -244,6 +246,7 @@ if _typing.TYPE_CHECKING:
         write_synthetic as write_synthetic,
     )
     from .research.bounds_planning import plan_bounds as plan_bounds
+    from .research.audit import Audit as Audit, audit as audit
     from .research.check_model import check_model as check_model
     from .research.evaluation import calibrate as calibrate
     from .research.hmm_routes import state_probabilities as state_probabilities, relabel as relabel

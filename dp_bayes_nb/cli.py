@@ -565,6 +565,21 @@ def _show_account(ledger, args):
         path.write_text(text, encoding="utf-8")
     return 0
 
+# %% ../nbs/cli.ipynb #ad220012
+# § dp-bayes audit
+def run_audit(args) -> int:
+    "Audit a declaration: 1 if its promise is contradicted."
+    if args.epsilon is None and args.rho is None:
+        refuse("--epsilon", "given, or --rho", None, "it is the claim that is audited")
+    family = read_family(args.family, args.column)
+    from dp_bayes_nb.research.audit import audit
+    with warnings_as_lines():
+        found = audit(family, epsilon=args.epsilon, rho=args.rho, mechanism=args.mechanism, delta=args.delta,
+                      neighbours=args.neighbours, n_max=args.n_max, trials=args.trials, releases=args.releases,
+                      confidence=args.confidence, tables=args.tables, seed=args.seed)
+    print(lines(found))
+    return int(found.contradicted)
+
 # %% ../nbs/cli.ipynb #7719a1c7
 # § dp-bayes experiment
 # beside those of chapter ‘Experiments’, and imported where they are asked for
@@ -738,6 +753,7 @@ EXAMPLES = {"plan": "dp-bayes plan --family FAMILY.toml --prior \"Beta(1, 1)\" -
             "fit-many": "dp-bayes fit-many cells.csv --family FAMILY.toml --scale b -o out.parquet",
             "synthesize": "dp-bayes synthesize posterior.nc --tables 100 --rows 1000 -o synthetic",
             "calibrate": "dp-bayes calibrate --family FAMILY.toml --prior \"Beta(1, 1)\" --n 1000 --epsilon 0.1",
+            "audit": "dp-bayes audit FAMILY.toml --epsilon 1",
             "experiment": "dp-bayes experiment fig1a --trials 100"}
 _FORCE = ("--force", "replace an existing output (default: refuse)", {"action": "store_true"})
 _RELEASE_OPTIONS: tuple = (
@@ -836,6 +852,23 @@ _CALIBRATE_OPTIONS: tuple = (
     ("--seed", "seed of the simulation, a whole number (default: 0)", {"type": int, "default": 0}),
     ("--path", "folder that keeps finished batches; a killed run goes on from there (default: none)", {}),
     ("--plot", "figure to write: .png, .pdf or .svg (default: none)", {}), _FORCE)
+_AUDIT_OPTIONS: tuple = (
+    ("family", "TOML file that declares what is counted: see below", {"metavar": "FAMILY.toml"}),
+    ("--epsilon", "the claim that is to be refuted, > 0; no default", {"type": _number}),
+    ("--rho", "the claim in rho (zero-concentrated), for gaussian noise, in place of --epsilon; no default",
+     {"type": _number}),
+    ("--mechanism", "noise: laplace or gaussian (default: gaussian with --rho, else laplace)", {}),
+    ("--delta", "with gaussian noise and --epsilon: a probability such as 1e-6 (default: none)", {"type": _number}),
+    ("--column", "column to read, for a family of one column (default: the family's)", {}),
+    ("--neighbours", "what the claim compares: change_one, change_value or add_remove (default: what the model implies)",
+     {}),
+    ("--n-max", "with add_remove: the public limit on the number of records (default: 1000)", {"type": int}),
+    ("--trials", "releases of each of two tables (default: 20000)", {"type": int, "default": 20_000}),
+    ("--releases", "of these, how many go through the whole of release (default: 100)", {"type": int, "default": 100}),
+    ("--confidence", "that no bound exceeds what was spent (default: 0.99)", {"type": _number, "default": 0.99}),
+    ("--tables", "two CSV or Parquet files that are neighbours (default: tables of made-up records are searched for)",
+     {"nargs": 2, "metavar": "FILE"}),
+    ("--seed", "seed of the search for tables, a whole number; noise has none (default: 0)", {"type": int, "default": 0}))
 _EXPERIMENT_OPTIONS: tuple = (
     ("name", "which one: see below", {"metavar": "NAME"}),
     ("--trials", "simulated releases of a cell, computed in batches of 64 (default: the experiment's, mostly 1000)",
@@ -876,7 +909,7 @@ def build_parser() -> argparse.ArgumentParser:
     one = {name: f"Example:\n\n  {line}" for name, line in EXAMPLES.items()}
     _command(commands, "plan", "what a budget would buy, by simulation; opens no data",
              f"{one['plan']}\n\n{_EXAMPLE_FAMILY}", *_PLAN_OPTIONS)
-    _command(commands, "release", "release a table (the only command that opens data)",
+    _command(commands, "release", "release a table (no other command opens data, but audit --tables)",
              f"{one['release']}\n\n{_EXAMPLE_FAMILY}", *_RELEASE_OPTIONS)
     _command(commands, "fit", "posterior draws from a release", one["fit"], *_FIT_OPTIONS)
     _command(commands, "fit-many", "posterior summaries of a table of noisy cells",
@@ -888,6 +921,10 @@ def build_parser() -> argparse.ArgumentParser:
              *_LEDGER_OPTIONS)
     _command(commands, "calibrate", "does a method tell the truth? by simulation; opens no data",
              f"{one['calibrate']}\n\n{_EXAMPLE_FAMILY}", *_CALIBRATE_OPTIONS)
+    _command(commands, "audit", "try to refute the promise of a release; exit code 1 if it is contradicted",
+             f"{one['audit']}\n  dp-bayes audit FAMILY.toml --epsilon 1 --mechanism gaussian --delta 1e-6\n\n"
+             f"Exit code: 0 if no contradiction was found, 1 if the claim is contradicted, 2 if refused.\n\n{_EXAMPLE_FAMILY}",
+             *_AUDIT_OPTIONS)
     _command(commands, "experiment", "a figure of the papers as numbers, by simulation; opens no data",
              f"{one['experiment']}\n\n{_EXPERIMENT_NAMES}", *_EXPERIMENT_OPTIONS)
     return parser
@@ -918,15 +955,15 @@ def _arguments_as_typed(message, options):
 # %% ../nbs/cli.ipynb #972a67c4
 _OPTIONS = {"plan": _PLAN_OPTIONS, "release": _RELEASE_OPTIONS, "fit": _FIT_OPTIONS, "fit-many": _FIT_MANY_OPTIONS,
            "synthesize": _SYNTHESIZE_OPTIONS, "ledger": _LEDGER_OPTIONS,
-           "calibrate": _CALIBRATE_OPTIONS,
+           "calibrate": _CALIBRATE_OPTIONS, "audit": _AUDIT_OPTIONS,
            "experiment": _EXPERIMENT_OPTIONS}
 _COMMANDS = {"plan": run_plan, "release": run_release, "fit": run_fit, "fit-many": run_fit_many,
-            "synthesize": run_synthesize, "ledger": run_ledger, "calibrate": run_calibrate,
+            "synthesize": run_synthesize, "ledger": run_ledger, "calibrate": run_calibrate, "audit": run_audit,
             "experiment": run_experiment}
 
 
 def main(argv=None) -> int:
-    "Run one command: 0 done, 2 refused, 1 otherwise."
+    "Run one command: 0 done, 2 refused, 1 otherwise, and where an audit finds a contradiction."
     try:
         args = build_parser().parse_args(argv)
         return _COMMANDS[args.command](args)

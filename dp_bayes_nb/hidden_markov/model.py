@@ -266,6 +266,10 @@ class HiddenMarkov(Model):
                            missing_as=missing_as)
         return replace(self, records=np.reshape(found.integers, self.cells))
 
+    def uncounted(self):
+        "The family without numbers of records."
+        return replace(self, records=None)
+
     def check(self, n: int, sums: Any = None):
         "Refuse sums of a table whose cells have other numbers of records than declared; both are public."
         if sums is None or self.records is None:

@@ -289,6 +289,10 @@ class Model:
         "The model with the public counts it needs of a table; itself where it needs none."
         return self
 
+    def uncounted(self):
+        "The model as it is before it is counted; itself where it needs no public counts."
+        return self
+
     def to_dict(self) -> dict:
         "The model's name and declarations, as JSON values."
         fields = dataclasses.fields(self) if dataclasses.is_dataclass(self) else ()  # type: ignore[arg-type]

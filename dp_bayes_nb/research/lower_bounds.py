@@ -29,7 +29,7 @@ def rho_needed(p, q):
     "The least ρ with which an event can have these probabilities: equation (2); 0 for p ≤ q."
     p, q = np.broadcast_arrays(np.asarray(p, float), np.asarray(q, float))
     told = p > q
-    p, q = np.where(told, p, 0.5)[..., None], np.where(told, q, 0.5)[..., None]
+    p, q = np.where(told, np.minimum(p, 1 - 2.0**-53), 0.5)[..., None], np.where(told, q, 0.5)[..., None]
     hit, other = np.log(p) - np.log(q), np.log1p(-p) - np.log1p(-q)
     renyi = np.logaddexp(np.log(p) + (ORDERS - 1) * hit, np.log1p(-p) + (ORDERS - 1) * other)
     kl = p * hit + (1 - p) * other

@@ -314,11 +314,11 @@ def _climb(rng, model, pair, of, norm, fixed=(), sweeps=12):
     for _ in range(sweeps):
         before = best
         for side in (0, 1):
-            fixed = of(one(pair[1 - side]))
+            other = of(one(pair[1 - side]))
             for column in (c for c in model.columns if c.name not in fixed):
                 values = _neighbourhood(rng, model, pair[side], column, beside[column.name])
                 if len(values[column.name]):
-                    moves = _norm(of(values) - fixed, norm)
+                    moves = _norm(of(values) - other, norm)
                     at = int(np.argmax(moves))
                     if moves[at] > best:
                         best, pair[side] = float(moves[at]), {name: v[at] for name, v in values.items()}

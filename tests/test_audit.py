@@ -1,0 +1,351 @@
+"""Audits: no honest model, relation or mechanism is blamed, and planted faults are found at the size that runs here.
+
+The noise is OpenDP's, which has no seed. All audits that must find nothing share one hundredth of false alarm, by
+Bonferroni. A fault is found at the default confidence, with a margin of four standard errors or more.
+"""
+
+import itertools
+import json
+import math
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from test_contract import DECLARED
+
+import dp_bayes_nb as dpb
+from dp_bayes_nb import audit
+from dp_bayes_nb.cli import main
+from dp_bayes_nb.data_holder import release as door_of_release  # noqa: F401  (the module is loaded)
+from dp_bayes_nb.models.contract import MODELS, family_class, register
+from dp_bayes_nb.models.promises import RELATIONS
+from dp_bayes_nb.research.audit import Audit, neighbouring_tables
+from dp_bayes_nb.research.lower_bounds import (best_threshold, credible_bound, epsilon_needed, high_end, low_end,
+                                               lower_bound, rho_needed)
+from dp_bayes_nb.research.promise_of_models import moved_by_one_record, relations
+
+HERE_IS = Path(__file__).parent
+DOOR = sys.modules["dp_bayes_nb.data_holder.release"]
+PLACES = {"region": ["north", "south"]}
+TRIED = {name: model for name, (model, *_) in DECLARED.items()} | {
+    "Grouped, private": dpb.Grouped(dpb.Bernoulli("ill"), "region", PLACES),
+    "Grouped, private, two columns": dpb.Grouped(dpb.Normal((5, 20), column="x"), ("region", "sex"),
+                                                 {**PLACES, "sex": 2}),
+    "Grouped, public": dpb.Grouped(dpb.Exponential((0, 10), "x"), "region", PLACES, sizes="public"),
+}
+BUDGETS = {"laplace": dict(epsilon=1.0), "gaussian": dict(epsilon=4.0, mechanism="gaussian", delta=1e-6),
+           "rho": dict(rho=1.0)}
+CASES = list(itertools.product(TRIED, RELATIONS, BUDGETS))
+FALSE_ALARM = 0.01 / (2 * len(CASES))  # of each audit, here and at the full size, so that all together stay below .01
+HERE, FULL = dict(trials=2000, releases=2), dict(trials=20_000, releases=20)
+CONFIDENCE = 1 - FALSE_ALARM
+
+
+def here(name, promise, budget):
+    "What runs in CI: every model and relation; Laplace noise, and of Gaussian noise one budget in turn."
+    turn = (list(TRIED).index(name) + RELATIONS.index(promise)) % 2
+    return promise != "change_value" and (budget == "laplace" or budget == ("gaussian", "rho")[turn]) or (
+        promise == "change_value" and budget == "laplace" and TRIED[name].relation == "change_value")
+
+
+def audited(name, promise, budget, size):
+    "The audit of a case; None where the model has no such release, which it says in words."
+    try:
+        return audit(TRIED[name], neighbours=promise, confidence=CONFIDENCE, **BUDGETS[budget], **size)
+    except ValueError as error:
+        assert re.search(r"^(neighbours|fourth_moments) must be", str(error)), error
+        return None
+
+
+def passed(found):
+    assert found.lower_bound <= (found.rho or found.epsilon) and not found.contradicted, found
+    assert found.moved <= found.sensitivity * (1 + 1e-9)
+    return found.moved / found.sensitivity
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if here(*case)], ids=", ".join)
+def test_no_honest_release_is_blamed(case):
+    found = audited(*case, HERE)
+    if found is not None:
+        assert passed(found) > 0.8, "the search finds tables nearly as far apart as the proof says"
+    else:
+        assert case[1] != TRIED[case[0]].relation
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES, ids=", ".join)
+def test_no_honest_release_is_blamed_by_many_releases(case):
+    found = audited(*case, FULL)
+    if found is not None:
+        passed(found)
+
+
+def test_every_model_is_audited():
+    "All but Counts, which has no records to release."
+    assert {type(model).__name__ for model in TRIED.values()} == set(MODELS) - {"Counts"}
+    assert {(name, promise) for name, promise, budget in CASES if here(name, promise, budget)} >= {
+        (name, model.relation) for name, model in TRIED.items()}
+    with pytest.raises(ValueError, match="family must be one whose records are summed"):
+        audit(dpb.Counts(["a", "b"]), epsilon=1)
+
+
+# ---------------------------------------------------------------- planted faults
+
+
+def half_the_scale(honest):
+    "Noise of half the scale, whose document says the whole."
+    return lambda d, m, epsilon, delta, rho=None: (
+        honest(d._replace(steps=d.steps / 2, scale=d.scale / 2), m, epsilon, delta, rho)[0], d.scale)
+
+
+def budget_twice(honest):
+    "Noise that was designed for twice the budget (four times in rho)."
+    return lambda d, m, epsilon, delta, rho=None: (
+        honest(d._replace(scale=d.scale / 2), m, epsilon and 2 * epsilon, delta, rho and 4 * rho)[0], d.scale)
+
+
+@family_class
+class HalfRange(dpb.Exponential):
+    "Its sensitivity is half the range of clipped records."
+    def sensitivity(self, neighbours="change_one", norm="l1", grid_exponent=None):
+        return 0.5 * super().sensitivity(neighbours, norm)
+
+    def rounded_sensitivity(self, grid_exponent=0, neighbours="change_one", norm="l1"):
+        return math.ceil(0.5 * super().rounded_sensitivity(grid_exponent, neighbours, norm))
+
+    def step_range(self, grid_exponent=0):
+        low, high = super().step_range(grid_exponent)
+        return low, np.ceil((low + high) / 2)
+
+
+@family_class
+class RowForgotten(dpb.Categorical):
+    "Its sensitivity forgets the count that a changed record leaves."
+    def sensitivity(self, neighbours="change_one", norm="l1", grid_exponent=None):
+        return 1.0
+
+
+@family_class
+class GroupForgotten(dpb.Grouped):
+    "A record that changes its group is taken for one that leaves it; a neighbour that only changes its value."
+    fixed = ()
+
+    def to_dict(self):
+        return {**super().to_dict(), "family": "GroupForgotten"}
+
+
+for mutant in (HalfRange, RowForgotten, GroupForgotten):
+    register(mutant, releases_only=True)
+
+SHARE = dpb.Bernoulli()
+CLIPPED = dpb.Exponential((0, 10))
+MECHANISMS = {  # a fault of the mechanism, a model, a claim
+    f"{fault.__name__}, {type(model).__name__}, {name}": (fault, model, claim)
+    for fault in (half_the_scale, budget_twice) for model in (SHARE, CLIPPED)
+    for name, claim in {"laplace": dict(epsilon=1.0), "add_remove": dict(epsilon=1.0, neighbours="add_remove"),
+                        "gaussian": dict(epsilon=4.0, mechanism="gaussian", delta=1e-6), "rho": dict(rho=1.0)}.items()}
+WRONG = {"half of a clipped range": (HalfRange((0, 10)), dict(epsilon=1.0)),
+         "half of a clipped range, rho": (HalfRange((0, 10)), dict(rho=1.0)),
+         "half of a clipped range, add_remove": (HalfRange((5, 20)), dict(epsilon=1.0, neighbours="add_remove")),
+         "a row forgotten": (RowForgotten(3), dict(epsilon=1.0))}
+
+
+def caught(found):
+    "By draws alone, whatever is known of the tables: the bound of a claim exceeds it."
+    assert found.contradicted and found.verdict.startswith("contradicted: at least")
+    assert any(row["lower_bound"] > row["claimed"] for row in found.table), found
+    assert found.mechanism == "gaussian" and found.rho is None or found.lower_bound > (found.rho or found.epsilon)
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_a_fault_of_the_mechanism_is_found_at_this_size(name, monkeypatch):
+    fault, model, claim = MECHANISMS[name]
+    monkeypatch.setattr(DOOR, "measurement", fault(DOOR.measurement))
+    caught(audit(model, **claim, **HERE))
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_sensitivity_that_is_too_small_is_found_at_this_size(name):
+    model, claim = WRONG[name]
+    found = audit(model, **claim, **HERE)
+    caught(found)
+    assert "are" in found.verdict and found.moved > 1.9 * found.sensitivity, "and seen without draws"
+
+
+def test_group_sizes_that_are_not_public_are_told_apart_by_what_is_published():
+    wrong = GroupForgotten(dpb.Bernoulli("ill"), "region", PLACES, sizes="public")
+    with pytest.raises(ValueError, match="tables that differ in n"):
+        audit(wrong, epsilon=1, **HERE)
+
+
+def test_a_release_without_noise_is_not_what_was_measured(monkeypatch):
+    "Draws of the measurement are honest; `release` publishes the exact sum."
+    honest = DOOR._draw
+    monkeypatch.setattr(DOOR, "_draw", lambda draw, exact: list(exact))
+    found = audit(CLIPPED, epsilon=1, trials=1000, releases=50)
+    assert found.agreement < 1e-6 and found.contradicted and "do not draw alike" in found.verdict
+    monkeypatch.setattr(DOOR, "_draw", honest)
+    assert not audit(CLIPPED, epsilon=1, trials=1000, releases=50, confidence=CONFIDENCE).contradicted
+
+
+# ---------------------------------------------------------------- the statistics
+
+
+@pytest.mark.parametrize("needed", [epsilon_needed, rho_needed])
+def test_the_ends_keep_their_word_and_the_bounds_their_order(needed):
+    "Clopper and Pearson's ends by exact sums; needed numbers rise with p and fall with q."
+    for p in (1e-4, 0.01, 0.2, 0.5, 0.9):
+        k = np.arange(101)
+        weights = stats.binom.pmf(k, 100, p)
+        assert weights @ (low_end(k, 100, 0.01) > p) <= 0.01 and weights @ (high_end(k, 100, 0.01) < p) <= 0.01
+    p, q = np.sort(np.random.default_rng(0).uniform(0.01, 0.98, (2, 300)), axis=0)[::-1]
+    assert np.all(needed(p + 0.01, q) >= needed(p, q)) and np.all(needed(p, q) >= needed(p, q + 0.01))
+    assert np.all(needed(q, p) == 0)
+
+
+def test_what_is_needed_is_what_mechanisms_have():
+    "Randomised response attains its ε; a normal pair never exceeds its ρ, and has an event near ε at a δ."
+    p = math.exp(1.5) / (1 + math.exp(1.5))
+    assert epsilon_needed(p, 1 - p) == pytest.approx(1.5, rel=1e-12)
+    t = np.linspace(-8, 8, 4001)
+    for mu in (0.1, 1.0, 3.0):
+        assert rho_needed(stats.norm.sf(t - mu), stats.norm.sf(t)).max() < mu**2 / 2
+    delta = stats.norm.cdf(0.5 - 1) - math.e * stats.norm.cdf(-1 - 0.5)  # of a shift of one sd at ε = 1, exactly
+    found = epsilon_needed(stats.norm.sf(t - 1), stats.norm.sf(t), delta)
+    assert found.max() == pytest.approx(1.0, abs=1e-3)
+
+
+def test_a_threshold_chosen_on_the_counted_half_blames_too_often():
+    "Of honest audits at confidence .5: at most a half by halves (four standard errors), more where halves are one."
+    rng, blamed = np.random.default_rng(0), np.zeros(2)
+    for _ in range(200):
+        noise = np.rint(rng.laplace(0, 100, (2, 300)))
+        T = [np.abs(y) - np.abs(y - 100) for y in (noise[0] + 100, noise[1])]
+        same = [np.repeat(v[:150], 2) for v in T]
+        blamed += [lower_bound(*v, epsilon_needed, 0.5).lower > 1 for v in (T, same)]
+    assert blamed[0] / 200 <= 0.5 and blamed[1] > 1.5 * blamed[0]
+
+
+def test_credible_bounds_are_quantiles_of_the_posterior():
+    rng = np.random.default_rng(1)
+    for (k, l), needed in itertools.product([(480, 60), (30, 0)], [epsilon_needed, rho_needed]):
+        p, q = rng.beta(k + 0.5, 1000 - k + 0.5, 400_000), rng.beta(l + 0.5, 1000 - l + 0.5, 400_000)
+        assert credible_bound(k, l, 1000, needed, 0.02) == pytest.approx(np.quantile(needed(p, q), 0.02), rel=0.01)
+
+
+def test_the_best_threshold_is_the_best():
+    first, second = np.repeat([0.0, 1.0, 2.0], [10, 40, 50]), np.repeat([0.0, 1.0, 2.0], [50, 40, 10])
+    bounds = {t: epsilon_needed(low_end((first >= t).sum(), 100, 0.01), high_end((second >= t).sum(), 100, 0.01))
+              for t in (0.0, 1.0, 2.0)}
+    assert best_threshold(first, second, epsilon_needed, 0.01, 100) == max(bounds, key=bounds.get)
+
+
+# ---------------------------------------------------------------- the page of all models
+
+
+def test_the_page_names_every_model_and_tests_that_exist():
+    "Its saved output, which is computed from the code."
+    cells = json.loads((HERE_IS.parent / "nbs/research/15_promise_of_models.ipynb").read_text())["cells"]
+    page = "".join("".join(out.get("data", {}).get("text/markdown", ""))
+                   for cell in cells if cell["cell_type"] == "code" for out in cell["outputs"])
+    for name in set(MODELS) - {"Counts"}:
+        assert f"**{name}**" in page, name
+    named = set(re.findall(r"`(test_\w+\.py)::(test_\w+)`", page))
+    assert len(named) == 3
+    for file, test in named:
+        assert f"def {test}(" in (HERE_IS / file).read_text()
+
+
+def test_every_model_says_why_its_sensitivity_holds():
+    for name, model in TRIED.items():
+        assert len(model.proof) > 40 and model.proof.endswith("."), name
+        for each in relations(model):
+            moved = moved_by_one_record(model, each)
+            assert 0 < moved["l2"] <= moved["l1"] * (1 + 1e-12)
+    assert relations(TRIED["HiddenMarkov"]) == ("change_value",) and relations(TRIED["NaiveBayes"]) == ("change_one",)
+    assert relations(SHARE) == ("change_one", "add_remove")
+
+
+# ---------------------------------------------------------------- what is said, and refused
+
+
+@pytest.mark.parametrize("promise", RELATIONS)
+def test_found_tables_are_neighbours(promise):
+    "They differ in one record, or by one; where cells are public, not in the columns that say the cell."
+    for model, fixed in ((TRIED["Grouped, public"], "region"), (TRIED["NaiveBayes"], None)):
+        if promise == "add_remove" and fixed:
+            continue
+        a, b, words = neighbouring_tables(np.random.default_rng(0), model, promise, "l1", 0)
+        if promise == "add_remove":
+            assert len(a) == len(b) + 1 and a.iloc[:-1].equals(b)
+        else:
+            assert len(a) == len(b) and (a.iloc[:-1] == b.iloc[:-1]).all(axis=None) and "made-up" in words
+            assert promise != "change_value" or fixed is None or (a[fixed] == b[fixed]).all()
+
+
+def test_an_audit_says_what_was_tested():
+    found = audit(dpb.Normal((40, 160)), epsilon=2, trials=500, releases=1)
+    assert isinstance(found, Audit) and found.confidence == 0.99
+    said = repr(found)
+    for word in ("Normal", "epsilon = 2", "laplace", "change_one", "L1 2.25", "500 of each table, 1 of them",
+                 "99% bound", "no contradiction found", "never proves"):
+        assert word in said, word
+    assert found._repr_html_().count("<tr>") == len(said.splitlines()) == 7
+    assert [*found.table[0]] == ["what", "claimed", "lower_bound", "credible_bound", "order", "hits", "trials"]
+    assert found.lower_bound == found.table[0]["lower_bound"] < found.credible_bound
+
+
+def test_given_tables_are_audited_and_never_shown():
+    secret = 31_337
+    a, b = pd.DataFrame({"x": [secret, 0, 1]}), pd.DataFrame({"x": [secret, 0, 20_000]})
+    found = audit(dpb.Exponential((0, 50_000), "x"), epsilon=1, tables=(a, b), **HERE)
+    assert "given by the caller" in repr(found) and str(secret) not in repr(found) + found._repr_html_()
+    assert not found.contradicted and found.moved == pytest.approx(19_999)
+    filled = audit(SHARE, epsilon=1, tables=([1, 0, None], [1, 0, 0]), missing_as=1, **HERE)
+    assert filled.moved == 1
+    two = audit(SHARE, epsilon=1, tables=([1, 1, 1], [1, 0, 0]), **HERE)  # no neighbours: twice the budget is found
+    assert two.contradicted and two.verdict.endswith("if the tables are neighbours")
+
+
+@pytest.mark.parametrize(("why", "options"), [
+    ("trials must be", dict(trials=199)), ("releases must be", dict(releases=-1)),
+    ("confidence must be", dict(confidence=1.0)), ("epsilon must be", dict(epsilon=0)),
+    ("delta must be", dict(mechanism="gaussian")), ("neighbours must be", dict(neighbours="add_one")),
+    ("an audit charges no ledger", dict(ledger="budget.json")), ("options must be", dict(persons="id")),
+    ("tables that differ in n", dict(tables=([0, 1], [0]))), ("same sums", dict(tables=([0, 1], [1, 0]))),
+    ("two tables", dict(tables=[[0, 1]])), ("seed must be", dict(seed=-1)),
+    ("data must", dict(tables=([0, 5], [0, 1])))])
+def test_bad_input_is_refused(why, options):
+    with pytest.raises(ValueError, match=why):
+        audit(SHARE, **{"epsilon": 1, **HERE, **options})
+
+
+# ---------------------------------------------------------------- the command
+
+
+@pytest.fixture
+def family(tmp_path):
+    (tmp_path / "family.toml").write_text('family = "Exponential"\nbounds = [0, 10]\ncolumn = "days"\n')
+    return str(tmp_path / "family.toml")
+
+
+def test_the_command_exits_with_0_and_1_and_2(family, monkeypatch, capsys, tmp_path):
+    command = ["audit", family, "--trials", "1000", "--releases", "2", "--confidence", str(CONFIDENCE)]
+    for budget in (["--epsilon", "1"], ["--rho", "1"], ["--epsilon", "4", "--mechanism", "gaussian", "--delta", "1e-6"],
+                   ["--epsilon", "1", "--neighbours", "add_remove", "--n-max", "50"]):
+        assert main([*command, *budget]) == 0
+        assert "no contradiction found" in capsys.readouterr().out
+    (tmp_path / "a.csv").write_text("days\n10\n5\n")
+    (tmp_path / "b.csv").write_text("days\n0\n5\n")
+    given = ["--tables", str(tmp_path / "a.csv"), str(tmp_path / "b.csv")]
+    assert main([*command, "--epsilon", "1", *given]) == 0
+    monkeypatch.setattr(DOOR, "measurement", half_the_scale(DOOR.measurement))
+    assert main([*command, "--epsilon", "1"]) == 1
+    assert "contradicted: at least epsilon" in capsys.readouterr().out
+    for wrong in ([], ["--epsilon", "1", "--rho", "1"], ["--epsilon", "-1"]):
+        assert main([*command, *wrong]) == 2
+        assert len(capsys.readouterr().err.splitlines()) == 1
