@@ -860,15 +860,16 @@ _AUDIT_OPTIONS: tuple = (
     ("--mechanism", "noise: laplace or gaussian (default: gaussian with --rho, else laplace)", {}),
     ("--delta", "with gaussian noise and --epsilon: a probability such as 1e-6 (default: none)", {"type": _number}),
     ("--column", "column to read, for a family of one column (default: the family's)", {}),
-    ("--neighbours", "what the claim compares: change_one, change_value or add_remove (default: what the model implies)",
-     {}),
+    ("--neighbours",
+     "what the claim compares: change_one, change_value or add_remove (default: what the model implies)", {}),
     ("--n-max", "with add_remove: the public limit on the number of records (default: 1000)", {"type": int}),
     ("--trials", "releases of each of two tables (default: 20000)", {"type": int, "default": 20_000}),
     ("--releases", "of these, how many go through the whole of release (default: 100)", {"type": int, "default": 100}),
     ("--confidence", "that no bound exceeds what was spent (default: 0.99)", {"type": _number, "default": 0.99}),
     ("--tables", "two CSV or Parquet files that are neighbours (default: tables of made-up records are searched for)",
      {"nargs": 2, "metavar": "FILE"}),
-    ("--seed", "seed of the search for tables, a whole number; noise has none (default: 0)", {"type": int, "default": 0}))
+    ("--seed", "seed of the search for tables, a whole number; noise has none (default: 0)",
+     {"type": int, "default": 0}))
 _EXPERIMENT_OPTIONS: tuple = (
     ("name", "which one: see below", {"metavar": "NAME"}),
     ("--trials", "simulated releases of a cell, computed in batches of 64 (default: the experiment's, mostly 1000)",
@@ -923,7 +924,8 @@ def build_parser() -> argparse.ArgumentParser:
              f"{one['calibrate']}\n\n{_EXAMPLE_FAMILY}", *_CALIBRATE_OPTIONS)
     _command(commands, "audit", "try to refute the promise of a release; exit code 1 if it is contradicted",
              f"{one['audit']}\n  dp-bayes audit FAMILY.toml --epsilon 1 --mechanism gaussian --delta 1e-6\n\n"
-             f"Exit code: 0 if no contradiction was found, 1 if the claim is contradicted, 2 if refused.\n\n{_EXAMPLE_FAMILY}",
+             "Exit code: 0 if no contradiction was found, 1 if the claim is contradicted, 2 if refused.\n\n"
+             f"{_EXAMPLE_FAMILY}",
              *_AUDIT_OPTIONS)
     _command(commands, "experiment", "a figure of the papers as numbers, by simulation; opens no data",
              f"{one['experiment']}\n\n{_EXPERIMENT_NAMES}", *_EXPERIMENT_OPTIONS)

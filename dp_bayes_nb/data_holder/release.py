@@ -111,7 +111,7 @@ class Prepared:
     made: Any = field(repr=False)  # from noisy whole numbers to the `Release`
     charge: dict = field(default_factory=dict, repr=False)  # what a ledger is told
 
-
+# %% ../../nbs/data_holder/04_release.ipynb #ad220003
 def prepare(family, data, epsilon=None, mechanism=None, delta=None, neighbours=None, n_max=None, missing="error",
             missing_as=None, ledger=None, name=None, bounds_source="public", rho=None) -> Prepared:
     "Everything that `release` does before it spends: what is published is `made(draw(exact))`."

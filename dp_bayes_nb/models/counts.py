@@ -197,7 +197,7 @@ class Bernoulli(BernoulliLaw):
 # § Categorical
 class CategoricalLaw(ExponentialFamily):
     "The mathematics of a vector of counts."
-    proof = "A record counts in one category: a change takes 1 from a count and adds 1 to another, 2 in L1 and √2 in L2."
+    proof = "A record counts in one category: a change takes 1 from a count and adds it to another, 2 in L1, √2 in L2."
     methods = {"exact": "dp_bayes_nb.posterior.noisy_tables:NOISY_CATEGORIES"}
 
     def natural(self, theta):

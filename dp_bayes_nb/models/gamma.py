@@ -168,7 +168,7 @@ class GammaData(Univariate):
     @property
     def proof(self):
         "Why a record moves the sums no further."
-        return ("Logarithm and number both rise with the record: the two sums move furthest together, from one bound to "
+        return ("Logarithm and number both rise with the record: the sums move furthest together, from one bound to "
                 "the other." if self.pair else Univariate.proof)
 
     @property

@@ -149,8 +149,8 @@ class Grouped(Model):
         "Why a record moves the sums no further: its model's reason, in one group or in two."
         own = f"In its group: {self.model.proof}"
         return own if not self.private_sizes else (
-            f"{own} The rows of a group say its size too; a record that changes its group leaves one and enters another, "
-            "twice what a record does that is added.")
+            f"{own} The rows of a group say its size too; a record that changes its group leaves one and enters "
+            "another, twice what a record does that is added.")
 
     @cached_property
     def group_names(self):

@@ -94,6 +94,10 @@ def square_sensitivity(most: float = 1.0  # B: largest |u|
     return {"l1": (most + 0.5) ** 2 * up, "l2": 2.0 * most * up}
 
 
+_PAIR_PROOF = ("With u in [−B, B], records a and b move (u, u²) by |a − b| and |a − b| |a + b|; the norm of the two is "
+               "largest with one record at an end, where the derivative in the other is 0.")
+
+
 def rounded_square_sensitivity(grid_exponent: int, norm: str, most: float = 1.0) -> float:
     "Sensitivity of the rounded (u, u²), in grid steps: over the rounded image where it is small, else with a margin."
     K = 2**grid_exponent
@@ -246,10 +250,8 @@ class NormalLaw(Univariate):
     turning = property(lambda self: (self.middle,) if self.pair else (), doc="Where u² turns.")
     middle = property(lambda self: self.interval[0], doc="The record at which u is 0.")
     most = property(lambda self: largest_mapped(self, self.maps), doc="B of equation (5).")
-    proof = property(lambda self: (
-        "With u in [−B, B], records a and b move (u, u²) by |a − b| and |a − b| |a + b|; their sum, and their norm, are "
-        "largest with one record at an end, where the derivative in the other is 0." if self.pair else Univariate.proof),
-        doc="Why a record moves the sums no further.")
+    proof = property(lambda self: _PAIR_PROOF if self.pair else Univariate.proof,
+                     doc="Why a record moves the sums no further.")
     declared_sensitivity = property(lambda self: square_sensitivity(*self.most) if self.pair else None, doc="By norm.")
 
     @property

@@ -38,7 +38,7 @@ class Univariate(ExponentialFamily):
     coordinate: ClassVar[str] = "identity"  # "log": the law is smooth in log x
     turning: Any = ()  # records between which every statistic is monotone
     exact: Any = False  # is t computed alike on every engine (only + − × ÷)? Else the sensitivity allows for rounding
-    proof = ("A clipped record's statistic lies between the least and the largest value at the bounds and turning points, "
+    proof = ("A clipped record's statistic lies between the least and the largest value at bounds and turning points, "
              "and each sum moves by at most their difference; a redacted record counts 0.")
     declared_sensitivity: Any = None  # by norm, where the ranges are not attained together: equation (5) of ‘Bounds’
     cdf: Any = None  # (x, theta) -> P(X ≤ x); without it Lemma 1 gives the probabilities

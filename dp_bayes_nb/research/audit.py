@@ -23,9 +23,8 @@ from ..models.contract import Model
 from ..models.promises import relation
 from ..noise.add_remove import size_design
 from ..noise.design import check_privacy, design, gaussian_multiplier
-from .lower_bounds import Bound, epsilon_needed, lower_bound, rho_needed
-from .record_search import (farthest_pair, in_steps, is_valid, made_up_records, rows_of,
-                                               shown_record)
+from .lower_bounds import epsilon_needed, lower_bound, rho_needed
+from .record_search import (farthest_pair, in_steps, made_up_records, rows_of, shown_record)
 
 # %% ../../nbs/research/14_audit.ipynb #d569c6f3
 # § Two neighbouring tables
@@ -60,8 +59,8 @@ def _enough(model, records):
 def _shared_records(rng, model, fixed):
     "A few valid records, for both tables; where cells are public, so many that each is likely to have some."
     cells = math.prod(len(column.levels) for column in model.columns if column.name in fixed)
-    plain = model.inner is None and not fixed
-    count = next((k for k in OTHERS if _enough(model, k)), OTHERS[-1]) if plain else _OF_EACH * cells if fixed else OTHERS[0]
+    enough = (k for k in OTHERS if model.inner is not None or _enough(model, k))
+    count = _OF_EACH * cells if fixed else next(enough, OTHERS[-1])
     values = made_up_records(rng, model, max(4096, 4 * count))
     return {name: x[:count] for name, x in values.items()}
 
@@ -78,7 +77,7 @@ def neighbouring_tables(rng, model: Model,  # what is counted
                         neighbours: str, norm: str,  # which tables; "l1" or "l2"
                         exponent: int, rows: Any = None  # grid, and what is released where sizes are private
                         ) -> tuple:
-    "Two tables of made-up records that a search finds far apart, as `release` reads them, and their difference in words."
+    "Two tables of made-up records that a search finds far apart, as `release` reads them, and how they differ."
     of = lambda values: _record_steps(model, values, exponent, rows)
     fixed = tuple(model.fixed) if neighbours == "change_value" else ()
     shared = _shared_records(rng, model, fixed)
@@ -92,8 +91,8 @@ def neighbouring_tables(rng, model: Model,  # what is counted
     _, pair = farthest_pair(rng, model, of, norm, fixed=fixed)
     if pair is None:
         refuse("model", "one whose sums a record can move", type(model).__name__)
-    words = (f"{rows_of(shared)} made-up records and one more: in the first table {shown_record(pair[0])}, in the second "
-             f"{shown_record(pair[1])}")
+    words = (f"{rows_of(shared)} made-up records and one more: in the first table {shown_record(pair[0])}, in the "
+             f"second {shown_record(pair[1])}")
     return added(pair[0]), added(pair[1]), words
 
 # %% ../../nbs/research/14_audit.ipynb #9cc05c41
@@ -116,7 +115,7 @@ def _prepared(model, tables, options):
         refuse("tables", "such that their sums differ", "two tables with the same sums", "no draws tell them apart")
     return ready
 
-
+# %% ../../nbs/research/14_audit.ipynb #007ed7db
 def _statistic(ready):
     """T of draws (trials, p), by which the two tables are told apart, monotone in the likelihood ratio; and the noisy
     number that is furthest apart.
@@ -131,6 +130,16 @@ def _statistic(ready):
     return lambda y: np.stack([T(y), y[:, most]], axis=1).astype(float)
 
 
+def _released(model, tables, trials, releases, options):
+    "Both releases up to the noise, and of each table `statistic` of whole releases and of draws."
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of few records and careless budgets: nothing is published
+        ready = _prepared(model, tables, options)
+        statistic = _statistic(ready)
+        return ready, [_draws(model, table, each, statistic, trials, releases, options)
+                       for table, each in zip(tables, ready)]
+
+
 def _draws(model, table, ready, statistic, trials, releases, options):
     "`statistic` of whole releases, and of draws of the measurement; the noise is OpenDP's, unseeded."
     integers = lambda made: np.rint(made.values / made.noise.grid).astype(np.int64)
@@ -139,7 +148,7 @@ def _draws(model, table, ready, statistic, trials, releases, options):
     drawn = np.array([statistic(np.array([ready.draw(exact)], dtype=np.int64))[0] for _ in range(trials - releases)])
     return statistic(np.array(whole)) if whole else np.empty((0, 2)), np.reshape(drawn, (-1, 2))
 
-# %% ../../nbs/research/14_audit.ipynb #6502b54f
+# %% ../../nbs/research/14_audit.ipynb #8b9d6c51
 # § What is claimed
 def _claims(epsilon, mechanism, delta, rho):
     "What a budget claims: name, number, and what probabilities of an event need."
@@ -154,7 +163,7 @@ def _claims(epsilon, mechanism, delta, rho):
 GIVEN = "given by the caller, whose word it is that they are neighbours"
 _AGREE = 1e-6  # a p-value below this: the measurement and `release` do not draw the same
 
-
+# %% ../../nbs/research/14_audit.ipynb #6fcffc9e
 @dataclass(frozen=True)
 class Audit:
     "What `audit` found. `lower_bound` is in the unit of the claim, ε or ρ."
@@ -173,15 +182,8 @@ class Audit:
     claims: tuple  # (name, claimed, Bound) of each quantity that was bounded
     agreement: float  # p-value: `release` draws as its measurement does; 1 where `release` was not called
 
-    @property
-    def lower_bound(self) -> float:
-        "At least so much of the claimed budget, ε or ρ, these releases have spent."
-        return self.claims[0][2].lower
-
-    @property
-    def credible_bound(self) -> float:
-        "The same for a Bayesian with Jeffreys priors."
-        return self.claims[0][2].credible
+    lower_bound = property(lambda self: self.claims[0][2].lower, doc="So much of the claim was spent, at the least.")
+    credible_bound = property(lambda self: self.claims[0][2].credible, doc="The same, with Jeffreys priors.")
 
     @property
     def contradicted(self) -> bool:
@@ -189,10 +191,7 @@ class Audit:
         return (any(bound.lower > claimed for _, claimed, bound in self.claims)
                 or self.moved > self.sensitivity * (1 + 1e-9) or self.agreement < _AGREE)
 
-    @property
-    def verdict(self) -> str:
-        "The answer in words."
-        return _verdict(self)
+    verdict = property(lambda self: _verdict(self), doc="The answer in words.")
 
     @property
     def table(self) -> list[dict]:
@@ -203,12 +202,9 @@ class Audit:
 
     def __repr__(self): return "\n".join(f"{name:<18}{said}" for name, said in _said(self))
 
-    def _repr_html_(self):
-        rows = "".join(f"<tr><th style='text-align:left'>{name}</th><td style='text-align:left'>{html.escape(said)}"
-                       "</td></tr>" for name, said in _said(self))
-        return f"<table>{rows}</table>"
+    def _repr_html_(self): return _html_table(_said(self))
 
-# %% ../../nbs/research/14_audit.ipynb #8b9d6c51
+# %% ../../nbs/research/14_audit.ipynb #b9e6b5a1
 def _verdict(a):
     "What follows from an audit, and what does not."
     found = [f"at least {name} = {bound.lower:.3g} was spent, and {claimed:.3g} is claimed"
@@ -220,6 +216,13 @@ def _verdict(a):
     if found:
         return f"contradicted: {'; '.join(found)}" + ", if the tables are neighbours" * (a.tables == GIVEN)
     return "no contradiction found (an audit never proves a promise)"
+
+
+def _html_table(said):
+    "Names and words as a table of HTML."
+    cell = lambda tag, words: f"<{tag} style='text-align:left'>{html.escape(words)}</{tag}>"
+    rows = (f"<tr>{cell('th', name)}{cell('td', words)}</tr>" for name, words in said)
+    return f"<table>{''.join(rows)}</table>"
 
 
 def _said(a):
@@ -236,7 +239,7 @@ def _said(a):
             ("releases", f"{a.trials} of each table, {a.releases} of them through the whole of release"),
             (f"{100 * a.confidence:.6g}% bound", bounds), ("verdict", a.verdict)]
 
-# %% ../../nbs/research/14_audit.ipynb #b9e6b5a1
+# %% ../../nbs/research/14_audit.ipynb #914c9aa7
 # § audit
 def audit(model: Model, *,              # what is released: public declarations
           epsilon: float | None = None, # the claim: epsilon, with delta for gaussian noise; or rho
@@ -252,7 +255,7 @@ def audit(model: Model, *,              # what is released: public declarations
           seed: int = 0,                # of the search for tables; noise has no seed
           **options                     # further ones of `release`, such as missing_as
           ) -> Audit:
-    """Try to refute the promise of a release: a lower bound on the budget spent by releases of two neighbouring tables.
+    """Try to refute the promise of a release: a lower bound on the budget that releases of two tables have spent.
 
     Equations (1) to (3) of ‘How much was spent, seen from the outside’. Whether given tables are neighbours is the
     caller's word; what `release` publishes exactly must agree. Nothing is written, and no ledger is charged: never
@@ -260,31 +263,33 @@ def audit(model: Model, *,              # what is released: public declarations
     200 trials, a confidence outside (0, 1), and tables that are no neighbours or have the same sums.
     """
     _check_release_arguments(model, "error", None, None)
-    trials, releases = check_count("trials", trials, 200), check_count("releases", releases, 0)
-    confidence = check_fraction("confidence", confidence)
-    if releases > trials:
-        refuse("releases", f"at most the {trials} trials", releases)
+    trials, releases, confidence = _check_sizes(trials, releases, confidence)
     _check_options(options)
     epsilon, mechanism, delta, _, rho = check_privacy(epsilon, mechanism, delta, "change_one", rho)
     promised = relation(model, options.get("missing", "error"), neighbours)
     n_max = 1000 if n_max is None and promised == "add_remove" else n_max
-    options = dict(epsilon=epsilon, mechanism=mechanism, delta=delta, rho=rho, neighbours=promised, n_max=n_max, **options)
+    options |= dict(epsilon=epsilon, mechanism=mechanism, delta=delta, rho=rho, neighbours=promised, n_max=n_max)
     model = model if tables is not None else model.uncounted()
     tables, words = _tables(model, tables, (epsilon, mechanism, delta), rho, promised, seed)
     model = model.counted(tables[0])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # of few records and careless budgets: nothing is published
-        ready = _prepared(model, tables, options)
-        T = _statistic(ready)
-        pairs = [_draws(model, table, each, T, trials, releases, options) for table, each in zip(tables, ready)]
+    ready, pairs = _released(model, tables, trials, releases, options)
     first, second = (np.concatenate(pair)[:, 0] for pair in pairs)
     claims = _claims(epsilon, mechanism, delta, rho)
     each = 1 - (1 - confidence) / len(claims)
     found = tuple((name, claimed, lower_bound(first, second, needed, each)) for name, claimed, needed in claims)
-    return Audit(model, promised, mechanism, epsilon, delta, rho, *_reach(ready), words, trials, releases, confidence,
+    designed, moved = _reach(ready)
+    return Audit(model, promised, mechanism, epsilon, delta, rho, designed, moved, words, trials, releases, confidence,
                  found, _agreement(pairs))
 
-# %% ../../nbs/research/14_audit.ipynb #ff3dfd00
+# %% ../../nbs/research/14_audit.ipynb #a50ffb23
+def _check_sizes(trials, releases, confidence):
+    "Numbers of releases, all and whole ones, and the confidence."
+    trials, releases = check_count("trials", trials, 200), check_count("releases", releases, 0)
+    if releases > trials:
+        refuse("releases", f"at most the {trials} trials", releases)
+    return trials, releases, check_fraction("confidence", confidence)
+
+
 def _check_options(options):
     "Refuse what `release` does not take, and what an audit does not do."
     own = {*inspect.signature(audit).parameters, "family", "data", "ledger", "name", "bounds_source"}
@@ -311,7 +316,7 @@ def _tables(model, tables, budget, rho, promised, seed):
     a, b, words = neighbouring_tables(rng, model, promised, norm, d.grid_exponent, rows)
     return (a, b), words
 
-
+# %% ../../nbs/research/14_audit.ipynb #4ced6803
 def counted_for_search(rng, model: Model) -> Model:
     "The model with the public numbers of records of a made-up table, where it needs some."
     model = model.uncounted()

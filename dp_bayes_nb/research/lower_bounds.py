@@ -8,7 +8,6 @@ __all__ = ['ORDERS', 'epsilon_needed', 'rho_needed', 'low_end', 'high_end', 'bes
 
 # %% ../../nbs/research/13_lower_bounds.ipynb #a9b453d9
 from collections.abc import Callable
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -58,7 +57,7 @@ def best_threshold(first, second, needed: Callable, miss: float, trials: int) ->
     tried = np.unique(np.quantile(pooled, np.linspace(0, 1, _THRESHOLDS), method="inverted_cdf"))
     share = lambda draws: 1 - np.searchsorted(np.sort(draws), tried, side="left") / len(draws)
     p, q = low_end(share(first) * trials, trials, miss), high_end(share(second) * trials, trials, miss)
-    return float(tried[np.argmax(needed(p, q))])
+    return float(tried[int(np.argmax(needed(p, q)))])
 
 
 class Bound(NamedTuple):
@@ -78,7 +77,7 @@ def lower_bound(first, second,    # T of the releases of each table, (trials,)
     miss, found = (1 - confidence) / 4, []
     for order, more, less in (("first", first, second), ("second", -np.asarray(second), -np.asarray(first))):
         chosen, counted = (more[::2], less[::2]), (more[1::2], less[1::2])
-        trials = min(map(len, counted))
+        trials = min(len(draws) for draws in counted)
         t = best_threshold(*chosen, needed, miss, trials)
         k, l = (int(np.sum(draws[:trials] >= t)) for draws in counted)
         lower = float(needed(low_end(k, trials, miss), high_end(l, trials, miss)))
@@ -98,5 +97,5 @@ def credible_bound(k: int, l: int, trials: int, needed: Callable, level: float) 
     q = np.maximum(st.beta.ppf(u, l + 0.5, trials - l + 0.5), 1e-300)
     values = np.asarray(needed(np.minimum(p, 1 - 1e-16)[:, None], np.minimum(q, 1 - 1e-16)[None])).ravel()
     order = np.argsort(values)
-    at = np.searchsorted(np.cumsum(np.outer(weight, weight).ravel()[order]), level)
+    at = int(np.searchsorted(np.cumsum(np.outer(weight, weight).ravel()[order]), level))
     return float(values[order][min(at, len(values) - 1)])

@@ -6,8 +6,6 @@
 __all__ = ['SEARCH', 'SEARCHES', 'GROUPS', 'relations', 'moved_by_one_record', 'record_words', 'promise_page']
 
 # %% ../../nbs/research/15_promise_of_models.ipynb #647d7334
-from typing import Any
-
 import numpy as np
 
 from ..models.contract import Model

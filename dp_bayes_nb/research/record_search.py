@@ -338,7 +338,7 @@ def farthest_pair(rng, model: Model, of: Callable, norm: str = "l1", climbs: int
     finds, and that distance; (0, None) if it is nowhere apart. `fixed` names columns in which both are alike.
     """
     values = made_up_records(rng, model)
-    t, found = of(values), (0.0, None)
+    t, found = of(values), (0.0, None)  # type: tuple[Any, Any]
     for i, j in _far_pairs(rng, t, norm, climbs):
         pair = [{name: v[row] for name, v in values.items()} for row in (i, j)]
         pair[1] |= {name: pair[0][name] for name in fixed}

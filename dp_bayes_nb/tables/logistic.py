@@ -296,8 +296,8 @@ class TableRegression(TableModel):
     points: Any = None  # nodes in a gap between two knots, or by name; None: 4 for an only covariate, 2 for several
 
     integer, beyond, magnitude = False, True, 1.0
-    proof = ("Hats are shares that add up to 1: a change moves a table by at most 2 in L1 and √2 in L2. A product of scores "
-             "goes from 1 to −1 only if an odd number of its columns turns; every set of columns is tried.")
+    proof = ("Hats are shares that add up to 1: a change moves a table by at most 2 in L1, √2 in L2. A product of "
+             "scores goes from 1 to −1 only if an odd number of its columns turns; every set of columns is tried.")
     default_prior = NormalCoefficients()
     methods = {**TableModel.methods, "collapsed": "dp_bayes_nb.tables.one_covariate:COLLAPSED"}
     refusals = {"update": "tables of several columns have no conjugate prior together"}
