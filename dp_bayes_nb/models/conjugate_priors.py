@@ -29,6 +29,7 @@ class Gamma:
     rate: Float[Any, ""]  # > 0; the mean is shape / rate
     name: str = "rate"  # the parameter, set by the family
     power: float = 1.0  # parameter ** power has the Gamma law, set by the family
+    support = "positive"  # of the parameter
 
     def sample(self, key: Key[Array, ""], shape: tuple = ()) -> dict:
         "Draws of the parameter."
@@ -54,6 +55,7 @@ class NormalMean:
     mean: Float[Any, ""]  # μ₀, any real number
     precision: Float[Any, ""]  # κ, one over the prior variance, > 0
     name: str = "mean"  # the parameter, set by the family
+    support = "real"  # of the parameter
 
     def sample(self, key: Key[Array, ""], shape: tuple = ()) -> dict:
         "Draws of the parameter."

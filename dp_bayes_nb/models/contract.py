@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['RELEASED', 'STATIC_FIELDS', 'MODELS', 'Column', 'is_level', 'Codes', 'optional', 'Model', 'whole_sensitivity',
            'family_class', 'missing_parts', 'not_fitted', 'as_model', 'check_prior', 'accept_prior', 'numbers_by_label',
-           'checked_numbers', 'as_numbers', 'check_hyperparameter', 'register', 'family_from_dict']
+           'checked_numbers', 'by_parameter', 'as_numbers', 'check_hyperparameter', 'register', 'family_from_dict']
 
 # %% ../../nbs/models/01_contract.ipynb #77de68da
 import dataclasses
@@ -28,8 +28,8 @@ from ..base.arguments import check_count, refuse
 from ..base.chains import bind
 from ..base.frames import by_label
 from ..base.measurement import Noise
-from ..base.priors import Dirichlet, LogDensity
-from ..base.supports import Parameter
+from ..base.priors import Dirichlet, Independent, LogDensity
+from ..base.supports import SUPPORTS, Parameter
 from ..noise.add_remove import Rows, centred_rows, pair_rows
 
 # %% ../../nbs/models/01_contract.ipynb #c0a70005
@@ -308,6 +308,10 @@ class Model:
     def moments(self, theta: dict) -> tuple[Float[Array, "m"], Float[Array, "m m"]]:
         "Mean (m,) and covariance (m, m) of the statistic of one record."
 
+    def moments_error(self, theta: dict) -> Float[Any, "m"]:
+        "How far the means of `moments` may be off, (m,), where a rule of integration finds them; by default exact."
+        return np.zeros(len(self.names))
+
     @optional("its records cannot be simulated: add simulate_records(key, theta, rows)")
     def simulate_records(self, key, theta: dict, n: int):
         "n simulated records, as `statistic` takes them; codes 0, 1, … of the levels in a column with texts."
@@ -537,6 +541,8 @@ def accept_prior(model: Model, prior: Any) -> Any:
     name, kind = type(model).__name__, model.prior_type
     if kind is None:
         return _any_prior(model, prior)
+    if kind is Independent:
+        return by_parameter(model, prior)
     if prior is None:
         if model.default_prior is None:
             refuse("prior", "given for this family", None, f"pass {kind.__name__}(...), or LogDensity(fn, sample)")
@@ -568,6 +574,22 @@ def checked_numbers(prior: Any, shape: tuple, static: dict) -> Any:
                                             f.name in getattr(prior, "real", ()))
                for f in dataclasses.fields(prior) if f.name not in STATIC_FIELDS}
     return dataclasses.replace(prior, **numbers, **static)
+
+
+def by_parameter(model: Model, prior: Any) -> Independent:
+    "A prior for each parameter by name: those that are given, else those of the model's own prior."
+    own, name = model.default_prior.priors, type(model).__name__
+    given = {} if prior is None else prior.priors if isinstance(prior, Independent) else prior
+    if not isinstance(given, dict) or not set(given) <= set(model.parameters):
+        refuse("prior", f"a dictionary of priors by parameter ({', '.join(model.parameters)}), or LogDensity(...), for "
+               f"{name}", prior)
+    parts = {}
+    for parameter, p in model.parameters.items():
+        part = given.get(parameter, own.get(parameter))
+        if getattr(part, "support", None) != p.support:
+            refuse(f"prior[{parameter!r}]", f"a prior of a number that is {SUPPORTS[p.support].words}", part)
+        parts[parameter] = checked_numbers(part, tuple(p.shape), {"name": parameter})
+    return Independent(parts)
 
 
 def _any_prior(model, prior):
@@ -618,6 +640,9 @@ MODELS = {
     "GammaData": "models.gamma",
     "Counts": "models.whole_numbers",
     "Above": "models.above",
+    **dict.fromkeys(("NegativeBinomial", "ZeroInflatedPoisson", "ZeroInflatedNegativeBinomial", "TruncatedPoisson"),
+                    "models.varied_counts"),
+    "NormalMixture": "models.mixture",
     "LinearRegression": "regression.model",
     "NaiveBayes": "naive_bayes.model",
     "HiddenMarkov": "hidden_markov.model",

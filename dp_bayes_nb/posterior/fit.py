@@ -34,7 +34,7 @@ from ..releases.files import open_sealed, parse, seal
 from .grid import GRID_POINTS, first_grid, on_a_line
 from .measurements import confidential_sums, tables_of, without_implied
 from .methods import _stands_at, choose_method, kept_sums
-from ..base.priors import LogDensity
+from ..base.priors import Independent, LogDensity
 from ..base.supports import constrain, free_size
 
 # %% ../../nbs/posterior/09_fit.ipynb #5f2ac0d2
@@ -419,9 +419,16 @@ def prior_to_json(prior) -> str:
     "The prior as JSON; one given by a log density is named only."
     if isinstance(prior, LogDensity):
         return json.dumps({"prior": "LogDensity"})
+    return json.dumps(_told(prior))
+
+
+def _told(prior) -> dict:
+    "A prior by its name and numbers; one for each parameter by theirs."
+    if isinstance(prior, Independent):
+        return {"prior": "Independent", "priors": {name: _told(part) for name, part in prior.priors.items()}}
     fields = {f.name: jax.tree.map(lambda a: np.asarray(a).tolist(), getattr(prior, f.name))
               for f in dataclasses.fields(prior) if f.name != "name"}
-    return json.dumps({"prior": type(prior).__name__, **fields})
+    return {"prior": type(prior).__name__, **fields}
 
 # %% ../../nbs/posterior/09_fit.ipynb #06c07a11
 LEAST_ACCEPTED = 0.5  # share of a mesh's proposals
