@@ -13,6 +13,14 @@ _public = {
     "Above": "models.above",
     "Bernoulli": "models.counts",
     "Categorical": "models.counts",
+    "WeightedRecords": "models.weighted_records",
+    "ClippedCounts": "models.varied_counts",
+    "NegativeBinomial": "models.varied_counts",
+    "ZeroInflatedPoisson": "models.varied_counts",
+    "ZeroInflatedNegativeBinomial": "models.varied_counts",
+    "TruncatedPoisson": "models.varied_counts",
+    "Overdispersion": "models.varied_counts",
+    "NormalMixture": "models.mixture",
     "Counts": "models.whole_numbers",
     "Grouped": "models.grouped",
     "SharedGamma": "models.whole_numbers",
@@ -84,6 +92,7 @@ _public = {
     "plot_groups": "posterior.contrasts",
     "predict": "posterior.results",
     "predictive_check": "posterior.results",
+    "row_check": "posterior.row_check",
     "plot_posterior": "posterior.results",
     "plot_regression": "regression.plots",
     "plot_coefficients": "regression.plots",
@@ -171,6 +180,16 @@ if _typing.TYPE_CHECKING:
     from .models.counts import Bernoulli as Bernoulli, Categorical as Categorical
     from .models.gamma import GammaData as GammaData
     from .models.grouped import Grouped as Grouped
+    from .models.mixture import NormalMixture as NormalMixture
+    from .models.varied_counts import (
+        ClippedCounts as ClippedCounts,
+        NegativeBinomial as NegativeBinomial,
+        ZeroInflatedPoisson as ZeroInflatedPoisson,
+        ZeroInflatedNegativeBinomial as ZeroInflatedNegativeBinomial,
+        TruncatedPoisson as TruncatedPoisson,
+        Overdispersion as Overdispersion,
+    )
+    from .models.weighted_records import WeightedRecords as WeightedRecords
     from .models.whole_numbers import Counts as Counts, FlatCounts as FlatCounts, SharedGamma as SharedGamma
     from .models.normal import Normal as Normal, LogNormal as LogNormal
     from .models.rates import (
@@ -207,6 +226,7 @@ if _typing.TYPE_CHECKING:
         predictive_check as predictive_check,
         plot_posterior as plot_posterior,
     )
+    from .posterior.row_check import row_check as row_check
     from .regression.covariates import NormalInverseWishart as NormalInverseWishart
     from .regression.model import LinearRegression as LinearRegression
     from .regression.plots import (

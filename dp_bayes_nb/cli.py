@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from .models.conjugate_priors import Gamma, NormalInverseGamma, NormalMean
+from .models.varied_counts import Overdispersion
 from .models.contract import STATIC_FIELDS, Model, family_from_dict
 from .models.whole_numbers import FlatCounts, SharedGamma
 from .base.arguments import printable, refuse
@@ -76,7 +77,7 @@ def read_family(path,        # TOML file
 # § Priors as text
 PRIORS: dict[str, Any] = {kind.__name__: kind for kind in (Beta, Dirichlet, Gamma, NormalMean, NormalInverseGamma,
                                                          SharedGamma, FlatCounts, Shrinkage, NormalEffects,
-                                                         NormalCoefficients, InformationPrior)}
+                                                         NormalCoefficients, InformationPrior, Overdispersion)}
 _FILLED_IN = (*STATIC_FIELDS, "to_effects", "shapes")  # by the model
 
 
@@ -296,6 +297,7 @@ def run_fit(args) -> int:
     if args.plot and args.output and Path(args.plot).absolute() == Path(args.output).absolute():
         refuse("--plot", "another file than -o", args.plot)
     prior = None if args.prior is None else parse_prior(args.prior)
+    from dp_bayes_nb.posterior.results import cannot_contradict
     from dp_bayes_nb.releases.document import Release
     with warnings_as_lines():
         releases = [Release.load(path) for path in args.release]
@@ -311,6 +313,8 @@ def run_fit(args) -> int:
         if release.source is not None:  # numbers that were not made here
             print(printable(release.provenance))
     print(lines(summary))
+    if why := cannot_contradict(releases):
+        print(printable(f"This release could not contradict the model {type(releases[0].family).__name__}: {why}."))
     return 0
 
 # %% ../nbs/cli.ipynb #85b94783
@@ -651,7 +655,20 @@ or, for numbers with public limits,
   bounds = [0, 90]          # records beyond are clipped; { redact = [0, 90] } leaves them out
   column = "days"
 
-or, for such numbers and beside their sum how many are above public limits,
+or, for counts that vary more than Poisson: their sum is released, and how many are above a limit,
+
+  family = "NegativeBinomial"   # or ZeroInflatedPoisson, ZeroInflatedNegativeBinomial, TruncatedPoisson
+  bounds = [0, 15]
+  above = [6]               # left out: two fifths up the bounds
+  column = "visits"
+
+or, for two groups that nobody labelled: a histogram on public bins is released,
+
+  family = "NormalMixture"
+  edges = [40, 45, 50, 55, 60, 65, 70, 75, 80]
+  column = "minutes"
+
+or, for any such model and beside its sum how many are above public limits,
 
   family = "Above"
   limits = [30]

@@ -18,6 +18,7 @@ HERE = Path(__file__).parent
 ROWS = [[0.7, 0.3], [0.2, 0.8]]
 SIZES = [[0.5, 0.3, 0.2], [0.2, 0.2, 0.6]]
 GAMMA, NORMAL = dpb.Gamma(2.0, 0.5), dpb.NormalInverseGamma(100.0, 0.1, 2.0, 200.0)
+SPREAD = {"mean": dpb.Gamma(4.0, 1.0), "size": dpb.Overdispersion(0.7)}
 
 
 def shape_density(theta):
@@ -53,6 +54,21 @@ DECLARED = {  # model, parameters, prior, records
     "Poisson": (dpb.Poisson((0, 12)), {"rate": 4.0}, GAMMA, 400),
     "Poisson, redacted": (dpb.Poisson(dpb.Redact(2, 6)), {"rate": 4.0}, GAMMA, 400),
     "Above": (dpb.Above(dpb.Poisson((0, 12)), [6], 6), {"rate": 4.0}, GAMMA, 400),
+    "NegativeBinomial": (dpb.NegativeBinomial((0, 12), above=[6]), {"mean": 4.0, "size": 2.0}, SPREAD, 400),
+    "ZeroInflatedPoisson": (dpb.ZeroInflatedPoisson((0, 9)), {"rate": 4.0, "inflation": 0.3}, {"rate": GAMMA}, 400),
+    "ZeroInflatedNegativeBinomial": (
+        dpb.ZeroInflatedNegativeBinomial((0, 9)),
+        {"mean": 4.0, "size": 3.0, "inflation": 0.2},
+        SPREAD,
+        400,
+    ),
+    "TruncatedPoisson": (dpb.TruncatedPoisson((1, 9), above=[3]), {"rate": 2.0}, {"rate": GAMMA}, 400),
+    "NormalMixture": (
+        dpb.NormalMixture(range(40, 90, 8)),
+        {"low_mean": 55.0, "gap": 20.0, "low_sd": 6.0, "high_sd": 8.0, "high_share": 0.4},
+        None,
+        400,
+    ),
     "Geometric": (dpb.Geometric((0, 15)), {"probability": 0.3}, dpb.Beta(2.0, 3.0), 400),
     "Exponential": (dpb.Exponential((0, 10)), {"rate": 0.5}, GAMMA, 400),
     "Exponential, redacted": (dpb.Exponential(dpb.Redact(0.5, 6)), {"rate": 0.5}, GAMMA, 400),
@@ -128,9 +144,11 @@ DECLARED = {  # model, parameters, prior, records
 }
 HERE_CHECKED = ("Bernoulli", "Categorical", "Poisson", "LinearRegression", "NaiveBayes")
 # Of the others one of each class, in test_contract_models.py, and so in another process; further forms wait for `slow`.
+LAWS_CHECKED = ("NegativeBinomial", "ZeroInflatedPoisson", "TruncatedPoisson", "NormalMixture")  # in test_laws.py
 THERE_CHECKED = ("Above", "Geometric", "Exponential", "Pareto", "Weibull", "Normal", "LogNormal", "GammaData",
                  "HiddenMarkov", "LogLinear", "LogisticRegression", "NegativeBinomialRegression")
-LATER_CHECKED = ("OrderedLogistic", "MultinomialLogistic", "PoissonRegression")  # of one base: one of them is enough
+LATER_CHECKED = ("OrderedLogistic", "MultinomialLogistic", "PoissonRegression",  # of one base: one of them is enough
+                 "ZeroInflatedNegativeBinomial")
 
 
 def test_every_model_is_declared_here():
@@ -138,12 +156,12 @@ def test_every_model_is_declared_here():
     groups have the models here, and whose own promises stand in test_grouped.
     """
     assert {type(model).__name__ for model, *_ in DECLARED.values()} | {"Counts", "Grouped"} == set(MODELS)
-    assert {*HERE_CHECKED, *THERE_CHECKED, *LATER_CHECKED, "Counts", "Grouped"} == set(MODELS)
+    assert {*HERE_CHECKED, *THERE_CHECKED, *LAWS_CHECKED, *LATER_CHECKED, "Counts", "Grouped"} == set(MODELS)
 
 
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=() if name in HERE_CHECKED else pytest.mark.slow) for name in DECLARED
-             if name not in THERE_CHECKED]
+             if name not in THERE_CHECKED + LAWS_CHECKED]
 )
 def test_every_model_keeps_its_promises(name):
     model, theta, prior, n = DECLARED[name]

@@ -19,7 +19,7 @@ from ..base.arguments import as_seed, check_count, refuse
 from ..base.chains import bind
 from ..base.frames import by_label
 from ..base.measurement import Measurement, Noise
-from ..base.supports import free_size
+from ..base.supports import constrain, free_size
 from ..models.contract import as_numbers
 from .fit import entropy, read_releases_text, row_names, run_key
 from ..noise.design import simulate_values
@@ -243,6 +243,21 @@ def _row_order(tables):
 _DRAWS_A_ROW = 20  # for a covariance of the rows
 
 
+def cannot_contradict(releases: list) -> str | None:
+    "Why a release cannot contradict its model, in words: as many free parameters as sums. None where it can."
+    family = releases[0].family.inner or releases[0].family
+    if why := family.lacks("predictive_check"):
+        return why
+    if len(releases) > 1 or family.lacks("moments") or "collapsed" in family.methods:
+        return None
+    free = free_size(family.parameters)
+    C = np.asarray(family.moments(constrain(family.parameters, jnp.zeros(free))[0])[1], dtype=float)
+    sd = np.sqrt(np.maximum(np.diagonal(C), 1e-300))
+    sums = int(np.linalg.matrix_rank(C / np.outer(sd, sd), tol=1e-8))  # counts that add up to n are one fewer
+    many = lambda k, what: f"{k} {what}{'s' * (k != 1)}"
+    return f"it has {many(free, 'free parameter')} for {many(sums, 'free sum')}" if free >= sums else None
+
+
 def _second(idata, second):
     "A release that was not fitted, for a check: its parameters must be those of the result."
     family = _fitted_releases(idata)[0].family
@@ -280,13 +295,15 @@ def predictive_check(idata, second=None,  # a release that was not fitted, of a 
     z_rep are noisy numbers before they were printed. A number that was not printed exactly is compared as what it may
     have been: its p-value is of all that could have been printed like it. So a number left out below a threshold has
     the p-value 1 where the model would leave it out in half of the cases or more. `p_joint` is NaN unless all rows were
-    printed exactly, and where draws are fewer than 20 for each row.
+    printed exactly, and where draws are fewer than 20 for each row. Where the model has as many parameters as sums, it
+    fits any release: `attrs["cannot_contradict"]` says so.
     """
     import xarray as xr
     releases = _fitted_releases(idata) if second is None else [_second(idata, second)]
     family = releases[0].family
     if reason := family.lacks("predictive_check"):
         raise ValueError(f"predictive_check does not apply to {type(family).__name__}: {reason}")
+    why = cannot_contradict(releases) if second is None else None
     seen, pooled = [measured(each) for each in releases], is_pooled(idata)
     if pooled and second is not None:
         raise ValueError("predictive_check of a second release does not apply to pooled tables: each has its own "
@@ -308,7 +325,7 @@ def predictive_check(idata, second=None,  # a release that was not fitted, of a 
                        "released": ("statistic", np.concatenate([each.values for each in releases])),
                        "p_value": ("statistic", np.minimum(1.0, 2 * np.minimum(below, above))),
                        "p_joint": _joint_p_value(z_rep, low, high)},
-                      coords={"statistic": row_names(releases)})
+                      coords={"statistic": row_names(releases)}, attrs={"cannot_contradict": why} if why else {})
 
 # %% ../../nbs/posterior/10_results.ipynb #b6692ea5
 # § One picture

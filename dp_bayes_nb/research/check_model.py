@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['LEVEL', 'RECORDS', 'TABLES', 'HERE', 'ELSEWHERE', 'POINTS', 'MANY', 'DRAWS', 'FEW', 'check_sizes',
-           'check_moments_elsewhere', 'check_support', 'check_latent', 'check_records', 'check_update', 'check_law',
-           'check_prior_law', 'check_model']
+           'check_moments_elsewhere', 'check_support', 'check_latent', 'check_error', 'check_records', 'check_update',
+           'check_law', 'check_prior_law', 'check_model']
 
 # %% ../../nbs/research/11_check_model.ipynb #77de68da
 import json
@@ -21,6 +21,7 @@ import scipy.stats as st
 
 from ..base.checks import FalseAlarms
 from ..models.contract import Model, check_prior, family_from_dict
+from ..models.weighted_records import ALLOWED, error_share
 from ..base.arguments import as_key, check_count
 from ..base.measurement import Noise
 from ..releases.document import Release
@@ -302,6 +303,20 @@ def check_latent(model: Model, theta: dict):
         raise AssertionError(
             f"observe: times the mean and covariance of latent_moments it gives {H @ latent} and "
             f"{np.diag(H @ spread @ H.T)} (the variances), and the moments are {mean} and {np.diag(covariance)}"
+        )
+
+# %% ../../nbs/research/11_check_model.ipynb #5e4a0041
+def check_error(model: Model, theta: dict, n: int):
+    "Assert that the error of the moments is hidden by the sampling of n records."
+    if model.lacks("moments") is not None:
+        return
+    error, covariance = np.asarray(model.moments_error(theta), dtype=float), _claims(model, theta)[1]
+    if error.shape != (len(model.names),) or not np.all(error >= 0):
+        raise AssertionError(f"moments_error: expected {len(model.names)} numbers >= 0, got {error}")
+    if not (share := error_share(error, covariance, n)) <= ALLOWED:
+        raise AssertionError(
+            f"moments: with {n} records the mean of a sum is off by {share:.2g} of its standard deviation, by the "
+            f"model's own estimate, and at most {ALLOWED} is hidden by the sampling; use more nodes"
         )
 
 # %% ../../nbs/research/11_check_model.ipynb #14ce0018
@@ -666,6 +681,7 @@ def check_model(
     check_moments(keys[1], model, theta, n)
     check_sizes(keys[7], model, theta, n)
     check_support(rng, model, theta)
+    check_error(model, theta, n)
     check_latent(model, theta)
     check_prior_of(keys[2], model, prior)
     check_prior_law(keys[8], model, prior)

@@ -1,0 +1,124 @@
+"""Calibration of the models by weighted records, and how often a second statistic sees a wrong model, into
+results/laws.json. A run that was stopped goes on where it was; cells that are done are skipped.
+
+    python benchmarks/laws.py                          every cell, 400 trials each
+    python benchmarks/laws.py --trials 100 --n 10000   fewer trials, one number of records
+    python benchmarks/laws.py --only misfit            the misfit of Poisson counts only
+"""
+
+import argparse
+import importlib.metadata
+import json
+import time
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import scipy.stats as st
+
+from dp_bayes_nb.base.files import atomic_write
+from dp_bayes_nb.base.priors import Beta
+from dp_bayes_nb.models.above import Above
+from dp_bayes_nb.models.conjugate_priors import Gamma
+from dp_bayes_nb.models.mixture import NormalMixture
+from dp_bayes_nb.models.rates import Poisson
+from dp_bayes_nb.models.varied_counts import (
+    NegativeBinomial, Overdispersion, TruncatedPoisson, ZeroInflatedNegativeBinomial, ZeroInflatedPoisson,
+)
+from dp_bayes_nb.research.evaluation import calibrate
+
+ROOT = Path(__file__).parent.parent
+RESULTS, WORK = ROOT / "results" / "laws.json", ROOT / ".cache" / "laws"
+SEED, DRAWS, EPSILON, SIZES = 2211, 99, 1.0, (300, 10_000, 1_000_000)
+SPREAD = {"mean": Gamma(16.0, 5.0), "size": Overdispersion(0.7)}
+LAWS = {  # model, prior; bounds that clip a few records in a hundred, and half of them
+    "negative binomial": (NegativeBinomial((0, 15), above=[6]), SPREAD),
+    "negative binomial, clipped": (NegativeBinomial((0, 4), above=[2]), SPREAD),
+    "zero-inflated Poisson": (ZeroInflatedPoisson((0, 9)), {"rate": Gamma(16.0, 4.0), "inflation": Beta(2.0, 4.0)}),
+    "zero-inflated Poisson, clipped": (ZeroInflatedPoisson((0, 4)),
+                                       {"rate": Gamma(16.0, 4.0), "inflation": Beta(2.0, 4.0)}),
+    "zero-inflated negative binomial": (ZeroInflatedNegativeBinomial((0, 15), above=[0, 6]),
+                                        {**SPREAD, "inflation": Beta(2.0, 4.0)}),
+    "truncated Poisson": (TruncatedPoisson((1, 9)), {"rate": Gamma(8.0, 4.0)}),
+    "truncated Poisson, clipped": (TruncatedPoisson((1, 3)), {"rate": Gamma(8.0, 4.0)}),
+    "normal mixture": (NormalMixture(range(40, 100, 4)), None),
+}
+
+
+def calibrated(name, n, trials):
+    "Ranks and coverage of one law at one number of records."
+    model, prior = LAWS[name]
+    folder = WORK / f"{name.replace(' ', '_').replace(',', '')}_{n}_{trials}"
+    start = time.perf_counter()
+    found = calibrate(SEED, model, prior, n=n, epsilon=EPSILON, trials=trials, draws=DRAWS, warmup=300, power=False,
+                      path=folder)
+    return {"p_values": {k: float(v) for k, v in found.p_values.items()},
+            "coverage": dict(zip(found.parameters, map(float, found.coverage()))), "trials": trials,
+            "coverage_error": float(found.coverage_error()), "method": found.method,
+            "slow": float(found.slow.mean()), "seconds": time.perf_counter() - start}
+
+
+def misfit(size, limit=6, weight=7, upper=15, mean=3.0, n=1000, draws=2000, trials=400):
+    """p-values of the noisy count above a limit under Poisson, of negative binomial tables of a size: given the noisy
+    sum (what `row_check` computes), and under the posterior of both (what `predictive_check` computes).
+    """
+    rng, rates, x = np.random.default_rng(SEED), np.linspace(2.0, 4.5, 126), np.arange(upper)
+    model = Above(Poisson((0, upper)), [limit], weight)
+    law = st.nbinom(size, size / (size + mean)) if np.isfinite(size) else st.poisson(mean)
+    b, each = model.sensitivity() / EPSILON, jax.jit(jax.vmap(lambda rate: model.moments({"rate": rate})))
+    mu, S = (np.asarray(a) * n for a in each(jnp.asarray(rates)))
+    T = np.stack([np.asarray(v, float) for v in model.statistic(np.arange(upper + 1.0))], axis=1)
+    noise = lambda shape: rng.geometric(-np.expm1(-1 / b), shape) - rng.geometric(-np.expm1(-1 / b), shape)
+    tables = rng.multinomial(n, [*law.pmf(x), law.sf(upper - 1)], trials)
+    out = {"given the sum": [], "joint": []}
+    for first, second in tables @ T + noise((trials, 2)):
+        s = first + np.arange(-12 * b, 12 * b + 1)
+        log_w = st.norm.logpdf(s, mu[:, :1], np.sqrt(S[:, :1, 0])) - np.abs(s - first) / b
+        slope = S[:, 0, 1] / S[:, 0, 0]
+        sd = np.sqrt(S[:, 1, 1] - slope * S[:, 0, 1])
+        given = mu[:, 1:] + slope[:, None] * (s - mu[:, :1])  # of the count, for each rate and sum
+        for name in out:
+            more = 0.0 if name == "given the sum" else np.log(_blurred(second - given, sd[:, None], b))
+            w = np.exp(log_w + more - (log_w + more).max()).ravel().cumsum()
+            r, k = np.divmod(np.searchsorted(w, rng.random(draws) * w[-1]), len(s))
+            if name == "joint":  # a new table at the same rate
+                again = mu[r, 1] + np.sqrt(S[r, 1, 1]) * rng.normal(size=draws) + noise(draws)
+            else:
+                again = given[r, k] + sd[r] * rng.normal(size=draws) + noise(draws)
+            out[name].append(min(1.0, 2 * min((again <= second).mean(), (again >= second).mean())))
+    return {name: {f"p < {level}": float(np.mean(np.array(p) < level)) for level in (0.01, 0.05)}
+            for name, p in out.items()} | {"trials": trials}
+
+
+def _blurred(d, sd, b):
+    "Density of a normal number with Laplace noise at d."
+    left, right = (st.norm.logcdf(sign * d / sd - sd / b) - sign * d / b for sign in (1, -1))
+    return np.exp(0.5 * (sd / b) ** 2 + np.logaddexp(left, right)) / (2 * b) + 1e-300
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--trials", type=int, default=400)
+    parser.add_argument("--n", type=int, choices=SIZES)
+    parser.add_argument("--only", choices=["misfit", *LAWS])
+    args = parser.parse_args()
+    cells = [("misfit", f"size {size:g}", lambda size=size: misfit(size)) for size in (1.0, 2.0, 3.0, 5.0, np.inf)]
+    cells += [(name, f"n = {n}", lambda name=name, n=n: calibrated(name, n, args.trials))
+              for n in SIZES if args.n in (None, n) for name in LAWS]
+    for name, cell, run in cells:
+        results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+        done = results.get("cells", {}).get(name, {}).get(cell, {})
+        if args.only not in (None, name) or done.get("trials", 0) >= (args.trials if name in LAWS else 1):
+            continue
+        found = run()
+        cells_there = results.get("cells", {})
+        cells_there.setdefault(name, {})[cell] = found
+        versions = {p: importlib.metadata.version(p) for p in ("numpy", "jax", "jaxlib")}
+        about = {"seed": SEED, "draws": DRAWS, "epsilon": EPSILON, "versions": versions}
+        atomic_write(RESULTS, json.dumps({"about": about, "cells": cells_there}, indent=1) + "\n")
+        print(name, cell, json.dumps(found), flush=True)
+
+
+if __name__ == "__main__":
+    main()
