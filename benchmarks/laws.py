@@ -26,12 +26,15 @@ from dp_bayes_nb.models.rates import Poisson
 from dp_bayes_nb.models.varied_counts import (
     NegativeBinomial, Overdispersion, TruncatedPoisson, ZeroInflatedNegativeBinomial, ZeroInflatedPoisson,
 )
+from dp_bayes_nb.regression.covariates import NormalInverseWishart
+from dp_bayes_nb.regression.multivariate_normal import MultivariateNormal
 from dp_bayes_nb.research.evaluation import calibrate
 
 ROOT = Path(__file__).parent.parent
 RESULTS, WORK = ROOT / "results" / "laws.json", ROOT / ".cache" / "laws"
 SEED, DRAWS, EPSILON, SIZES = 2211, 99, 1.0, (300, 10_000, 1_000_000)
 SPREAD = {"mean": Gamma(16.0, 5.0), "size": Overdispersion(0.7)}
+COLUMNS = {d: NormalInverseWishart(np.zeros(d), 4.0, 4.0 * np.eye(d), d + 5.0) for d in (2, 5)}  # variance 1
 LAWS = {  # model, prior; bounds that clip a few records in a hundred, and half of them
     "negative binomial": (NegativeBinomial((0, 15), above=[6]), SPREAD),
     "negative binomial, clipped": (NegativeBinomial((0, 4), above=[2]), SPREAD),
@@ -43,6 +46,9 @@ LAWS = {  # model, prior; bounds that clip a few records in a hundred, and half 
     "truncated Poisson": (TruncatedPoisson((1, 9)), {"rate": Gamma(8.0, 4.0)}),
     "truncated Poisson, clipped": (TruncatedPoisson((1, 3)), {"rate": Gamma(8.0, 4.0)}),
     "normal mixture": (NormalMixture(range(40, 100, 4)), None),
+    "two normal columns": (MultivariateNormal({"a": (-2, 2), "b": (-2, 2)}), COLUMNS[2]),
+    "two normal columns, clipped": (MultivariateNormal({"a": (-1, 1), "b": (-1, 1)}), COLUMNS[2]),
+    "five normal columns": (MultivariateNormal({f"x{j}": (-2, 2) for j in range(5)}), COLUMNS[5]),
 }
 
 

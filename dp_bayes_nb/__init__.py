@@ -21,6 +21,7 @@ _public = {
     "TruncatedPoisson": "models.varied_counts",
     "Overdispersion": "models.varied_counts",
     "NormalMixture": "models.mixture",
+    "MultivariateNormal": "regression.multivariate_normal",
     "Counts": "models.whole_numbers",
     "Grouped": "models.grouped",
     "SharedGamma": "models.whole_numbers",
@@ -229,6 +230,7 @@ if _typing.TYPE_CHECKING:
     from .posterior.row_check import row_check as row_check
     from .regression.covariates import NormalInverseWishart as NormalInverseWishart
     from .regression.model import LinearRegression as LinearRegression
+    from .regression.multivariate_normal import MultivariateNormal as MultivariateNormal
     from .regression.plots import (
         plot_regression as plot_regression,
         plot_coefficients as plot_coefficients,

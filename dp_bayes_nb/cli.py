@@ -678,6 +678,13 @@ or, for any such model and beside its sum how many are above public limits,
   bounds = [0, 90]
   column = "days"
 
+or, for mean and covariance of several numbers,
+
+  family = "MultivariateNormal"
+  [bounds]
+  height = [140, 210]
+  weight = [40, 140]
+
 or, for a line or a plane: ranges of numbers, levels of categories; records beyond a range are clipped to it,
 
   family = "LinearRegression"

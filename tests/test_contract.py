@@ -69,6 +69,12 @@ DECLARED = {  # model, parameters, prior, records
         None,
         400,
     ),
+    "MultivariateNormal": (
+        dpb.MultivariateNormal({"height": (160, 190), "weight": (50, 110)}),
+        {"mean": [172.0, 75.0], "covariance": [[100.0, 80.0], [80.0, 200.0]]},
+        None,
+        400,
+    ),
     "Geometric": (dpb.Geometric((0, 15)), {"probability": 0.3}, dpb.Beta(2.0, 3.0), 400),
     "Exponential": (dpb.Exponential((0, 10)), {"rate": 0.5}, GAMMA, 400),
     "Exponential, redacted": (dpb.Exponential(dpb.Redact(0.5, 6)), {"rate": 0.5}, GAMMA, 400),
@@ -144,7 +150,8 @@ DECLARED = {  # model, parameters, prior, records
 }
 HERE_CHECKED = ("Bernoulli", "Categorical", "Poisson", "LinearRegression", "NaiveBayes")
 # Of the others one of each class, in test_contract_models.py, and so in another process; further forms wait for `slow`.
-LAWS_CHECKED = ("NegativeBinomial", "ZeroInflatedPoisson", "TruncatedPoisson", "NormalMixture")  # in test_laws.py
+LAWS_CHECKED = ("NegativeBinomial", "ZeroInflatedPoisson", "TruncatedPoisson", "NormalMixture",
+                "MultivariateNormal")  # in test_laws.py
 THERE_CHECKED = ("Above", "Geometric", "Exponential", "Pareto", "Weibull", "Normal", "LogNormal", "GammaData",
                  "HiddenMarkov", "LogLinear", "LogisticRegression", "NegativeBinomialRegression")
 LATER_CHECKED = ("OrderedLogistic", "MultinomialLogistic", "PoissonRegression",  # of one base: one of them is enough

@@ -207,6 +207,25 @@ def ranks(model, trials, n=2000):
     return len(p) * min(p.values())
 
 
+def test_moments_of_clipped_columns_and_a_mutant():
+    """In three dimensions, heavily clipped, by 400,000 records, six standard errors; conditional means that ignore
+    the correlation fail.
+    """
+    model = db.MultivariateNormal({"a": (-1, 1), "b": (0, 1), "c": (-2, 0.5)})
+    L = np.array([[1.2, 0, 0], [-0.7, 0.5, 0], [0.6, 0.6, 1.0]])
+    theta = arrays({"mean": np.array([0.3, 0.2, -0.4]), "covariance": L @ L.T})
+    t = np.asarray(model.record_statistics(model.simulate_records(jax.random.key(5), theta, 400_000)))
+    mean, covariance = (np.asarray(a) for a in jax.jit(model.moments)(theta))
+    error = t.std(axis=0) / len(t) ** 0.5
+    assert np.all(np.abs(t.mean(axis=0) - mean) < 6 * error)
+    assert np.abs(np.cov(t.T) - covariance).max() < 0.01
+    apart = {**theta, "covariance": jnp.diag(jnp.diagonal(theta["covariance"]))}
+    assert np.max(np.abs(t.mean(axis=0) - np.asarray(model.moments(apart)[0])) / error) > 50
+    near = {**theta, "covariance": theta["covariance"].at[0, 1].multiply(0.99).at[1, 0].multiply(0.99)}
+    assert np.max(np.abs(mean - np.asarray(model.moments(near)[0]))) > 1e-4  # far beyond the error of the rule
+    assert np.max(model.moments_error(theta)) < 1e-7
+
+
 @pytest.mark.slow
 def test_ranks_of_the_negative_binomial_are_uniform():
     assert ranks(db.NegativeBinomial((0, 15)), 160) > 0.01

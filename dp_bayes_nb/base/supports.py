@@ -24,9 +24,12 @@ class _Parameter(NamedTuple):
     shape: tuple = ()  # shape of the parameter
     dims: tuple = ()  # names of its axes
     levels: tuple = ()  # labels along its last axis, if it has one
-    loc: float = 0.0  # where its (first) coordinate is 0 ("real", "increasing"), or its lower end ("interval")
+    # where its (first) coordinate is 0 ("real", "increasing"), or its lower end ("interval"); of "real" numbers a tuple,
+    # too
+    loc: Any = 0.0
     # its unit, > 0 ("real", "positive", "covariance"; "increasing": of the first number), or its width ("interval"); of
-    # "real" numbers a tuple, too: a unit for each entry along the last axis
+    # "real" numbers and of a covariance a tuple, too: a unit for each entry along the last axis (of a covariance: the
+    # squares of the units of its columns)
     scale: Any = 1.0
 
 
@@ -34,7 +37,7 @@ class Parameter(_Parameter):
     "One named parameter of a model. ValueError for a support that is not known."
     __slots__ = ()
 
-    def __new__(cls, support: str, shape: tuple = (), dims: tuple = (), levels: tuple = (), loc: float = 0.0,
+    def __new__(cls, support: str, shape: tuple = (), dims: tuple = (), levels: tuple = (), loc: Any = 0.0,
                 scale: Any = 1.0):
         if not isinstance(support, str) or support not in SUPPORTS:
             close = difflib.get_close_matches(str(support), SUPPORTS, 1)
@@ -72,7 +75,7 @@ def _to_simplex(p, x):
 
 
 def _to_covariance(p, x):
-    "Log-Cholesky: L has exp(x) on its diagonal, in units of `scale`; the covariance is L Lᵀ."
+    "Log-Cholesky: L has exp(x) on its diagonal; the covariance is L Lᵀ, in units of the roots of `scale`."
     d = p.shape[-1]
     rows, columns = np.tril_indices(d)
     diagonal = rows == columns
@@ -80,13 +83,15 @@ def _to_covariance(p, x):
     L = jnp.zeros((d, d)).at[rows, columns].set(entries)
     log_diagonal = x[np.flatnonzero(diagonal)]
     powers = np.arange(d + 1, 1, -1.0)  # |dS/dL| = 2^d Π L_ii^(d − i), and dL_ii/dx = L_ii
-    size = d * (d + 1) // 2
-    return p.scale * L @ L.T, d * math.log(2.0) + powers @ log_diagonal + size * math.log(p.scale)
+    unit = np.sqrt(np.broadcast_to(_unit(p), (d,)))
+    log_units = (d + 1) * float(np.log(unit).sum())
+    return np.outer(unit, unit) * (L @ L.T), d * math.log(2.0) + powers @ log_diagonal + log_units
 
 
 def _from_covariance(p, value):
     d = p.shape[-1]
-    L = jnp.linalg.cholesky(value / p.scale)
+    unit = np.sqrt(np.broadcast_to(_unit(p), (d,)))
+    L = jnp.linalg.cholesky(value / np.outer(unit, unit))
     rows, columns = np.tril_indices(d)
     entries = L[rows, columns]
     return jnp.where(rows == columns, jnp.log(jnp.where(rows == columns, entries, 1.0)), entries)
@@ -138,8 +143,8 @@ SUPPORTS = {
     "positive": Support(math.prod, _flat(lambda p, x: (p.scale * jnp.exp(x), x + math.log(p.scale))),
                         lambda p, t: jnp.log(t / p.scale),
                         lambda t: t > 0, "> 0", lambda k: jnp.linspace(-100.0, 100.0, k)),
-    "real": Support(math.prod, _flat(lambda p, x: (p.loc + _unit(p) * x, jnp.broadcast_to(jnp.log(_unit(p)), x.shape))),
-                    lambda p, t: (t - p.loc) / _unit(p),
+    "real": Support(math.prod, _flat(lambda p, x: (np.asarray(p.loc, float) + _unit(p) * x, jnp.broadcast_to(jnp.log(_unit(p)), x.shape))),
+                    lambda p, t: (t - np.asarray(p.loc, float)) / _unit(p),
                     np.isfinite, "finite", lambda k: jnp.sinh(jnp.linspace(-40.0, 40.0, k)), 1e15),
     "interval": Support(math.prod, _flat(lambda p, x: (p.loc + p.scale * jax.nn.sigmoid(x), math.log(p.scale)
                                                        + jax.nn.log_sigmoid(x) + jax.nn.log_sigmoid(-x))),

@@ -644,6 +644,7 @@ MODELS = {
                     "models.varied_counts"),
     "NormalMixture": "models.mixture",
     "LinearRegression": "regression.model",
+    "MultivariateNormal": "regression.multivariate_normal",
     "NaiveBayes": "naive_bayes.model",
     "HiddenMarkov": "hidden_markov.model",
     "LogLinear": "tables.log_linear",
