@@ -16,19 +16,27 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import scipy.stats as st
+from scipy.optimize import brentq
 
 from dp_bayes_nb.base.files import atomic_write
+from dp_bayes_nb.base.measurement import Released
 from dp_bayes_nb.base.priors import Beta
 from dp_bayes_nb.models.above import Above
-from dp_bayes_nb.models.conjugate_priors import Gamma
+from dp_bayes_nb.models.conjugate_priors import Gamma, NormalInverseGamma
+from dp_bayes_nb.models.contract import check_prior
 from dp_bayes_nb.models.mixture import NormalMixture
 from dp_bayes_nb.models.rates import Poisson
 from dp_bayes_nb.models.varied_counts import (
     NegativeBinomial, Overdispersion, TruncatedPoisson, ZeroInflatedNegativeBinomial, ZeroInflatedPoisson,
 )
+from dp_bayes_nb.noise.design import noise_design, simulate_noise
+from dp_bayes_nb.posterior.methods import choose_method
 from dp_bayes_nb.regression.covariates import NormalInverseWishart
 from dp_bayes_nb.regression.multivariate_normal import MultivariateNormal
+from dp_bayes_nb.regression.model import LinearRegression
+from dp_bayes_nb.regression.tobit import TobitRegression
 from dp_bayes_nb.research.evaluation import calibrate
+from dp_bayes_nb.research.trials import method_draws
 
 ROOT = Path(__file__).parent.parent
 RESULTS, WORK = ROOT / "results" / "laws.json", ROOT / ".cache" / "laws"
@@ -97,6 +105,31 @@ def misfit(size, limit=6, weight=7, upper=15, mean=3.0, n=1000, draws=2000, tria
             for name, p in out.items()} | {"trials": trials}
 
 
+def tobit(share, n, trials, model_class=TobitRegression):
+    """Coverage of 95% intervals of the slope: covariate even over its range, a share of the responses clipped."""
+    x, e = np.meshgrid(np.linspace(-1, 1, 2001)[1::2], st.norm.ppf((np.arange(1000) + 0.5) / 1000))
+    size = brentq(lambda c: np.mean(np.abs(c * (x + e)) > 1) - share, 0.1, 5.0)  # slope, and noise
+    model = model_class({"x": (-1, 1)}, {"y": (-1, 1)})
+    prior = check_prior(model, NormalInverseGamma(0.0, 0.25, 2.0, 0.5))
+    _, chosen = choose_method(model, prior, "laplace", n, "auto")
+    noise = jax.tree.map(jnp.asarray, noise_design(model, epsilon=EPSILON)[0])
+
+    def trial(key):
+        key_x, key_e, key_noise, key_chain = jax.random.split(key, 4)
+        covariate = jax.random.uniform(key_x, (n,), minval=-1.0, maxval=1.0)
+        records = {"x": covariate, "y": size * (covariate + jax.random.normal(key_e, (n,)))}
+        z = model.record_statistics(records).sum(axis=0) + simulate_noise(key_noise, noise)
+        draws, _ = method_draws(key_chain, model, prior, chosen, Released(z, noise, jnp.asarray(float(n))), draws=200,
+                                warmup=100)
+        return jnp.quantile(draws["coefficients"][:, 0], jnp.array([0.025, 0.5, 0.975]))
+    start = time.perf_counter()
+    run = jax.jit(lambda keys: jax.lax.map(trial, keys, batch_size=20))
+    q = np.asarray(run(jax.random.split(jax.random.key(SEED), trials)))
+    covered = (q[:, 0] <= size) & (size <= q[:, 2])
+    return {"coverage": float(covered.mean()), "slope": float(size), "median": float(q[:, 1].mean()),
+            "width": float((q[:, 2] - q[:, 0]).mean()), "trials": trials, "seconds": time.perf_counter() - start}
+
+
 def _blurred(d, sd, b):
     "Density of a normal number with Laplace noise at d."
     left, right = (st.norm.logcdf(sign * d / sd - sd / b) - sign * d / b for sign in (1, -1))
@@ -106,16 +139,20 @@ def _blurred(d, sd, b):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--trials", type=int, default=400)
-    parser.add_argument("--n", type=int, choices=SIZES)
-    parser.add_argument("--only", choices=["misfit", *LAWS])
+    parser.add_argument("--n", type=int, choices=(1000, *SIZES))
+    parser.add_argument("--only", choices=["misfit", "Tobit", "LinearRegression", *LAWS])
     args = parser.parse_args()
     cells = [("misfit", f"size {size:g}", lambda size=size: misfit(size)) for size in (1.0, 2.0, 3.0, 5.0, np.inf)]
+    cells += [(kind, f"{share:.0%} clipped, n = {n}", lambda kind=kind, share=share, n=n: tobit(
+        share, n, args.trials, TobitRegression if kind == "Tobit" else LinearRegression))
+              for kind in ("Tobit", "LinearRegression") for n in (10_000, 1000) for share in (0.3, 0.08)
+              if args.n in (None, n)]
     cells += [(name, f"n = {n}", lambda name=name, n=n: calibrated(name, n, args.trials))
               for n in SIZES if args.n in (None, n) for name in LAWS]
     for name, cell, run in cells:
         results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
         done = results.get("cells", {}).get(name, {}).get(cell, {})
-        if args.only not in (None, name) or done.get("trials", 0) >= (args.trials if name in LAWS else 1):
+        if args.only not in (None, name) or done.get("trials", 0) >= (args.trials if name != "misfit" else 1):
             continue
         found = run()
         cells_there = results.get("cells", {})

@@ -22,6 +22,7 @@ _public = {
     "Overdispersion": "models.varied_counts",
     "NormalMixture": "models.mixture",
     "MultivariateNormal": "regression.multivariate_normal",
+    "TobitRegression": "regression.tobit",
     "Counts": "models.whole_numbers",
     "Grouped": "models.grouped",
     "SharedGamma": "models.whole_numbers",
@@ -231,6 +232,7 @@ if _typing.TYPE_CHECKING:
     from .regression.covariates import NormalInverseWishart as NormalInverseWishart
     from .regression.model import LinearRegression as LinearRegression
     from .regression.multivariate_normal import MultivariateNormal as MultivariateNormal
+    from .regression.tobit import TobitRegression as TobitRegression
     from .regression.plots import (
         plot_regression as plot_regression,
         plot_coefficients as plot_coefficients,

@@ -75,6 +75,12 @@ DECLARED = {  # model, parameters, prior, records
         None,
         400,
     ),
+    "TobitRegression": (
+        dpb.TobitRegression({"age": (18, 90)}, {"wage": (0, 60)}),
+        {"coefficients": [0.8, 5.0], "noise_variance": 150.0, "mean": [-0.3], "covariance": [[2.0]]},
+        dpb.NormalInverseGamma(0.0, 0.01, 3.0, 300.0),
+        400,
+    ),
     "Geometric": (dpb.Geometric((0, 15)), {"probability": 0.3}, dpb.Beta(2.0, 3.0), 400),
     "Exponential": (dpb.Exponential((0, 10)), {"rate": 0.5}, GAMMA, 400),
     "Exponential, redacted": (dpb.Exponential(dpb.Redact(0.5, 6)), {"rate": 0.5}, GAMMA, 400),
@@ -151,7 +157,7 @@ DECLARED = {  # model, parameters, prior, records
 HERE_CHECKED = ("Bernoulli", "Categorical", "Poisson", "LinearRegression", "NaiveBayes")
 # Of the others one of each class, in test_contract_models.py, and so in another process; further forms wait for `slow`.
 LAWS_CHECKED = ("NegativeBinomial", "ZeroInflatedPoisson", "TruncatedPoisson", "NormalMixture",
-                "MultivariateNormal")  # in test_laws.py
+                "MultivariateNormal", "TobitRegression")  # in test_laws.py
 THERE_CHECKED = ("Above", "Geometric", "Exponential", "Pareto", "Weibull", "Normal", "LogNormal", "GammaData",
                  "HiddenMarkov", "LogLinear", "LogisticRegression", "NegativeBinomialRegression")
 LATER_CHECKED = ("OrderedLogistic", "MultinomialLogistic", "PoissonRegression",  # of one base: one of them is enough

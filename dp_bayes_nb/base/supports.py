@@ -24,8 +24,8 @@ class _Parameter(NamedTuple):
     shape: tuple = ()  # shape of the parameter
     dims: tuple = ()  # names of its axes
     levels: tuple = ()  # labels along its last axis, if it has one
-    # where its (first) coordinate is 0 ("real", "increasing"), or its lower end ("interval"); of "real" numbers a tuple,
-    # too
+    # where its (first) coordinate is 0 ("real", "increasing"), or its lower end ("interval"); of "real" numbers a
+    # tuple, too
     loc: Any = 0.0
     # its unit, > 0 ("real", "positive", "covariance"; "increasing": of the first number), or its width ("interval"); of
     # "real" numbers and of a covariance a tuple, too: a unit for each entry along the last axis (of a covariance: the
@@ -123,6 +123,10 @@ def _unit(p):
     return np.asarray(p.scale, float)
 
 
+def _to_real(p, x):
+    return np.asarray(p.loc, float) + _unit(p) * x, jnp.broadcast_to(jnp.log(_unit(p)), x.shape)
+
+
 def _flat(forward):
     "A map of single numbers as a map of all coordinates of a parameter."
     def of(p, x):
@@ -130,7 +134,7 @@ def _flat(forward):
         return value, jnp.sum(log_jacobian)
     return of
 
-
+# %% ../../nbs/base/06_supports.ipynb #c1dfda01
 SUPPORTS = {
     "unit": Support(math.prod, _to_unit, lambda p, t: jnp.log(t) - jnp.log1p(-t), lambda t: (t >= 0) & (t <= 1),
                     "between 0 and 1",
@@ -143,8 +147,7 @@ SUPPORTS = {
     "positive": Support(math.prod, _flat(lambda p, x: (p.scale * jnp.exp(x), x + math.log(p.scale))),
                         lambda p, t: jnp.log(t / p.scale),
                         lambda t: t > 0, "> 0", lambda k: jnp.linspace(-100.0, 100.0, k)),
-    "real": Support(math.prod, _flat(lambda p, x: (np.asarray(p.loc, float) + _unit(p) * x, jnp.broadcast_to(jnp.log(_unit(p)), x.shape))),
-                    lambda p, t: (t - np.asarray(p.loc, float)) / _unit(p),
+    "real": Support(math.prod, _flat(_to_real), lambda p, t: (t - np.asarray(p.loc, float)) / _unit(p),
                     np.isfinite, "finite", lambda k: jnp.sinh(jnp.linspace(-40.0, 40.0, k)), 1e15),
     "interval": Support(math.prod, _flat(lambda p, x: (p.loc + p.scale * jax.nn.sigmoid(x), math.log(p.scale)
                                                        + jax.nn.log_sigmoid(x) + jax.nn.log_sigmoid(-x))),

@@ -645,6 +645,7 @@ MODELS = {
     "NormalMixture": "models.mixture",
     "LinearRegression": "regression.model",
     "MultivariateNormal": "regression.multivariate_normal",
+    "TobitRegression": "regression.tobit",
     "NaiveBayes": "naive_bayes.model",
     "HiddenMarkov": "hidden_markov.model",
     "LogLinear": "tables.log_linear",

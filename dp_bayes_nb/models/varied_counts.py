@@ -241,7 +241,7 @@ class ZeroInflatedPoisson(_ZeroInflated):
         key_count, key_zero = jax.random.split(key)
         return self.inflated_records(key_zero, jax.random.poisson(key_count, theta["rate"], (n,)), theta)
 
-
+# %% ../../nbs/models/15_varied_counts.ipynb #vc00a001
 @family_class
 class ZeroInflatedNegativeBinomial(_ZeroInflated):
     """Negative binomial counts of which a share is 0 whatever their mean; the sum is released, and two counts.

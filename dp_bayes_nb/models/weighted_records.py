@@ -202,8 +202,8 @@ class WeightedRecords(Model):
                f"its standard deviation; use more nodes"] if share > ALLOWED else []
         if lean.max() > LEAN:
             out.append(f"the sum '{self.names[int(lean.argmax())]}' is far from normal with {n:g} records (skewness "
-                       f"{lean.max():.2g}): intervals are approximate; move the limit to where more records pass it, or "
-                       "widen the bounds")
+                       f"{lean.max():.2g}): intervals are approximate; move the limit to where more records pass it, "
+                       "or widen the bounds")
         return out
 
 

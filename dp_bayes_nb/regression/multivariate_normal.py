@@ -62,7 +62,7 @@ def clipped_product(m: Float[Array, "2"], S: Float[Array, "2 2"], points: int = 
 
 # %% ../../nbs/regression/11_multivariate_normal.ipynb #mn00000a
 # § Covariances: nodes
-_NODES = 512  # and their mirror images
+_NODES = 256  # and their mirror images
 
 
 @lru_cache
@@ -88,7 +88,7 @@ def _limits(name, pair):
 
 @family_class
 class MultivariateNormal(WeightedRecords):
-    """Records of several numbers with a multivariate normal distribution; sums of them and of all products are released.
+    """Records of several numbers with a multivariate normal distribution; their sums and those of products are released.
 
     - `bounds`: public limits by column; numbers beyond are clipped, which the posterior knows.
     - Parameters: `mean` and `covariance`, in the units of the columns.
@@ -180,7 +180,8 @@ class MultivariateNormal(WeightedRecords):
     def boxed(self, theta: dict) -> tuple:
         "Mean and covariance in the mapped columns."
         centres, halves = self.units
-        return (jnp.asarray(theta["mean"]) - centres) / halves, jnp.asarray(theta["covariance"]) / np.outer(halves, halves)
+        S = jnp.asarray(theta["covariance"]) / np.outer(halves, halves)
+        return (jnp.asarray(theta["mean"]) - centres) / halves, S
 
     def means(self, theta: dict, points: int = _POINTS) -> Float[Array, "m"]:
         "Mean of the statistic: equations (1) to (3)."
