@@ -88,7 +88,7 @@ def _limits(name, pair):
 
 @family_class
 class MultivariateNormal(WeightedRecords):
-    """Records of several numbers with a multivariate normal distribution; their sums and those of products are released.
+    """Records of several numbers with a multivariate normal distribution; sums of them and of products are released.
 
     - `bounds`: public limits by column; numbers beyond are clipped, which the posterior knows.
     - Parameters: `mean` and `covariance`, in the units of the columns.
