@@ -62,7 +62,7 @@ def clipped_product(m: Float[Array, "2"], S: Float[Array, "2 2"], points: int = 
 
 # %% ../../nbs/regression/11_multivariate_normal.ipynb #mn00000a
 # § Covariances: nodes
-_NODES = 256  # and their mirror images
+_NODES = 512  # and their mirror images
 
 
 @lru_cache
