@@ -1420,6 +1420,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                                      'dp_bayes_nb/models/mixture.py'),
                                             'dp_bayes_nb.models.mixture.NormalMixture.simulate_records': ( 'models/mixture.html#normalmixture.simulate_records',
                                                                                                            'dp_bayes_nb/models/mixture.py'),
+                                            'dp_bayes_nb.models.mixture.NormalMixture.size_rows': ( 'models/mixture.html#normalmixture.size_rows',
+                                                                                                    'dp_bayes_nb/models/mixture.py'),
                                             'dp_bayes_nb.models.mixture.NormalMixture.statistic': ( 'models/mixture.html#normalmixture.statistic',
                                                                                                     'dp_bayes_nb/models/mixture.py'),
                                             'dp_bayes_nb.models.mixture.NormalMixture.statistics': ( 'models/mixture.html#normalmixture.statistics',

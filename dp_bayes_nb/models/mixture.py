@@ -22,6 +22,7 @@ from .conjugate_priors import Gamma, NormalMean
 from .contract import Column, as_numbers, family_class
 from .counts import _check_column
 from .weighted_records import WeightedRecords
+from ..noise.add_remove import Rows, apart
 
 # %% ../../nbs/models/16_mixture.ipynb #nm000007
 # § Bins: equation (1)
@@ -88,6 +89,11 @@ class NormalMixture(WeightedRecords):
         "In which bin is the record?"
         e = self.edges
         return (x < e[0], *((x >= a) & (x < b) for a, b in zip(e, e[1:])), x >= e[-1])
+
+    def size_rows(self, grid_exponent: int = 0, norm: str = "l1") -> Rows:
+        "All counts: one record moves one of them by 1, and n is their sum."
+        k = range(len(self.names))
+        return Rows(self.names, tuple((0, *(int(i == j) for i in k)) for j in k), 1.0, apart(1.0))
 
     @property
     def parameters(self):

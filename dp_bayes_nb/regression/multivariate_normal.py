@@ -23,7 +23,7 @@ from ..models.contract import Column, family_class
 from ..models.weighted_records import FINER, WeightedRecords
 from ..noise.add_remove import Rows
 from .covariates import NormalInverseWishart, mapped_prior
-from .model import _covariate, _named, _presence_rows
+from .model import LinearRegression, _covariate, _named, _presence_rows
 from .moments import l1_sensitivity, l2_sensitivity
 
 # %% ../../nbs/regression/11_multivariate_normal.ipynb #mn000007
@@ -99,6 +99,7 @@ class MultivariateNormal(WeightedRecords):
     bounds: Any  # public limits, by column
 
     by_name, beyond, integer, prior_type = True, True, False, NormalInverseWishart
+    proof = LinearRegression.proof
 
     def __post_init__(self):
         pairs = tuple((name, _limits(name, pair)) for name, pair in _named("bounds", self.bounds))

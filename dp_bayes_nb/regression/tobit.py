@@ -79,6 +79,7 @@ class TobitRegression(WeightedRecords):
 
     by_name, beyond, integer = True, True, False
     nuisance = ("mean", "covariance")
+    proof = LinearRegression.proof
 
     def __post_init__(self):
         covariates = tuple((name, _covariate(name, s)) for name, s in _named("covariates", self.covariates))
