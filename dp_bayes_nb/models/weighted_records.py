@@ -95,8 +95,8 @@ class WeightedRecords(Model):
     model: `statistics`, `statistic`, `parameters`, `columns` and `simulate_records`.
     """
     outcomes: Any = None  # all records that there are, or None: they are not finitely many
-    proof: Any = ("Every record is clipped to one of finitely many public outcomes, or its statistics lie between public "
-                  "ends: no pair moves the sums further than the farthest pair of outcomes, or of ends.")
+    proof: Any = ("Every record is clipped to one of finitely many public outcomes, or its statistics lie between "
+                  "public ends: no pair moves the sums further than the farthest pair of outcomes, or of ends.")
 
     @optional("it does not say how likely its outcomes are: add weights(theta), (K,)")
     def weights(self, theta: dict) -> Float[Array, "K"]:

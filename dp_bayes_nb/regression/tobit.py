@@ -46,7 +46,7 @@ def covariate_nodes(k: int, finer: int = 1) -> tuple[np.ndarray, np.ndarray]:
     return np.stack([first.ravel(), second.ravel()], axis=1)[keep], np.outer(w, w).ravel()[keep]
 
 
-def boxed_covariates(theta: dict, u: Float[Array, "K k"]) -> Float[Array, "K k"]:
+def boxed_covariates(theta: dict, u: Float[Any, "K k"]) -> Float[Array, "K k"]:
     "Covariates in [−1, 1] at points of a standard normal vector: equation (1)."
     L = jnp.linalg.cholesky(jnp.asarray(theta["covariance"]))
     return 2 * jax.nn.sigmoid(theta["mean"] + u @ L.T) - 1
