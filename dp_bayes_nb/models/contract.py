@@ -356,6 +356,13 @@ class Model:
         """
         return prior
 
+    @property
+    def scenario(self) -> tuple[dict, str] | None:
+        """Parameters for which `plan` foretells widths where nobody says which, and how they are described; None: draws
+        of the prior. For models whose usual prior allows what nobody expects to see.
+        """
+        return None
+
     def recommended(self, n, noise: Noise) -> dict:
         """Declarations, by name, with which a release of n records and about this noise would say more: from public
         numbers alone, for `plan` to tell. By default there are none.

@@ -104,6 +104,11 @@ class OrderedLogistic(TableRegression):
         return {"coefficients": jnp.zeros(len(self.coefficient_names)),
                 "thresholds": jnp.log(below) - jnp.log(totals.sum() - below)}
 
+    def modest_answers(self):
+        "The scenario of `plan`, thresholds in the middle of all ranges."
+        own = super().modest_answers()
+        return own | {"thresholds": own["thresholds"] + jnp.asarray(self._middle) @ own["coefficients"]}
+
     def completed(self, prior, sd):
         "The prior of effects, and of thresholds."
         own = super().completed(NormalCoefficients(), sd)
@@ -185,7 +190,7 @@ class PoissonRegression(TableRegression):
     - Prior: `NormalCoefficients(sd)`; `None`: with sd 2.5.
     - Example: `PoissonRegression(("visits", (0, 15)), {"age": (18, 90)})`.
     """
-    ratio = "rates"
+    ratio, modest = "rates", 0.25
     default_prior = NormalCoefficients(2.5)
 
     def checked_response(self, value):
@@ -223,6 +228,13 @@ class PoissonRegression(TableRegression):
     def log_answers(self, theta, predictors):
         "Log probabilities of the answers: equation (4)."
         return with_top(self.log_counts(theta, predictors), self.limit)
+
+    middle_words = property(lambda self: f"a mean of {self.limit / 4:g}", doc="The scenario's answer in the middle.")
+
+    def modest_answers(self):
+        "The scenario of `plan`: a mean of a quarter of the limit."
+        own = self.start_answers(jnp.zeros(len(self.levels)).at[jnp.array([0, -1])].set(jnp.array([0.75, 0.25])))
+        return own | {"coefficients": own["coefficients"] + self.modest_coefficients()}
 
     def start_answers(self, totals):
         "Slopes 0, and the mean of the table."

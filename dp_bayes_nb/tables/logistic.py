@@ -628,6 +628,28 @@ class TableRegression(TableModel):
         threes = combinations(self.names_of_covariates, 3)
         return next((three for three in threes if not any({*three} <= each for each in known)), None)
 
+    modest: ClassVar[float] = 0.5  # an effect of the scenario of `plan`, on the scale of the linear predictor
+
+    @property
+    def scenario(self):
+        "Modest effects, answers as they are without covariates, and covariates that are uniform and independent."
+        theta = {name: jnp.zeros(p.shape) for name, p in self.parameters.items()} | self.modest_answers()
+        say = f"{self.ratio} times {math.exp(self.modest):.2f} by each effect (from the middle of a range to its limit, "
+        return theta, say + f"or against the first level), {self.middle_words} in the middle, covariates uniform"
+
+    middle_words = "equally likely answers"
+
+    def modest_answers(self) -> dict:
+        "Parameters of the answer in the scenario of `plan`."
+        own = self.start_answers(jnp.ones(len(self.levels)))
+        return own | {"coefficients": own["coefficients"] + self.modest_coefficients()}
+
+    def modest_coefficients(self) -> Float[Array, "d"]:
+        "Coefficients of modest effects, those of interactions and the intercept zero."
+        single = sum(max(len(c.levels) - 1, 1) for c in self.columns[:-1])
+        effects = np.where(np.arange(len(self.coefficient_names)) < single, self.modest, 0.0)
+        return jnp.asarray(np.linalg.solve(self.to_effects, effects))
+
     def recommended(self, n, noise):
         "Knots for n records and this noise, for all numbers: the chapter ‘Soft tables’."
         most = max((J for J in range(2, 65) if _size(self, dict.fromkeys(self.hats, J)) <= _MOST_CELLS), default=2)
