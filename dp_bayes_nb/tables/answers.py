@@ -231,6 +231,14 @@ class PoissonRegression(TableRegression):
 
     middle_words = property(lambda self: f"a mean of {self.limit / 4:g}", doc="The scenario's answer in the middle.")
 
+    varies = True
+
+    def log_varied(self, theta, predictors, more):
+        "Log probabilities where the variance is μ + `more` μ², for a small `more`: the slope of equation (5) at 1/r = 0."
+        log_p = self.log_counts(theta, predictors)
+        y, mean = jnp.arange(log_p.shape[-1]), jnp.exp(jnp.minimum(predictors, _LOUD))[..., None]
+        return with_top(log_p + 0.5 * more * ((y - mean) ** 2 - y), self.limit)
+
     def modest_answers(self):
         "The scenario of `plan`: a mean of a quarter of the limit."
         own = self.start_answers(jnp.zeros(len(self.levels)).at[jnp.array([0, -1])].set(jnp.array([0.75, 0.25])))
@@ -278,6 +286,8 @@ class NegativeBinomialRegression(PoissonRegression):
     - Prior: `NormalCoefficients(sd)` for effects, `None` with sd 2.5; 1/√r is the absolute value of a standard normal.
     - Example: `NegativeBinomialRegression(("visits", (0, 15)), {"age": (18, 90)})`.
     """
+    varies = False  # its size says how much
+
     @property
     def own_parameters(self):
         "Coefficients, and the size."

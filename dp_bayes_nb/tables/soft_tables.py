@@ -4,13 +4,14 @@
 
 # %% auto #0
 __all__ = ['PARTS', 'MOST_KNOTS', 'BROWNIAN', 'ALONE', 'Hats', 'hat_matrix', 'check_knots', 'table_sensitivity',
-           'shape_covariance', 'expected_width', 'pair_weight', 'slope_width', 'slope_error', 'best_knots',
-           'recommend_knots', 'SoftMoments', 'SoftFactor', 'soft_moments', 'soft_forward', 'soft_factor',
+           'shape_covariance', 'expected_width', 'most_moved', 'pair_weight', 'slope_width', 'slope_error',
+           'best_knots', 'recommend_knots', 'SoftMoments', 'SoftFactor', 'soft_moments', 'soft_forward', 'soft_factor',
            'soft_product', 'soft_log_density']
 
 # %% ../../nbs/tables/06_soft_tables.ipynb #50f70003
 import math
 from functools import lru_cache
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import jax
@@ -130,7 +131,7 @@ def expected_width(n: int, epsilon: float | None, knots: int, *,
                    tables: int = 1,             # among which the budget is divided
                    sd: float = 5.0,             # of the normal prior of both coefficients
                    rho: float | None = None,    # budget in place of epsilon, which is then None
-                   covariates: int = 1          # of the regression, all tables of which share the budget
+                   covariates: int = 1          # numbers of the regression, all tables of which share the budget
                    ) -> float:
     """Expected width of a 95% interval for the slope of a number mapped to [-1, 1], from public numbers: equation (3);
     with several covariates that of an interval that makes up for its bias, equation (5).
@@ -145,13 +146,39 @@ def expected_width(n: int, epsilon: float | None, knots: int, *,
 
 
 def _noise_variance(epsilon, mechanism, delta, rho, tables, covariates):
-    "Of the noise of one row, where a record moves tables of the answer, and those of pairs of covariates."
+    "Of the noise of one row of a regression on so many numbers, whose soft tables and products of scores are released."
     epsilon, mechanism, delta, _, rho = check_privacy(epsilon, mechanism, delta, "change_one", rho)
-    pairs = covariates * (covariates - 1) // 2
-    weight = pair_weight(covariates, pairs)
-    each = tables * covariates + pairs * (weight if mechanism == "laplace" else weight**2)
-    scale = noise_scale(2 * each if mechanism == "laplace" else math.sqrt(2 * each), epsilon, mechanism, delta, rho)
+    names = range(covariates)
+    pairs = list(combinations(names, 2))
+    weight = pair_weight(covariates, len(pairs))
+    margins = [(((name, "hats"), ("answer", "level")), 1.0) for name in names] * tables
+    margins += [(tuple((name, "score") for name in pair), weight) for pair in pairs] * tables
+    l1, square = most_moved(margins, set(names), [*names, "answer"])
+    scale = noise_scale(l1 if mechanism == "laplace" else math.sqrt(square), epsilon, mechanism, delta, rho)
     return (2 if mechanism == "laplace" else 1) * scale**2
+
+
+_MOST_COLUMNS = 10  # whose changes are tried all
+
+
+def most_moved(margins, numbers, columns) -> tuple[float, float]:
+    """The most that one record moves all sums of weighted margins, L1 and L2 squared: equation (4) of the chapter
+    ‘Logistic regression’.
+    """
+    def of(margin, weight, changed):
+        own = {name for name, _ in margin}
+        if any("hats" in kind for _, kind in margin) or any(name in changed and name not in numbers for name in own):
+            return 2.0 * weight, 2.0 * weight**2  # two cells
+        turned = sum(name in changed for name in own) % 2
+        return 2.0 * turned * weight, 4.0 * turned * weight**2  # the same cell, from 1 to −1
+    if len(columns) > _MOST_COLUMNS:
+        return (sum(2.0 * w for _, w in margins), sum(
+            (2.0 if any("hats" in kind for _, kind in m) or not any("score" in kind for _, kind in m) else 4.0) * w**2
+            for m, w in margins))
+    subsets = (set(c) for k in range(len(columns) + 1) for c in combinations(columns, k))
+    each = np.array([np.sum([of(m, w, changed) for m, w in margins], axis=0) for changed in subsets])
+    l1, square = each.max(axis=0)
+    return float(l1), float(square)
 
 
 def pair_weight(tables: int, others: int) -> float:
