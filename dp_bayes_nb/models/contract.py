@@ -144,6 +144,7 @@ class Model:
     nuisance: Any = ()  # names of parameters that summaries leave out, and whose effective draws nobody needs
     row_words: Any = ""  # what the released rows are, where their names do not say it
     column_words: Any = {}  # what values of a column mean, by its name, where that is not plain
+    wanted: Any = {}  # what numbers of a column must be beside their limits, by its name: for a message
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)

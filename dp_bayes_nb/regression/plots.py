@@ -173,7 +173,7 @@ def plot_coefficients(idata,       # result of fit
     found = {_title(idata): theta["coefficients"], **{k: _coefficients(family, v) for k, v in (others or {}).items()}}
     found = {label: np.asarray(values).reshape(-1, len(names)) for label, values in found.items()}
     center, sd, labels = _row_scales(found[_title(idata)], names, scale)
-    ax = plt.subplots(figsize=(6, 0.8 + 0.5 * len(names)), layout="constrained")[1] if ax is None else ax
+    ax = plt.subplots(figsize=(6.5, 1.0 + 0.5 * len(names)), layout="constrained")[1] if ax is None else ax
     marks = ["x", "+", "1", "2"]  # of vectors without uncertainty, in turn
     for i, (label, values) in enumerate(found.items()):
         low, middle, high = (np.quantile(values, [0.025, 0.5, 0.975], axis=0) - center) / sd
@@ -185,7 +185,7 @@ def plot_coefficients(idata,       # result of fit
                         label=label)
     ax.set(yticks=np.arange(len(names)), yticklabels=labels, ylim=(len(names) - 0.5, -0.5),
            xlabel=f"distance, in standard deviations of “{_title(idata)}”" if scale == "sd" else
-           "coefficient and 95% interval, in the units of the data" + ", times what the row says" * (labels != names))
+           "coefficient, in the units of the data" + "\n(rows times what their label says)" * (labels != names))
     if scale == "units":
         ax.axvline(0.0, color="0.6", lw=0.8, zorder=0)
         _write_numbers(ax, found[_title(idata)])

@@ -21,7 +21,7 @@ from ..base.arguments import pytree, refuse
 from ..base.supports import Parameter
 from ..models.contract import Column, family_class
 from ..regression.model import _is_number, _one_where, read_rows
-from .coefficients import coefficient_ratios, fitted_regression, intervals
+from .coefficients import coefficient_ratios, fitted_regression, intervals, row_words
 from .log_linear import rare_counts
 from .logistic import NormalCoefficients, TableRegression, _intercept, _to_effects
 
@@ -209,6 +209,7 @@ class PoissonRegression(TableRegression):
     answer_column = property(lambda self: Column(self.response[0], (), 0.0, float(self.limit)), doc="The counts.")
     column_words = property(lambda self: {self.response[0]: f"{self.limit} means {self.limit} or more"},
                             doc="What the limit means.")
+    wanted = property(lambda self: {self.response[0]: "whole numbers from 0"}, doc="What counts are.")
 
     def valid(self, record):
         "Is the count a whole number from 0, and are all categories among their levels?"
@@ -333,5 +334,6 @@ def expected_counts(idata,        # result of fit
     if model.ratio != "rates":
         refuse("idata", "the result of fit for a regression of counts", type(model).__name__,
                "answer_probabilities(idata, rows) is for all answers")
-    mean = np.exp(theta["coefficients"] @ np.asarray(model.design_matrix(read_rows(model, rows))).T)
-    return intervals(mean, level, "row", {}).assign(mean=("row", mean.mean(axis=0)))
+    x = read_rows(model, rows, "rows")
+    mean = np.exp(theta["coefficients"] @ np.asarray(model.design_matrix(x)).T)
+    return intervals(mean, level, "row", row_words(model, x)).assign(mean=("row", mean.mean(axis=0)))

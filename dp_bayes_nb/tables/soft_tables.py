@@ -19,7 +19,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from ..base.arguments import check_choice, check_count, refuse
+from ..base.arguments import Said, check_choice, check_count, refuse
+from ..models.contract import Model
 from ..noise.design import check_privacy, noise_scale
 
 # %% ../../nbs/tables/06_soft_tables.ipynb #50f70006
@@ -289,7 +290,8 @@ def best_knots(n: int,
     return choices[int(np.argmax(worst <= _NEAR * worst.min()))]
 
 
-def recommend_knots(n: int, epsilon: float | None = None, *, rho: float | None = None, mechanism: str | None = None,
+def recommend_knots(n: int, epsilon: float | None = None, *more: Any,  # refused, with what is meant
+                    rho: float | None = None, mechanism: str | None = None,
                     delta: float | None = None,
                     covariates: int = 1,  # of the regression: their tables share the budget
                     shape: Any = None,    # of x; None: "arcsine" for one covariate, the worst of all for several
@@ -298,6 +300,10 @@ def recommend_knots(n: int, epsilon: float | None = None, *, rho: float | None =
 
     With several covariates that width makes up for the bias that few knots cause. ValueError for other arguments.
     """
+    if more or isinstance(n, Model):
+        refuse("n", "a number of records, as in recommend_knots(n, epsilon, covariates=3)", Said(
+            f"a {type(n).__name__}" if isinstance(n, Model) else f"{2 + len(more)} arguments in order"),
+            "it takes no model: plan(model, n=n, epsilon=epsilon).recommended is for one")
     n, covariates = check_count("n", n), check_count("covariates", covariates)
     if isinstance(shape, str):
         check_choice("shape", shape, tuple(_SHAPES))
