@@ -132,7 +132,8 @@ def expected_width(n: int, epsilon: float | None, knots: int, *,
                    tables: int = 1,             # among which the budget is divided
                    sd: float = 5.0,             # of the normal prior of both coefficients
                    rho: float | None = None,    # budget in place of epsilon, which is then None
-                   covariates: int = 1          # numbers of the regression, all tables of which share the budget
+                   covariates: int = 1,         # of the regression, all tables of which share the budget
+                   numbers: int | None = None   # how many of them are numbers; None: all
                    ) -> float:
     """Expected width of a 95% interval for the slope of a number mapped to [-1, 1], from public numbers: equation (3);
     with several covariates that of an interval that makes up for its bias, equation (5).
@@ -142,19 +143,22 @@ def expected_width(n: int, epsilon: float | None, knots: int, *,
     n, J, several = check_count("n", n), check_knots("knots", knots), check_count("covariates", covariates)
     if isinstance(shape, str):
         check_choice("shape", shape, tuple(_SHAPES))
-    variance = _noise_variance(epsilon, mechanism, delta, rho, check_count("tables", tables), several)
+    variance = _noise_variance(epsilon, mechanism, delta, rho, check_count("tables", tables), several, numbers)
     return _width(n, variance, J, shape, tuple(map(float, coefficients)), float(sd), several > 1)
 
 
-def _noise_variance(epsilon, mechanism, delta, rho, tables, covariates):
-    "Of the noise of one row of a regression on so many numbers, whose soft tables and products of scores are released."
+def _noise_variance(epsilon, mechanism, delta, rho, tables, covariates, numbers=None):
+    "Of the noise of one row of a regression: tables of the answer, and of pairs of covariates, as a release has them."
     epsilon, mechanism, delta, _, rho = check_privacy(epsilon, mechanism, delta, "change_one", rho)
-    names = range(covariates)
+    names, numbers = range(covariates), covariates if numbers is None else check_count("numbers", numbers)
+    if numbers > covariates:
+        refuse("numbers", f"at most {covariates}, the number of covariates", numbers)
+    kind = lambda name, number: (name, number if name < numbers else "level")
     pairs = list(combinations(names, 2))
     weight = pair_weight(covariates, len(pairs))
-    margins = [(((name, "hats"), ("answer", "level")), 1.0) for name in names] * tables
-    margins += [(tuple((name, "score") for name in pair), weight) for pair in pairs] * tables
-    l1, square = most_moved(margins, set(names), [*names, "answer"])
+    margins: list = [((kind(name, "hats"), ("answer", "level")), 1.0) for name in names] * tables
+    margins += [(tuple(kind(name, "score") for name in pair), weight) for pair in pairs] * tables
+    l1, square = most_moved(margins, set(range(numbers)), [*names, "answer"])
     scale = noise_scale(l1 if mechanism == "laplace" else math.sqrt(square), epsilon, mechanism, delta, rho)
     return (2 if mechanism == "laplace" else 1) * scale**2
 
@@ -295,7 +299,9 @@ def recommend_knots(n: int, epsilon: float | None = None, *more: Any,  # refused
                     delta: float | None = None,
                     covariates: int = 1,  # of the regression: their tables share the budget
                     shape: Any = None,    # of x; None: "arcsine" for one covariate, the worst of all for several
-                    coefficients: tuple = (0.5, 2.0), tables: int = 1, sd: float = 5.0) -> int:
+                    coefficients: tuple = (0.5, 2.0), tables: int = 1, sd: float = 5.0,
+                    numbers: int | None = None  # how many of the covariates are numbers; None: all
+                    ) -> int:
     """The fewest knots whose expected width is within 1% of the smallest; arguments as of `expected_width`.
 
     With several covariates that width makes up for the bias that few knots cause. ValueError for other arguments.
@@ -307,7 +313,7 @@ def recommend_knots(n: int, epsilon: float | None = None, *more: Any,  # refused
     n, covariates = check_count("n", n), check_count("covariates", covariates)
     if isinstance(shape, str):
         check_choice("shape", shape, tuple(_SHAPES))
-    variance = _noise_variance(epsilon, mechanism, delta, rho, check_count("tables", tables), covariates)
+    variance = _noise_variance(epsilon, mechanism, delta, rho, check_count("tables", tables), covariates, numbers)
     return best_knots(n, variance, covariates, shape, coefficients, sd)
 
 # %% ../../nbs/tables/06_soft_tables.ipynb #50f7001a
