@@ -136,7 +136,8 @@ class Model:
     preferred: ClassVar[tuple[str, ...]] = ("exact",)  # the methods that `auto` takes first, where they are advised
     fallback: ClassVar[str] = "collapsed"  # the default method where none of these is
     # "module:function" of what released sums say against the model: (model, theta, measurement, prior, sized) -> words,
-    # which `fit` warns of, at posterior means; `sized`: the number of records was estimated. None: nothing is looked for
+    # which `fit` warns of, at posterior means; `sized`: the number of records was estimated. None: nothing is looked
+    # for
     misfit: ClassVar[str | None] = None
     refusals: Mapping[str, str] = {}  # what it refuses, by the name of the part or of the function, and why
 

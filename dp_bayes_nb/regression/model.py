@@ -69,7 +69,7 @@ def _covariate(name, spec, argument="covariates"):
     refuse(name, "a range (low, high) or a list of public levels", spec,
            'for example {"age": (18, 90), "region": ["north", "south"]}')
 
-
+# %% ../../nbs/regression/05_model.ipynb #5b1a0007
 def _named(argument, value):
     "A dict of declarations as pairs; pairs are left as they are."
     pairs = tuple(value.items()) if isinstance(value, dict) else value

@@ -151,11 +151,12 @@ def _row_scales(values, names, scale):
 
 def _write_numbers(ax, values):
     "Median and 95% interval of each row in figures, right of the axis."
+    figures = lambda x: f"{x:,.0f}" if abs(x) >= 1000 else f"{x:.3g}"
     for row, ends in enumerate(np.quantile(values, [0.5, 0.025, 0.975], axis=0).T):
-        ax.text(1.02, row, "{:.3g} [{:.3g}, {:.3g}]".format(*ends), transform=ax.get_yaxis_transform(), va="center",
+        ax.text(1.02, row, "{} [{}, {}]".format(*map(figures, ends)), transform=ax.get_yaxis_transform(), va="center",
                 fontsize=9)
 
-
+# %% ../../nbs/regression/09_plots.ipynb #5b1a0001
 def plot_coefficients(idata,       # result of fit
                       *, others=None,  # {label: result of fit, or coefficients (d,) without uncertainty}
                       ax=None,

@@ -92,8 +92,7 @@ def _one_trial(way, data, key):
 class _Study:
     "A family, a prior, a mechanism and a key: what is common to all designs of one plan."
     def __init__(self, family, prior, n, *, method, mechanism, delta, trials, draws, warmup, key, progress, theta=None):
-        self.family, self.prior, self.key = family, check_prior(family, prior), as_key(key)
-        self.theta = theta  # the true parameters; None: drawn from the prior
+        self.family, self.prior, self.key, self.theta = family, check_prior(family, prior), as_key(key), theta
         self.trials, self.draws = check_count("trials", trials, 2), check_count("draws", draws, 20)
         self.mechanism, self.delta, self.n, self.progress = mechanism, delta, np.asarray(n, float), progress
         self.name, self.method = choose_method(family, self.prior, mechanism, max(n), method)
@@ -310,7 +309,7 @@ def _message(plan) -> str:
 SIZES, BUDGETS = (100, 1000, 10_000), (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 TRIALS, FIXED = 200, 20  # studies with parameters from the prior, and with one parameter: its widths differ less
 
-
+# %% ../../nbs/research/06_planning.ipynb #5b1a0008
 def _truth(family, prior, theta):
     "The true parameters of all studies (None: draws of the prior), and their words."
     scenario = family.scenario

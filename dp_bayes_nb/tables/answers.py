@@ -235,7 +235,7 @@ class PoissonRegression(TableRegression):
     varies = True
 
     def log_varied(self, theta, predictors, more):
-        "Log probabilities where the variance is μ + `more` μ², for a small `more`: the slope of equation (5) at 1/r = 0."
+        "Log probabilities where the variance is μ + `more` μ², `more` small: the slope of equation (5) at 1/r = 0."
         log_p = self.log_counts(theta, predictors)
         y, mean = jnp.arange(log_p.shape[-1]), jnp.exp(jnp.minimum(predictors, _LOUD))[..., None]
         return with_top(log_p + 0.5 * more * ((y - mean) ** 2 - y), self.limit)

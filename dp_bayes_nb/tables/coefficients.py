@@ -87,7 +87,8 @@ def answer_probabilities(idata,        # result of fit
                          level: float = 0.95) -> Any:  # an xarray Dataset
     """Probability of the modelled answer for new rows: lower, median, upper and mean (row).
 
-    Rows are numbered, and `record` says which each is, such as "age=40, sex=f". Of a model of more than one answer, of each of them: (row, answer).
+    Rows are numbered, and `record` says which each is, such as "age=40, sex=f". Of a model of more than one answer, of
+    each of them: (row, answer).
     """
     model, theta = fitted_regression(idata)
     x = read_rows(model, rows, "rows")

@@ -623,8 +623,8 @@ class TableRegression(TableModel):
     def scenario(self):
         "Modest effects, answers as they are without covariates, and covariates that are uniform and independent."
         theta = {name: jnp.zeros(p.shape) for name, p in self.parameters.items()} | self.modest_answers()
-        say = f"{self.ratio} times {math.exp(self.modest):.2f} by each effect (from the middle of a range to its limit, "
-        return theta, say + f"or against the first level), {self.middle_words} in the middle, covariates uniform"
+        say = f"{self.ratio} times {math.exp(self.modest):.2f} by each effect (from the middle of a range to its "
+        return theta, say + f"limit, or against the first level), {self.middle_words} in the middle, covariates uniform"
 
     middle_words = "equally likely answers"
 

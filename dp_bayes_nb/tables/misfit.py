@@ -47,9 +47,10 @@ def _products(model, names):
     d, at = len(model.names_of_covariates), [model.names_of_covariates.index(name) for name in names]
     parts = [[np.asarray(_spread(f[:, i], (k,), d)) for i in range(f.shape[1])]
              for k, f in zip(at, (_features(model, name) for name in names))]
-    return [math.prod(each[1:], start=each[0]) for each in product(*parts)] if math.prod(map(len, parts)) <= _MOST else []
+    few = math.prod(map(len, parts)) <= _MOST
+    return [math.prod(each[1:], start=each[0]) for each in product(*parts)] if few else []
 
-
+# %% ../../nbs/tables/13_misfit.ipynb #5b1a0004
 _MOST = 32  # products of one set of columns
 _EFFECT, _MORE = 2.0, 1.0  # departures worth looking for: of a predictor or a log share, and of a variance
 
@@ -101,7 +102,7 @@ class Local(NamedTuple):
     gradient: Float[Array, "d"]  # of the log prior
     curvature: Float[Array, "d d"]  # −∇² of it, with positive eigenvalues
 
-
+# %% ../../nbs/tables/13_misfit.ipynb #5b1a0005
 _TOGETHER = 8  # derivatives at a time: memory is this many tables
 
 
@@ -215,7 +216,7 @@ def found_misfits(model, theta: dict, released: Measurement, prior, sized: bool 
              if abs(told.score[k]) > 2.5]
     return sorted((each for each in found if each.chance < LEVEL), key=lambda each: each.chance)
 
-
+# %% ../../nbs/tables/13_misfit.ipynb #5b1a0006
 def _in_words(one: Misfit) -> str:
     "A departure, and what to do about it."
     columns, kind = one.departure.columns, one.departure.kind

@@ -162,7 +162,7 @@ def _noise_variance(epsilon, mechanism, delta, rho, tables, covariates, numbers=
     scale = noise_scale(l1 if mechanism == "laplace" else math.sqrt(square), epsilon, mechanism, delta, rho)
     return (2 if mechanism == "laplace" else 1) * scale**2
 
-
+# %% ../../nbs/tables/06_soft_tables.ipynb #5b1a0003
 _MOST_COLUMNS = 10  # whose changes are tried all
 
 
@@ -293,7 +293,7 @@ def best_knots(n: int,
     worst = (widths / widths.min(axis=1, keepdims=True)).max(axis=0)
     return choices[int(np.argmax(worst <= _NEAR * worst.min()))]
 
-
+# %% ../../nbs/tables/06_soft_tables.ipynb #5b1a0002
 def recommend_knots(n: int, epsilon: float | None = None, *more: Any,  # refused, with what is meant
                     rho: float | None = None, mechanism: str | None = None,
                     delta: float | None = None,
