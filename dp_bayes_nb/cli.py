@@ -703,6 +703,17 @@ or, for the odds of an answer: tables of it and each covariate are released; the
   age = [18, 90]
   region = ["north", "south"]
 
+or, for other answers than yes and no, the same with one of these families and responses,
+
+  family = "OrderedLogistic"                             # levels from the lowest to the highest: proportional odds
+  response = ["health", ["poor", "fair", "good"]]
+
+  family = "MultinomialLogistic"                         # levels in no order, each against the first
+  response = ["route", ["car", "bus", "train"]]
+
+  family = "PoissonRegression"                           # or "NegativeBinomialRegression": counts that vary more
+  response = ["visits", [0, 15]]                         # whole numbers from 0; 15 means 15 or more
+
 or, for tables of several columns, and a posterior of all their cells,
 
   family = "LogLinear"

@@ -357,12 +357,22 @@ def _by_column(family, row, kinds, empty):
     """
     many = lambda count: "" if empty else f"{count} "
     columns = family.columns if family.by_name else ()
-    where = [f"{many(row[key])}{kind} in {column.name!r}"
+    where = [f"{many(row[key])}{kind} in {column.name!r}{_levels_of(column) if kind == 'outside' else ''}"
              for kind in kinds for j, column in enumerate(columns) if row.get(key := f"{kind}_{j}")]
     if "outside" in kinds and row.get("outside_numbers"):
-        numbers = " or ".join(repr(c.name) for c in columns if not c.levels) or "combinations of columns"
-        where.append(f"{many(row['outside_numbers'])}outside in {numbers}")
-    return f" ({', '.join(where)})" if where else ""
+        plain = [repr(c.name) for c in columns if not (c.levels or family.wanted)]
+        numbers = " or ".join([f"{name!r}, which must be {what}" for name, what in family.wanted.items()] + plain)
+        where.append(f"{many(row['outside_numbers'])}outside in {numbers or 'combinations of columns'}")
+    return f" ({'; '.join(where)})" if where else ""
+
+
+_SHOWN = 6  # levels in a message
+
+
+def _levels_of(column):
+    "The declared levels, for a message: they are public."
+    levels = column.levels[:_SHOWN]
+    return f", whose levels are {', '.join(map(repr, levels))}{', …' * (len(column.levels) > _SHOWN)}" if levels else ""
 
 # %% ../../nbs/data_holder/03_sums.ipynb #9a0300a1
 # § Groups

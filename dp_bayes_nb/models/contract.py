@@ -135,12 +135,17 @@ class Model:
     methods: Mapping[str, str | None] = {}  # its own methods: name -> "module:attribute"; None takes a generic one away
     preferred: ClassVar[tuple[str, ...]] = ("exact",)  # the methods that `auto` takes first, where they are advised
     fallback: ClassVar[str] = "collapsed"  # the default method where none of these is
+    # "module:function" of what released sums say against the model: (model, theta, measurement, prior, sized) -> words,
+    # which `fit` warns of, at posterior means; `sized`: the number of records was estimated. None: nothing is looked
+    # for
+    misfit: ClassVar[str | None] = None
     refusals: Mapping[str, str] = {}  # what it refuses, by the name of the part or of the function, and why
 
     # What is said to people
     nuisance: Any = ()  # names of parameters that summaries leave out, and whose effective draws nobody needs
     row_words: Any = ""  # what the released rows are, where their names do not say it
     column_words: Any = {}  # what values of a column mean, by its name, where that is not plain
+    wanted: Any = {}  # what numbers of a column must be beside their limits, by its name: for a message
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
@@ -359,6 +364,13 @@ class Model:
         and the answer is then a prior that can do without them.
         """
         return prior
+
+    @property
+    def scenario(self) -> tuple[dict, str] | None:
+        """Parameters for which `plan` foretells widths where nobody says which, and how they are described; None: draws
+        of the prior. For models whose usual prior allows what nobody expects to see.
+        """
+        return None
 
     def recommended(self, n, noise: Noise) -> dict:
         """Declarations, by name, with which a release of n records and about this noise would say more: from public

@@ -68,14 +68,14 @@ def listed(pair) -> list:
     return [pair[0], list(pair[1])]
 
 
-def _warn_of_range(name, levels):
+def _warn_of_range(name, levels, stacklevel=4):
     "Two numbers apart are two levels here, and a range in a regression: say which."
     if len(levels) == 2 and not isinstance(levels[0], str) and abs(levels[1] - levels[0]) > 1:
         low, high = sorted(levels)
         warnings.warn(f"{name!r} has two levels, {low} and {high}, and no number between them is one; if you mean a "
                       f"range, write down all its whole numbers, list(range({low}, {high + 1})), or cut the column "
                       "into intervals first and name those",
-                      UserWarning, stacklevel=4)
+                      UserWarning, stacklevel=stacklevel)
 
 # %% ../../nbs/naive_bayes/01_model.ipynb #fe5dbbce
 def check_dirichlets(model: Model, prior: Any) -> Dirichlets:

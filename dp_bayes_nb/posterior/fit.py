@@ -224,6 +224,7 @@ class Drawn(NamedTuple):
     dims: dict = {}  # of variables that have other dimensions than the parameter of their name
     coords: dict = {}  # of these dimensions
     normal: bool = True  # were the sums taken as normal?
+    prior: Any = None  # as it was used; None: of tables that were pooled
 
 
 def _check_density(family, prior):
@@ -363,7 +364,7 @@ def posterior_draws(release: Release | list, prior=None, *, method: str = "auto"
     groups = lambda: chosen.groups(family, data, prior, kernel) if chosen.groups else {}
     # a step that may be refused is a chain's
     independent = chosen.independent(family) and not {*infos} - {"at_edge"}
-    return Drawn(theta, infos, attrs, independent, groups, confidential, normal=chosen.normal)
+    return Drawn(theta, infos, attrs, independent, groups, confidential, normal=chosen.normal, prior=used)
 
 # %% ../../nbs/posterior/09_fit.ipynb #b1d57811
 # § Fit
@@ -493,20 +494,28 @@ def _seen_at(releases, confidential):
     return [one if one.n is not None else at(one, n) for one, n in zip(seen, sizes)]
 
 
-def _doubts(releases, posterior, normal, confidential):
-    """What the model says of each table, once: cautions, and what speaks against normal sums at the posterior mean
-    where they were taken as normal.
+def _misfits(release, theta, seen, prior):
+    "What the released sums say against the model."
+    if release.family.misfit is None or prior is None:
+        return []
+    return _stands_at(release.family.misfit)(release.family, theta, seen, prior, release.n is None)
+
+
+def _doubts(releases, posterior, normal, confidential, prior=None):
+    """What the model says of each table, once: cautions, what speaks against normal sums at the posterior mean where
+    they were taken as normal, and what the sums say against the model there.
     """
     known = releases[0].family.parameters
     theta = {name: value.mean(axis=(0, 1)) for name, value in posterior.items() if name in known}
     every = [doubt for each, seen in zip(releases, _seen_at(releases, confidential)) for doubt in (
-        *(each.family.doubts(theta, seen) if normal else ()), *each.family.cautions(measured(each)))]
+        *(each.family.doubts(theta, seen) if normal else ()), *each.family.cautions(measured(each)),
+        *_misfits(each, theta, seen, prior))]
     return list(dict.fromkeys(every))
 
 
 def _inference_data(releases, drawn):
     "Draws as InferenceData, with diagnostics, warnings and provenance."
-    theta, infos, attrs, independent, _, confidential, own_dims, own_coords, normal = drawn
+    theta, infos, attrs, independent, _, confidential, own_dims, own_coords, normal, prior = drawn
     import arviz as az
     from dp_bayes_nb import __version__
     posterior = {name: np.asarray(value) for name, value in theta.items()}
@@ -529,7 +538,7 @@ def _inference_data(releases, drawn):
                          dims={"released": [axis], **{n: list(p.dims) for n, p in parameters.items()}, **own_dims})
     for name, value in {**attrs, "version": __version__}.items():
         idata.attrs[name] = idata.posterior.attrs[name] = value
-    _diagnose(idata, independent, _doubts(releases, posterior, normal, confidential),
+    _diagnose(idata, independent, _doubts(releases, posterior, normal, confidential, prior),
               releases[0].family.nuisance)
     return idata
 

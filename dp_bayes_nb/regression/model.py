@@ -59,13 +59,17 @@ def _covariate(name, spec, argument="covariates"):
     if isinstance(spec, dict) and set(spec) == {"levels"}:
         return ("levels", *check_levels(spec["levels"], name))
     if isinstance(spec, (tuple, list, np.ndarray)) and len(spec) == 2 and all(map(_is_number, spec)):
+        if isinstance(spec, list) and all(isinstance(x, int) for x in spec) and spec[1] - spec[0] == 1:
+            warnings.warn(f"{name} = {spec} is a range, and all numbers between are in it; for two levels write "
+                          f'{{"levels": {spec}}}, and for the range {tuple(spec)} or {[float(x) for x in spec]}',
+                          UserWarning, stacklevel=6)
         return _range(name, spec)
     if hasattr(spec, "__len__") and not isinstance(spec, (dict, str, bytes)):
         return ("levels", *check_levels(spec, name))  # which refuses a column of the data, and does not show it
     refuse(name, "a range (low, high) or a list of public levels", spec,
            'for example {"age": (18, 90), "region": ["north", "south"]}')
 
-
+# %% ../../nbs/regression/05_model.ipynb #5b1a0007
 def _named(argument, value):
     "A dict of declarations as pairs; pairs are left as they are."
     pairs = tuple(value.items()) if isinstance(value, dict) else value

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.arguments import check_fraction, refuse
+from ..base.arguments import check_choice, check_fraction, refuse
 from .model import LinearRegression, read_rows
 from ..posterior.results import fitted, predict
 from ..base.style import COLORS, WORDS
@@ -137,20 +137,44 @@ def _coefficients(family, value):
 
 # %% ../../nbs/regression/09_plots.ipynb #1574bddb
 # § All coefficients
+def _row_scales(values, names, scale):
+    "Where each row begins, its unit, and its label."
+    low, middle, high = np.quantile(values, [0.025, 0.5, 0.975], axis=0)
+    if scale == "sd":
+        return middle, values.std(axis=0), names
+    long = np.maximum(np.maximum(np.abs(low), np.abs(high)), 1e-300)
+    tens = np.floor(np.log10(long.max() / long)).clip(0, 300)
+    labels = [f"{name} × {10.0**k:,.0f}" if 0 < k < 6 else f"{name} × 1e{k:.0f}" if k else name
+              for name, k in zip(names, tens)]
+    return np.zeros(len(names)), 10.0**-tens, labels
+
+
+def _write_numbers(ax, values):
+    "Median and 95% interval of each row in figures, right of the axis."
+    figures = lambda x: f"{x:,.0f}" if abs(x) >= 1000 else f"{x:.3g}"
+    for row, ends in enumerate(np.quantile(values, [0.5, 0.025, 0.975], axis=0).T):
+        ax.text(1.02, row, "{} [{}, {}]".format(*map(figures, ends)), transform=ax.get_yaxis_transform(), va="center",
+                fontsize=9)
+
+# %% ../../nbs/regression/09_plots.ipynb #5b1a0001
 def plot_coefficients(idata,       # result of fit
                       *, others=None,  # {label: result of fit, or coefficients (d,) without uncertainty}
-                      ax=None):
-    """95% intervals of all coefficients beside those of other methods. Returns the axis.
+                      ax=None,
+                      scale: str | None = None):  # "units" of the data, or "sd"; None: "units" of one result, else "sd"
+    """Medians and 95% intervals of all coefficients, beside those of other methods. Returns the axis.
 
-    They are distances from the first result's median, in its standard deviations.
+    In the data's units a row that is short beside the longest is drawn 10, 100, … times as long, as its label says, and
+    the numbers stand on the right. With "sd" rows are distances from the first result's median, in its standard
+    deviations, which lets results be compared that are far apart.
     """
     import matplotlib.pyplot as plt
+    scale = check_choice("scale", scale or ("sd" if others else "units"), ("units", "sd"))
     family, theta = _with_coefficients(idata)
     names = _names(family)
     found = {_title(idata): theta["coefficients"], **{k: _coefficients(family, v) for k, v in (others or {}).items()}}
     found = {label: np.asarray(values).reshape(-1, len(names)) for label, values in found.items()}
-    center, sd = np.median(found[_title(idata)], axis=0), found[_title(idata)].std(axis=0)
-    ax = plt.subplots(figsize=(6, 0.8 + 0.5 * len(names)), layout="constrained")[1] if ax is None else ax
+    center, sd, labels = _row_scales(found[_title(idata)], names, scale)
+    ax = plt.subplots(figsize=(6.5, 1.0 + 0.5 * len(names)), layout="constrained")[1] if ax is None else ax
     marks = ["x", "+", "1", "2"]  # of vectors without uncertainty, in turn
     for i, (label, values) in enumerate(found.items()):
         low, middle, high = (np.quantile(values, [0.025, 0.5, 0.975], axis=0) - center) / sd
@@ -160,7 +184,11 @@ def plot_coefficients(idata,       # result of fit
         else:
             ax.errorbar(middle, y, xerr=[middle - low, high - middle], fmt="o", ms=4, color=_colors(idata)[i % 4],
                         label=label)
-    ax.set(yticks=np.arange(len(names)), yticklabels=names,
-           xlabel=f"distance, in standard deviations of “{_title(idata)}”", ylim=(len(names) - 0.5, -0.5))
+    ax.set(yticks=np.arange(len(names)), yticklabels=labels, ylim=(len(names) - 0.5, -0.5),
+           xlabel=f"distance, in standard deviations of “{_title(idata)}”" if scale == "sd" else
+           "coefficient, in the units of the data" + "\n(rows times what their label says)" * (labels != names))
+    if scale == "units":
+        ax.axvline(0.0, color="0.6", lw=0.8, zorder=0)
+        _write_numbers(ax, found[_title(idata)])
     ax.legend(frameon=False, fontsize=9, loc="lower left", bbox_to_anchor=(0, 1), ncols=len(found))
     return ax

@@ -26,6 +26,7 @@ from ..posterior.methods import choose_method
 from ..noise.design import Design, designed, noise_design
 from ..base.supports import constrain
 from ..base.style import COLORS, shades
+from ..releases.simulate import _check_theta
 from .trials import check_one_table, component_names, method_draws, run_trials, simulate_study
 
 # %% ../../nbs/research/06_planning.ipynb #c1dfd96e
@@ -80,17 +81,18 @@ def _posterior_spread(family, prior, way, moments, study):
 
 
 def _one_trial(way, data, key):
-    "Spreads (sizes, budgets, 3, parameters) for one parameter drawn from the prior: all designs have the same key."
-    family, prior, moments, noise, n = data
+    "Spreads (sizes, budgets, 3, parameters) for one parameter, drawn from the prior or given: one key for all designs."
+    family, prior, moments, noise, n, truth = data
     def design(n, noise):
-        return _posterior_spread(family, prior, way, moments, simulate_study(key, family, prior, noise, n))
+        study = simulate_study(key, family, prior, noise, n, truth=truth)
+        return _posterior_spread(family, prior, way, moments, study)
     return {"spread": jax.vmap(jax.vmap(design, in_axes=(None, 0)))(n, noise)}
 
 # %% ../../nbs/research/06_planning.ipynb #bd307a3e
 class _Study:
     "A family, a prior, a mechanism and a key: what is common to all designs of one plan."
-    def __init__(self, family, prior, n, *, method, mechanism, delta, trials, draws, warmup, key, progress):
-        self.family, self.prior, self.key = family, check_prior(family, prior), as_key(key)
+    def __init__(self, family, prior, n, *, method, mechanism, delta, trials, draws, warmup, key, progress, theta=None):
+        self.family, self.prior, self.key, self.theta = family, check_prior(family, prior), as_key(key), theta
         self.trials, self.draws = check_count("trials", trials, 2), check_count("draws", draws, 20)
         self.mechanism, self.delta, self.n, self.progress = mechanism, delta, np.asarray(n, float), progress
         self.name, self.method = choose_method(family, self.prior, mechanism, max(n), method)
@@ -116,7 +118,7 @@ class _Study:
         """
         noise, parallel = self.noise(epsilons), max(1, PARALLEL // np.size(epsilons))
         way, moments = self.way(noise)
-        data = self.family, self.prior, moments, noise, jnp.asarray(self.n)
+        data = self.family, self.prior, moments, noise, jnp.asarray(self.n), self.theta
         return self._finite(run_trials(self.key, _one_trial, way, data, trials or self.trials, batch=parallel,
                                        progress=self.progress, words=words, unit="group")["spread"])
 
@@ -177,6 +179,7 @@ class Plan:
     no_noise: dict  # size -> expected 95% width without noise
     # declarations that the model recommends, a dict a design: n, epsilon, and such as knots; empty: none
     recommended: list = dataclasses.field(default_factory=list)
+    truth: str = "drawn from the prior"  # the true parameters of the simulated studies, in words
 
     @property
     def message(self) -> str:
@@ -196,7 +199,8 @@ class Plan:
         for row in self.table:
             lines.append("  ".join([f"{row['n']:>12}",
                                     *(f"{row[c]:>12.4g}" for c in ("epsilon", *COLUMNS, "width_95_error"))]))
-        return "\n".join([head, *lines, *([self.message] if self.target else []), *_recommendations(self)])
+        truth = f"true parameters: {self.truth}"
+        return "\n".join([head, truth, *lines, *([self.message] if self.target else []), *_recommendations(self)])
 
 # %% ../../nbs/research/06_planning.ipynb #9e6a55b6
 # § The smallest budget for a target: equation (3)
@@ -303,6 +307,19 @@ def _message(plan) -> str:
 # %% ../../nbs/research/06_planning.ipynb #12c6fc06
 # § plan
 SIZES, BUDGETS = (100, 1000, 10_000), (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+TRIALS, FIXED = 200, 20  # studies with parameters from the prior, and with one parameter: its widths differ less
+
+# %% ../../nbs/research/06_planning.ipynb #5b1a0008
+def _truth(family, prior, theta):
+    "The true parameters of all studies (None: draws of the prior), and their words."
+    scenario = family.scenario
+    if theta is None:
+        return scenario if scenario is not None and prior is None else (None, "drawn from the prior")
+    known, words = scenario or ({}, "")
+    if not isinstance(theta, dict) or not theta or not set(theta) <= set(family.parameters):
+        refuse("theta", f"a dict by the names of parameters ({', '.join(list(family.parameters)[:6])})", theta)
+    rest = f"; else {words}" if set(family.parameters) - set(theta) else ""
+    return _check_theta(family, {**known, **theta}), f"{', '.join(theta)} as given{rest}"
 
 
 def _several(name, value, default, check):
@@ -327,7 +344,7 @@ def _component(family, parameter):
     return at, names[at]
 
 # %% ../../nbs/research/06_planning.ipynb #d435a6cd
-def plan(family, prior=None,       # as for `fit`; the prior also draws the true parameters
+def plan(family, prior=None,       # as for `fit`; a prior that is given also draws the true parameters
          *, n=None,                # number of records, or several; None: 100, 1000, 10 000
          epsilon=None,             # budget of the release, or several; None: a grid, or a search if a target is given
          target: float | None = None,   # expected 95% width that is wanted, in the parameter's units
@@ -335,14 +352,18 @@ def plan(family, prior=None,       # as for `fit`; the prior also draws the true
          mechanism: str | None = None,  # "laplace", or "gaussian"
          delta: float | None = None,
          method: str = "auto",     # a method of `fit`
-         trials: int = 200,        # simulated studies
+         trials: int | None = None,  # simulated studies; None: 200, or 20 where the true parameters are fixed
          draws: int = 200, warmup: int = 50,  # of each posterior, where it is not tabulated
          key: Any = 0,             # JAX key or an integer
          progress: bool = True,    # a bar, on a terminal or in a notebook
-         design: Design | None = None  # n, epsilon, mechanism and delta in one
+         design: Design | None = None,  # n, epsilon, mechanism and delta in one
+         theta: dict | None = None  # the true parameters, by name; None: the model's scenario, or draws of the prior
          ) -> Plan:
     """Expected posterior spread over sizes and budgets, and the smallest budget for a target: equations (2) and (3).
     Spends nothing.
+
+    A regression from tables, whose usual prior allows absurd effects, is planned for a scenario of modest ones unless
+    `theta` or a prior is given; the printed plan says for which. Of `theta`, what is left out is the scenario's.
     """
     check_one_table(family, "plan")
     n, epsilon, mechanism, delta = designed(design, n=n, epsilon=epsilon, mechanism=mechanism, delta=delta)
@@ -351,9 +372,10 @@ def plan(family, prior=None,       # as for `fit`; the prior also draws the true
     target = None if target is None else check_positive("target", target,
                                                         "it is a width, in the units of the parameter")
     at, name = _component(family, parameter)
+    theta, truth = _truth(family, prior, theta)
+    trials = (TRIALS if theta is None else FIXED) if trials is None else trials
     study = _Study(family, prior, sizes, method=method, mechanism=mechanism, delta=delta, trials=trials, draws=draws,
-                   warmup=warmup, key=key,
-                   progress=progress)
+                   warmup=warmup, key=key, progress=progress, theta=theta)
     answers = None
     if target is not None and epsilon is None:
         designs, first, answers, spreads = _search(study, target, at)
@@ -368,7 +390,7 @@ def plan(family, prior=None,       # as for `fit`; the prior also draws the true
     epsilon, error = (f if f is None else f[0] if one_size else np.array(f) for f in found)
     no_noise = dict(zip(sizes, spreads.mean(axis=0)[:, -1, 2, at].tolist()))
     return Plan(rows, epsilon, error, target, name, mechanism, study.trials, float(_prior_spread(study)[2, at]),
-                no_noise, _recommended(family, rows, mechanism, delta))
+                no_noise, _recommended(family, rows, mechanism, delta), truth)
 
 # %% ../../nbs/research/06_planning.ipynb #85b94783
 def _answer_among(epsilons, width, target):

@@ -39,11 +39,12 @@ class Study(NamedTuple):
 
 
 def simulate_study(key, family, prior, noise: Noise, n,
-                   records: int | None = None  # how many to simulate one by one; None: their sums only
+                   records: int | None = None,  # how many to simulate one by one; None: their sums only
+                   truth: dict | None = None    # the parameter; None: a draw of the prior
                    ) -> Study:
     "A parameter from the prior, a table, a release. Traceable; many at a time by `vmap`."
     key_theta, key_data, key_noise, key_fit = jax.random.split(key, 4)
-    theta = family.designed_prior(prior, n, noise).sample(key_theta)
+    theta = family.designed_prior(prior, n, noise).sample(key_theta) if truth is None else truth
     rows = None if records is None else family.simulate_records(key_data, theta, records)
     s = family.simulate(key_data, theta, n) if rows is None else family.record_statistics(rows, True).sum(axis=0)
     return Study(theta, s, rows, Measurement(simulate_values(key_noise, s, noise), noise, n), key_fit)

@@ -21,7 +21,7 @@ from ..base.arguments import pytree, refuse
 from ..base.supports import Parameter
 from ..models.contract import Column, family_class
 from ..regression.model import _is_number, _one_where, read_rows
-from .coefficients import coefficient_ratios, fitted_regression, intervals
+from .coefficients import coefficient_ratios, fitted_regression, intervals, row_words
 from .log_linear import rare_counts
 from .logistic import NormalCoefficients, TableRegression, _intercept, _to_effects
 
@@ -104,6 +104,11 @@ class OrderedLogistic(TableRegression):
         return {"coefficients": jnp.zeros(len(self.coefficient_names)),
                 "thresholds": jnp.log(below) - jnp.log(totals.sum() - below)}
 
+    def modest_answers(self):
+        "The scenario of `plan`, thresholds in the middle of all ranges."
+        own = super().modest_answers()
+        return own | {"thresholds": own["thresholds"] + jnp.asarray(self._middle) @ own["coefficients"]}
+
     def completed(self, prior, sd):
         "The prior of effects, and of thresholds."
         own = super().completed(NormalCoefficients(), sd)
@@ -185,7 +190,7 @@ class PoissonRegression(TableRegression):
     - Prior: `NormalCoefficients(sd)`; `None`: with sd 2.5.
     - Example: `PoissonRegression(("visits", (0, 15)), {"age": (18, 90)})`.
     """
-    ratio = "rates"
+    ratio, modest = "rates", 0.25
     default_prior = NormalCoefficients(2.5)
 
     def checked_response(self, value):
@@ -204,6 +209,7 @@ class PoissonRegression(TableRegression):
     answer_column = property(lambda self: Column(self.response[0], (), 0.0, float(self.limit)), doc="The counts.")
     column_words = property(lambda self: {self.response[0]: f"{self.limit} means {self.limit} or more"},
                             doc="What the limit means.")
+    wanted = property(lambda self: {self.response[0]: "whole numbers from 0"}, doc="What counts are.")
 
     def valid(self, record):
         "Is the count a whole number from 0, and are all categories among their levels?"
@@ -223,6 +229,21 @@ class PoissonRegression(TableRegression):
     def log_answers(self, theta, predictors):
         "Log probabilities of the answers: equation (4)."
         return with_top(self.log_counts(theta, predictors), self.limit)
+
+    middle_words = property(lambda self: f"a mean of {self.limit / 4:g}", doc="The scenario's answer in the middle.")
+
+    varies = True
+
+    def log_varied(self, theta, predictors, more):
+        "Log probabilities where the variance is μ + `more` μ², `more` small: the slope of equation (5) at 1/r = 0."
+        log_p = self.log_counts(theta, predictors)
+        y, mean = jnp.arange(log_p.shape[-1]), jnp.exp(jnp.minimum(predictors, _LOUD))[..., None]
+        return with_top(log_p + 0.5 * more * ((y - mean) ** 2 - y), self.limit)
+
+    def modest_answers(self):
+        "The scenario of `plan`: a mean of a quarter of the limit."
+        own = self.start_answers(jnp.zeros(len(self.levels)).at[jnp.array([0, -1])].set(jnp.array([0.75, 0.25])))
+        return own | {"coefficients": own["coefficients"] + self.modest_coefficients()}
 
     def start_answers(self, totals):
         "Slopes 0, and the mean of the table."
@@ -266,6 +287,8 @@ class NegativeBinomialRegression(PoissonRegression):
     - Prior: `NormalCoefficients(sd)` for effects, `None` with sd 2.5; 1/√r is the absolute value of a standard normal.
     - Example: `NegativeBinomialRegression(("visits", (0, 15)), {"age": (18, 90)})`.
     """
+    varies = False  # its size says how much
+
     @property
     def own_parameters(self):
         "Coefficients, and the size."
@@ -311,5 +334,6 @@ def expected_counts(idata,        # result of fit
     if model.ratio != "rates":
         refuse("idata", "the result of fit for a regression of counts", type(model).__name__,
                "answer_probabilities(idata, rows) is for all answers")
-    mean = np.exp(theta["coefficients"] @ np.asarray(model.design_matrix(read_rows(model, rows))).T)
-    return intervals(mean, level, "row", {}).assign(mean=("row", mean.mean(axis=0)))
+    x = read_rows(model, rows, "rows")
+    mean = np.exp(theta["coefficients"] @ np.asarray(model.design_matrix(x)).T)
+    return intervals(mean, level, "row", row_words(model, x)).assign(mean=("row", mean.mean(axis=0)))

@@ -26,6 +26,7 @@ from ..base.supports import Parameter
 from ..models.contract import Column, checked_numbers, family_class
 from ..models.counts import Categorical, check_levels
 from ..noise.add_remove import Rows, apart
+from ..naive_bayes.model import _warn_of_range
 from .cells import LEVEL, Cells, TableModel, categories, sum_tables
 from .elimination import Elimination, elimination, log_partition, margin_counts, record_codes, spread
 
@@ -157,6 +158,9 @@ def _check_columns(columns):
         refuse("columns", 'a dictionary {"name": levels, ...}', columns,
                'for example {"insured": ["no", "yes"], "region": 4}')
     found = tuple(Column(name, check_levels(levels, f"levels of {name!r}")) for name, levels, *_ in pairs)
+    for column, pair in zip(found, pairs):
+        if not isinstance(pair, Column):  # as another model has it
+            _warn_of_range(column.name, column.levels, 5)
     names = [column.name for column in found]
     if len({*names}) < len(names) or {*names} & {*RESERVED}:
         refuse("columns", f"different columns, none of them called {', '.join(RESERVED)}", names, "rename the column")

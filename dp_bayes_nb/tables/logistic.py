@@ -28,7 +28,7 @@ from ..models.contract import Column, family_class, optional
 from ..noise.add_remove import Rows
 from ..regression.model import _covariate, _named, _one_where, read_rows
 from .cells import LEVEL, Axis, Cells, TableModel, sum_tables
-from .soft_tables import (PARTS, Hats, best_knots, check_knots, hat_matrix, pair_weight,
+from .soft_tables import (PARTS, Hats, best_knots, check_knots, hat_matrix, most_moved, pair_weight,
                                              shape_covariance, soft_factor, soft_forward, soft_moments, soft_product)
 
 # %% ../../nbs/tables/07_logistic.ipynb #10610006
@@ -208,27 +208,9 @@ def _weighted(axis, kind, weight):
     return axis._replace(features={**axis.features, name: weight * axis.features[kind]}), name
 
 
-_MOST_COLUMNS = 10  # whose changes are tried all
+
 
 # %% ../../nbs/tables/07_logistic.ipynb #ba1daa48
-def _moved(margins, numbers, columns) -> tuple[float, float]:
-    "The most that one record moves all sums of weighted margins, L1 and L2 squared: equation (4)."
-    def of(margin, weight, changed):
-        own = {name for name, _ in margin}
-        if any("hats" in kind for _, kind in margin) or any(name in changed and name not in numbers for name in own):
-            return 2.0 * weight, 2.0 * weight**2  # two cells
-        turned = sum(name in changed for name in own) % 2
-        return 2.0 * turned * weight, 4.0 * turned * weight**2  # the same cell, from 1 to −1
-    if len(columns) > _MOST_COLUMNS:
-        return (sum(2.0 * w for _, w in margins), sum(
-            (2.0 if any("hats" in kind for _, kind in m) or not any("score" in kind for _, kind in m) else 4.0) * w**2
-            for m, w in margins))
-    subsets = (set(c) for k in range(len(columns) + 1) for c in combinations(columns, k))
-    each = np.array([np.sum([of(m, w, changed) for m, w in margins], axis=0) for changed in subsets])
-    l1, square = each.max(axis=0)
-    return float(l1), float(square)
-
-
 def _root(square):
     "A root, rounded up where it is not whole."
     root = math.isqrt(int(square))
@@ -262,7 +244,7 @@ def space(model) -> Space:
     columns = tuple(axis.features["score"] if axis.name in numbers else axis.features[LEVEL][:, 1:]
                     for axis in axes[:-1])
     weights = [1.0] * tables + [weight] * len(others)
-    moved = _moved(list(zip(margins, weights)), numbers, [*names, model.columns[-1].name])
+    moved = most_moved(list(zip(margins, weights)), numbers, [*names, model.columns[-1].name])
     return Space(Cells(tuple(axes), tuple(margins)), tuple(base for _, base, _ in made), shape, columns, weight, tables,
                  moved, tuple(weights))
 
@@ -300,6 +282,7 @@ class TableRegression(TableModel):
              "scores goes from 1 to −1 only if an odd number of its columns turns; every set of columns is tried.")
     default_prior = NormalCoefficients()
     methods = {**TableModel.methods, "collapsed": "dp_bayes_nb.tables.one_covariate:COLLAPSED"}
+    misfit = "dp_bayes_nb.tables.misfit:misfits"
     refusals = {"update": "tables of several columns have no conjugate prior together"}
     nuisance = property(lambda self: tuple(space(self).shape), doc="The distribution of the covariates.")
     row_words = property(lambda self: _ROW_WORDS if self.hats else "", doc="What the rows at knots are.")
@@ -536,6 +519,12 @@ class TableRegression(TableModel):
         "Log probabilities of the answers given linear predictors, (…, k); they add up to 1. Differentiable."
         raise NotImplementedError
 
+    varies: ClassVar[bool] = False  # may answers vary more than `log_answers` says, as `log_varied` says?
+
+    def log_varied(self, theta: dict, predictors: Float[Array, "..."], more: Any) -> Float[Array, "... k"]:
+        "Log probabilities of answers whose variation differs by so much; of 0 those of `log_answers`."
+        return self.log_answers(theta, predictors)
+
     def chances(self, theta: dict, predictors: Float[Array, "..."]) -> Float[Array, "... k"]:
         "Probabilities of the answers given linear predictors."
         return jnp.exp(self.log_answers(theta, predictors))
@@ -627,6 +616,28 @@ class TableRegression(TableModel):
         known = [set(names) for names in self.margins or ()]
         threes = combinations(self.names_of_covariates, 3)
         return next((three for three in threes if not any({*three} <= each for each in known)), None)
+
+    modest: ClassVar[float] = 0.5  # an effect of the scenario of `plan`, on the scale of the linear predictor
+
+    @property
+    def scenario(self):
+        "Modest effects, answers as they are without covariates, and covariates that are uniform and independent."
+        theta = {name: jnp.zeros(p.shape) for name, p in self.parameters.items()} | self.modest_answers()
+        say = f"{self.ratio} times {math.exp(self.modest):.2f} by each effect (from the middle of a range to its "
+        return theta, say + f"limit, or against the first level), {self.middle_words} in the middle, covariates uniform"
+
+    middle_words = "equally likely answers"
+
+    def modest_answers(self) -> dict:
+        "Parameters of the answer in the scenario of `plan`."
+        own = self.start_answers(jnp.ones(len(self.levels)))
+        return own | {"coefficients": own["coefficients"] + self.modest_coefficients()}
+
+    def modest_coefficients(self) -> Float[Array, "d"]:
+        "Coefficients of modest effects, those of interactions and the intercept zero."
+        single = sum(max(len(c.levels) - 1, 1) for c in self.columns[:-1])
+        effects = np.where(np.arange(len(self.coefficient_names)) < single, self.modest, 0.0)
+        return jnp.asarray(np.linalg.solve(self.to_effects, effects))
 
     def recommended(self, n, noise):
         "Knots for n records and this noise, for all numbers: the chapter ‘Soft tables’."

@@ -31,7 +31,10 @@ def _names(argument, value, family):
     known = [axis.name for axis in family.cells.axes]
     names = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, (list, tuple)) else (None,)
     if not {*names} <= {*known} or len({*names}) < len(names):
-        refuse(argument, f"some of the columns {', '.join(map(repr, known))}", value)
+        asked = [*value] if isinstance(value, dict) and {*value} <= {*known} else []
+        levels = ", ".join(f"{name}=…" for name in asked)
+        refuse(argument, f"names of some of the columns {', '.join(map(repr, known))}", value,
+               f"{argument}={asked!r}, and .sel({levels}) of the answer for one level" if asked else "")
     return names
 
 

@@ -4,13 +4,14 @@
 
 # %% auto #0
 __all__ = ['PARTS', 'MOST_KNOTS', 'BROWNIAN', 'ALONE', 'Hats', 'hat_matrix', 'check_knots', 'table_sensitivity',
-           'shape_covariance', 'expected_width', 'pair_weight', 'slope_width', 'slope_error', 'best_knots',
-           'recommend_knots', 'SoftMoments', 'SoftFactor', 'soft_moments', 'soft_forward', 'soft_factor',
+           'shape_covariance', 'expected_width', 'most_moved', 'pair_weight', 'slope_width', 'slope_error',
+           'best_knots', 'recommend_knots', 'SoftMoments', 'SoftFactor', 'soft_moments', 'soft_forward', 'soft_factor',
            'soft_product', 'soft_log_density']
 
 # %% ../../nbs/tables/06_soft_tables.ipynb #50f70003
 import math
 from functools import lru_cache
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import jax
@@ -18,7 +19,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from ..base.arguments import check_choice, check_count, refuse
+from ..base.arguments import Said, check_choice, check_count, refuse
+from ..models.contract import Model
 from ..noise.design import check_privacy, noise_scale
 
 # %% ../../nbs/tables/06_soft_tables.ipynb #50f70006
@@ -130,7 +132,8 @@ def expected_width(n: int, epsilon: float | None, knots: int, *,
                    tables: int = 1,             # among which the budget is divided
                    sd: float = 5.0,             # of the normal prior of both coefficients
                    rho: float | None = None,    # budget in place of epsilon, which is then None
-                   covariates: int = 1          # of the regression, all tables of which share the budget
+                   covariates: int = 1,         # of the regression, all tables of which share the budget
+                   numbers: int | None = None   # how many of them are numbers; None: all
                    ) -> float:
     """Expected width of a 95% interval for the slope of a number mapped to [-1, 1], from public numbers: equation (3);
     with several covariates that of an interval that makes up for its bias, equation (5).
@@ -140,18 +143,47 @@ def expected_width(n: int, epsilon: float | None, knots: int, *,
     n, J, several = check_count("n", n), check_knots("knots", knots), check_count("covariates", covariates)
     if isinstance(shape, str):
         check_choice("shape", shape, tuple(_SHAPES))
-    variance = _noise_variance(epsilon, mechanism, delta, rho, check_count("tables", tables), several)
+    variance = _noise_variance(epsilon, mechanism, delta, rho, check_count("tables", tables), several, numbers)
     return _width(n, variance, J, shape, tuple(map(float, coefficients)), float(sd), several > 1)
 
 
-def _noise_variance(epsilon, mechanism, delta, rho, tables, covariates):
-    "Of the noise of one row, where a record moves tables of the answer, and those of pairs of covariates."
+def _noise_variance(epsilon, mechanism, delta, rho, tables, covariates, numbers=None):
+    "Of the noise of one row of a regression: tables of the answer, and of pairs of covariates, as a release has them."
     epsilon, mechanism, delta, _, rho = check_privacy(epsilon, mechanism, delta, "change_one", rho)
-    pairs = covariates * (covariates - 1) // 2
-    weight = pair_weight(covariates, pairs)
-    each = tables * covariates + pairs * (weight if mechanism == "laplace" else weight**2)
-    scale = noise_scale(2 * each if mechanism == "laplace" else math.sqrt(2 * each), epsilon, mechanism, delta, rho)
+    names, numbers = range(covariates), covariates if numbers is None else check_count("numbers", numbers)
+    if numbers > covariates:
+        refuse("numbers", f"at most {covariates}, the number of covariates", numbers)
+    kind = lambda name, number: (name, number if name < numbers else "level")
+    pairs = list(combinations(names, 2))
+    weight = pair_weight(covariates, len(pairs))
+    margins: list = [((kind(name, "hats"), ("answer", "level")), 1.0) for name in names] * tables
+    margins += [(tuple(kind(name, "score") for name in pair), weight) for pair in pairs] * tables
+    l1, square = most_moved(margins, set(range(numbers)), [*names, "answer"])
+    scale = noise_scale(l1 if mechanism == "laplace" else math.sqrt(square), epsilon, mechanism, delta, rho)
     return (2 if mechanism == "laplace" else 1) * scale**2
+
+# %% ../../nbs/tables/06_soft_tables.ipynb #5b1a0003
+_MOST_COLUMNS = 10  # whose changes are tried all
+
+
+def most_moved(margins, numbers, columns) -> tuple[float, float]:
+    """The most that one record moves all sums of weighted margins, L1 and L2 squared: equation (4) of the chapter
+    ‘Logistic regression’.
+    """
+    def of(margin, weight, changed):
+        own = {name for name, _ in margin}
+        if any("hats" in kind for _, kind in margin) or any(name in changed and name not in numbers for name in own):
+            return 2.0 * weight, 2.0 * weight**2  # two cells
+        turned = sum(name in changed for name in own) % 2
+        return 2.0 * turned * weight, 4.0 * turned * weight**2  # the same cell, from 1 to −1
+    if len(columns) > _MOST_COLUMNS:
+        return (sum(2.0 * w for _, w in margins), sum(
+            (2.0 if any("hats" in kind for _, kind in m) or not any("score" in kind for _, kind in m) else 4.0) * w**2
+            for m, w in margins))
+    subsets = (set(c) for k in range(len(columns) + 1) for c in combinations(columns, k))
+    each = np.array([np.sum([of(m, w, changed) for m, w in margins], axis=0) for changed in subsets])
+    l1, square = each.max(axis=0)
+    return float(l1), float(square)
 
 
 def pair_weight(tables: int, others: int) -> float:
@@ -261,20 +293,27 @@ def best_knots(n: int,
     worst = (widths / widths.min(axis=1, keepdims=True)).max(axis=0)
     return choices[int(np.argmax(worst <= _NEAR * worst.min()))]
 
-
-def recommend_knots(n: int, epsilon: float | None = None, *, rho: float | None = None, mechanism: str | None = None,
+# %% ../../nbs/tables/06_soft_tables.ipynb #5b1a0002
+def recommend_knots(n: int, epsilon: float | None = None, *more: Any,  # refused, with what is meant
+                    rho: float | None = None, mechanism: str | None = None,
                     delta: float | None = None,
                     covariates: int = 1,  # of the regression: their tables share the budget
                     shape: Any = None,    # of x; None: "arcsine" for one covariate, the worst of all for several
-                    coefficients: tuple = (0.5, 2.0), tables: int = 1, sd: float = 5.0) -> int:
+                    coefficients: tuple = (0.5, 2.0), tables: int = 1, sd: float = 5.0,
+                    numbers: int | None = None  # how many of the covariates are numbers; None: all
+                    ) -> int:
     """The fewest knots whose expected width is within 1% of the smallest; arguments as of `expected_width`.
 
     With several covariates that width makes up for the bias that few knots cause. ValueError for other arguments.
     """
+    if more or isinstance(n, Model):
+        refuse("n", "a number of records, as in recommend_knots(n, epsilon, covariates=3)", Said(
+            f"a {type(n).__name__}" if isinstance(n, Model) else f"{2 + len(more)} arguments in order"),
+            "it takes no model: plan(model, n=n, epsilon=epsilon).recommended is for one")
     n, covariates = check_count("n", n), check_count("covariates", covariates)
     if isinstance(shape, str):
         check_choice("shape", shape, tuple(_SHAPES))
-    variance = _noise_variance(epsilon, mechanism, delta, rho, check_count("tables", tables), covariates)
+    variance = _noise_variance(epsilon, mechanism, delta, rho, check_count("tables", tables), covariates, numbers)
     return best_knots(n, variance, covariates, shape, coefficients, sd)
 
 # %% ../../nbs/tables/06_soft_tables.ipynb #50f7001a
