@@ -15,6 +15,7 @@ _public = {
     "Categorical": "models.counts",
     "Counts": "models.whole_numbers",
     "Grouped": "models.grouped",
+    "Person": "models.promises",
     "SharedGamma": "models.whole_numbers",
     "FlatCounts": "models.whole_numbers",
     "Beta": "base.priors",
@@ -173,6 +174,7 @@ if _typing.TYPE_CHECKING:
     from .models.grouped import Grouped as Grouped
     from .models.whole_numbers import Counts as Counts, FlatCounts as FlatCounts, SharedGamma as SharedGamma
     from .models.normal import Normal as Normal, LogNormal as LogNormal
+    from .models.promises import Person as Person
     from .models.rates import (
         Poisson as Poisson,
         Geometric as Geometric,

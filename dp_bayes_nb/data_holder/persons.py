@@ -127,7 +127,8 @@ def _person_number(name, column, rule):
     if rule not in ("sum", "mean"):
         return found
     total = found.cast(nw.Int64).cast(nw.Float64)
-    return (total / nw.col("held").cast(nw.Float64) if rule == "mean" else total) * 2.0 ** -step_of(column)[0]  # eq. (1)
+    total = total / nw.col("held").cast(nw.Float64) if rule == "mean" else total
+    return total * 2.0 ** -step_of(column)[0]  # eq. (1)
 
 # %% ../../nbs/data_holder/08_persons.ipynb #9e500115
 def combined_rows(model: Model, person: Person, table, kinds: list, x: list, presence: list, drop: bool):
@@ -148,13 +149,14 @@ def combined_rows(model: Model, person: Person, table, kinds: list, x: list, pre
     faults = [nw.col(f"{kind}_{j}").sum() for kind in ("absent", "infinite") for j in names]
     found = rows.group_by(OWNER).agg(nw.len().alias("held"), *faults, *(
         _of_rows(f"part_{j}", column, rule) for j, column, rule in zip(names, model.columns, rules)))
-    values = {f"x_{j}": _person_number(f"part_{j}", column, rule) for j, column, rule in zip(names, model.columns, rules)}
+    values = {f"x_{j}": _person_number(f"part_{j}", column, rule)
+              for j, column, rule in zip(names, model.columns, rules)}
     found = found.select("held", *(f"{kind}_{j}" for kind in ("absent", "infinite") for j in names), **values)
     orders = ranked_levels(model, person)
     kinds = [partial(Ranked, order=orders[column.name]) if column.texts else counted for column in model.columns]
     none = lambda kind, j: nw.col(f"{kind}_{j}") == 0
-    return found, kinds, [nw.col(f"x_{j}") for j in names], [(~none("absent", j), none("absent", j) & none("infinite", j))
-                                                              for j in names]
+    presence = [(~none("absent", j), none("absent", j) & none("infinite", j)) for j in names]
+    return found, kinds, [nw.col(f"x_{j}") for j in names], presence
 
 # %% ../../nbs/data_holder/08_persons.ipynb #9e500122
 # § At most c rows a person
@@ -191,4 +193,6 @@ def _kept_by_dask(table, keys, most):
 def with_windows(frame, connection):
     "A table of an engine that has no windows as one of DuckDB, which reads it where it is."
     import narwhals as nw
-    return nw.from_native(connection.from_arrow(frame.to_native())).lazy() if frame.implementation.is_pyarrow() else frame
+    if not frame.implementation.is_pyarrow():
+        return frame
+    return nw.from_native(connection.from_arrow(frame.to_native())).lazy()

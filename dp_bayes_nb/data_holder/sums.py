@@ -72,7 +72,7 @@ def states(family, frame, names: list[str], filled: dict | None = None, quick: b
     faults |= {"crowded": nw.col("held") > MOST_COMBINED} if person is not None and not several else {}
     owner = {OWNER: nw.col(f"x_{len(names) - 1}")} if several else {}
     table = table.select(*[value.alias(f"x_{j}") for j, value in enumerate(x)], good=finite & valid, **faults, **owner)
-    if several:
+    if several and person is not None:
         table = kept_rows(family, person, table, kinds)
     return table, as_record(family, [kind(column) for kind, column in zip(kinds, raw)])
 
@@ -214,7 +214,7 @@ def run_query(family, data: Any, grid_exponent: int, filled: dict | None = None,
     finally:
         connection.close()
 
-
+# %% ../../nbs/data_holder/03_sums.ipynb #56f1c11a
 def _ask(family, frame, in_order, grid_exponent, filled, quick, person, drop) -> dict[str, int]:
     "The query's row for one frame; where rows without an owner stand in it, only how many."
     import narwhals as nw
@@ -291,9 +291,8 @@ def exact_sums(family, data: Any, *,
     another type than the family's levels, for records that are missing (unless dropped), infinite or outside the
     support, for a table without a complete record (unless it may be empty), and for sums that
     would not fit (n · M · 2ᵍ ≥ 2⁶², or M · 2ᵍ ≥ 2⁵²). Where the table may be empty, because n is private, the words
-    have no counts of records. With a `person` n counts persons, or the rows that are kept of them
-    (chapter ‘A person is not a row’), and a row that does not say whose it is is refused.
-    The result is confidential.
+    have no counts of records. With a `person` n counts persons, or the rows that are kept of them (chapter ‘A person is
+    not a row’), and rows that belong to nobody are refused. The result is confidential.
     """
     g = check_count("grid_exponent", grid_exponent, 0)
     check_choice("missing", missing, ("error", "drop"))
@@ -303,8 +302,7 @@ def exact_sums(family, data: Any, *,
                "subtract a public offset from records and bounds, so that the numbers are small against their range")
     person = check_person(family, person)
     row = _asked(family, data, g, filled, missing, person)
-    if person is not None:
-        _refuse_owners(row, person, empty)
+    _refuse_owners(row, person, empty)
     _refuse_records(family, row, missing, empty, "persons" if person and person.rows is None else "records")
     if row["rows"] * _largest(family, g) >= 2**62:
         refuse("data", "few enough for sums of 64 bits (n * bound * 2**grid_exponent < 2**62)",
@@ -367,7 +365,7 @@ def _refuse_owners(row, person, empty):
                          f"{'some' if empty else row['crowded']}; combine them beforehand. "
                          f"{'That there are such persons' if empty else 'This count'} is not private")
 
-
+# %% ../../nbs/data_holder/03_sums.ipynb #a05499b3
 def _refuse_records(family, row, missing, empty, unit="records"):
     """Refuse records that break the declaration: how many of each kind, never which or what.
     Where n is private (`empty`), not even how many: all records may be bad ones.

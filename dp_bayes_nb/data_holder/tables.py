@@ -209,7 +209,7 @@ def _csv_frames(path, model, connection, others, owner=None) -> Iterator:
     if owner is not None:
         yield nw.from_native(connection.table("held")).lazy()
 
-
+# %% ../../nbs/data_holder/02_tables.ipynb #0429b270
 def _handed_on(kept, connection, owner):
     "Pieces as a frame; where rows have owners they are held back, because another piece may have rows of the same."
     import narwhals as nw

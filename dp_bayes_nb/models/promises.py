@@ -127,7 +127,7 @@ def relation(family: Model, missing="error", stated: str | None = None, person: 
 RULES = ("sum", "mean", "min", "max", "count", "any", "all", "first", "last")
 ID_LENGTH, MOST_ROWS = 400, 2**20  # characters of a column's name; rows that one person may keep
 
-
+# %% ../../nbs/models/11_promises.ipynb #69ca99ec
 @dataclass(frozen=True, repr=False)
 class Person:
     """Whose a row is, where a person may have several: neighbouring tables differ in one person's rows.
@@ -194,6 +194,8 @@ def _checked_rules(combine):
 
 def as_person(person: Any, combine: Any = None, rows: Any = None) -> Person | None:
     "A `Person` of what a user writes: one, or the name of its column with `combine` or `rows`."
+    if person is None and (combine is not None or rows is not None):
+        refuse("person", "the column that says whose a row is, with combine or rows", None)
     if person is None or isinstance(person, Person):
         if combine is not None or rows is not None:
             refuse("person", "the name of a column where combine or rows is given beside it", person)
@@ -223,21 +225,22 @@ def check_person(family: Model, person: Person | None) -> Person | None:
     rules = person.rules if isinstance(person.rules, dict) else dict.fromkeys(names, person.rules)
     if set(rules) != set(names):
         refuse("combine", f"a rule for each of {', '.join(map(repr, names))}", sorted(map(str, rules)))
-    for column in family.columns:
-        _check_rule(family, column, rules[column.name])
-    return Person(person.column, {name: rules[name] for name in names})
+    return Person(person.column, {column.name: _checked_rule(family, column, rules[column.name])
+                                  for column in family.columns})
 
-
-def _check_rule(family, column, rule):
-    "Refuse a rule that the values of a column cannot have."
+# %% ../../nbs/models/11_promises.ipynb #c9131e2c
+def _checked_rule(family, column, rule):
+    "A rule that the values of a column can have; a list of levels as they are declared."
     name = f"combine of {column.name!r:.60}"
     if isinstance(rule, list):
         if len(rule) != len(column.levels) or any(level not in rule for level in column.levels):
             refuse(name, f"a list of all its levels, {str(list(column.levels)):.100}, in the order in which they count",
                    rule)
-    elif column.levels and rule not in ("any", "all", "first", "last"):
-        refuse(name, "'first', 'last', 'any', 'all' or a list of its levels", rule, "its values are levels, not numbers")
-    elif rule in ("any", "all"):
+        return [next(level for level in column.levels if level == each) for each in rule]
+    if column.levels and rule not in ("any", "all", "first", "last"):
+        refuse(name, "'first', 'last', 'any', 'all' or a list of its levels", rule,
+               "its values are levels, not numbers")
+    if rule in ("any", "all"):
         if len(column.levels) < 2 or counted_level(column) is None:
             refuse(name, "'first', 'last' or a list of its levels" if column.levels else "a rule for numbers", rule,
                    "the first level of the list that a person has is the person's" if column.levels else "")
@@ -245,6 +248,7 @@ def _check_rule(family, column, rule):
         refuse(name, "'min', 'max', 'first', 'last' or 'count' where the model declares no limits", rule)
     elif rule == "mean" and family.integer:
         refuse(name, "another rule than 'mean' for whole numbers", rule)
+    return rule
 
 
 def counted_level(column: Any) -> Any:

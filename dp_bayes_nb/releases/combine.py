@@ -90,7 +90,7 @@ def _check_same(releases, ids):
         if r.simulated != first.simulated:
             refuse("releases", "all simulated, or none", "both kinds")
 
-
+# %% ../../nbs/releases/05_combine.ipynb #76442df2
 def _stacked(releases):
     "The rows of all matrices, with a column for n where one has it."
     parts = [np.eye(len(r.names)) if r.matrix is None else r.matrix for r in releases]

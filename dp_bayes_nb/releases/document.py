@@ -329,7 +329,7 @@ def _checked_promise(r, kind):
             "source": check_source(r.source) if declared else None, "parts": _checked_parts(r.parts),
             "person": person}
 
-
+# %% ../../nbs/releases/02_document.ipynb #e205c401
 def _several(person):
     "Are rows of a person kept as records? Then their number is private."
     return person is not None and person.rows is not None
@@ -444,7 +444,7 @@ def _cost(r):
         return f"rho = {r.rho:g} (epsilon = {epsilon_of_rho(r.rho, SHOWN_DELTA):.3g} at delta = {SHOWN_DELTA:g})"
     return ", ".join(f"{name} = {value:g}" for name, value in known.items()) or "budget not stated"
 
-
+# %% ../../nbs/releases/02_document.ipynb #fdc226f5
 def _sizes(n):
     "Public sizes of groups in words."
     return f"n = {int(np.sum(n))} in {len(n)} groups of {np.min(n)} to {np.max(n)}"
@@ -474,7 +474,7 @@ def _noise_words(r):
         out += [f"{kind} noise of scale {' to '.join(f'{end:g}' for end in ends)}"] if ends else []
     return " and ".join(out) or "no noise"
 
-
+# %% ../../nbs/releases/02_document.ipynb #6f09b6a8
 def _person_shown(r):
     "Whose records they are, and what that means for n and for the posterior."
     if r.person is None:
@@ -502,7 +502,7 @@ def _show_declared(r):
         said += f" ({value_words(r.family, r.missing)})"
     kind = "combined" if r.parts and not r.simulated else r.origin
     lines = [f"Release of {printable(repr(r.family))} ({kind})", f"  source: {printable(r.source)}" if r.source
-             else f"  {r.provenance}", f"  {_size(r)}", f"  {_noise_words(r)}; {_cost(r)}; neighbours: {said}"]
+             else f"  {_provenance_of(r, '')}", f"  {_size(r)}", f"  {_noise_words(r)}; {_cost(r)}; neighbours: {said}"]
     p, m = len(r.names), len(r.family.names)
     m += len(r.family.group_names) * (r.family.inner is not None and r.n is None)
     many = "" if r.matrix is None else f"  {p} row{'s' * (p > 1)}, combinations of {m} sum{'s' * (m > 1)}"
@@ -764,14 +764,14 @@ def _read_extended(d):
     made = Release(family, tuple(names), np.array(_numbers_or_null("values", d["values"], p)),
                    noise=Noise(noise["kind"], scale, grid), matrix=_read_matrix(d["matrix"],
                                                                                   p // len(family.group_names)),
-                   printed=_read_printed(d["printed"], p), simulated=d["origin"] == "simulated", person=person, **budget,
-                   **{key: d[key] for key in ("n", "n_range", "sensitivity", "neighbours", "bounds_source", "missing",
-                                              "id", "source", "parts")})
+                   printed=_read_printed(d["printed"], p), simulated=d["origin"] == "simulated", **budget,
+                   person=person, **{key: d[key] for key in ("n", "n_range", "sensitivity", "neighbours",
+                                                             "bounds_source", "missing", "id", "source", "parts")})
     if made.id != d["id"]:
         refuse("id", f"{made.id!r}, as the content implies", f"{d['id']!s:.60}", "get a fresh copy")
     return made
 
-
+# %% ../../nbs/releases/02_document.ipynb #397dd889
 def _check_origin(d, family, person):
     "Who made the numbers, and who says so."
     private = d["neighbours"] == "add_remove" or family.private_sizes or _several(person)
