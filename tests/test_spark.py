@@ -124,5 +124,6 @@ def test_spark_gives_the_same_integers_of_persons(person, spark):
     found, expected = (exact_sums(family, data, grid_exponent=20, person=person, empty=True)
                        for data in (frame, pl.DataFrame(columns)))
     assert found == expected and found.n > 5
-    with pytest.raises(ValueError, match="got 1 of 400 rows without a value" if person.column == "text" else "declared"):
-        exact_sums(family, table(spark), grid_exponent=20, person=person)
+    if person.column == "text":
+        with pytest.raises(ValueError, match="got 1 of 400 rows without a value"):
+            exact_sums(family, table(spark), grid_exponent=20, person=person)
