@@ -44,7 +44,8 @@ CASES = {  # a model, and rules for its columns
     "tables": (LogLinear({"ill": YES_NO, "ward": WARDS}, margins=[("ill", "ward")]), "first"),
     "logistic": (LogisticRegression(("ill", ["no", "yes"]), {"age": (18, 90), "ward": WARDS}, knots=4),
                  {"age": "mean", "ward": "first", "ill": "any"}),
-    "classes": (NaiveBayes(("ward", WARDS), {"ill": YES_NO, "code": 3}), {"ward": "last", "ill": "first", "code": "first"}),
+    "classes": (NaiveBayes(("ward", WARDS), {"ill": YES_NO, "code": 3}),
+                {"ward": "last", "ill": "first", "code": "first"}),
     "groups": (Grouped(ILL, by="ward", levels=WARDS), {"ill": "any", "ward": "first"}),
     "groups of numbers": (Grouped(DAYS, by=["ward", "code"], levels={"ward": WARDS, "code": 3}),
                           {"days": "sum", "ward": "first", "code": "last"}),
@@ -264,10 +265,10 @@ def test_persons_are_summed_alike_on_every_engine_and_in_any_order(case, names, 
     table = neighbours(np.random.default_rng(7), persons=7, names=names)[0]
     shuffled = engines(table.sample(frac=1, random_state=1), tmp_path)
     for person in (Person("id", combine=rule), Person("id", rows=2)):
-        read = lambda data: exact_sums(model, data, grid_exponent=grid_of(model), person=person, empty=True)
-        first = read(table)
+        first, *found = [exact_sums(model, data, grid_exponent=grid_of(model), person=person, empty=True)
+                         for data in (table, *shuffled.values())]
         assert first.n == (7 if person.rows is None else sum(table.groupby("id").size().clip(upper=2)))
-        assert {name: found for name, data in shuffled.items() if (found := read(data)) != first} == {}
+        assert {name: each for name, each in zip(shuffled, found) if each != first} == {}
 
 
 @pytest.mark.parametrize("person", [Person("id", combine={"days": "sum", "ward": "first"}), Person("id", rows=2)],
@@ -312,8 +313,8 @@ def test_mutants_of_the_sum_are_seen():
     rng = np.random.default_rng(10)
     base = pd.DataFrame({"id": np.repeat(np.arange(300), 7), "days": rng.uniform(0, 4, 2100)})
     orders = [base.sample(frac=1, random_state=k) for k in range(3)]
-    exact = lambda: len({exact_sums(DAYS, pl.from_pandas(each), grid_exponent=47, person=Person("id", combine="sum")).integers
-                         for each in orders})
+    exact = lambda: len({exact_sums(DAYS, pl.from_pandas(each), grid_exponent=47,
+                                    person=Person("id", combine="sum")).integers for each in orders})
     assert exact() == 1
 
     def floats(value, there, column):
@@ -369,7 +370,7 @@ def test_bad_rows_are_refused_as_bad_persons(tmp_path):
 def test_more_rows_than_are_added_exactly_are_refused():
     table = pd.DataFrame({"id": [1] * 9 + [2], "days": 1.0})
     assert MOST_COMBINED == 2**22
-    with patch.object(sums_module, "MOST_COMBINED", 8), pytest.raises(ValueError, match="at most 8 rows .* got more of 1"):
+    with patch.object(sums_module, "MOST_COMBINED", 8), pytest.raises(ValueError, match="8 rows .* got more of 1"):
         exact_sums(DAYS, table, person=Person("id", combine="sum"))
 
 
@@ -434,7 +435,7 @@ def test_a_file_cannot_promise_more_persons_than_it_protects(visits):
     made = release(DAYS, visits, epsilon=1.0, person="id", rows=2, n_max=1000)
     for change, why in ((lambda d: d["person"].update(rows=3), "sensitivity must be"),
                         (lambda d: d.pop("person"), "neighbours must be|origin must be"),
-                        (lambda d: d.update(person={"column": "id", "combine": "sum"}), "neighbours must be|origin must"),
+                        (lambda d: d.update(person={"column": "id", "combine": "sum"}), "neighbours|origin must"),
                         (lambda d: d.update(person={"column": "id"}), "person must be an object"),
                         (lambda d: d.update(person=None), "person must be an object"),
                         (lambda d: d["person"].update(rows="2"), "rows must be"),
@@ -481,8 +482,8 @@ def test_the_command_line_releases_persons(visits, tmp_path, capsys):
     visits.to_csv(tmp_path / "visits.csv", index=False)
     (tmp_path / "f.toml").write_text('family = "Exponential"\nbounds = [0, 30]\ncolumn = "days"\n')
     command = ["release", str(tmp_path / "visits.csv"), "--family", str(tmp_path / "f.toml"), "--epsilon", "1"]
-    for k, options in enumerate((["--person", "id", "--combine", "mean"], ["--person", "id", "--rows", "2", "--n-max", "999"])):
-        assert main([*command, *options, "-o", str(tmp_path / f"{k}.json")]) == 0
+    for k, options in enumerate((["--combine", "mean"], ["--rows", "2", "--n-max", "999"])):
+        assert main([*command, "--person", "id", *options, "-o", str(tmp_path / f"{k}.json")]) == 0
         assert "a person is not a row" in capsys.readouterr().out
     assert [Release.load(tmp_path / f"{k}.json").person for k in range(2)] == [
         Person("id", combine={"days": "mean"}), Person("id", rows=2)]
