@@ -25,6 +25,7 @@ _public = {
     "TobitRegression": "regression.tobit",
     "Counts": "models.whole_numbers",
     "Grouped": "models.grouped",
+    "Person": "models.promises",
     "SharedGamma": "models.whole_numbers",
     "FlatCounts": "models.whole_numbers",
     "Beta": "base.priors",
@@ -194,6 +195,7 @@ if _typing.TYPE_CHECKING:
     from .models.weighted_records import WeightedRecords as WeightedRecords
     from .models.whole_numbers import Counts as Counts, FlatCounts as FlatCounts, SharedGamma as SharedGamma
     from .models.normal import Normal as Normal, LogNormal as LogNormal
+    from .models.promises import Person as Person
     from .models.rates import (
         Poisson as Poisson,
         Geometric as Geometric,

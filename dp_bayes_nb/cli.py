@@ -205,7 +205,7 @@ def run_release(args) -> int:
                        delta=args.delta,
                        missing=args.missing,
                        missing_as=missing_as, neighbours=args.neighbours, n_max=args.n_max, ledger=ledger,
-                       name=args.name)
+                       name=args.name, person=args.person, combine=parse_combine(family, args.combine), rows=args.rows)
     try:
         made.save(args.output, overwrite=args.force)
     except BaseException as error:  # even an interrupt: the budget is spent
@@ -237,12 +237,29 @@ def parse_missing_as(family: Model, words):
     return {name: _typed_value(value, columns[name]) for name, _, value in pairs}
 
 
-def _typed_value(text, levels):
+def parse_combine(family: Model, words):
+    "`--combine` as `release` takes it: one rule, or {column: rule}; a rule of several words is a list of levels."
+    if words is None:
+        return None
+    if len(words) == 1 and "=" not in words[0]:
+        return words[0]
+    columns, rules = {column.name: column for column in family.columns}, {}
+    for word in words:
+        name, equals, rule = word.partition("=")
+        if not equals or name not in columns or name in rules:
+            refuse("--combine", f"a rule, or COLUMN=RULE once for each of {', '.join(map(str, columns))}",
+                   " ".join(words))
+        rules[name] = [_typed_value(level, columns[name].texts, "--combine") for level in rule.split(",")] \
+            if "," in rule else rule
+    return rules
+
+
+def _typed_value(text, levels, option="--missing-as"):
     "A text where texts are declared, else a number."
     try:
         return text if levels else float(text)
     except ValueError:
-        refuse("--missing-as", "a number, as declared", text)
+        refuse(option, "a number, as declared", text)
 
 # %% ../nbs/cli.ipynb #7d20c5a1
 # § A summary as text
@@ -310,7 +327,7 @@ def run_fit(args) -> int:
         if summary is None:
             summary = _write_fit(releases, prior, settings, args.output, args.plot)
     for release in releases:
-        if release.source is not None:  # numbers that were not made here
+        if release.source is not None or release.person is not None:  # not made here, or of persons with several rows
             print(printable(release.provenance))
     print(lines(summary))
     if why := cannot_contradict(releases):
@@ -810,6 +827,14 @@ _RELEASE_OPTIONS: tuple = (
      "--missing imply); with add_remove the number of records is private", {}),
     ("--n-max", "with add_remove: the largest number of records that there can be, which is public (no default)",
      {"type": int}),
+    ("--person", "column that says whose a row is, where a person may have several; then neighbouring tables differ in "
+     "one person's rows, and --combine or --rows is needed (default: none, each row is somebody else's)",
+     {"metavar": "COLUMN"}),
+    ("--combine", "with --person: how a person's rows become one record: sum, mean, min, max, count, any, all, first "
+     "or last; for several columns: spending=sum ill=yes,no, the level that counts first (default: none)",
+     {"nargs": "+", "metavar": "RULE"}),
+    ("--rows", "with --person, in place of --combine: the most rows of a person that are kept as records; needs "
+     "--n-max, the most there can be (default: none)", {"type": int}),
     ("--ledger", "existing ledger to spend from (default: none, the budget is not recorded)", {}),
     ("--name", "name of the data set in the ledger (default: the path)", {}),
     ("-o --output", "release file to write", {"required": True}), _FORCE)

@@ -8,13 +8,13 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from dp_bayes_nb import HiddenMarkov, LinearRegression, NaiveBayes
+from dp_bayes_nb import Grouped, HiddenMarkov, LinearRegression, NaiveBayes, Person
 from dp_bayes_nb.models.bounds import Clip, Redact
 from dp_bayes_nb.models.counts import Bernoulli, Categorical
 from dp_bayes_nb.models.gamma import GammaData
 from dp_bayes_nb.models.normal import LogNormal, Normal
 from dp_bayes_nb.models.rates import Exponential, Geometric, Pareto, Poisson, Weibull
-from dp_bayes_nb.data_holder.sums import run_query
+from dp_bayes_nb.data_holder.sums import exact_sums, run_query
 
 pyspark = pytest.importorskip("pyspark.sql", reason="Spark: pip install pyspark")
 pl = pytest.importorskip("polars")
@@ -110,3 +110,20 @@ def test_spark_does_not_quote_a_record(spark, capfd):
         error = refused.value
         assert word not in f"{error} {error!r} {vars(error)}" and error.__cause__ is None and error.__context__ is None
     assert word not in "".join(capfd.readouterr())
+
+
+@pytest.mark.parametrize("person", [Person("count", combine={"wage": "sum", "region": "first"}),
+                                    Person("text", combine={"wage": "mean", "region": ["south", "north"]}),
+                                    Person("count", rows=3), Person("text", rows=2)], ids=str)
+def test_spark_gives_the_same_integers_of_persons(person, spark):
+    "A person is not a row: a column of few values says here whose a row is."
+    family = Grouped(Exponential((0.0, 300.0), "wage"), "region", ["north", "south"])
+    kept = [k for k, text in enumerate(COLUMNS["text"]) if text is not None and COLUMNS["wage"][k] >= 0]
+    columns = {name: [values[k] for k in kept] for name, values in COLUMNS.items()}
+    frame = spark.createDataFrame(list(zip(*columns.values())), TYPES)
+    found, expected = (exact_sums(family, data, grid_exponent=20, person=person, empty=True)
+                       for data in (frame, pl.DataFrame(columns)))
+    assert found == expected and found.n > 5
+    if person.column == "text":
+        with pytest.raises(ValueError, match="got 1 of 400 rows without a value"):
+            exact_sums(family, table(spark), grid_exponent=20, person=person)

@@ -31,18 +31,30 @@ def _cell(text: str) -> str:
     "A text inside a table of Markdown: nothing in it is read as markup."
     return re.sub(r"([\\`*_{}\[\]#|<>&~$])", lambda sign: f"&#{ord(sign[1])};", printable(text))
 
-
+# %% ../../nbs/data_holder/07_report.ipynb #513b48d7
 _LONGEST = 90  # characters of what was published
+
+
+def _parts(text: str) -> tuple[str, str, str]:
+    "What was published, whose records they are where a person may have several rows, and which relation is stated."
+    words, _, promised = text.partition("; neighbours: ")
+    words, _, whose = words.partition("; person: ")
+    return words, whose, promised
+
+
+def _of_persons(state: State) -> set[bool]:
+    "Do releases protect a person with all her rows? Both where some do and others do not."
+    return {bool(_parts(e.release)[1]) for e in state.entries}
 
 
 def _short(text: str) -> str:
     "What was published on one line: innermost lists and sets are left out until it is short."
-    words, _, promised = printable(text).partition("; neighbours: ")
+    words, whose, promised = _parts(printable(text))
     innermost = r"\[[^][(){}…]+\]|\([^][(){}…]+\)|\{[^][(){}…]+\}"
     while len(words) > _LONGEST and (shorter := re.sub(innermost, "…", words)) != words:
         words = re.sub(r"…(, …)+", "…", shorter)
     words = words if len(words) <= _LONGEST else words[:_LONGEST - 1] + "…"
-    return words + f"; neighbours: {promised}" * bool(promised)
+    return words + f"; person: {whose}" * bool(whose) + f"; neighbours: {promised}" * bool(promised)
 
 
 def _code(text: str) -> str:
@@ -58,10 +70,10 @@ def _table(head, rows):
 # § The page
 _MEANING = {
     "epsilon": "Whatever somebody already knows, all these releases together change the odds of what they can find out "
-               "about a single record by at most a factor of e^epsilon{but}.",
+               "about a single {unit} by at most a factor of e^epsilon{but}.",
     "rho": "The account is kept in zero-concentrated differential privacy (rho). At delta = {delta} what is spent is "
            "epsilon = {spent}, and the total is epsilon = {total}: whatever somebody already knows, all these releases "
-           "together change the odds of what they can find out about a single record by at most a factor of e^epsilon, "
+           "together change the odds of what they can find out about a single {unit} by at most a factor of e^epsilon, "
            "except with probability delta."}
 
 
@@ -94,10 +106,11 @@ def ledger_report(ledger: Ledger,    # the account
 # %% ../../nbs/data_holder/07_report.ipynb #e1de612b
 def _meaning(state: State, delta: Decimal) -> str:
     "What the totals promise, in a sentence."
+    unit = "person, with all rows" if _of_persons(state) == {True} else "record"
     if state.rho is None:
-        return _MEANING["epsilon"].format(but=", except with probability delta" if state.delta else "")
+        return _MEANING["epsilon"].format(unit=unit, but=", except with probability delta" if state.delta else "")
     spent, total = (_shown(epsilon_of_rho(value, delta), digits=4) for value in (state.spent[0], state.rho))
-    return _MEANING["rho"].format(delta=_shown(delta), spent=spent, total=total)
+    return _MEANING["rho"].format(unit=unit, delta=_shown(delta), spent=spent, total=total)
 
 
 def _row(number: int, e: Entry, state: State) -> list[str]:
@@ -113,10 +126,13 @@ def _mixed(state: State) -> list[str]:
     "A warning where releases promise by different relations between tables."
     stated = {found[1] if (found := re.search("; neighbours: ([a-z_]+)$", e.release)) else "change_one"
               for e in state.entries}
+    units = ["**Some of these releases protect a person with all rows, and others a single record.** A sum over all of "
+             "them is a promise for a person only where nobody has two records in the others."] \
+        if len(_of_persons(state)) > 1 else []
     if len(stated) < 2:
-        return []
-    return [f"**These releases compare different neighbouring tables ({', '.join(sorted(stated))}).** A sum over "
-            "all of them is a promise for no single relation: see the limits of the ledger."]
+        return units
+    return [*units, f"**These releases compare different neighbouring tables ({', '.join(sorted(stated))}).** A sum "
+            "over all of them is a promise for no single relation: see the limits of the ledger."]
 
 # %% ../../nbs/data_holder/07_report.ipynb #de22040f
 # § An entry for the registry
@@ -193,6 +209,17 @@ def _check_field(name, value):
             refuse(name, "a date such as 2026-01-31", value)
 
 # %% ../../nbs/data_holder/07_report.ipynb #7bdb9e7d
+def _unit_of(state: State) -> dict[str, str]:
+    "What one change of a table is, as the account knows it."
+    persons = [bool(_parts(e.release)[1]) for e in state.entries]
+    if not any(persons):
+        return {"privacy_unit": "Record"}
+    if all(persons):
+        return {"privacy_unit": "Person", "privacy_unit_details": "Neighbouring tables differ in all rows of a person."}
+    return {"privacy_unit": "Record", "privacy_unit_details": f"{sum(persons)} of {len(persons)} releases protect a "
+            "person with all rows; the others protect a single record."}
+
+
 def _known(state: State, delta: Decimal) -> dict[str, Any]:
     "What follows from the account."
     spent, n = state.spent, len(state.entries)
@@ -209,7 +236,7 @@ def _known(state: State, delta: Decimal) -> dict[str, Any]:
     kinds = sorted({e.mechanism for e in state.entries})
     return {"data_product_type": "Summary statistics", "publication_date": state.entries[0].time[:10],
             "variant_name": "Zero-concentrated DP" if in_rho else "Pure DP" if pure else "Approximate DP",
-            "privacy_unit": "Record", "privacy_parameters": dict(zip(names, (Decimal(_shown(s)) for s in spent))),
+            **_unit_of(state), "privacy_parameters": dict(zip(names, (Decimal(_shown(s)) for s in spent))),
             "privacy_parameters_details": left, "model_name": "Central", "composition": rule,
             "release_type": "One release" if n == 1 else "Many releases", "data_source_type": "Static",
             "access_type": "Non-interactive",

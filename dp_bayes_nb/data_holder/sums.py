@@ -18,10 +18,11 @@ from typing import Any
 from ..models.contract import MODELS, Column, Model, as_model, family_class, is_level
 from ..base.arguments import check_choice, check_count, refuse
 from ..base.frames import quietly
-from ..models.promises import check_missing_as
-from .tables import (OfOneRecord, Utf8, as_record, check_objects, check_type, choose_columns,
-                                            counted,
-                                            names_of, open_pieces, typed)
+from ..models.promises import Person, check_missing_as, check_person
+from .persons import (MOST_COMBINED, OWNER, Ranked, combined_rows, kept_rows, ranked_levels,
+                                             with_windows)
+from .tables import (OfOneRecord, Utf8, as_record, check_objects, check_owner, check_type,
+                                            choose_columns, counted, names_of, open_pieces, typed)
 
 # %% ../../nbs/data_holder/03_sums.ipynb #7b52009b
 # § An example
@@ -43,28 +44,36 @@ class UnitMean(Model):
 
 # %% ../../nbs/data_holder/03_sums.ipynb #0716d970
 # § One query: equation (1)
-def states(family, frame, names: list[str], filled: dict | None = None, quick: bool = False):
+def states(family, frame, names: list[str], filled: dict | None = None, quick: bool = False,
+           person: Person | None = None, drop: bool = False):
     """The table of (x_0, x_1, …, good, missing, infinite, and each fault by column), one row a record;
     and the record as the family compares it.
 
     `filled` says what a missing value counts as, by declared column, as `check_missing_as` gives it. A `quick` table
-    has no faults.
+    has no faults. Rows of a `person` become her records; to `drop` the incomplete ones comes before they are combined.
     """
     import narwhals as nw
     table, kinds, casts = typed(family, frame, names)
-    raw = [nw.col(f"x_{j}") for j in range(len(names))]
+    raw = [nw.col(f"x_{j}") for j in range(len(family.columns))]
     fills = [(filled or {}).get(column) for column in names_of(family)]
     x = [column if cast is None else column.cast(cast) for column, cast in zip(raw, casts)]
     presence = [_presence(column, value, cast == nw.Float64) for column, value, cast in zip(raw, x, casts)]
     x = [_filled(value, absent, kind, fill) for value, (absent, _), kind, fill in zip(x, presence, kinds, fills)]
     presence = [(absent, there) if fill is None else (absent & ~absent, absent | there)
                 for (absent, there), fill in zip(presence, fills)]
+    several = person is not None and person.rows is not None
+    if person is not None and not several:
+        table, kinds, x, presence = combined_rows(family, person, table, kinds, x, presence, drop)
     missing, finite = reduce(or_, [absent for absent, _ in presence]), reduce(and_, [there for _, there in presence])
     record = [kind(value) for kind, value in zip(kinds, x)]
     valid = family.admitted(as_record(family, record))
     faults = {} if quick else {"missing": missing, "infinite": ~missing & ~finite,
                                **_faults(family, record, presence, finite & ~valid)}
-    table = table.select(*[value.alias(f"x_{j}") for j, value in enumerate(x)], good=finite & valid, **faults)
+    faults |= {"crowded": nw.col("held") > MOST_COMBINED} if person is not None and not several else {}
+    owner = {OWNER: nw.col(f"x_{len(names) - 1}")} if several else {}
+    table = table.select(*[value.alias(f"x_{j}") for j, value in enumerate(x)], good=finite & valid, **faults, **owner)
+    if several and person is not None:
+        table = kept_rows(family, person, table, kinds)
     return table, as_record(family, [kind(column) for kind, column in zip(kinds, raw)])
 
 # %% ../../nbs/data_holder/03_sums.ipynb #af435207
@@ -102,7 +111,8 @@ def _filled(value, absent, kind, fill):
     return nw.when(absent).then(nw.lit(fill)).otherwise(value)
 
 # %% ../../nbs/data_holder/03_sums.ipynb #9e6a55b6
-def query(family, frame, names: list[str], grid_exponent: int, filled: dict | None = None, quick: bool = False):
+def query(family, frame, names: list[str], grid_exponent: int, filled: dict | None = None, quick: bool = False,
+          person: Person | None = None, drop: bool = False):
     """One aggregate row: the count of each kind of record and of each fault by column, and the integer sums of equation
     (1).
 
@@ -110,7 +120,7 @@ def query(family, frame, names: list[str], grid_exponent: int, filled: dict | No
     stay below 2⁵³.
     """
     import narwhals as nw
-    table, x = states(family, frame, names, filled, quick)
+    table, x = states(family, frame, names, filled, quick, person, drop)
     add = lambda steps: nw.Expr.sum(steps if quick else steps.cast(nw.Int64))  # a statistic itself may not add up
     total = lambda condition: add(nw.when(condition).then(nw.lit(1.0)).otherwise(nw.lit(0.0)))
     flags = {kind: nw.col(kind) for kind in table.collect_schema().names() if not kind.startswith("x_")}
@@ -186,38 +196,56 @@ def _check_declared(family):
         pass
 
 # %% ../../nbs/data_holder/03_sums.ipynb #b3f0c7f6
-def run_query(family, data: Any, grid_exponent: int, filled: dict | None = None, quick: bool = False) -> dict[str, int]:
+def run_query(family, data: Any, grid_exponent: int, filled: dict | None = None, quick: bool = False,
+              person: Person | None = None, drop: bool = False) -> dict[str, int]:
     """Run the query where the data are: counts of rows, missing, infinite and good records, of faults by column,
     and sum_0 … sum_(m−1), of groups sum_0 … sum_(G m−1) and size_0 … size_(G−1).
     """
     import duckdb
     _check_declared(as_model(family))
     connection, others = duckdb.connect(), set()  # type: ignore[var-annotated]
+    owner = None if person is None else person.column
     try:
-        pieces = open_pieces(family, data, connection, others)
-        return _added([_ask(family, frame, in_order, grid_exponent, filled, quick) for frame, in_order in pieces],
-                      others)
+        pieces = open_pieces(family, data, connection, others, owner)
+        if person is not None and person.rows is not None:
+            pieces = ((with_windows(frame, connection), in_order) for frame, in_order in pieces)
+        return _added([_ask(family, frame, in_order, grid_exponent, filled, quick, person, drop)
+                       for frame, in_order in pieces], others)
     finally:
         connection.close()
 
-
-def _ask(family, frame, in_order, grid_exponent, filled, quick) -> dict[str, int]:
-    "The query's row for one frame."
+# %% ../../nbs/data_holder/03_sums.ipynb #56f1c11a
+def _ask(family, frame, in_order, grid_exponent, filled, quick, person, drop) -> dict[str, int]:
+    "The query's row for one frame; where rows without an owner stand in it, only how many."
     import narwhals as nw
     engine = frame.implementation
     schema = quietly(frame.collect_schema, "read as a table")
-    names = choose_columns(family, schema, in_order, engine.is_duckdb() or engine.is_ibis() or engine.is_pyspark())
+    names = choose_columns(family, schema, in_order, engine.is_duckdb() or engine.is_ibis() or engine.is_pyspark(),
+                           None if person is None else person.column)
     for name, column in zip(names, family.columns):
         check_type(family, name, bool(column.texts), schema[name])
         if schema[name] == nw.Object and engine.is_pandas():
             check_objects(family, name, bool(column.texts), frame)
     asked = query if family.inner is None else group_query
-    read = _row if family.inner is None else partial(_group_row, family)
-    return quietly(lambda: read(asked(family, frame, names, grid_exponent, filled, quick), engine), "summed",
+    read = _row if family.inner is None else partial(_group_row, family, person)
+    if person is not None:
+        check_owner(frame, names[-1], schema)
+        found = quietly(lambda: _row(_unowned(frame, names[-1]), engine), "read as a table")
+        if found["unowned"]:
+            return {**dict.fromkeys(("good", "missing", "infinite"), 0), **found}
+    return quietly(lambda: read(asked(family, frame, names, grid_exponent, filled, quick, person, drop), engine),
+                   "summed",
                    "" if type(family).__name__ in MODELS else f"its columns are read, so it may be the statistic of "
                    f"{type(family).__name__}: check_model says whether it runs on every engine")
 
 # %% ../../nbs/data_holder/03_sums.ipynb #b70ffaf7
+def _unowned(frame, owner):
+    "How many rows do not say whose they are."
+    import narwhals as nw
+    add = lambda condition: nw.when(condition).then(nw.lit(1)).otherwise(nw.lit(0)).sum()
+    return frame.select(nw.len().alias("rows"), add(nw.col(owner).is_null()).alias("unowned"))
+
+
 def _row(asked, engine):
     "The only row of a query, as integers; the sum of nothing is 0."
     if engine.is_duckdb():  # its own row: collect would need pyarrow
@@ -254,7 +282,8 @@ def exact_sums(family, data: Any, *,
                missing: str = "error",  # or "drop": leave out null and NaN; n then depends on the data
                # what a missing value counts as: a declared value, or {column: value} for several columns
                missing_as: Any = None,
-               empty: bool = False  # may a table have no complete record? Where n is private, it must
+               empty: bool = False,  # may a table have no complete record? Where n is private, it must
+               person: Person | None = None  # whose a row is; None: each row is somebody else's
                ) -> ExactSums:
     """The integer sums T of equation (1) over a table, m integers in units of 2⁻ᵍ, in one query where the data are.
 
@@ -262,8 +291,8 @@ def exact_sums(family, data: Any, *,
     another type than the family's levels, for records that are missing (unless dropped), infinite or outside the
     support, for a table without a complete record (unless it may be empty), and for sums that
     would not fit (n · M · 2ᵍ ≥ 2⁶², or M · 2ᵍ ≥ 2⁵²). Where the table may be empty, because n is private, the words
-    have no counts of records.
-    The result is confidential.
+    have no counts of records. With a `person` n counts persons, or the rows that are kept of them (chapter ‘A person is
+    not a row’), and rows that belong to nobody are refused. The result is confidential.
     """
     g = check_count("grid_exponent", grid_exponent, 0)
     check_choice("missing", missing, ("error", "drop"))
@@ -271,8 +300,10 @@ def exact_sums(family, data: Any, *,
     if family.magnitude * 2.0**g >= 2**52:
         refuse("grid_exponent", "at most 52 bits for one record's statistic", g,
                "subtract a public offset from records and bounds, so that the numbers are small against their range")
-    row = _asked(family, data, g, filled, missing)
-    _refuse_records(family, row, missing, empty)
+    person = check_person(family, person)
+    row = _asked(family, data, g, filled, missing, person)
+    _refuse_owners(row, person, empty)
+    _refuse_records(family, row, missing, empty, "persons" if person and person.rows is None else "records")
     if row["rows"] * _largest(family, g) >= 2**62:
         refuse("data", "few enough for sums of 64 bits (n * bound * 2**grid_exponent < 2**62)",
                "more" if empty else f"n = {row['rows']} at grid exponent {g}",
@@ -293,8 +324,10 @@ def _largest(family, g):
     return Fraction(family.magnitude) * 2**g + Fraction(1, 2)
 
 
-def _asked(family, data, g, filled, missing):
+def _asked(family, data, g, filled, missing, person=None):
     "The row of the query: of the quick one, where every record is good and floats hold the sums."
+    if person is not None:
+        return run_query(family, data, g, filled, person=person, drop=missing == "drop")
     if missing == "error" and family.inner is None:
         row = run_query(family, data, g, filled, quick=True)
         if row["good"] == row["rows"] and row["rows"] * _largest(family, g) < 2**53:
@@ -320,7 +353,20 @@ def _wider(family, row):
         "knowledge, or recode such records into a declared one, such as 'other'")
 
 # %% ../../nbs/data_holder/03_sums.ipynb #1c7312de
-def _refuse_records(family, row, missing, empty):
+def _refuse_owners(row, person, empty):
+    "Refuse rows that do not say whose they are, and more rows of a person than are added exactly."
+    if unowned := row.get("unowned"):
+        found = "rows" if empty else f"{unowned} of {row['rows']} rows"
+        raise ValueError(f"data must say in column {person.column!r} whose each row is, got {found} without a value "
+                         f"there; leave them out, or name these persons. "
+                         f"{'That there are such rows' if empty else 'This count'} is not private")
+    if row.get("crowded"):
+        raise ValueError(f"data must have at most {MOST_COMBINED} rows of a person, got more of "
+                         f"{'some' if empty else row['crowded']}; combine them beforehand. "
+                         f"{'That there are such persons' if empty else 'This count'} is not private")
+
+# %% ../../nbs/data_holder/03_sums.ipynb #a05499b3
+def _refuse_records(family, row, missing, empty, unit="records"):
     """Refuse records that break the declaration: how many of each kind, never which or what.
     Where n is private (`empty`), not even how many: all records may be bad ones.
     """
@@ -329,7 +375,7 @@ def _refuse_records(family, row, missing, empty):
            "outside the declared support": outside}
     if any(bad.values()):
         found = ", ".join(kind if empty else f"{count} {kind}" for kind, count in bad.items() if count)
-        found = f"records that are {found}" if empty else f"{found} of {row['rows']} records"
+        found = f"{unit} that are {found}" if empty else f"{found} of {row['rows']} {unit}"
         fix = (_wider(family, row) if row["infinite"] or outside
                else "clean them, say what they count as (missing_as), or pass missing='drop'")
         raise ValueError(
@@ -376,10 +422,11 @@ def _levels_of(column):
 
 # %% ../../nbs/data_holder/03_sums.ipynb #9a0300a1
 # § Groups
-def group_query(family, frame, names: list[str], grid_exponent: int, filled: dict | None = None, quick: bool = False):
+def group_query(family, frame, names: list[str], grid_exponent: int, filled: dict | None = None, quick: bool = False,
+                person: Person | None = None, drop: bool = False):
     "One aggregate row a group, k_0, … and good beside what `query` counts and sums; bad records have good = 0."
     import narwhals as nw
-    table, x = states(family, frame, names, filled)
+    table, x = states(family, frame, names, filled, False, person, drop)
     flags, inner = [kind for kind in table.collect_schema().names() if not kind.startswith("x_")], family.inner
     number = lambda condition: nw.when(condition).then(nw.lit(1.0)).otherwise(nw.lit(0.0)).cast(nw.Int64)
     staged = [nw.when(nw.col("good")).then(value.cast(nw.Float64)).otherwise(nw.lit(0.0))
@@ -400,8 +447,8 @@ def _group_keys(family, x):
     import narwhals as nw
     keys, before = {}, len(family.inner.columns)
     for j, (name, levels) in enumerate(zip(family.by, family.levels)):
-        first = levels[0].encode() if isinstance(x[name], Utf8) else levels[0] if isinstance(levels[0], str) \
-            else float(levels[0])
+        first = levels[0].encode() if isinstance(x[name], Utf8) else 0.0 if isinstance(x[name], Ranked) \
+            else levels[0] if isinstance(levels[0], str) else float(levels[0])
         keys[f"k_{j}"] = nw.when(nw.col("good")).then(nw.col(f"x_{before + j}")).otherwise(nw.lit(first))
     return keys
 
@@ -416,13 +463,15 @@ def _rows_found(asked, engine):
     return asked.collect(**({"engine": "streaming"} if engine.is_polars() else {})).rows(named=True)
 
 
-def _group_row(family, asked, engine):
+def _group_row(family, person, asked, engine):
     "The rows of a grouped query as one, like that of `query`: counts, and sum_j and size_g of groups that were met."
     place = {key: g for g, key in enumerate(itertools.product(*family.levels))}
     m, out = len(family.inner.names), dict.fromkeys(("rows", "good", "missing", "infinite", "elsewhere"), 0)
     text = lambda value: bytes(value).decode() if isinstance(value, (bytes, bytearray, memoryview)) else value
+    ranked = ranked_levels(family, person)
+    level = lambda name, value: text(value) if name not in ranked else ranked[name][int(value)]
     for row in _rows_found(asked, engine):
-        key = tuple(text(row.pop(f"k_{j}")) for j in range(len(family.by)))
+        key = tuple(level(name, row.pop(f"k_{j}")) for j, name in enumerate(family.by))
         sums, good = [int(row.pop(f"sum_{j}") or 0) for j in range(m)], int(row.pop("good"))
         for name, value in row.items():
             out[name] = out.get(name, 0) + int(value or 0)

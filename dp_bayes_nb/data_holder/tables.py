@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['ENGINES', 'names_of', 'as_record', 'check_names', 'open_pieces', 'open_table', 'choose_columns', 'check_type',
-           'check_objects', 'Utf8', 'encoded', 'OfOneRecord', 'counted', 'plain', 'typed']
+           'check_owner', 'check_objects', 'Utf8', 'encoded', 'OfOneRecord', 'counted', 'plain', 'typed']
 
 # %% ../../nbs/data_holder/02_tables.ipynb #77de68da
 import difflib
@@ -18,7 +18,7 @@ import jax
 import numpy as np
 
 from ..models.contract import Model
-from ..base.arguments import refuse
+from ..base.arguments import Said, refuse
 from ..base.frames import quietly
 from .csv_files import FAULTS, CsvFile, number
 
@@ -181,26 +181,43 @@ CELLS = 2**20  # of the declared columns, handed on at once
 _MOST_OTHERS = 1000  # texts without a declaration that are told apart
 
 
-def _csv_frames(path, model, connection, others) -> Iterator:
+def _csv_frames(path, model, connection, others, owner=None) -> Iterator:
     """A CSV file in pieces, as frames of the declared columns in order;
-    `others` collects its texts that are no declared level.
+    `others` collects its texts that are no declared level. With an owner in one piece, which DuckDB holds.
     """
     import narwhals as nw
     declared = {column.name: column.texts for column in model.columns}
-    file, places = _open_csv(path, list(declared))
-    _check_header(path, file.header, declared)
-    levels, kept = {place: declared[name] for place, name in places.items()}, []
-    for piece in file.pieces({place: bool(texts) for place, texts in levels.items()}):
+    read = declared if owner is None else {**declared, owner: ()}
+    file, places = _open_csv(path, list(read))
+    _check_header(path, file.header, read)
+    levels, kept = {place: read[name] for place, name in places.items()}, []
+    texts_at = {place: bool(levels[place]) or name == owner is not None for place, name in places.items()}
+    if owner is not None:
+        kinds = ", ".join(f"values_{j} {'varchar' if text else 'double'}" for j, text in enumerate(texts_at.values()))
+        connection.execute(f"create table held ({kinds})")
+    for piece in file.pieces(texts_at):
         for column, texts in zip(piece, levels.values()):
             if texts and len(others) < _MOST_OTHERS:
                 others |= {text for text in column.tolist() if text is not None}.difference(texts)
         kept.append(piece)
         if sum(column.size for part in kept for column in part) >= CELLS:
-            yield nw.from_native(_register(kept, connection)).lazy()
+            yield from _handed_on(kept, connection, owner)
             kept = []
     _check_csv(path, model, file, places, others)
     if kept:
-        yield nw.from_native(_register(kept, connection)).lazy()
+        yield from _handed_on(kept, connection, owner)
+    if owner is not None:
+        yield nw.from_native(connection.table("held")).lazy()
+
+# %% ../../nbs/data_holder/02_tables.ipynb #0429b270
+def _handed_on(kept, connection, owner):
+    "Pieces as a frame; where rows have owners they are held back, because another piece may have rows of the same."
+    import narwhals as nw
+    relation = _register(kept, connection)
+    if owner is None:
+        yield nw.from_native(relation).lazy()
+    else:
+        quietly(lambda: relation.insert_into("held"), "read as an array")
 
 
 def _register(pieces, connection):
@@ -247,7 +264,8 @@ ENGINES = ("pandas", "polars", "pyarrow", "duckdb", "dask", "ibis", "pyspark")  
 def open_pieces(model,
                 data: Any,         # array, list, frame, series, or path
                 connection,        # DuckDB connection for arrays and files
-                others: set[Any]   # collects texts of a CSV file that are no declared level
+                others: set[Any],  # collects texts of a CSV file that are no declared level
+                owner: str | None = None  # the column that says whose a row is, besides the model's
                 ) -> Iterator:
     """The table as one lazy frame, or a CSV file as several,
     and whether their columns are the declared ones in order (an array or a series has no names).
@@ -255,23 +273,27 @@ def open_pieces(model,
     # no types from a sample of records
     quietly(lambda: connection.execute("set pandas_analyze_sample = 0"), "read as an array")
     if not isinstance(data, (str, os.PathLike)):
-        yield open_table(model, data, connection)
+        yield open_table(model, data, connection, owner)
         return
     path = quietly(lambda: os.fsdecode(data), "opened")
     _check_path(path)
     if path.lower().endswith((".parquet", ".pq")):
         yield open_table(model, _open_parquet(path, connection), connection)
     else:
-        for frame in _csv_frames(path, model, connection, others):
+        for frame in _csv_frames(path, model, connection, others, owner):
             yield frame, True
 
 # %% ../../nbs/data_holder/02_tables.ipynb #af435207
 def open_table(model,
                data: Any,  # array, list, frame or series
-               connection  # DuckDB connection for arrays
+               connection,  # DuckDB connection for arrays
+               owner: str | None = None  # the column that says whose a row is: then columns have names
                ):
     "A lazy frame, and whether its columns are the declared ones in order."
     import narwhals as nw
+    if owner is not None and (isinstance(data, (np.ndarray, list, tuple, jax.Array))):
+        refuse("data", f"a table with names of its columns, of which {owner!r} says whose a row is",
+               f"a {type(data).__name__}", "pass a data frame, or a CSV or Parquet file")
     width = len(model.columns) if model.by_name else None
     if isinstance(data, (np.ndarray, list, tuple, jax.Array)):
         records = {f"values_{j}": column for j, column in enumerate(_as_columns(data, width))}
@@ -280,6 +302,8 @@ def open_table(model,
     frame = quietly(lambda: nw.from_native(data, allow_series=True), "opened")
     _check_engine(frame)
     if isinstance(frame, nw.Series):
+        if owner is not None:
+            refuse("data", f"a table, of which column {owner!r} says whose a row is", "a single column")
         return quietly(lambda: frame.alias("values").to_frame().lazy(), "opened"), width in (None, 1)
     return quietly(frame.lazy, "opened"), False
 
@@ -297,9 +321,9 @@ def _check_engine(frame):
                "example with .to_pandas()")
 
 # %% ../../nbs/data_holder/02_tables.ipynb #b3f0c7f6
-def choose_columns(model, schema, in_order: bool, case_blind: bool = False) -> list[str]:
-    "The names of the family's columns in a frame with this schema."
-    columns, declared = list(schema.names()), names_of(model)
+def choose_columns(model, schema, in_order: bool, case_blind: bool = False, owner: str | None = None) -> list[str]:
+    "The names of the family's columns in a frame with this schema; then of the column that says whose a row is."
+    columns, declared = list(schema.names()), [*names_of(model), *([] if owner is None else [owner])]
     again = [name for name in columns
              if name in declared and [other.casefold() for other in columns].count(name.casefold()) > 1]
     if again and case_blind:
@@ -342,6 +366,23 @@ def _refuse_type(model, column, text, found):
     refuse(_column(column), f"of {wanted}", found, fix)
 
 # %% ../../nbs/data_holder/02_tables.ipynb #d435a6cd
+def check_owner(frame, column: str, schema):
+    "Refuse a column that names no person: one that is neither of texts nor of whole numbers."
+    import narwhals as nw
+    dtype, wanted = schema[column], f"column {column!r}, which says whose a row is,"
+    found = str(getattr(dtype, "__name__", type(dtype).__name__))
+    fix = "pandas reads whole numbers as floats where one is missing" if dtype.is_float() else "convert it"
+    if dtype == nw.Object and frame.implementation.is_pandas():
+        from pandas.api.types import infer_dtype
+        kind = quietly(lambda: infer_dtype(frame.to_native()[column], skipna=True), "read as a column")
+        if kind in ("string", "integer", "empty"):
+            return
+        found = f"objects of type {kind}"
+    elif dtype in (nw.String, nw.Categorical, nw.Enum, nw.Unknown) or dtype.is_integer():
+        return
+    refuse(wanted, "of texts or whole numbers", Said(found), fix)
+
+
 _OBJECTS = {"string": True, "integer": False, "floating": False, "mixed-integer-float": False, "decimal": False,
            "boolean": False}
 
@@ -488,11 +529,15 @@ def _nullable(dtype):
 
 
 def typed(model, frame, names: list[str]):
-    "The declared columns as x_0, x_1, …, and functions that give each as the family compares it."
+    """The declared columns as x_0, x_1, …, and functions that give each as the family compares it. One name more is
+    that of the column that says whose a row is: it comes as one more x.
+    """
     import narwhals as nw
     texts = [bool(column.texts) for column in model.columns]
-    binary = encoded(frame, dict(zip(names, texts))) if any(texts) or frame.implementation.is_pyspark() else None
-    frame = plain(frame, dict(zip(names, texts))) if frame.implementation.is_pandas() else frame
+    owned = [not frame.collect_schema()[name].is_integer() for name in names[len(texts):]]
+    columns = dict(zip(names, texts + owned))
+    binary = encoded(frame, columns) if any(texts + owned) or frame.implementation.is_pyspark() else None
+    frame = plain(frame, columns) if frame.implementation.is_pandas() else frame
     table = frame.select(**{f"x_{j}": nw.col(name) for j, name in enumerate(names)}) if binary is None else binary
     kinds = [Utf8 if text and binary is not None else _same for text in texts]
     casts = [None if kind is Utf8 else nw.String if text else nw.Float64 for kind, text in zip(kinds, texts)]

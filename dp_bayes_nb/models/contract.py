@@ -41,6 +41,7 @@ class Column(NamedTuple):
     low: float = -(2.0**53)  # limits of a number, public
     high: float = 2.0**53
     open: bool = False  # may one value more stand beside the levels? (a text that is not named)
+    yes: Any = None  # the level that counts, for rules such as "any": of 0 and 1 it is 1 where nothing is said
 
     @property
     def texts(self) -> tuple[str, ...]:

@@ -161,7 +161,7 @@ class Bernoulli(BernoulliLaw):
         "The column, with its declared values; one text more may stand beside `success` where no failure is declared."
         named = bool(self.failures) or self.success in (0, 1)
         levels = (self.success, *self.failures) if self.failures else (1, 0) if named else (self.success,)
-        return (Column(self.column, levels, open=not named),)
+        return (Column(self.column, levels, open=not named, yes=self.success),)
 
     def __repr__(self):
         both = "" if self.failure is None else f", failure={self.failure!r}"

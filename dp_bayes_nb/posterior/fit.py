@@ -29,7 +29,7 @@ from ..base.arguments import Said, as_seed, check_choice, check_count, refuse
 from ..base.chains import _show_progress, run_chains
 from ..base.measurement import Noise
 from ..releases.combine import named_twice
-from ..releases.document import SAME, Release, _family, measured
+from ..releases.document import DEPENDENT, SAME, Release, _family, measured
 from ..releases.files import open_sealed, parse, seal
 from .grid import GRID_POINTS, first_grid, on_a_line
 from .measurements import confidential_sums, tables_of, without_implied
@@ -359,7 +359,8 @@ def posterior_draws(release: Release | list, prior=None, *, method: str = "auto"
     confidential = _confidential(chosen, family, data, used, theta, confidential, words, usual)
     attrs = {"release_json": text, "prior_json": prior_to_json(used if reduced else prior), "method": name,
              "seed": seed, "entropy": entropy_text(words)}
-    if any(each.source is not None for each in releases):  # a summary says who says so
+    # a summary says who says so, and whose records they are
+    if any(each.source is not None or each.person is not None for each in releases):
         attrs["provenance"] = "; ".join(each.provenance for each in releases)
     groups = lambda: chosen.groups(family, data, prior, kernel) if chosen.groups else {}
     # a step that may be refused is a chain's
@@ -510,7 +511,8 @@ def _doubts(releases, posterior, normal, confidential, prior=None):
     every = [doubt for each, seen in zip(releases, _seen_at(releases, confidential)) for doubt in (
         *(each.family.doubts(theta, seen) if normal else ()), *each.family.cautions(measured(each)),
         *_misfits(each, theta, seen, prior))]
-    return list(dict.fromkeys(every))
+    alike = any(each.person is not None and (each.person.rows or 1) > 1 for each in releases)
+    return list(dict.fromkeys([*([DEPENDENT] if alike else []), *every]))
 
 
 def _inference_data(releases, drawn):

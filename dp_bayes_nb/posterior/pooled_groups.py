@@ -436,7 +436,7 @@ def about(releases, prior, alike, words, seed, found) -> dict:
     attrs = {"release_json": _releases_text(releases), "prior_json": prior_to_json(prior), "method": "pooled",
              "pool": "partial", "centers": json.dumps(_centers(prior, alike.sizes, found)), "seed": seed,
              "entropy": entropy_text(words)}
-    if any(each.source is not None for each in releases):
+    if any(each.source is not None or each.person is not None for each in releases):
         attrs["provenance"] = "; ".join(each.provenance for each in releases)
     return attrs
 

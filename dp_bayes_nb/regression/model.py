@@ -142,7 +142,7 @@ def _presence_rows(family, grid_exponent, norm):
     exact = presence_sensitivity(c, tuple(d for d in blocks if d), norm) * K
     moved = math.floor(exact + rounded / 2 + slack) if norm == "l1" else exact + math.sqrt(rounded) / 2 + slack
     return Rows(names, steps, float(moved) if norm == "l1" else math.nextafter(moved, math.inf),
-                family.rounded_sensitivity(grid_exponent, norm="l2"))
+                *(family.rounded_sensitivity(grid_exponent, norm=each) for each in ("l2", "l1")))
 
 # %% ../../nbs/regression/05_model.ipynb #17ba0791
 # § The user's units: equation (1)

@@ -37,7 +37,8 @@ def combine(*releases: Release) -> Release:
                    n_range=(max(low for low, _ in limits), min(high for _, high in limits)) if limits else None,
                    neighbours=first.neighbours if len({r.neighbours for r in releases}) == 1 else None,
                    missing=first.missing, bounds_source=max((r.bounds_source for r in releases), key=len),
-                   simulated=first.simulated, source=_sources(releases), parts=ids, **_budget(releases))
+                   simulated=first.simulated, source=_sources(releases), parts=ids, person=first.person,
+                   **_budget(releases))
     check_consistency(made)
     return made
 
@@ -83,10 +84,13 @@ def _check_same(releases, ids):
                    "another does not, declare the other with this n")
         if r.missing != first.missing:
             refuse("releases", f"of the same records, missing = {first.missing!r}", f"missing = {r.missing!r}")
+        if r.person != first.person:
+            refuse("releases", f"of the same records, person = {first.person!r:.200}", Said(f"{r.person!r:.200}"),
+                   "rows that are combined or kept in another way are other records")
         if r.simulated != first.simulated:
             refuse("releases", "all simulated, or none", "both kinds")
 
-
+# %% ../../nbs/releases/05_combine.ipynb #76442df2
 def _stacked(releases):
     "The rows of all matrices, with a column for n where one has it."
     parts = [np.eye(len(r.names)) if r.matrix is None else r.matrix for r in releases]

@@ -340,7 +340,7 @@ class TableRegression(TableModel):
     @property
     def answer_column(self):
         "The column of the answer."
-        return Column(*self.response)
+        return Column(*self.response, yes=self.response[1][1] if len(self.response[1]) == 2 else None)
 
     def answer_features(self, y) -> list:
         "1 where an answer is each of the levels, k arrays or expressions, zero of no record."
@@ -467,7 +467,7 @@ class TableRegression(TableModel):
         if grid_exponent < math.log2(PARTS / space(self).weight):  # a sum is then rounded by half a step at most
             moved = math.nextafter(moved + (m / 2 if norm == "l1" else math.sqrt(m) / 2), math.inf)
         return Rows(self.names, tuple((0, *(int(i == j) for i in k)) for j in k), moved,
-                    self.rounded_sensitivity(grid_exponent, norm="l2"))
+                    *(self.rounded_sensitivity(grid_exponent, norm=each) for each in ("l2", "l1")))
 
     def step_range(self, grid_exponent: int = 0):
         "Ends of each statistic of a record, in steps."

@@ -1,0 +1,491 @@
+"""Persons with several rows: the sums of tables that differ in one person's rows, on every engine and through files."""
+
+import itertools
+import json
+import math
+import warnings
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+
+from dp_bayes_nb import (Bernoulli, Categorical, Clip, Exponential, Grouped, HiddenMarkov, Ledger, LinearRegression,
+                         LogisticRegression, LogLinear, NaiveBayes, Normal, Person, Poisson, Redact, Release, combine,
+                         fit, release)
+from dp_bayes_nb.cli import main
+from dp_bayes_nb.data_holder import sums as sums_module
+from dp_bayes_nb.data_holder.persons import MOST_COMBINED, step_of
+from dp_bayes_nb.data_holder.sums import exact_sums
+from dp_bayes_nb.models.contract import Column
+from dp_bayes_nb.models.promises import check_person
+from dp_bayes_nb.noise.add_remove import moving_rows, replaced_rows, size_design, times
+from dp_bayes_nb.noise.design import design
+from dp_bayes_nb.releases.files import seal
+
+pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars")
+pa = pytest.importorskip("pyarrow")
+duckdb = pytest.importorskip("duckdb")
+dd = pytest.importorskip("dask.dataframe")
+ibis = pytest.importorskip("ibis")
+
+YES_NO, WARDS = ["yes", "no"], ["north", "it's", "süd"]
+DAYS = Exponential(Clip(0.0, 30.0), "days")
+ILL = Bernoulli("ill", "yes", failure="no")
+WARD = Categorical(WARDS, "ward")
+CASES = {  # a model, and rules for its columns
+    "sum": (DAYS, "sum"), "mean": (DAYS, "mean"), "max": (DAYS, "max"), "min": (DAYS, "min"), "count": (DAYS, "count"),
+    "redacted sum": (Exponential(Redact(1.0, 20.0), "days"), "sum"), "any": (ILL, "any"), "all": (ILL, "all"),
+    "first": (WARD, "first"), "own order": (WARD, {"ward": WARDS[::-1]}), "any of 0 and 1": (Bernoulli("code"), "any"),
+    "codes": (Categorical(3, "code"), "last"), "whole numbers": (Poisson((0, 12), "code"), "sum"),
+    "pair": (Normal((0.0, 30.0), column="days"), "mean"),
+    "line": (LinearRegression({"age": (18, 90), "ward": WARDS}, {"days": (0, 30)}),
+             {"age": "mean", "ward": "first", "days": "sum"}),
+    "tables": (LogLinear({"ill": YES_NO, "ward": WARDS}, margins=[("ill", "ward")]), "first"),
+    "logistic": (LogisticRegression(("ill", ["no", "yes"]), {"age": (18, 90), "ward": WARDS}, knots=4),
+                 {"age": "mean", "ward": "first", "ill": "any"}),
+    "classes": (NaiveBayes(("ward", WARDS), {"ill": YES_NO, "code": 3}),
+                {"ward": "last", "ill": "first", "code": "first"}),
+    "groups": (Grouped(ILL, by="ward", levels=WARDS), {"ill": "any", "ward": "first"}),
+    "groups of numbers": (Grouped(DAYS, by=["ward", "code"], levels={"ward": WARDS, "code": 3}),
+                          {"days": "sum", "ward": "first", "code": "last"}),
+    "public groups": (Grouped(DAYS, by="ward", levels=WARDS, sizes="public"), {"days": "mean", "ward": "first"}),
+}  # fmt: skip
+FAR = [0.0, 30.0, 29.999999, 1e9, 1e300, 1.7e308, 5e-324, 1e-9, 0.1, 0.2, 0.3, 7.3]
+
+
+def rows_of(rng, who, most=9, least=1, codes=3, ward=None):
+    "Any rows of one person, as a frame."
+    k = int(rng.integers(least, most + 1))
+    return pd.DataFrame({"id": pd.Series([who] * k, dtype=type(who)),
+                         "days": np.where(rng.random(k) < 0.6, rng.choice(FAR, k), rng.exponential(5, k)),
+                         "ill": pd.Series(rng.choice(YES_NO, k), dtype=str),
+                         "ward": pd.Series(rng.choice(WARDS, k) if ward is None else [ward] * k, dtype=str),
+                         "age": rng.choice([18.0, 90.0, -1e6, 1e9, 33.3], k), "code": rng.integers(0, codes, k)})
+
+
+def neighbours(rng, persons=4, least=1, ward=None, codes=3, names=False):
+    "Two tables that differ in the rows of one person, each in an order of its own."
+    name = (lambda who: f"person {who}") if names else (lambda who: who)
+    others = pd.concat([rows_of(rng, name(who), codes=codes) for who in range(1, persons)])
+    tables = [pd.concat([others, rows_of(rng, name(0), least=0 if k and not least else 1, ward=ward, codes=codes)])
+              for k in range(2)]
+    return [each.sample(frac=1, random_state=int(rng.integers(2**31))).reset_index(drop=True) for each in tables]
+
+
+def codes_of(model):
+    "How many codes a record may have: 0 and 1 where these are the levels."
+    return 2 if model == Bernoulli("code") else 3
+
+
+def grid_of(model):
+    "The grid exponent of a release at epsilon = 1."
+    return design(model.inner or model, 1.0, "laplace", None, "change_one").grid_exponent
+
+
+def length(difference, norm):
+    "The norm of whole numbers, exactly where it is L1."
+    return sum(map(abs, difference)) if norm == "l1" else math.sqrt(sum(d * d for d in difference))
+
+
+def moved(model, person, tables, norm="l1", **options):
+    "How far what is released moves between two tables, in grid steps, and by how much n does."
+    found = [exact_sums(model, each, grid_exponent=grid_of(model), person=person, **options) for each in tables]
+    H = None
+    if person is None or person.rows is not None or model.private_sizes:
+        H = (model.inner or model).size_rows(grid_of(model), norm)
+    m = len(model.names) // len(model.group_names)
+    released = []
+    for each in found:
+        sizes = each.sizes or (each.n,)
+        released.append([v for g, n in enumerate(sizes) for v in (
+            each.integers[g * m:(g + 1) * m] if H is None else H.of(n, each.integers[g * m:(g + 1) * m]))])
+    return length([a - b for a, b in zip(*released)], norm), found[0].n - found[1].n
+
+
+def promised(model, person, norm, relation="change_one", g=None):
+    "The sensitivity of the released rows that the noise is drawn for, in grid steps."
+    mechanism, delta = ("laplace", None) if norm == "l1" else ("gaussian", 1e-6)
+    g = grid_of(model) if g is None else g
+    if person.rows is None and not model.private_sizes:
+        return model.rounded_sensitivity(g, norm=norm)
+    rows = (model.inner or model).size_rows(g, norm)
+    if relation == "change_one":
+        rows = moving_rows(rows, norm) if model.inner is not None else replaced_rows(rows, norm)
+    due = times(person.rows or 1, rows.moved)
+    if norm == "l1":  # and that is what a release draws its noise for
+        assert size_design(model, 1.0, mechanism, delta, relation, None, person.rows or 1)[0].steps == due
+    return due
+
+
+# ---------------------------------------------------------------- combined
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("norm", ["l1", "l2"])
+def test_one_persons_rows_move_combined_sums_by_the_sensitivity_at_most(case, norm):
+    model, rule = CASES[case]
+    person, rng = check_person(model, Person("id", combine=rule)), np.random.default_rng(len(case))
+    due = promised(model, person, norm)
+    for turn in range(12):
+        tables = neighbours(rng, codes=codes_of(model), ward=WARDS[0] if case == "public groups" else None)
+        tables = [pl.from_pandas(each) for each in tables]
+        found, n = moved(model, person, tables, norm)
+        assert n == 0 and found <= due * (1 + 1e-12), (turn, found, due)
+
+
+@pytest.mark.parametrize("case", ["sum", "mean", "any", "line", "groups"])
+def test_a_person_may_come_or_go_where_her_presence_is_private(case):
+    model, rule = CASES[case]
+    person, rng = check_person(model, Person("id", combine=rule)), np.random.default_rng(3)
+    H = (model.inner or model).size_rows(grid_of(model), "l1")
+    m = len(model.names) // len(model.group_names)
+    for _ in range(8):
+        whole = neighbours(rng)[0]
+        tables = [whole, whole[whole["id"] != 0]]
+        found = [exact_sums(model, each, grid_exponent=grid_of(model), person=person, empty=True) for each in tables]
+        assert found[0].n - found[1].n == 1
+        rows = [[v for g, n in enumerate(each.sizes or (each.n,)) for v in H.of(n, each.integers[g * m:(g + 1) * m])]
+                for each in found]
+        assert length([a - b for a, b in zip(*rows)], "l1") <= H.moved
+
+
+@pytest.mark.parametrize("options", [{"missing_as": 4.0}, {"missing": "drop"}])
+def test_missing_values_of_one_person_move_no_more(options):
+    person, rng, due = Person("id", combine="sum"), np.random.default_rng(4), DAYS.rounded_sensitivity(grid_of(DAYS))
+    for _ in range(12):
+        tables = []
+        for each in neighbours(rng):
+            hers = each["id"] == 0
+            holes = hers & (np.random.default_rng(int(rng.integers(2**31))).random(len(each)) < 0.4)
+            if options.get("missing") == "drop":  # a person with a complete row stays one
+                holes &= each.index != each.index[hers][0]
+            tables.append(pl.from_pandas(each.assign(days=each["days"].mask(holes))))
+        found, n = moved(DAYS, person, tables, **options)
+        assert n == 0 and found <= due
+
+
+# ---------------------------------------------------------------- kept
+
+
+KEPT = [case for case in CASES if case not in ("public groups", "classes", "redacted sum", "count")]
+
+
+@pytest.mark.parametrize("norm", ["l1", "l2"])
+@pytest.mark.parametrize("case", KEPT)
+def test_one_persons_rows_move_kept_sums_by_the_sensitivity_at_most(case, norm):
+    model, rng, largest = CASES[case][0], np.random.default_rng(5), {}
+    for c in (1, 3):
+        person = Person("id", rows=c)
+        due, gone = (promised(model, person, norm, relation) for relation in ("change_one", "add_remove"))
+        for _ in range(8):
+            tables = neighbours(rng, least=0, codes=codes_of(model))
+            found, n = moved(model, person, [pl.from_pandas(each) for each in tables], norm, empty=True)
+            assert abs(n) <= c and found <= due * (1 + 1e-12)
+            largest[c] = max(largest.get(c, 0.0), found / due)
+            alone = [pl.from_pandas(each) for each in (tables[0], tables[0][tables[0]["id"] != 0])]
+            found, n = moved(model, person, alone, norm, empty=True)
+            assert 0 < n <= c and found <= gone * (1 + 1e-12)
+    assert largest[3] > 0.1  # the tables are no trivial ones
+
+
+def test_planted_faults_are_caught():
+    "c times what one changed row costs; rows as neighbours; a public number of rows; a sum in the order of the table."
+    narrow, rng = Exponential(Clip(100.0, 101.0), "days"), np.random.default_rng(6)
+    high, low = (pd.DataFrame({"id": [0] * k + [1], "days": [v] * k + [100.5]}) for k, v in ((3, 101.0), (1, 100.0)))
+    person = Person("id", rows=3)
+    found, n = moved(narrow, person, [high, low], empty=True)
+    one = narrow.rounded_sensitivity(grid_of(narrow))  # of a row that is replaced
+    assert found <= promised(narrow, person, "l1") and n == 2 and found > 3 * one
+    sums = [exact_sums(narrow, each, grid_exponent=0, person=person, empty=True).integers[0] for each in (high, low)]
+    assert sums[0] - sums[1] == 203  # of Σx alone
+    rows = max(moved(DAYS, None, neighbours(rng), empty=True)[0] for _ in range(10))
+    assert rows > DAYS.rounded_sensitivity(grid_of(DAYS))  # nobody is asked whose a row is
+    assert any(moved(DAYS, person, neighbours(rng), empty=True)[1] for _ in range(10))
+    assert promised(DAYS, Person("id", rows=3), "l1") > promised(DAYS, Person("id", rows=1), "l1")
+
+
+def records_of(model):
+    "A few records of a model, the extreme ones among them, as columns of one row each."
+    choices = {"days": [0.0, 7.3, 30.0], "ill": YES_NO, "ward": WARDS, "age": [18.0, 50.0, 90.0], "code": [0, 1, 2]}
+    names = [column.name for column in model.columns]
+    return [dict(zip(names, record)) for record in itertools.product(*(choices[name] for name in names))]
+
+
+@pytest.mark.parametrize("norm", ["l1", "l2"])
+@pytest.mark.parametrize("case", ["any", "first", "sum", "pair", "tables", "line", "groups"])
+def test_the_sensitivity_of_kept_rows_is_exact(case, norm):
+    "Against all pairs of at most c records and at most c others."
+    model, g = CASES[case][0], 0 if CASES[case][0].integer else 6
+    H = (model.inner or model).size_rows(g, norm)
+    m = len(model.names) // len(model.group_names)
+    points = []
+    for record in records_of(model):
+        found = exact_sums(model, pd.DataFrame([record]), grid_exponent=g)
+        points.append([v for k, n in enumerate(found.sizes or (found.n,))
+                       for v in H.of(n, found.integers[k * m:(k + 1) * m])])
+    points = np.unique(np.array(points, dtype=float), axis=0)
+    one = moving_rows(H, norm) if model.inner is not None else replaced_rows(H, norm)
+    size = lambda v: np.abs(v).sum(axis=-1) if norm == "l1" else np.sqrt((v**2).sum(axis=-1))
+    for c in (1, 2) if len(points) > 8 else (1, 2, 3):
+        some = [np.zeros_like(points[0])] + [sum(each) for k in range(1, c + 1) for each in
+                                             itertools.combinations_with_replacement(points[:12], k)]
+        some = np.unique(np.array(some), axis=0)
+        found = max(size(some - each).max() for each in some)
+        gone = size(some).max()
+        assert found <= times(c, one.moved) * (1 + 1e-12) and gone <= times(c, H.moved) * (1 + 1e-12)
+        if case in ("any", "first", "sum", "tables", "groups"):  # no rounding in it: nothing is given away
+            assert times(c, one.moved) <= found * (1 + 1e-9) and times(c, H.moved) <= gone * (1 + 1e-9)
+
+
+# ---------------------------------------------------------------- engines
+
+
+def engines(frame, folder):
+    "A table of persons as every kind of table."
+    arrow = pa.Table.from_pandas(frame, preserve_index=False)
+    frame.to_csv(folder / "t.csv", index=False)
+    frame.to_csv(folder / "t.csv.gz", index=False)
+    frame.to_parquet(folder / "t.parquet", row_group_size=max(1, len(frame) // 3))
+    return {"pandas": frame, "pandas nullable": frame.convert_dtypes(),
+            "pandas object": frame.astype({name: object for name in ("id", "ill", "ward")}),
+            "pandas arrow": arrow.to_pandas(types_mapper=pd.ArrowDtype),
+            "pandas categorical": frame.astype({"ward": "category"}),
+            "polars": pl.from_arrow(arrow), "polars lazy": pl.from_arrow(arrow).lazy(),
+            "polars scan": pl.scan_parquet(folder / "t.parquet"), "pyarrow": arrow, "duckdb": duckdb.from_arrow(arrow),
+            "dask": dd.from_pandas(frame, npartitions=3), "ibis": ibis.memtable(arrow),
+            "csv": folder / "t.csv", "csv.gz": folder / "t.csv.gz", "parquet": folder / "t.parquet"}  # fmt: skip
+
+
+@pytest.mark.parametrize("case, names", [("sum", True), ("mean", False), ("own order", True), ("codes", False),
+                                         ("line", True), pytest.param("groups", True, marks=pytest.mark.slow),
+                                         ("groups of numbers", False)])
+def test_persons_are_summed_alike_on_every_engine_and_in_any_order(case, names, tmp_path):
+    model, rule = CASES[case]
+    table = neighbours(np.random.default_rng(7), persons=7, names=names)[0]
+    shuffled = engines(table.sample(frac=1, random_state=1), tmp_path)
+    for person in (Person("id", combine=rule), Person("id", rows=2)):
+        first, *found = [exact_sums(model, data, grid_exponent=grid_of(model), person=person, empty=True)
+                         for data in (table, *shuffled.values())]
+        assert first.n == (7 if person.rows is None else sum(table.groupby("id").size().clip(upper=2)))
+        assert {name: each for name, each in zip(shuffled, found) if each != first} == {}
+
+
+@pytest.mark.parametrize("person", [Person("id", combine={"days": "sum", "ward": "first"}), Person("id", rows=2)],
+                         ids=["combined", "kept"])
+def test_neighbouring_tables_on_every_engine(person, tmp_path):
+    model, rng = Grouped(DAYS, by="ward", levels=WARDS), np.random.default_rng(8)
+    due = promised(model, person, "l1")
+    for _ in range(1):
+        folders = [tmp_path / f"{rng.integers(10**9)}" for _ in range(2)]
+        for folder in folders:
+            folder.mkdir()
+        kinds = [engines(each, folder) for each, folder in zip(neighbours(rng, names=True), folders)]
+        for name in kinds[0]:
+            found, n = moved(model, person, [each[name] for each in kinds], empty=person.rows is not None)
+            assert found <= due and (n == 0 or person.rows is not None), name
+
+
+def test_a_persons_sum_has_no_order_and_no_rounding_that_depends_on_others(tmp_path):
+    rng = np.random.default_rng(9)
+    values = np.concatenate([rng.uniform(0, 10, 300), rng.choice(FAR, 100), -rng.uniform(0, 10, 300)])
+    wide = Normal((-500.0, 500.0), column="days")
+    tables = [pd.DataFrame({"id": 1, "days": rng.permutation(values)}) for _ in range(6)]
+    found = {exact_sums(wide, dd.from_pandas(each, npartitions=1 + k) if k % 2 else each, grid_exponent=30,
+                        person=Person("id", combine="sum")).integers for k, each in enumerate(tables)}
+    assert len(found) == 1
+    assert len({sum(each["days"][np.abs(each["days"]) < 100]) for each in tables}) > 1  # floats have an order
+
+
+def test_whole_numbers_are_added_exactly_and_limits_are_far():
+    assert step_of(Column("x", low=0.0, high=30.0)) == (27, 2.0**13)
+    table = pd.DataFrame({"id": [1] * 1000 + [2], "code": [7] * 1000 + [3]})
+    found = exact_sums(Poisson((0, 10**6), "code"), table, person=Person("id", combine="sum"))
+    assert (found.n, found.integers) == (2, (7003,))
+    table = pd.DataFrame({"id": [1, 1, 2], "days": [1e300, -1e300, 1.0]})  # each row counts as 2¹³ at most
+    assert exact_sums(Normal((-30.0, 30.0), column="days"), table, grid_exponent=10,
+                      person=Person("id", combine="sum")).n == 2
+
+
+def test_mutants_of_the_sum_are_seen():
+    "A sum of floats depends on the order of other persons' rows: here by a step of the grid for hundreds of people."
+    from dp_bayes_nb.data_holder import persons
+    rng = np.random.default_rng(10)
+    base = pd.DataFrame({"id": np.repeat(np.arange(300), 7), "days": rng.uniform(0, 4, 2100)})
+    orders = [base.sample(frac=1, random_state=k) for k in range(3)]
+    exact = lambda: len({exact_sums(DAYS, pl.from_pandas(each), grid_exponent=47,
+                                    person=Person("id", combine="sum")).integers for each in orders})
+    assert exact() == 1
+
+    def floats(value, there, column):
+        return value * 2.0 ** step_of(column)[0]
+
+    keep = persons._person_number
+    def number(name, column, rule):
+        import narwhals as nw
+        return nw.col(name) * 2.0 ** -step_of(column)[0] if rule == "sum" else keep(name, column, rule)
+    with patch.object(persons, "_steps", floats), patch.object(persons, "_person_number", number):
+        assert exact() > 1
+
+
+# ---------------------------------------------------------------- refusals
+
+
+def test_rows_of_nobody_are_refused_on_every_engine(tmp_path):
+    table = pd.DataFrame({"id": ["ann", None, "ann", "Qzmarker"], "days": [1.0, 2.0, 3.0, 4.0], "ill": "no",
+                          "ward": "north"})
+    for name, data in engines(table, tmp_path).items():
+        for person, empty in ((Person("id", combine="sum"), False), (Person("id", rows=1), True)):
+            with pytest.raises(ValueError) as refused:
+                exact_sums(DAYS, data, grid_exponent=4, person=person, empty=empty)
+            said = str(refused.value)
+            assert ("got 1 of 4 rows without a value" in said) is not empty and "Qzmarker" not in said, name
+            assert not empty or "got rows without a value" in said
+
+
+@pytest.mark.parametrize("ids", [[1.0, 2.0], [True, False], [1.5, None]])
+def test_a_column_that_names_no_person_is_refused(ids):
+    for table in (pd.DataFrame({"id": ids, "days": [1.0, 2.0]}), pl.DataFrame({"id": ids, "days": [1.0, 2.0]})):
+        with pytest.raises(ValueError, match="which says whose a row is, must be of texts or whole numbers"):
+            exact_sums(DAYS, table, person=Person("id", combine="sum"))
+
+
+def test_bad_rows_are_refused_as_bad_persons(tmp_path):
+    table = pd.DataFrame({"id": [1, 1, 2, 3, 3], "days": [1.0, None, 2.0, math.inf, 4.0], "ill": "no",
+                          "ward": ["north", "north", "west", "north", "north"]})
+    for name, data in engines(table, tmp_path).items():
+        if name.startswith("csv"):
+            continue  # infinity is a text there
+        with pytest.raises(ValueError, match=r"1 missing \(null or NaN\), 1 infinite of 3 persons"):
+            exact_sums(DAYS, data, grid_exponent=4, person=Person("id", combine="sum"))
+        with pytest.raises(ValueError, match="1 outside the declared support of 3 persons"):
+            exact_sums(WARD, data, person=Person("id", combine="last"))
+        with pytest.raises(ValueError, match="records that are missing"):
+            exact_sums(DAYS, data, grid_exponent=4, person=Person("id", rows=1), empty=True)
+    good = table[np.isfinite(table["days"]) | table["days"].isna()]
+    assert exact_sums(DAYS, good, grid_exponent=0, missing="drop", person=Person("id", combine="sum")).integers == (7,)
+    assert exact_sums(DAYS, good, grid_exponent=0, missing="drop", person=Person("id", rows=1), empty=True).n == 3
+
+
+def test_more_rows_than_are_added_exactly_are_refused():
+    table = pd.DataFrame({"id": [1] * 9 + [2], "days": 1.0})
+    assert MOST_COMBINED == 2**22
+    with patch.object(sums_module, "MOST_COMBINED", 8), pytest.raises(ValueError, match="8 rows .* got more of 1"):
+        exact_sums(DAYS, table, person=Person("id", combine="sum"))
+
+
+def test_what_cannot_have_persons_is_refused():
+    cells = HiddenMarkov(("ward", WARDS), ("code", 3), {"ill": YES_NO}, states=2)
+    table = neighbours(np.random.default_rng(0))[0]
+    for model, options, why in (
+            (cells, {"combine": "first"}, "numbers of records are public"),
+            (Grouped(DAYS, "ward", WARDS, sizes="public"), {"rows": 2, "n_max": 99}, "declared with combine="),
+            (DAYS, {"rows": 2}, "n_max must be the largest number of rows"),
+            (DAYS, {"rows": 2, "n_max": 99, "neighbours": "change_value"}, "number is private"),
+            (DAYS, {"combine": "sum", "n_max": 99}, "n_max must be left out"),
+            (DAYS, {"combine": "sum", "rows": 1}, "got 'both'"), (DAYS, {}, "got 'neither'")):  # fmt: skip
+        with pytest.raises(ValueError, match=why):
+            release(model, table, epsilon=1.0, person="id", **options)
+    with pytest.raises(ValueError, match="person must be the column"):
+        release(DAYS, table, epsilon=1.0, combine="sum")
+
+
+# ---------------------------------------------------------------- documents
+
+
+@pytest.fixture(scope="module")
+def visits():
+    return pd.concat([rows_of(np.random.default_rng(11), who) for who in range(60)])
+
+
+RELEASES = [(DAYS, dict(combine="sum")), (ILL, dict(combine="any", neighbours="add_remove", n_max=1000)),
+            (DAYS, dict(rows=3, n_max=1000)), (DAYS, dict(rows=3, n_max=1000, neighbours="add_remove")),
+            (Grouped(ILL, "ward", WARDS), dict(combine={"ill": "any", "ward": ["süd", "it's", "north"]})),
+            (Grouped(ILL, "ward", WARDS), dict(rows=2, n_max=1000)), (WARD, dict(rows=1, n_max=1000)),
+            (CASES["line"][0], dict(combine=CASES["line"][1])), (CASES["tables"][0], dict(rows=2, n_max=1000)),
+            (CASES["logistic"][0], dict(rows=2, n_max=1000))]  # fmt: skip
+
+
+@pytest.mark.parametrize("model, options", RELEASES)
+@pytest.mark.parametrize("budget", [dict(epsilon=1.0), dict(rho=0.1)], ids=["laplace", "gaussian"])
+def test_a_release_says_whose_records_it_counts(model, options, budget, visits, tmp_path):
+    ledger = Ledger(tmp_path / "l.json", **({"epsilon": 1} if "epsilon" in budget else {"rho": 1}))
+    made = release(model, visits, person="id", ledger=ledger, **options, **budget)
+    again = Release.from_json(made.to_json())
+    assert again == made and again.person == made.person and again.sensitivity == made.sensitivity
+    assert "a person is not a row" in repr(made) and "neighbours are persons" in made.provenance
+    assert (made.n is None) == ("rows" in options or made.neighbours == "add_remove" or model.private_sizes)
+    assert "person: " in ledger.entries[0].release
+    norm = "l1" if "epsilon" in budget else "l2"
+    if made.n is None:
+        due = promised(model, made.person, norm, made.neighbours, g=round(-math.log2(made.noise.grid[0])))
+        assert made.sensitivity == pytest.approx(due * made.noise.grid[0], rel=1e-6 if norm == "l2" else 1e-12)
+    assert made.n is None or made.n == 60
+
+
+def forged(made, change):
+    "The text of a release with something changed, sealed again."
+    document = json.loads(made.to_json())
+    document.pop("sha256")
+    change(document)
+    return seal(document)
+
+
+def test_a_file_cannot_promise_more_persons_than_it_protects(visits):
+    made = release(DAYS, visits, epsilon=1.0, person="id", rows=2, n_max=1000)
+    for change, why in ((lambda d: d["person"].update(rows=3), "sensitivity must be"),
+                        (lambda d: d.pop("person"), "neighbours must be|origin must be"),
+                        (lambda d: d.update(person={"column": "id", "combine": "sum"}), "neighbours|origin must"),
+                        (lambda d: d.update(person={"column": "id"}), "person must be an object"),
+                        (lambda d: d.update(person=None), "person must be an object"),
+                        (lambda d: d["person"].update(rows="2"), "rows must be"),
+                        (lambda d: d["person"].update(column="days"), "another column")):
+        with pytest.raises(ValueError, match=why):
+            Release.from_json(forged(made, change))
+    one = release(DAYS, visits, epsilon=1.0, person="id", combine="sum")
+    for change, why in ((lambda d: d["person"].update(combine={"days": "guess"}), "combine must be"),
+                        (lambda d: d["person"].update(combine={}), "combine must be"),
+                        (lambda d: d["person"].update(combine=7), "combine must be"),
+                        (lambda d: d.update(person={"column": "id", "rows": 1}), "neighbours must be")):
+        with pytest.raises(ValueError, match=why):
+            Release.from_json(forged(one, change))
+
+
+def test_files_without_persons_are_what_they_were():
+    plain = release(ILL, pd.DataFrame({"ill": YES_NO}), epsilon=1.0)
+    assert plain.person is None and "person" not in json.loads(plain.to_json()) and "person" not in repr(plain)
+
+
+def test_only_releases_of_the_same_persons_are_combined(visits):
+    made = [release(DAYS, visits, epsilon=0.5, person="id", combine=rule) for rule in ("sum", "sum", "mean")]
+    both = combine(*made[:2])
+    assert both.person == made[0].person and Release.from_json(both.to_json()) == both
+    with pytest.raises(ValueError, match="of the same records, person"):
+        combine(made[0], made[2])
+    groups = release(Grouped(ILL, "ward", WARDS), visits, epsilon=1.0, person="id", combine="first")
+    assert groups.group("süd").person == Person("id", combine={"ill": "first"})
+
+
+def test_a_posterior_says_that_rows_of_a_person_are_alike(visits):
+    made = release(ILL, visits, epsilon=1.0, person="id", rows=2, n_max=1000)
+    with pytest.warns(UserWarning, match="rows of one person may be alike"):
+        result = fit(made, draws=50, chains=2, seed=0)
+    assert "at most 2 rows of each 'id'" in result.posterior.attrs["provenance"]
+    single = release(ILL, visits, epsilon=1.0, person="id", combine="any")
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message="rows of one person")
+        result = fit(single, draws=50, chains=2, seed=0)
+    assert "neighbours are persons" in result.posterior.attrs["provenance"]
+
+
+def test_the_command_line_releases_persons(visits, tmp_path, capsys):
+    visits.to_csv(tmp_path / "visits.csv", index=False)
+    (tmp_path / "f.toml").write_text('family = "Exponential"\nbounds = [0, 30]\ncolumn = "days"\n')
+    command = ["release", str(tmp_path / "visits.csv"), "--family", str(tmp_path / "f.toml"), "--epsilon", "1"]
+    for k, options in enumerate((["--combine", "mean"], ["--rows", "2", "--n-max", "999"])):
+        assert main([*command, "--person", "id", *options, "-o", str(tmp_path / f"{k}.json")]) == 0
+        assert "a person is not a row" in capsys.readouterr().out
+    assert [Release.load(tmp_path / f"{k}.json").person for k in range(2)] == [
+        Person("id", combine={"days": "mean"}), Person("id", rows=2)]
+    assert main([*command, "--person", "id", "-o", str(tmp_path / "2.json")]) == 2
+    assert "--person must be declared with a rule" in capsys.readouterr().err
