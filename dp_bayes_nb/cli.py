@@ -724,12 +724,18 @@ or, for other answers than yes and no, the same with one of these families and r
 
   family = "OrderedLogistic"                             # levels from the lowest to the highest: proportional odds
   response = ["health", ["poor", "fair", "good"]]
+  [covariates]
+  age = [18, 90]
 
   family = "MultinomialLogistic"                         # levels in no order, each against the first
   response = ["route", ["car", "bus", "train"]]
+  [covariates]
+  age = [18, 90]
 
   family = "PoissonRegression"                           # or "NegativeBinomialRegression": counts that vary more
   response = ["visits", [0, 15]]                         # whole numbers from 0; 15 means 15 or more
+  [covariates]
+  age = [18, 90]
 
 or, for tables of several columns, and a posterior of all their cells,
 
