@@ -199,7 +199,7 @@ def test_parquet_gaussian_and_a_ledger_with_delta(folder):
                                              (["ledger", ".", "--create", "--epsilon", "1"], "name a file in it"),
                           (["ledger", "new.json", "--create"], "--epsilon"),
                                              (["ledger", "new.json", "--create", "--epsilon", "-1"], "> 0"),
-                          (["audit"], "invalid choice"), ([], "required")])
+                          (["inspect"], "invalid choice"), ([], "required")])
 def test_refused_ledgers_and_commands(folder, arguments, said):
     code, out, err = dp_bayes(*arguments, cwd=folder)
     assert (code, out) == (2, "") and said in err and len(err.splitlines()) == 1
