@@ -1,7 +1,7 @@
 """Calibration of the models by weighted records, and how often a second statistic sees a wrong model, into
 results/laws.json. A run that was stopped goes on where it was; cells that are done are skipped.
 
-    python benchmarks/laws.py                          every cell, 400 trials each
+    python benchmarks/laws.py                          every cell, 400 trials each or as TRIALS says
     python benchmarks/laws.py --trials 100 --n 10000   fewer trials, one number of records
     python benchmarks/laws.py --only misfit            the misfit of Poisson counts only
 """
@@ -42,7 +42,7 @@ ROOT = Path(__file__).parent.parent
 RESULTS, WORK = ROOT / "results" / "laws.json", ROOT / ".cache" / "laws"
 SEED, DRAWS, EPSILON, SIZES = 2211, 99, 1.0, (300, 10_000, 1_000_000)
 SPREAD = {"mean": Gamma(16.0, 5.0), "size": Overdispersion(0.7)}
-COLUMNS = {d: NormalInverseWishart(np.zeros(d), 4.0, 4.0 * np.eye(d), d + 5.0) for d in (2, 5)}  # variance 1
+COLUMNS = {d: NormalInverseWishart(np.zeros(d), 4.0, 4.0 * np.eye(d), d + 5.0) for d in (2, 5, 10)}  # variance 1
 LAWS = {  # model, prior; bounds that clip a few records in a hundred, and half of them
     "negative binomial": (NegativeBinomial((0, 15), above=[6]), SPREAD),
     "negative binomial, clipped": (NegativeBinomial((0, 4), above=[2]), SPREAD),
@@ -57,7 +57,9 @@ LAWS = {  # model, prior; bounds that clip a few records in a hundred, and half 
     "two normal columns": (MultivariateNormal({"a": (-2, 2), "b": (-2, 2)}), COLUMNS[2]),
     "two normal columns, clipped": (MultivariateNormal({"a": (-1, 1), "b": (-1, 1)}), COLUMNS[2]),
     "five normal columns": (MultivariateNormal({f"x{j}": (-2, 2) for j in range(5)}), COLUMNS[5]),
+    "ten normal columns": (MultivariateNormal({f"x{j}": (-2, 2) for j in range(10)}), COLUMNS[10]),
 }
+TRIALS = {"two normal columns": 1000, "five normal columns": 200, "ten normal columns": 30}  # more cost too much
 
 
 def calibrated(name, n, trials):
@@ -69,8 +71,23 @@ def calibrated(name, n, trials):
                       path=folder)
     return {"p_values": {k: float(v) for k, v in found.p_values.items()},
             "coverage": dict(zip(found.parameters, map(float, found.coverage()))), "trials": trials,
+            **({"pooled": pooled(found)} if isinstance(model, MultivariateNormal) else {}),
             "coverage_error": float(found.coverage_error()), "method": found.method,
             "slow": float(found.slow.mean()), "seconds": time.perf_counter() - start}
+
+
+def pooled(found):
+    """p-values of the ranks of all means, variances and covariances together: of their place and of their spread.
+
+    Ranks of one trial depend on one another, trials do not: a t test of each trial's mean of u - 1/2 and of
+    (u - 1/2)² - 1/12, less what 100 possible ranks take from it.
+    """
+    ends = [name[name.index("[") + 1:-1].split(", ") for name in found.parameters]
+    kinds = np.array(["mean" if len(e) == 1 else "variance" if e[0] == e[1] else "covariance" for e in ends])
+    spread = np.mean(((np.arange(DRAWS + 1) + 0.5) / (DRAWS + 1) - 0.5) ** 2)
+    away = found.u - 0.5
+    return {f"{kind}, {what}": float(st.ttest_1samp(v[:, kinds == kind].mean(axis=1), 0.0).pvalue)
+            for kind in np.unique(kinds) for what, v in (("place", away), ("spread", away**2 - spread))}
 
 
 def misfit(size, limit=6, weight=7, upper=15, mean=3.0, n=1000, draws=2000, trials=400):
@@ -147,12 +164,13 @@ def main():
         share, n, args.trials, TobitRegression if kind == "Tobit" else LinearRegression))
               for kind in ("Tobit", "LinearRegression") for n in (10_000, 1000) for share in (0.3, 0.08)
               if args.n in (None, n)]
-    cells += [(name, f"n = {n}", lambda name=name, n=n: calibrated(name, n, args.trials))
+    cells += [(name, f"n = {n}", lambda name=name, n=n: calibrated(name, n, TRIALS.get(name, args.trials)))
               for n in SIZES if args.n in (None, n) for name in LAWS]
     for name, cell, run in cells:
         results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
         done = results.get("cells", {}).get(name, {}).get(cell, {})
-        if args.only not in (None, name) or done.get("trials", 0) >= (args.trials if name != "misfit" else 1):
+        wanted = TRIALS.get(name, args.trials) if name != "misfit" else 1
+        if args.only not in (None, name) or done.get("trials", 0) >= wanted:
             continue
         found = run()
         cells_there = results.get("cells", {})

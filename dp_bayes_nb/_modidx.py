@@ -3838,6 +3838,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                              'dp_bayes_nb/posterior/results.py'),
                                                'dp_bayes_nb.posterior.results._fitted_releases': ( 'posterior/results.html#_fitted_releases',
                                                                                                    'dp_bayes_nb/posterior/results.py'),
+                                               'dp_bayes_nb.posterior.results._free_sums': ( 'posterior/results.html#_free_sums',
+                                                                                             'dp_bayes_nb/posterior/results.py'),
                                                'dp_bayes_nb.posterior.results._group_tables': ( 'posterior/results.html#_group_tables',
                                                                                                 'dp_bayes_nb/posterior/results.py'),
                                                'dp_bayes_nb.posterior.results._joint_p_value': ( 'posterior/results.html#_joint_p_value',

@@ -12,10 +12,11 @@ from test_contract import DECLARED, LAWS_CHECKED
 
 import dp_bayes_nb as db
 from dp_bayes_nb.cli import main, parse_prior, read_family
+from dp_bayes_nb.base.supports import free_size
 from dp_bayes_nb.data_holder.sums import exact_sums
 from dp_bayes_nb.models import varied_counts
 from dp_bayes_nb.models.contract import check_prior
-from dp_bayes_nb.posterior.results import cannot_contradict
+from dp_bayes_nb.posterior.results import _free_sums, cannot_contradict
 
 PRIOR = {"mean": db.Gamma(16.0, 5.0), "size": db.Overdispersion(0.6)}
 LAWS = {  # model, parameters
@@ -154,6 +155,8 @@ def test_what_a_release_could_contradict():
     assert says(db.Above(db.Poisson((0, 9)), [4]), {"rate": 3.0}) is None
     assert says(*LAWS["negative binomial"]) is not None and says(*LAWS["two limits"]) is None
     assert says(*LAWS["zeros"]) is not None and says(*LAWS["mixture"]) is None  # of seven bins six are free: 5 < 6
+    for model in (db.Bernoulli(), db.Categorical(4)):  # declared, and computed
+        assert model.saturated and _free_sums(model, free_size(model.parameters)) == free_size(model.parameters)
 
 
 def p_values(size, trials=200, n=1000, draws=2000):

@@ -58,12 +58,13 @@ def test_two_numbers_apart_are_levels_and_said_to_be(tmp_path):
         True] and "warning: 'age' has" in err.getvalue()
 
 
-@pytest.mark.parametrize("change, said", [({"health": "best"},
-                                           "200 outside the declared support of 200 records (200 outside in 'health', whose "),
-                                          ({"health": None}, "(200 missing in 'health')"),
-                                          ({"insured": "perhaps"}, "(200 outside in 'insured', whose levels are 'no', 'yes')"),
-                                          ({"insured": "perhaps", "health": "best"},
-                                           "(200 outside in 'insured', whose levels are 'no', 'yes'; 200 outside in 'health', ")])
+@pytest.mark.parametrize("change, said", [
+    ({"health": "best"}, "200 outside the declared support of 200 records (200 outside in 'health', whose "),
+    ({"health": None}, "(200 missing in 'health')"),
+    ({"insured": "perhaps"}, "(200 outside in 'insured', whose levels are 'no', 'yes')"),
+    ({"insured": "perhaps", "health": "best"},
+     "(200 outside in 'insured', whose levels are 'no', 'yes'; 200 outside in 'health', "),
+])
 def test_undeclared_levels_and_missing_values_are_refused_with_their_column(change, said):
     with pytest.raises(ValueError, match=re.escape(said)) as refused:
         db.release(SEEN, PEOPLE.assign(**change), epsilon=1.0)

@@ -136,6 +136,8 @@ class Model:
     methods: Mapping[str, str | None] = {}  # its own methods: name -> "module:attribute"; None takes a generic one away
     preferred: ClassVar[tuple[str, ...]] = ("exact",)  # the methods that `auto` takes first, where they are advised
     fallback: ClassVar[str] = "collapsed"  # the default method where none of these is
+    # has it as many free parameters as free sums, so that no release can contradict it? None: that is computed
+    saturated: ClassVar[bool | None] = None
     # "module:function" of what released sums say against the model: (model, theta, measurement, prior, sized) -> words,
     # which `fit` warns of, at posterior means; `sized`: the number of records was estimated. None: nothing is looked
     # for

@@ -86,6 +86,7 @@ class BernoulliLaw(ExponentialFamily):
     exact_noise = ("laplace", "gaussian")
     proof = "A record counts 0 or 1, so that another record in its place moves the count by at most 1."
     methods = {"exact": "dp_bayes_nb.posterior.noisy_tables:NOISY_SHARE"}  # without a grid under a Beta prior
+    saturated = True
 
     def natural(self, theta):
         "η: the log odds, (1,)."
@@ -199,6 +200,7 @@ class CategoricalLaw(ExponentialFamily):
     "The mathematics of a vector of counts."
     proof = "A record counts in one category: a change takes 1 from a count and adds it to another, 2 in L1, √2 in L2."
     methods = {"exact": "dp_bayes_nb.posterior.noisy_tables:NOISY_CATEGORIES"}
+    saturated = True
 
     def natural(self, theta):
         "η: log probabilities, (k,)."

@@ -251,11 +251,16 @@ def cannot_contradict(releases: list) -> str | None:
     if len(releases) > 1 or family.lacks("moments") or "collapsed" in family.methods:
         return None
     free = free_size(family.parameters)
-    C = np.asarray(family.moments(constrain(family.parameters, jnp.zeros(free))[0])[1], dtype=float)
-    sd = np.sqrt(np.maximum(np.diagonal(C), 1e-300))
-    sums = int(np.linalg.matrix_rank(C / np.outer(sd, sd), tol=1e-8))  # counts that add up to n are one fewer
+    sums = free if family.saturated else _free_sums(family, free)
     many = lambda k, what: f"{k} {what}{'s' * (k != 1)}"
     return f"it has {many(free, 'free parameter')} for {many(sums, 'free sum')}" if free >= sums else None
+
+
+def _free_sums(family, free):
+    "How many sums of a model are free: the rank of their covariance; counts that add up to n are one fewer."
+    C = np.asarray(family.moments(constrain(family.parameters, jnp.zeros(free))[0])[1], dtype=float)
+    sd = np.sqrt(np.maximum(np.diagonal(C), 1e-300))
+    return int(np.linalg.matrix_rank(C / np.outer(sd, sd), tol=1e-8))
 
 
 def _second(idata, second):
