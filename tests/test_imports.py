@@ -100,7 +100,7 @@ def imported(path, package=PACKAGE):
             yield name.removeprefix(LIB + ".") if ours else name.split(".")[0], node in tree.body
 
 
-# `counted` is a data holder's act; a plan's costs are added up; a statistic is compared on the engines; an audit releases
+# `counted` is a data holder's act, and so is an audit; a plan's costs are added up; a statistic is compared on engines
 ALLOWED = {("hidden_markov.model", "data_holder.sums"), ("research.hmm_routes", "data_holder.ledger"),
            ("research.record_search", "data_holder.tables"), ("research.audit", "data_holder.release")}
 
