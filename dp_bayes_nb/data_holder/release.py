@@ -89,7 +89,7 @@ def release(family: Model,                  # what to count: public declarations
     """Release the noisy sums z = Σ t(x) + noise of a table, (m,) in units of t, under (ε, δ)-differential privacy,
     or with `rho` under ρ-zero-concentrated differential privacy.
 
-    The noise is OpenDP's discrete Laplace law, equation (1) of How much noise, or discrete Gaussian law, equation (2) or
+    The noise is OpenDP's discrete Laplace law, equation (1) of How much noise, or discrete Gaussian, equation (2) or
     (6).
     With neighbours="add_remove" the number of records is private: rows that say it together with the sums are released
     in their place (chapter ‘A private number of records’), and n is None.
