@@ -57,7 +57,7 @@ MODELS["naive Bayes"] = Model(NaiveBayes(("class", 2), {f"x{k}": 2 for k in rang
 MODELS["naive Bayes, mixed"] = Model(NaiveBayes(("class", 3), {"a": 2, "b": 4, "c": 3}), None, _RUNS)
 
 # %% ../../nbs/papers/05_naive_bayes_experiments.ipynb #fe5dbbce
-# § What is kept of a cell
+# § What is saved of a cell
 _BOX = (0.05, 0.25, 0.5, 0.75, 0.95)
 _PRIOR_MEAN = 0.5  # of every probability, under uniform priors and two levels
 _LOW, _HIGH = (int(np.argmin(np.abs(LEVELS - level))) for level in (0.025, 0.975))

@@ -459,7 +459,7 @@ def _check_possible(key, model, theta, n=50.0):
         )
 
 # %% ../../nbs/research/11_check_model.ipynb #14ce0020
-# § The exact law
+# § The exact distribution
 _CASES = ((30.0, 1.5, False), (11.0, 4.0, False), (30.0, 1.5, True))  # records, scale, at another parameter?
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.stats as st
 
 # %% ../../nbs/research/13_lower_bounds.ipynb #79894b45
-# § What two probabilities say: equations (1) and (2)
+# § From two probabilities to a bound: equations (1) and (2)
 ORDERS = 1 + np.geomspace(1e-2, 50, 24)  # α
 
 
@@ -85,7 +85,7 @@ def lower_bound(first, second,    # T of the releases of each table, (trials,)
     return max(found, key=lambda bound: bound.lower)
 
 # %% ../../nbs/research/13_lower_bounds.ipynb #d5af585b
-# § The same question to a Bayesian
+# § A Bayesian bound
 _LOGITS = np.linspace(-25, 25, 301)  # of quantiles: dense in both tails
 
 

@@ -138,7 +138,7 @@ def _show(result):
     return "\n".join([f"Calibration of {result.method!r}: {len(result.ranks)} trials of {result.draws} draws", *rows])
 
 # %% ../../nbs/research/03_ranks.ipynb #c6a3e4c0
-# § What a calibration would notice: equation (4)
+# § Power: what a calibration would detect: equation (4)
 FAULTS = ("half the noise", "no noise")
 _REPEATS, _MOST_RANKS = 400, 400_000  # simulated calibrations, and ranks of all of them, at most
 

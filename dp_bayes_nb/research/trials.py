@@ -126,7 +126,7 @@ def run_trials(key, one: Callable,          # one(what, data, key) -> {name: arr
     return {name: np.concatenate([done[start][name] for start in starts])[:trials] for name in kept}
 
 # %% ../../nbs/research/01_trials.ipynb #f1abd670
-# § Runs that survive a kill
+# § Runs that survive an interruption
 def _file(folder, start):
     return folder / f"trials-{start:09d}.npz"
 
