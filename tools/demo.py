@@ -35,9 +35,13 @@ def data_holder(folder):
     print(
         f"             spent {ledger.spent[0]} of {ledger.spent[0] + ledger.left[0]}; published: limit.json, "
         f"education.json")
-    truth = {"limit": [(interviews["limit"] == "yes").mean()],
-             "education": [(interviews["education"] == level).mean() for level in EDUCATION]}
-    return [folder / f"{name}.json" for name in families], truth
+    return [folder / f"{name}.json" for name in families], shares(interviews)
+
+
+def shares(interviews):
+    "The shares in the table, which only the data holder knows."
+    return {"limit": [(interviews["limit"] == "yes").mean()],
+            "education": [(interviews["education"] == level).mean() for level in EDUCATION]}
 
 
 def analyst(paths):
@@ -49,18 +53,31 @@ def analyst(paths):
         return [(fit(Release.load(path), seed=1), fit(Release.load(path), method="naive", seed=1)) for path in paths]
 
 
-def summary(fits, truth):
-    "95% intervals of both methods beside the share in the table."
-    print("\nANALYST      95% intervals for the population shares, in percent\n")
-    print(f"{'':24}{'accounts for the noise':>24}{'ignores the noise':>22}{'share in the table':>22}")
+def compared(fits, truth):
+    "Rows of the summary: name, 95% intervals of both methods, share in the table, whether the naive one misses it."
     for (ours, naive), shares, names in zip(fits, truth.values(), (["health limit"], EDUCATION)):
         q = [100 * np.quantile(next(iter(run.posterior.data_vars.values())), [0.025, 0.975], axis=(0, 1)).reshape(2, -1)
              for run in (ours, naive)]
         for j, (name, share) in enumerate(zip(names, shares)):
             cells = [f"{low:.1f} to {high:.1f}" for low, high in (q[0][:, j], q[1][:, j])]
-            missed = " *" if not q[1][0, j] <= 100 * share <= q[1][1, j] else "  "
-            print(f"{name:24}{cells[0]:>24}{cells[1] + missed:>22}{100 * share:>22.1f}")
+            yield name, *cells, f"{100 * share:.1f}", not q[1][0, j] <= 100 * share <= q[1][1, j]
+
+
+def summary(fits, truth):
+    "95% intervals of both methods beside the share in the table."
+    print("\nANALYST      95% intervals for the population shares, in percent\n")
+    print(f"{'':24}{'accounts for the noise':>24}{'ignores the noise':>22}{'share in the table':>22}")
+    for name, ours, naive, share, missed in compared(fits, truth):
+        print(f"{name:24}{ours:>24}{naive + (' *' if missed else '  '):>22}{share:>22}")
     print("\n             * the naive interval does not even contain the share in the table it came from")
+
+
+def table(fits, truth):
+    "The summary in Markdown."
+    rows = ["| | accounts for the noise | ignores the noise | share in the table |", "|---|--:|--:|--:|"]
+    for name, ours, naive, share, missed in compared(fits, truth):
+        rows += [" | ".join(["", name, ours, naive + r" \*" * missed, share, ""]).strip()]
+    return "\n".join(rows)
 
 
 def panel(ax, release, method, trials, shown=200):
@@ -93,7 +110,7 @@ def draw(ours, naive, truth, trials=1000):
     for method, title, ax in (("naive", "ignoring the noise", axes[1]), ("auto", "accounting for it", axes[2])):
         coverage = panel(ax, release, method, trials)
         ax.set_xlabel(f"200 of {trials:,} simulated releases")
-        ax.set_title(f"{trials:,} simulated releases, {title}\n{coverage:.0%} of the 95% intervals hold the truth",
+        ax.set_title(f"{trials:,} simulated releases, {title}\ncoverage of 95% intervals: {coverage:.1%}",
                      fontsize=11)
     axes[2].set_ylabel("")
     return fig
@@ -108,7 +125,7 @@ def front(release, trials=5000):
         for method, title, ax in (("naive", "ignoring the noise", axes[0]), ("auto", "accounting for it", axes[1])):
             coverage = panel(ax, release, method, trials)
             ax.set(xlabel=f"200 of {trials:,} releases", yticks=(-0.1, 0, 0.1))
-            ax.set_title(f"{title}:\n{coverage:.0%} hold the truth")
+            ax.set_title(f"{title}:\n{coverage:.1%} coverage")
         axes[1].set_ylabel("")
     return fig
 
