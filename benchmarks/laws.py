@@ -36,6 +36,7 @@ from dp_bayes_nb.regression.multivariate_normal import MultivariateNormal
 from dp_bayes_nb.regression.model import LinearRegression
 from dp_bayes_nb.regression.tobit import TobitRegression
 from dp_bayes_nb.research.evaluation import calibrate
+from dp_bayes_nb.research.ranks import pooled_p_values
 from dp_bayes_nb.research.trials import method_draws
 
 ROOT = Path(__file__).parent.parent
@@ -77,17 +78,11 @@ def calibrated(name, n, trials):
 
 
 def pooled(found):
-    """p-values of the ranks of all means, variances and covariances together: of their place and of their spread.
-
-    Ranks of one trial depend on one another, trials do not: a t test of each trial's mean of u - 1/2 and of
-    (u - 1/2)² - 1/12, less what 100 possible ranks take from it.
-    """
+    "p-values of the ranks of all means, of all variances and of all covariances together."
     ends = [name[name.index("[") + 1:-1].split(", ") for name in found.parameters]
     kinds = np.array(["mean" if len(e) == 1 else "variance" if e[0] == e[1] else "covariance" for e in ends])
-    spread = np.mean(((np.arange(DRAWS + 1) + 0.5) / (DRAWS + 1) - 0.5) ** 2)
-    away = found.u - 0.5
-    return {f"{kind}, {what}": float(st.ttest_1samp(v[:, kinds == kind].mean(axis=1), 0.0).pvalue)
-            for kind in np.unique(kinds) for what, v in (("place", away), ("spread", away**2 - spread))}
+    return {f"{kind}, {what}": p for kind in map(str, np.unique(kinds))
+            for what, p in pooled_p_values(found.ranks[:, kinds == kind], DRAWS).items()}
 
 
 def misfit(size, limit=6, weight=7, upper=15, mean=3.0, n=1000, draws=2000, trials=400):

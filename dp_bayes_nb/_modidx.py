@@ -5344,6 +5344,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                              'dp_bayes_nb/research/ranks.py'),
                                             'dp_bayes_nb.research.ranks.plot_intervals': ( 'research/ranks.html#plot_intervals',
                                                                                            'dp_bayes_nb/research/ranks.py'),
+                                            'dp_bayes_nb.research.ranks.pooled_p_values': ( 'research/ranks.html#pooled_p_values',
+                                                                                            'dp_bayes_nb/research/ranks.py'),
                                             'dp_bayes_nb.research.ranks.simulated_band': ( 'research/ranks.html#simulated_band',
                                                                                            'dp_bayes_nb/research/ranks.py')},
             'dp_bayes_nb.research.record_search': { 'dp_bayes_nb.research.record_search._Compared': ( 'research/record_search.html#_compared',
