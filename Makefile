@@ -21,7 +21,7 @@ export MPLCONFIGDIR ?= $(CACHE)/matplotlib
 PIP := $(PY) -m pip --disable-pip-version-check --quiet
 SETUP := settings.ini setup.py constraints.txt
 
-.PHONY: help setup demo app test check slow docs readme notebooks outputs bench case clean
+.PHONY: help setup demo app test check slow docs readme notebooks outputs bench scoreboard case clean
 
 help:
 	@echo "make demo       a real table to a release, a posterior, a summary and a figure"
@@ -34,6 +34,7 @@ help:
 	@echo "make outputs    run every notebook but its slow cells and compare with the saved outputs (NB='name …')"
 	@echo "make readme     README.md from nbs/index.ipynb"
 	@echo "make bench      the benchmarks, into results/"
+	@echo "make scoreboard coverage, width and time beside published figures, into results/scoreboard.json (ROW='name …' anew)"
 	@echo "make case       the case study with hidden Markov models, into results/ (FLAGS=--fresh: anew)"
 	@echo "make clean      remove what was built (not $(VENV))"
 
@@ -91,6 +92,10 @@ outputs: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	@set -e; for script in benchmarks/*.py; do echo "$$script"; $(PY) $$script; done
+
+# A row at a time, kept at once; goes on where it was interrupted.
+scoreboard: $(VENV)/.dev
+	@$(PY) benchmarks/scoreboard.py $(ROW)
 
 # Two tables, every route, and the posteriors of their releases; goes on where it was interrupted.
 case: $(VENV)/.dev
