@@ -1,5 +1,5 @@
 """Releases of tables on DuckDB, Dask and Spark: 10^6, 10^7 and 10^8 rows of Parquet, in seconds and memory, beside the
-engine's own sum. `python benchmarks/clusters.py [ROWS …]` writes results/clusters.json and goes on where it stopped;
+engine's own sum. `python benchmarks/clusters.py [ROWS or ENGINE …]` writes results/clusters.json and goes on where it stopped;
 each point is a process of its own. Dask runs on a local cluster of two processes where `distributed` is installed, else
 on its scheduler of processes; Spark on two cores of this machine.
 """
@@ -27,7 +27,7 @@ PERSONS = 4  # rows a person, on average
 POINTS = [(rows, what, engine)
           for rows, kinds in ((10**6, ("sum", "groups", "margins", "persons")),
                               (10**7, ("sum", "groups", "margins", "persons")), (10**8, ("sum", "groups")))
-          for what in kinds for engine in ("DuckDB", "Dask", "Spark")]
+          for engine in ("DuckDB", "Dask", "Spark") for what in kinds]
 OWN = {"sum": "select count(*), sum({x}) from t",
        "groups": "select region, count(*), sum({x}) from t group by region",
        "margins": "select age, sex, region, count(*) from t group by grouping sets "
@@ -177,12 +177,14 @@ def rounded(value):
     return float(f"{value:.3g}") if isinstance(value, float) else value
 
 
-def main(sizes=()):
+def main(words=()):
+    engines = {each for each in words if each.isalpha()}
+    sizes = {int(float(each)) for each in words if not each.isalpha()}
     found = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"points": {}}
     with tempfile.TemporaryDirectory(prefix="clusters-") as folder:
         for rows, what, engine in POINTS:
             name = f"{engine}, {what}, {rows:.0e}"
-            if name in found["points"] or sizes and rows not in sizes:
+            if name in found["points"] or sizes and rows not in sizes or engines and engine not in engines:
                 continue
             place = Path(folder) / str(rows)
             place.mkdir(exist_ok=True)
@@ -218,4 +220,4 @@ if __name__ == "__main__":
         rows, what, engine, folder = sys.argv[sys.argv.index("--one") + 1:]
         print(json.dumps(point(int(rows), what, engine, folder)))
     else:
-        main([int(float(each)) for each in sys.argv[1:]])
+        main(sys.argv[1:])
