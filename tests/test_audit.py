@@ -5,6 +5,7 @@ Bonferroni; their p-values of noise and of whole releases blame at 1e-6, which a
 the default confidence, with a margin of four standard errors or more.
 """
 
+import dataclasses
 import itertools
 import json
 import math
@@ -22,6 +23,7 @@ import dp_bayes_nb as dpb
 from dp_bayes_nb import audit
 from dp_bayes_nb.cli import main
 from dp_bayes_nb.data_holder import release as door_of_release  # noqa: F401  (the module is loaded)
+from dp_bayes_nb.data_holder import sums as room_of_sums  # noqa: F401
 from dp_bayes_nb.models.contract import MODELS, family_class, register
 from dp_bayes_nb.models.promises import RELATIONS
 from dp_bayes_nb.research.audit import Audit, neighbouring_tables, noise_p_value
@@ -30,7 +32,8 @@ from dp_bayes_nb.research.lower_bounds import (best_threshold, credible_bound, e
 from dp_bayes_nb.research.promise_of_models import moved_by_one_record, relations
 
 HERE_IS = Path(__file__).parent
-DOOR = sys.modules["dp_bayes_nb.data_holder.release"]
+SUMS = sys.modules["dp_bayes_nb.data_holder.sums"]
+DOOR, AUDIT = sys.modules["dp_bayes_nb.data_holder.release"], sys.modules["dp_bayes_nb.research.audit"]
 PLACES = {"region": ["north", "south"]}
 TRIED = {name: model for name, (model, *_) in DECLARED.items()} | {
     "Grouped, private": dpb.Grouped(dpb.Bernoulli("ill"), "region", PLACES),
@@ -248,12 +251,16 @@ def test_a_fault_that_no_bound_shows_is_found_in_the_noise(name, monkeypatch):
 
 def test_values_off_their_grid_and_repeated_numbers_are_seen(monkeypatch):
     "A digit beyond the grid could carry the exact sum; one number for two releases hides that there are two."
-    honest = DOOR.Release
-    off = lambda *args, **kw: (lambda made: made.values.__iadd__(made.noise.grid / 4) is None or made)(
-        honest(*args, **kw))
-    monkeypatch.setattr(DOOR, "Release", off)
+    honest = AUDIT.release
+
+    def finer(*args, **options):
+        made = honest(*args, **options)
+        object.__setattr__(made, "values", made.values + made.noise.grid / 4)
+        return made
+
+    monkeypatch.setattr(AUDIT, "release", finer)
     assert audit(SHARE, epsilon=1, trials=200, releases=2).noise == 0
-    monkeypatch.setattr(DOOR, "Release", honest)
+    monkeypatch.setattr(AUDIT, "release", honest)
     monkeypatch.setattr(DOOR.secrets, "token_hex", lambda k: "0" * 16)
     assert audit(SHARE, epsilon=1, trials=200, releases=2).noise == 0
 
@@ -282,10 +289,16 @@ register(RowsForgotten, releases_only=True)
 
 
 def test_a_person_whose_rows_are_not_all_paid_for_is_found(monkeypatch):
-    "Of sums that are combined, and of rows that are kept, whose number the door forgets."
+    "Of sums that are combined by draws; of a row too many that is kept by the two tables; a design of one row is refused."
     caught(audit(RowsForgotten((0, 10), "x"), epsilon=1, person="id", combine="sum", **HERE))
-    monkeypatch.setattr(DOOR, "size_design", lambda *args, honest=DOOR.size_design: honest(*args[:6], 1))
-    caught(audit(CLIPPED_X, epsilon=1, person="id", rows=3, **HERE))
+    honest, design = SUMS.kept_rows, DOOR.size_design
+    monkeypatch.setattr(SUMS, "kept_rows", lambda model, person, *rest: honest(
+        model, dataclasses.replace(person, rows=person.rows + 1), *rest))
+    found = audit(CLIPPED_X, epsilon=1, person="id", rows=2, **HERE)
+    assert found.contradicted and found.moved == pytest.approx(1.5 * found.sensitivity)
+    monkeypatch.setattr(DOOR, "size_design", lambda *args: design(*args[:6], 1))
+    with pytest.raises(ValueError, match="sensitivity must be"):
+        audit(CLIPPED_X, epsilon=1, person="id", rows=2, **HERE)
 
 
 def test_a_person_of_whom_rows_are_counted_needs_tables():
