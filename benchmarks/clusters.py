@@ -1,7 +1,7 @@
 """Releases of tables on DuckDB, Dask and Spark: 10^6, 10^7 and 10^8 rows of Parquet, in seconds and memory, beside the
-engine's own sum. `python benchmarks/clusters.py [ROWS or ENGINE …]` writes results/clusters.json and goes on where it stopped;
-each point is a process of its own. Dask runs on a local cluster of two processes where `distributed` is installed, else
-on its scheduler of processes; Spark on two cores of this machine.
+engine's own sum. `python benchmarks/clusters.py [ROWS or ENGINE …]` writes results/clusters.json and goes on where it
+stopped; each point is a process of its own. Dask runs on a local cluster of two processes where `distributed` is
+installed, else on its scheduler of processes; Spark on two cores of this machine.
 """
 
 import json

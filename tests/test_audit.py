@@ -289,7 +289,7 @@ register(RowsForgotten, releases_only=True)
 
 
 def test_a_person_whose_rows_are_not_all_paid_for_is_found(monkeypatch):
-    "Of sums that are combined by draws; of a row too many that is kept by the two tables; a design of one row is refused."
+    "Combined sums by draws, a row too many that is kept by the two tables; a design of one row is refused."
     caught(audit(RowsForgotten((0, 10), "x"), epsilon=1, person="id", combine="sum", **HERE))
     honest, design = SUMS.kept_rows, DOOR.size_design
     monkeypatch.setattr(SUMS, "kept_rows", lambda model, person, *rest: honest(

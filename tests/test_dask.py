@@ -1,5 +1,5 @@
-"""A real Dask cluster on this machine, two processes, gives the integers of the other engines: sums, groups, margins, and
-persons. Where `distributed` is not installed, Dask's own scheduler of processes stands for it.
+"""A real Dask cluster on this machine, two processes, gives the integers of the other engines: sums, groups, margins,
+and persons. Where `distributed` is not installed, Dask's own scheduler of processes stands for it.
 """
 
 from importlib.util import find_spec
@@ -23,13 +23,15 @@ VISITS = pd.DataFrame({"id": rng.integers(0, 150, N), "region": rng.choice(["nor
 REGIONS = ["north", "south", "east"]
 SPENT = Exponential((0, 200), "spent")
 CASES = {
-    "a sum": (SPENT, None), "two sums": (Normal((0, 200), column="spent"), None), "counts": (Poisson((0, 2), "age"), None),
+    "a sum": (SPENT, None), "two sums": (Normal((0, 200), column="spent"), None),
+    "counts": (Poisson((0, 2), "age"), None),
     "groups": (Grouped(SPENT, "region", REGIONS), None),
     "groups of known sizes": (Grouped(SPENT, "region", REGIONS, sizes="public"), None),
     "margins": (LogLinear({"sex": ["f", "m"], "age": 4, "region": REGIONS}, margins=2), None),
     "persons, combined": (SPENT, Person("id", combine="sum")),
     "persons, two rows": (SPENT, Person("id", rows=2)),
-    "persons in groups": (Grouped(SPENT, "region", REGIONS), Person("id", combine={"spent": "mean", "region": REGIONS})),
+    "persons in groups": (Grouped(SPENT, "region", REGIONS),
+                          Person("id", combine={"spent": "mean", "region": REGIONS})),
     "persons in margins": (LogLinear({"sex": ["f", "m"], "age": 4}, margins=2), Person("id", rows=3)),
 }
 
