@@ -1,7 +1,7 @@
 """Audits at full size: every model, relation and mechanism of tests/test_audit.py, and persons; 20,000 releases of
 each of two tables, together at a confidence of .99. `python benchmarks/audit.py [SECONDS]` writes results/audit.json,
-goes on where it stopped, and stops after the case in which the seconds are over. Noise has no seed: a case is run once, and its
-line is kept whatever it says.
+goes on where it stopped, and stops after the case in which the seconds are over. Noise has no seed: a case is run once,
+and its line is kept whatever it says.
 """
 
 import itertools

@@ -231,7 +231,7 @@ class Audit:
     confidence: float  # of all bounds together
     claims: tuple  # (name, claimed, Bound) of each quantity that was bounded
     agreement: float  # p-value: `release` draws as its measurement does; 1 where `release` was not called
-    noise: float  # p-value: noise follows the law that releases state; 0 where values leave their grid or numbers repeat
+    noise: float  # p-value: noise follows the law that is stated; 0 where values leave their grid or numbers repeat
 
     lower_bound = property(lambda self: self.claims[0][2].lower, doc="So much of the claim was spent, at the least.")
     credible_bound = property(lambda self: self.claims[0][2].credible, doc="The same, with Jeffreys priors.")
