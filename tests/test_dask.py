@@ -44,7 +44,7 @@ def cluster():
             yield None
         return
     from distributed import Client, LocalCluster
-    with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None,
+    with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0",
                       host="127.0.0.1") as started, Client(started) as client:
         yield client
 
