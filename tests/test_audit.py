@@ -1,9 +1,11 @@
 """Audits: no honest model, relation or mechanism is blamed, and planted faults are found at the size that runs here.
 
 The noise is OpenDP's, which has no seed. All audits that must find nothing share one hundredth of false alarm, by
-Bonferroni. A fault is found at the default confidence, with a margin of four standard errors or more.
+Bonferroni; their p-values of noise and of whole releases blame at 1e-6, which adds a tenth of that. A fault is found at
+the default confidence, with a margin of four standard errors or more.
 """
 
+import dataclasses
 import itertools
 import json
 import math
@@ -21,15 +23,17 @@ import dp_bayes_nb as dpb
 from dp_bayes_nb import audit
 from dp_bayes_nb.cli import main
 from dp_bayes_nb.data_holder import release as door_of_release  # noqa: F401  (the module is loaded)
+from dp_bayes_nb.data_holder import sums as room_of_sums  # noqa: F401
 from dp_bayes_nb.models.contract import MODELS, family_class, register
 from dp_bayes_nb.models.promises import RELATIONS
-from dp_bayes_nb.research.audit import Audit, neighbouring_tables
+from dp_bayes_nb.research.audit import Audit, neighbouring_tables, noise_p_value
 from dp_bayes_nb.research.lower_bounds import (best_threshold, credible_bound, epsilon_needed, high_end, low_end,
                                                lower_bound, rho_needed)
 from dp_bayes_nb.research.promise_of_models import moved_by_one_record, relations
 
 HERE_IS = Path(__file__).parent
-DOOR = sys.modules["dp_bayes_nb.data_holder.release"]
+SUMS = sys.modules["dp_bayes_nb.data_holder.sums"]
+DOOR, AUDIT = sys.modules["dp_bayes_nb.data_holder.release"], sys.modules["dp_bayes_nb.research.audit"]
 PLACES = {"region": ["north", "south"]}
 TRIED = {name: model for name, (model, *_) in DECLARED.items()} | {
     "Grouped, private": dpb.Grouped(dpb.Bernoulli("ill"), "region", PLACES),
@@ -40,7 +44,18 @@ TRIED = {name: model for name, (model, *_) in DECLARED.items()} | {
 BUDGETS = {"laplace": dict(epsilon=1.0), "gaussian": dict(epsilon=4.0, mechanism="gaussian", delta=1e-6),
            "rho": dict(rho=1.0)}
 CASES = list(itertools.product(TRIED, RELATIONS, BUDGETS))
-FALSE_ALARM = 0.01 / (2 * len(CASES))  # of each audit, here and at the full size, so that all together stay below .01
+PERSONS = {  # whose rows are combined, and of whom some are kept
+    "combined, sum": (dpb.Exponential((0, 10), "x"), dict(combine="sum")),
+    "combined, groups": (dpb.Grouped(dpb.Bernoulli("ill"), "region", PLACES),
+                         dict(combine={"ill": "any", "region": "first"})),
+    "combined, margins": (dpb.LogLinear({"a": 2, "b": 3}, margins=2), dict(combine="last")),
+    "two rows": (dpb.Exponential((0, 10), "x"), dict(rows=2)),
+    "two rows, groups": (dpb.Grouped(dpb.Bernoulli("ill"), "region", PLACES), dict(rows=2)),
+    "three rows, margins": (dpb.LogLinear({"a": 2, "b": 3}, margins=2), dict(rows=3)),
+}
+CASES_OF_PERSONS = list(itertools.product(PERSONS, ("change_one", "add_remove"), BUDGETS))
+# of each audit, here and at the full size, so that all together stay below .01
+FALSE_ALARM = 0.009 / (2 * (len(CASES) + len(CASES_OF_PERSONS)))
 HERE, FULL = dict(trials=2000, releases=1), dict(trials=20_000, releases=20)
 CONFIDENCE = 1 - FALSE_ALARM
 
@@ -79,6 +94,24 @@ def test_no_honest_release_is_blamed(case):
         assert passed(found) > 0.8, "the search finds tables nearly as far apart as the proof says"
     else:
         assert case[1] != TRIED[case[0]].relation
+
+
+def audited_persons(name, promise, budget, size):
+    "The audit of a release of persons: its two tables differ in one person's rows."
+    model, options = PERSONS[name]
+    return audit(model, neighbours=promise, person="id", confidence=CONFIDENCE, **options, **BUDGETS[budget], **size)
+
+
+@pytest.mark.parametrize("case", [case for i, case in enumerate(CASES_OF_PERSONS)
+                                  if case[2] == ("laplace", "laplace", "rho", "gaussian")[i % 4]], ids=", ".join)
+def test_no_honest_release_of_persons_is_blamed(case):
+    passed(audited_persons(*case, HERE))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES_OF_PERSONS, ids=", ".join)
+def test_no_honest_release_of_persons_is_blamed_by_many_releases(case):
+    passed(audited_persons(*case, FULL))
 
 
 @pytest.mark.slow
@@ -147,7 +180,7 @@ for mutant in (HalfRange, RowForgotten, GroupForgotten):
     register(mutant, releases_only=True)
 
 SHARE = dpb.Bernoulli()
-CLIPPED = dpb.Exponential((0, 10))
+CLIPPED, CLIPPED_X = dpb.Exponential((0, 10)), dpb.Exponential((0, 10), "x")
 MECHANISMS = {  # a fault of the mechanism, a model, a claim
     f"{fault.__name__}, {type(model).__name__}, {name}": (fault, model, claim)
     for fault in (half_the_scale, budget_twice) for model in (SHARE, CLIPPED)
@@ -170,7 +203,9 @@ def caught(found):
 def test_a_fault_of_the_mechanism_is_found_at_this_size(name, monkeypatch):
     fault, model, claim = MECHANISMS[name]
     monkeypatch.setattr(DOOR, "measurement", fault(DOOR.measurement))
-    caught(audit(model, **claim, **HERE))
+    found = audit(model, **claim, **HERE)
+    caught(found)
+    assert found.noise < 1e-6, "and its document says another scale"
 
 
 @pytest.mark.parametrize("name", WRONG)
@@ -179,6 +214,101 @@ def test_a_sensitivity_that_is_too_small_is_found_at_this_size(name):
     found = audit(model, **claim, **HERE)
     caught(found)
     assert "are" in found.verdict and found.moved > 1.9 * found.sensitivity, "and seen without draws"
+
+
+def scale_short(honest):
+    "Noise of 95% of the scale that its document says."
+    return lambda d, m, epsilon, delta, rho=None: (
+        honest(d._replace(steps=d.steps * 0.95, scale=d.scale * 0.95), m, epsilon, delta, rho)[0],
+        honest(d, m, epsilon, delta, rho)[1])
+
+
+def now_and_then(honest):
+    "The exact sums once in a hundred releases."
+    def measured(d, m, epsilon, delta, rho=None):
+        draw, scale = honest(d, m, epsilon, delta, rho)
+        turn = itertools.count(1)
+        return (lambda exact: list(exact) if next(turn) % 100 == 0 else draw(exact)), scale
+    return measured
+
+
+SEVERAL = dpb.MultivariateNormal({"x": (0, 10), "y": (0, 10), "z": (0, 10)})  # nine sums: 36,000 numbers at this size
+UNSEEN = {"a scale 5% too small": (scale_short, SEVERAL, dict(epsilon=1.0)),
+          "a scale 5% too small, rho": (scale_short, SEVERAL, dict(rho=1.0)),
+          "a leak in a hundred": (now_and_then, CLIPPED, dict(epsilon=1.0)),
+          "a leak in a hundred, rho": (now_and_then, CLIPPED, dict(rho=1.0))}
+
+
+@pytest.mark.parametrize("name", UNSEEN)
+def test_a_fault_that_no_bound_shows_is_found_in_the_noise(name, monkeypatch):
+    "The bound stays below the claim; the noise is not what is stated."
+    fault, model, claim = UNSEEN[name]
+    monkeypatch.setattr(DOOR, "measurement", fault(DOOR.measurement))
+    found = audit(model, **claim, **HERE)
+    assert found.lower_bound < (found.rho or found.epsilon) and found.moved <= found.sensitivity * (1 + 1e-9)
+    assert found.noise < 1e-6 and found.contradicted and "not what releases state" in found.verdict
+
+
+def test_values_off_their_grid_and_repeated_numbers_are_seen(monkeypatch):
+    "A digit beyond the grid could carry the exact sum; one number for two releases hides that there are two."
+    honest = AUDIT.release
+
+    def finer(*args, **options):
+        made = honest(*args, **options)
+        object.__setattr__(made, "values", made.values + made.noise.grid / 4)
+        return made
+
+    monkeypatch.setattr(AUDIT, "release", finer)
+    assert audit(SHARE, epsilon=1, trials=200, releases=2).noise == 0
+    monkeypatch.setattr(AUDIT, "release", honest)
+    monkeypatch.setattr(DOOR.secrets, "token_hex", lambda k: "0" * 16)
+    assert audit(SHARE, epsilon=1, trials=200, releases=2).noise == 0
+
+
+def test_the_test_of_noise_keeps_its_level_and_sees_another_scale():
+    "600 honest samples at .05: at most what one binomial count in a thousand exceeds; a quarter more scale is seen."
+    rng = np.random.default_rng(3)
+    a = math.exp(-1 / 40)
+    draw = lambda size: rng.geometric(1 - a, size) - rng.geometric(1 - a, size)
+    low = sum(noise_p_value(draw(500), "laplace", 40.0) < 0.05 for _ in range(600))
+    assert low <= stats.binom.ppf(0.999, 600, 0.05)
+    assert noise_p_value(draw(4000), "laplace", 50.0) < 1e-6 and noise_p_value([], "laplace", 1.0) == 1
+
+
+@family_class
+class RowsForgotten(dpb.Exponential):
+    "A person's second row is not paid for: a sensitivity of half of it, where two rows are kept."
+    def sensitivity(self, neighbours="change_one", norm="l1", grid_exponent=None):
+        return 0.5 * super().sensitivity(neighbours, norm)
+
+    def rounded_sensitivity(self, grid_exponent=0, neighbours="change_one", norm="l1"):
+        return math.ceil(0.5 * super().rounded_sensitivity(grid_exponent, neighbours, norm))
+
+
+register(RowsForgotten, releases_only=True)
+
+
+def test_a_person_whose_rows_are_not_all_paid_for_is_found(monkeypatch):
+    "Combined sums by draws, a row too many that is kept by the two tables; a design of one row is refused."
+    caught(audit(RowsForgotten((0, 10), "x"), epsilon=1, person="id", combine="sum", **HERE))
+    honest, design = SUMS.kept_rows, DOOR.size_design
+    monkeypatch.setattr(SUMS, "kept_rows", lambda model, person, *rest: honest(
+        model, dataclasses.replace(person, rows=person.rows + 1), *rest))
+    found = audit(CLIPPED_X, epsilon=1, person="id", rows=2, **HERE)
+    assert found.contradicted and found.moved == pytest.approx(1.5 * found.sensitivity)
+    monkeypatch.setattr(DOOR, "size_design", lambda *args: design(*args[:6], 1))
+    with pytest.raises(ValueError, match="sensitivity must be"):
+        audit(CLIPPED_X, epsilon=1, person="id", rows=2, **HERE)
+
+
+def test_a_person_of_whom_rows_are_counted_needs_tables():
+    with pytest.raises(ValueError, match="tables must be given where a person counts rows"):
+        audit(dpb.Poisson((0, 9), "x"), epsilon=1, person="id", combine="count", **HERE)
+    with pytest.raises(ValueError, match="model must be one of named columns"):
+        audit(SHARE, epsilon=1, person="id", rows=2, **HERE)
+    a = pd.DataFrame({"x": [1, 1, 1, 2], "id": [1, 1, 1, 2]})
+    given = audit(dpb.Poisson((0, 9), "x"), epsilon=1, person="id", combine="count", tables=(a, a.iloc[2:]), **HERE)
+    assert given.moved == 2 and not given.contradicted
 
 
 def test_group_sizes_that_are_not_public_are_told_apart_by_what_is_published():

@@ -8,7 +8,7 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from dp_bayes_nb import Grouped, HiddenMarkov, LinearRegression, NaiveBayes, Person
+from dp_bayes_nb import Grouped, HiddenMarkov, LinearRegression, LogLinear, NaiveBayes, Person, release
 from dp_bayes_nb.models.bounds import Clip, Redact
 from dp_bayes_nb.models.counts import Bernoulli, Categorical
 from dp_bayes_nb.models.gamma import GammaData
@@ -127,3 +127,44 @@ def test_spark_gives_the_same_integers_of_persons(person, spark):
     if person.column == "text":
         with pytest.raises(ValueError, match="got 1 of 400 rows without a value"):
             exact_sums(family, table(spark), grid_exponent=20, person=person)
+
+
+SOME = {"yes": ["yes", "no"], "region": ["north", "south"], "code": 3}
+OF_SEVERAL = {"groups": Grouped(Poisson((1, 5), "count"), "region", ["north", "south"]),
+              "groups of known sizes": Grouped(Bernoulli("code"), "region", ["north", "south"], sizes="public"),
+              "groups by two columns": Grouped(Categorical(3, "code"), ("region", "yes"),
+                                               {"region": ["north", "south"], "yes": ["yes", "no"]}),
+              "margins of pairs": LogLinear(SOME, margins=2),
+              "margins, the text too": LogLinear({"text": list(TEXTS), **SOME}, margins=[("text", "yes"), ("region",),
+                                                                                        ("code", "yes")])}
+
+
+@pytest.mark.parametrize("what", OF_SEVERAL)
+def test_spark_gives_the_same_integers_of_groups_and_margins(what, spark):
+    "One query for all groups, and for all tables; a text that is missing stands for a level."
+    model = OF_SEVERAL[what]
+    options = {"missing_as": {"text": "a"}} if "text" in what else {}
+    columns = COLUMNS if "code" not in [c.name for c in model.columns] or "margins" in what else {
+        **COLUMNS, "code": [min(value, 1) for value in COLUMNS["code"]]}
+    frame = spark.createDataFrame(list(zip(*columns.values())), TYPES)
+    found, expected = (exact_sums(model, data, **options) for data in (frame, pl.DataFrame(columns)))
+    assert found == expected and sum(found.sizes or (found.n,)) == N
+    if what == "margins of pairs":  # by hand, from the columns
+        counts = [sum(a == y and b == r for a, b in zip(COLUMNS["yes"], COLUMNS["region"]))
+                  for y in SOME["yes"] for r in SOME["region"]]
+        assert list(found.integers[:4]) == counts
+
+
+@pytest.mark.parametrize("what", ["groups", "margins of pairs", "persons"])
+def test_a_release_of_a_spark_table_is_the_sums_and_noise(what, spark):
+    "The whole of `release`: at a budget that is no protection, the numbers are the sums to a few parts."
+    options = dict(person="count", combine={"wage": "sum"}) if what == "persons" else {}
+    model = Exponential((0.0, 1000.0), "wage") if what == "persons" else OF_SEVERAL[what]
+    columns = {**COLUMNS, "wage": [abs(value) for value in COLUMNS["wage"]]}
+    frame = spark.createDataFrame(list(zip(*columns.values())), TYPES)
+    with pytest.warns(UserWarning):
+        found = [release(model, data, epsilon=50.0, **options) for data in (frame, pl.DataFrame(columns))]
+    assert found[0].n == found[1].n and found[0].names == found[1].names
+    apart = np.abs(found[0].values - found[1].values) / np.asarray(found[0].noise.scale)
+    assert apart.max() < 2 * 30  # two draws of Laplace noise: beyond 30 scales once in 10^12
+    assert found[0].noise.scale[0] == found[1].noise.scale[0] and found[0].person == found[1].person

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['OTHERS', 'GIVEN', 'as_table', 'neighbouring_tables', 'Draws', 'noise_cdf', 'noise_p_value', 'Audit', 'audit',
-           'counted_for_search']
+           'rows_of_persons', 'counted_for_search']
 
 # %% ../../nbs/research/14_audit.ipynb #02290fd3
 import html
@@ -99,10 +99,11 @@ def neighbouring_tables(rng, model: Model,  # what is counted
 # %% ../../nbs/research/14_audit.ipynb #a0d17001
 # § Many releases
 class Draws(NamedTuple):
-    "Of one table: `statistic` of whole releases and of draws, (trials, 2) each, and how their noise fits."
+    "Of one table: `statistic` of whole releases and of draws, (trials, 2) each, and their noise."
     whole: Any
     drawn: Any
-    fit: float  # p-value: the noise follows the law that is stated; 0 where values leave their grid or numbers repeat
+    noise: tuple  # of whole releases and of draws, whole numbers of grid steps
+    as_said: bool  # values of whole releases are on their grid, and each release has a number of its own
 
 
 _PARTS, _FEWEST = 20, 5.0  # cells of the test of the noise, and what is expected in each at the least
@@ -141,7 +142,6 @@ def noise_p_value(noise,        # (k,) whole numbers of grid steps: what was rel
     whole = st.chisquare(seen, expected).pvalue if kept else 1.0
     zero = float(noise_cdf(0, kind, scale) - noise_cdf(-1, kind, scale))
     return float(min(1.0, 2 * min(whole, st.binom.sf(np.count_nonzero(noise == 0) - 1, len(noise), zero))))
-
 
 # %% ../../nbs/research/14_audit.ipynb #9cc05c41
 def _public(ready):
@@ -195,10 +195,8 @@ def _draws(model, table, ready, statistic, trials, releases, options):
     array = lambda rows: np.reshape(np.array(rows, dtype=np.int64), (-1, len(exact)))
     whole = array([np.rint(v).astype(np.int64) for v in steps])
     drawn = array([ready.draw(exact) for _ in range(trials - releases)])
-    noise = ready.made([0] * len(exact)).noise
-    law = noise.kind, float(noise.scale[0] / noise.grid[0])
-    fits = [noise_p_value((y - np.array(exact)).ravel(), *law) for y in (whole, drawn)]
-    return Draws(statistic(whole), statistic(drawn), min(fits) if as_said else 0.0)
+    return Draws(statistic(whole), statistic(drawn), tuple((y - np.array(exact)).ravel() for y in (whole, drawn)),
+                 as_said)
 
 # %% ../../nbs/research/14_audit.ipynb #8b9d6c51
 # § What is claimed
@@ -233,7 +231,7 @@ class Audit:
     confidence: float  # of all bounds together
     claims: tuple  # (name, claimed, Bound) of each quantity that was bounded
     agreement: float  # p-value: `release` draws as its measurement does; 1 where `release` was not called
-    noise: float  # p-value: noise follows the law that releases state; 0 where values leave their grid or ids repeat
+    noise: float  # p-value: noise follows the law that is stated; 0 where values leave their grid or numbers repeat
 
     lower_bound = property(lambda self: self.claims[0][2].lower, doc="So much of the claim was spent, at the least.")
     credible_bound = property(lambda self: self.claims[0][2].credible, doc="The same, with Jeffreys priors.")
@@ -322,14 +320,12 @@ def audit(model: Model, *,              # what is released: public declarations
     _check_options(options)
     epsilon, mechanism, delta, _, rho = check_privacy(epsilon, mechanism, delta, "change_one", rho)
     owner = as_person(*(options.get(name) for name in ("person", "combine", "rows")))
-    if owner is not None and tables is None:
-        refuse("tables", "given where a person has several rows", None, "two tables that differ in one person's rows")
     promised = relation(model, options.get("missing", "error"), neighbours, owner)
     private = promised == "add_remove" or owner is not None and owner.rows is not None
     n_max = 1000 if n_max is None and private else n_max
     options |= dict(epsilon=epsilon, mechanism=mechanism, delta=delta, rho=rho, neighbours=promised, n_max=n_max)
     model = model if tables is not None else model.uncounted()
-    tables, words = _tables(model, tables, (epsilon, mechanism, delta), rho, promised, seed)
+    tables, words = _tables(model, tables, (epsilon, mechanism, delta), rho, promised, seed, owner)
     model = model.counted(tables[0])
     ready, pairs = _released(model, tables, trials, releases, options)
     first, second = (np.concatenate(pair[:2])[:, 0] for pair in pairs)
@@ -338,7 +334,7 @@ def audit(model: Model, *,              # what is released: public declarations
     found = tuple((name, claimed, lower_bound(first, second, needed, each)) for name, claimed, needed in claims)
     designed, moved = _reach(ready)
     return Audit(model, promised, mechanism, epsilon, delta, rho, designed, moved, words, trials, releases, confidence,
-                 found, _agreement(pairs), min(1.0, 4 * min(pair.fit for pair in pairs)))
+                 found, _agreement(pairs), _noise_fits(ready[0], pairs))
 
 # %% ../../nbs/research/14_audit.ipynb #a50ffb23
 def _check_sizes(trials, releases, confidence):
@@ -359,12 +355,14 @@ def _check_options(options):
                    "an audit charges no ledger" if name == "ledger" else "")
 
 
-def _tables(model, tables, budget, rho, promised, seed):
+def _tables(model, tables, budget, rho, promised, seed, owner=None):
     "The two tables, and in words where they come from."
     if tables is not None:
         if not isinstance(tables, (tuple, list)) or len(tables) != 2:
             refuse("tables", "two tables, (a, b), each as release reads it", f"a {type(tables).__name__}")
         return tuple(tables), GIVEN
+    if owner is not None:
+        return _of_persons(model, budget, rho, promised, seed, owner)
     private = promised == "add_remove" or model.private_sizes
     norm = "l2" if budget[1] == "gaussian" else "l1"
     rng, rows = np.random.default_rng(check_count("seed", seed, 0)), None
@@ -374,6 +372,32 @@ def _tables(model, tables, budget, rho, promised, seed):
         d = design(counted_for_search(rng, model), *budget, "change_one", rho)  # of both relations
     a, b, words = neighbouring_tables(rng, model, promised, norm, d.grid_exponent, rows)
     return (a, b), words
+
+# %% ../../nbs/research/14_audit.ipynb #a0d17007
+def rows_of_persons(table: Any,    # records, one a person, by column
+                    person: Any,   # a Person
+                    several: bool  # has the last person more rows than the others?
+                    ) -> Any:
+    "A table in which records are persons' rows, the last person's several times."
+    last, rules = table.iloc[[-1]], person.rules
+    rule = rules.get if isinstance(rules, dict) else lambda name: rules
+    if person.rows is None and "count" in map(rule, table.columns):
+        refuse("tables", "given where a person counts rows", None, "two tables that differ in one person's rows")
+    again = last.assign(**{name: 0 * last[name] for name in table.columns if rule(name) == "sum"})
+    copies = [table] + [again] * several * (person.rows or 1)
+    import pandas as pd
+    own = [*range(len(table)), *([len(table) - 1] * several * (person.rows or 1))]
+    return pd.concat(copies, ignore_index=True).assign(**{person.column: own})
+
+
+def _of_persons(model, budget, rho, promised, seed, owner):
+    "Two tables that differ in one person's rows."
+    if owner.column in [column.name for column in model.columns] or None in [c.name for c in model.columns]:
+        refuse("model", f"one of named columns, none of them {owner.column!r}", model)
+    (a, b), words = _tables(model, None, budget, rho, promised, seed)
+    several = (True, promised != "add_remove")  # without its person the second table has only others
+    a, b = (rows_of_persons(each, owner, more) for each, more in zip((a, b), several))
+    return (a, b), f"{words}; each record is a person, the last one has {owner.rows or 1} rows more"
 
 # %% ../../nbs/research/14_audit.ipynb #4ced6803
 def counted_for_search(rng, model: Model) -> Model:
@@ -388,6 +412,16 @@ def _reach(ready):
     moved = sum(abs(x - y) for x, y in zip(a, b)) if d.kind == "laplace" else math.sqrt(
         sum((x - y) ** 2 for x, y in zip(a, b)))
     return d.steps * 2.0**-d.grid_exponent, moved * 2.0**-d.grid_exponent
+
+
+def _noise_fits(ready, pairs):
+    "Does the noise, of both tables together, follow the law that is stated? The smaller p-value of two, doubled."
+    if not all(each.as_said for each in pairs):
+        return 0.0
+    said = ready.made([0] * len(ready.exact)).noise
+    law = said.kind, float(said.scale[0] / said.grid[0])
+    return float(min(1.0, 2 * min(noise_p_value(np.concatenate(each), *law) for each in zip(*(
+        pair.noise for pair in pairs)))))
 
 
 def _agreement(pairs):
