@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..base.arguments import Said, check_choice, check_sums, refuse
+from ..base.arguments import Said, check_choice, check_installed, check_sums, refuse
 from ..base.frames import check_present, one_length, quietly
 from ..models.contract import as_model
 from ..models.whole_numbers import Counts
@@ -42,6 +42,7 @@ def _as_table(table: Any) -> _Table:
         return _Table(_csv_columns(table))
     if isinstance(table, Mapping):
         return _Table({str(name): column.tolist() for name, column in one_length("table", dict(table)).items()})
+    check_installed("reading a data frame", "narwhals")
     import narwhals as nw
     frame = quietly(lambda: nw.from_native(table, eager_only=True), "read as a data frame in memory")
     found = {name: quietly(frame[name].to_list, "read") for name in frame.columns}
