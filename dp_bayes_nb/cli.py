@@ -33,7 +33,7 @@ from .models.varied_counts import Overdispersion
 from .models.contract import STATIC_FIELDS, Model, family_from_dict
 from .models.counts import Bernoulli, Categorical
 from .models.whole_numbers import FlatCounts, SharedGamma
-from .base.arguments import printable, refuse
+from .base.arguments import check_installed, printable, refuse
 from .releases.document import numbers_in
 from .releases.files import check_results, read_text, tuples
 from .base.priors import Beta, Dirichlet
@@ -399,6 +399,7 @@ def read_cells(path):
     "A table of cells from a CSV or a Parquet file, as a pandas frame."
     if not Path(path).is_file():
         refuse("cells", "an existing CSV or Parquet file", str(path))
+    check_installed("fit-many", "duckdb", "narwhals")
     import duckdb
     from dp_bayes_nb.base.frames import quietly
     parquet = Path(path).suffix.lower() == ".parquet"

@@ -8,6 +8,7 @@ __all__ = ['SHOW_OPTIONS', 'PREDICT_OPTIONS', 'CONTRAST_OPTIONS', 'read_posterio
            'run_contrast']
 
 # %% ../../nbs/command/02_results.ipynb #c0de0204
+import json
 import re
 import warnings
 from pathlib import Path
@@ -19,7 +20,7 @@ from ..base.arguments import printable, refuse
 from .output import check_output, component_name, lines, number, replacing, summary_table
 from ..releases.document import Release
 from ..releases.other_tools import csv_columns
-from ..releases.readings import MOST_SHOWN, describe_release
+from ..releases.readings import MOST_SHOWN, describe_release, readings, table, with_reach
 
 # %% ../../nbs/command/02_results.ipynb #c0de0207
 # § Files
@@ -79,19 +80,25 @@ def describe_posterior(idata) -> str:
     from dp_bayes_nb.posterior.fit import read_releases_text
     kept = idata.posterior
     releases = read_releases_text(kept.attrs["release_json"])
-    family, problems = releases[0].family, kept.attrs.get("problems", [])
+    family, problems = releases[0].family, json.loads(kept.attrs.get("problems", "[]") or "[]")
     labels, draws = _labels_and_draws(idata, family)
     out = [f"Posterior of {printable(repr(family))}", *(f"  {printable(each.provenance)}" for each in releases),
            f"  method {kept.attrs['method']}, {kept.sizes['chain']} chains of {kept.sizes['draw']} draws"]
-    out += [f"  warning: {printable(problem)}" for problem in np.atleast_1d(problems).tolist() if problem]
+    out += [f"  warning: {printable(problem)}" for problem in problems]
     if labels:
         out += ["The population, by the model:", summary_table(family, draws, labels=labels)]
-    table = table_draws(idata, releases[0]) if len(releases) == 1 else {}
-    if table:
-        first = dict(list(table.items())[:MOST_SHOWN])
-        more = [f"and {len(table) - MOST_SHOWN} more"] if len(table) > MOST_SHOWN else []
-        out += ["The table that was summed:", summary_table(family, {}, sizes=first, labels={}), *more]
-    return "\n".join(out)
+    return "\n".join(out + (_of_the_table(idata, releases[0]) if len(releases) == 1 else []))
+
+
+def _of_the_table(idata, release):
+    "What the posterior knows of the sums before noise; where it did not keep them, what is read off the release."
+    drawn = table_draws(idata, release)
+    if drawn:
+        first = dict(list(drawn.items())[:MOST_SHOWN])
+        more = [f"and {len(drawn) - MOST_SHOWN} more"] if len(drawn) > MOST_SHOWN else []
+        return ["The table that was summed:", summary_table(None, {}, sizes=first, labels={}), *more]
+    rows = [(printable(each.name), with_reach(each.value, each.reach)) for each in readings(release)]
+    return ["Read off the released numbers; 95% of the noise stays within ±:", *table(rows)] if rows else []
 
 
 def run_show(args) -> int:
