@@ -254,7 +254,9 @@ def parse_bounds_source(words):
     "`--bounds-source` as `release` takes it: a word, or the numbers of entries of the ledger."
     if all(re.fullmatch(r"\d{1,9}", word) for word in words):
         return int(words[0]) if len(words) == 1 else tuple(map(int, words))
-    return " ".join(words)
+    if len(words) > 1 or words[0] not in ("public", "private_quantile"):
+        refuse("--bounds-source", "public, private_quantile, or the numbers of entries of the ledger", " ".join(words))
+    return words[0]
 
 
 def _typed_value(text, levels, option="--missing-as"):
@@ -864,7 +866,7 @@ _PLAN_OPTIONS: tuple = (
     ("--target", "expected width of the 95%% interval that is wanted, in units of the parameter (default: none)",
      {"type": number}),
     ("--parameter", "whose width, such as \"probabilities[yes]\" (default: the first)", {}),
-    ("--mechanism", "noise: laplace or gaussian (default: laplace)", {"default": "laplace"}),
+    ("--mechanism", "noise: laplace or gaussian (default: laplace)", {}),
     ("--delta", "with gaussian noise: a probability far below 1/n, such as 1e-6 (default: none)", {"type": number}),
     ("--method", "auto, exact, collapsed, gibbs, naive, or one of the model's own, such as variational (default: auto)",
      {"default": "auto"}),
@@ -876,7 +878,7 @@ _CALIBRATE_OPTIONS: tuple = (
     ("--prior", _PRIOR_HELP + "; it also draws the true parameters", {}),
     ("--n", "records of each simulated table", {"type": int, "required": True}),
     ("--epsilon", "budget of each simulated release", {"type": number, "required": True}),
-    ("--mechanism", "noise: laplace or gaussian (default: laplace)", {"default": "laplace"}),
+    ("--mechanism", "noise: laplace or gaussian (default: laplace)", {}),
     ("--delta", "with gaussian noise: a probability far below 1/n, such as 1e-6 (default: none)", {"type": number}),
     ("--method", "auto, exact, collapsed, gibbs, naive, non_private, ops or data_augmentation (default: auto)",
      {"default": "auto"}),
