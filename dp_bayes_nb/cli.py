@@ -870,7 +870,7 @@ _PLAN_OPTIONS: tuple = (
     ("--delta", "with gaussian noise: a probability far below 1/n, such as 1e-6 (default: none)", {"type": number}),
     ("--method", "auto, exact, collapsed, gibbs, naive, or one of the model's own, such as variational (default: auto)",
      {"default": "auto"}),
-    ("--trials", "simulated studies (default: 200, or 20 for a model with a scenario of its own)", {"type": int}),
+    ("--trials", "simulated studies (default: 200, or 20 where the model has a scenario)", {"type": int}),
     ("--seed", "seed of the simulation, a whole number (default: 0)", {"type": int, "default": 0}),
     ("--plot", "figure to write: .png, .pdf or .svg (default: none)", {}), _FORCE)
 _CALIBRATE_OPTIONS: tuple = (
