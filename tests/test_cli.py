@@ -241,7 +241,8 @@ def test_help_shows_defaults_and_an_example_that_runs(folder, command):
         Ledger(folder / "wide.json", epsilon=8)
         for family in families:
             (folder / "FAMILY.toml").write_text("\n".join(text.strip() for text in family.splitlines()))
-            assert dp_bayes(*[word.replace("budget", "wide") for word in line], "--force", cwd=folder)[0::2] == (0, ""), family
+            made = dp_bayes(*[word.replace("budget", "wide") for word in line], "--force", cwd=folder)
+            assert made[0::2] == (0, ""), (family, made)
 
 
 @needs_fit
