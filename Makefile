@@ -21,7 +21,7 @@ export MPLCONFIGDIR ?= $(CACHE)/matplotlib
 PIP := $(PY) -m pip --disable-pip-version-check --quiet
 SETUP := settings.ini setup.py constraints.txt
 
-.PHONY: help setup demo app test check slow docs readme notebooks outputs bench scoreboard case clean
+.PHONY: help setup demo app test check slow docs readme notebooks outputs bench scoreboard case wheel clean
 
 help:
 	@echo "make demo       a real table to a release, a posterior, a summary and a figure"
@@ -36,6 +36,7 @@ help:
 	@echo "make bench      the benchmarks, into results/"
 	@echo "make scoreboard coverage, width and time beside published figures, into results/scoreboard.json (ROW='name …' anew)"
 	@echo "make case       the case study with hidden Markov models, into results/ (FLAGS=--fresh: anew)"
+	@echo "make wheel      the wheel in empty environments, one an extra (FLAGS='--extras all --pythons 3.11 3.12 3.13')"
 	@echo "make clean      remove what was built (not $(VENV))"
 
 # A virtual environment, then the package with an extra; repeated when settings.ini, setup.py or constraints.txt changes.
@@ -100,6 +101,10 @@ scoreboard: $(VENV)/.dev
 # Two tables, every route, and the posteriors of their releases; goes on where it was interrupted.
 case: $(VENV)/.dev
 	@$(PY) nbs/papers/hmm_case.py --processes $(JOBS) $(FLAGS)
+
+# What a stranger installs; without FLAGS the package alone, for this Python.
+wheel: $(VENV)/.dev
+	@$(PY) tools/install.py $(FLAGS)
 
 clean:
 	rm -rf _docs _proc build dist *.egg-info .cache .pytest_cache .mypy_cache .ruff_cache

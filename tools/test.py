@@ -4,8 +4,9 @@ One test each: the notebooks and the package agree; the README agrees with its n
 clean; every notebook runs; every pytest test; ruff; mypy. A failure shows its output and the rest goes on. Nothing in
 the working tree is changed. A test that lacks something of the machine, such as a browser, is skipped, and a line at
 the end says what is missing and how to get it. `--slow` adds the statistical checks; `--ci` also demands that no
-browser or Spark test was skipped, and a clean git tree at the end, and runs the tests of tables on the lowest and the
-newest allowed versions of DuckDB, narwhals and OpenDP (so does `--versions`).
+browser or Spark test was skipped, and a clean git tree at the end, installs the wheel into an empty environment, and
+runs the tests of tables on the lowest and the newest allowed versions of DuckDB, narwhals and OpenDP (so does
+`--versions`).
 """
 
 import argparse
@@ -26,6 +27,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from docs import LIB, NBS, ROOT, read_nb, source  # noqa: E402
 from execute import chosen, environment, notebooks, short  # noqa: E402
 from forked import forked, run_notebook, run_pytest  # noqa: E402
+from install import run as installs  # noqa: E402
 
 BIN = Path(sys.executable).parent
 NEEDED = ("Chromium", "Playwright", "Voilà", "Java", "Spark", "pyspark")  # a skip that names one of them fails CI
@@ -210,8 +212,8 @@ READ = ("test_engines.py", "test_release_files.py", "test_files_neighbours.py")
 
 def bounds(package):
     "The requirement of a package and its lowest allowed version, from settings.ini."
-    line = next(line for line in (ROOT / "settings.ini").read_text().splitlines() if line.startswith("requirements"))
-    wanted = next(word for word in line.split() if re.match(rf"{package}[<>=]", word))
+    lines = [line for line in (ROOT / "settings.ini").read_text().splitlines() if re.match(r"\w*requirements = ", line)]
+    wanted = next(word for line in lines for word in line.split() if re.match(rf"{package}[<>=]", word))
     return wanted, f"{package}=={re.search('>=([0-9.]+)', wanted)[1]}"
 
 
@@ -231,6 +233,11 @@ def version(which, flags):
             *(each._replace(name=f"{each.name} on {where}") for each in found)]
 
 
+def stranger(_, flags):
+    "The wheel in an empty environment, which has nothing of the data holder's."
+    return [Result(name, trouble, seconds) for name, trouble, seconds in installs()]
+
+
 def run_all(count, flags):
     "Every notebook and every file of tests, several at a time, the longest first."
     books = sorted(notebooks(), key=lambda p: (-p.stat().st_size, p.name))
@@ -240,7 +247,7 @@ def run_all(count, flags):
             count.add(what, f"there are no {what}")
     tasks = [(pytest, path) for path in files] + [(notebook, path) for path in books]
     if flags.ci or flags.versions:
-        tasks = [(version, "lowest"), (version, "newest"), *tasks]
+        tasks = [(version, "lowest"), (version, "newest"), (stranger, ""), *tasks]
     ran = set()
     with ThreadPoolExecutor(flags.workers) as pool:
         for results in pool.map(lambda task: task[0](task[1], flags), tasks):
@@ -266,7 +273,8 @@ def main():
     parser.add_argument("--ci", action="store_true",
                         help="demand a clean git tree at the end, and that no browser or Spark test is skipped")
     parser.add_argument("--versions", action="store_true",
-                        help="also the lowest and the newest versions of what reads tables (in CI always)")
+                        help="also the lowest and the newest versions of what reads tables, and an installed wheel (in "
+                             "CI always)")
     parser.add_argument("--agree", action="store_true",
                         help="only whether notebooks are clean and modules their export")
     parser.add_argument("--docs", choices=["passed", "failed"],

@@ -4,13 +4,15 @@
 
 # %% auto #0
 __all__ = ['MOST_SUMS', 'refuse', 'Said', 'printable', 'check_positive', 'check_fraction', 'check_count', 'check_choice',
-           'as_key', 'as_seed', 'check_sums', 'level_count', 'pytree']
+           'as_key', 'as_seed', 'check_sums', 'level_count', 'check_installed', 'pytree']
 
 # %% ../../nbs/base/01_arguments.ipynb #a18c1003
 import hashlib
 import math
 import os
+import sys
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NoReturn, dataclass_transform
 
@@ -180,6 +182,29 @@ def level_count(levels: Any) -> int:
     if isinstance(levels, (int, np.integer)):
         return max(int(levels), 0)
     return len(levels) if hasattr(levels, "__len__") else 0
+
+# %% ../../nbs/base/01_arguments.ipynb #7c5e01c1
+# § Packages of the extras
+def check_installed(doing: str,      # what needs them, for the message
+                    *packages: str,
+                    extra: str = "readers"  # of this package, that brings them
+                    ) -> None:
+    "Raise ModuleNotFoundError, with the command that installs them, where one of the packages is not there."
+    missing = [name for name in packages if not _is_installed(name)]
+    if missing:
+        listed = " and ".join([*filter(None, [", ".join(missing[:-1])]), missing[-1]])
+        raise ModuleNotFoundError(f"{doing} needs {listed}, which this Python does not have; "
+                                  f"pip install 'dp_bayes_nb[{extra}]' brings what is missing", name=missing[0])
+
+
+def _is_installed(name):
+    "Can a package be imported? It is not."
+    if name in sys.modules:
+        return sys.modules[name] is not None
+    try:
+        return find_spec(name) is not None
+    except (ImportError, ValueError):
+        return False
 
 # %% ../../nbs/base/01_arguments.ipynb #0716d970
 # § Frozen records

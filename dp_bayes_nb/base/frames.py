@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .arguments import Said, refuse
+from .arguments import Said, check_installed, refuse
 
 # %% ../../nbs/base/05_frames.ipynb #f7a30007
 # § Reading rows
@@ -42,6 +42,7 @@ def frame_columns(data: Any,           # a data frame
                   asked: str = "new_data"  # the argument, for a message
                   ) -> dict:
     "Columns of a data frame of any engine, by name: lists; with `names`, arrays, and ValueError where one is missing."
+    check_installed("reading a data frame", "narwhals")
     import narwhals as nw
     if not names:
         frame = quietly(lambda: nw.from_native(data, eager_only=True), "read as a data frame in memory")
@@ -104,6 +105,7 @@ def _of_array(asked, array, axes):
 # %% ../../nbs/base/05_frames.ipynb #7ec85d89
 def _of_frame(frame, axes):
     "Keys (None: rows have none) and values of a data frame: columns or an index say the group."
+    check_installed("reading a data frame", "narwhals")
     import narwhals as nw
     columns, index = list(nw.from_native(frame, eager_only=True).columns), getattr(frame, "index", None)
     crossed = len(axes) == 2 and index is not None and \

@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ..models.contract import Column, Model, family_class
-from ..base.arguments import as_key, check_count, check_fraction, check_positive, refuse
+from ..base.arguments import as_key, check_count, check_fraction, check_installed, check_positive, refuse
 from ..noise.design import laplace_scale
 from .release import describe
 from .sums import exact_sums
@@ -63,6 +63,7 @@ def select_max(scores, epsilon: float) -> int:
 
 def _selector(epsilon):
     "OpenDP's mechanism for integer scores, with its cost confirmed by its own `map`."
+    check_installed("private_quantile", "opendp", extra="release")
     from opendp.domains import atom_domain, vector_domain
     from opendp.measurements import make_noisy_max
     from opendp.measures import max_divergence

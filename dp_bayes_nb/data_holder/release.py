@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..models.contract import RELEASED, Model, as_model, missing_parts
-from ..base.arguments import check_choice, check_count, check_fraction, refuse
+from ..base.arguments import check_choice, check_count, check_fraction, check_installed, refuse
 from ..base.measurement import Noise
 from ..models.promises import as_person, check_missing_as, check_person, relation
 from ..releases.document import SHOWN_DELTA, Release, from_json
@@ -122,6 +122,7 @@ def prepare(family, data, epsilon=None, mechanism=None, delta=None, neighbours=N
             missing_as=None, ledger=None, name=None, bounds_source="public", rho=None, person=None, combine=None,
             rows=None) -> Prepared:
     "Everything that `release` does before it spends: what is published is `made(draw(exact))`."
+    check_installed("release", "opendp", "duckdb", "narwhals", extra="release")
     _check_release_arguments(family, missing, ledger, name)
     at_delta, delta = (None, delta) if rho is None else (delta, None)
     epsilon, mechanism, delta, _, rho = check_privacy(epsilon, mechanism, delta, "change_one", rho)

@@ -16,7 +16,7 @@ from typing import Any
 
 
 from ..models.contract import MODELS, Column, Model, as_model, family_class, is_level
-from ..base.arguments import check_choice, check_count, refuse
+from ..base.arguments import check_choice, check_count, check_installed, refuse
 from ..base.frames import quietly
 from ..models.promises import Person, check_missing_as, check_person
 from .persons import (MOST_COMBINED, OWNER, Ranked, combined_rows, kept_rows, ranked_levels,
@@ -201,6 +201,7 @@ def run_query(family, data: Any, grid_exponent: int, filled: dict | None = None,
     """Run the query where the data are: counts of rows, missing, infinite and good records, of faults by column,
     and sum_0 … sum_(m−1), of groups sum_0 … sum_(G m−1) and size_0 … size_(G−1).
     """
+    check_installed("reading a table of records", "duckdb", "narwhals", extra="release")
     import duckdb
     _check_declared(as_model(family))
     connection, others = duckdb.connect(), set()  # type: ignore[var-annotated]

@@ -168,6 +168,13 @@ class Above(Model):
         counts = self.weight * (x[:, None] > jnp.array(self.limits))
         return jnp.concatenate([self.model.record_statistics(records, released), counts], axis=1)
 
+    def readings(self, s, n):
+        "Those of the model, and the shares above the limits."
+        m, name = len(self.model.names), self.columns[0].name or "records"
+        return self.model.readings(s[..., :m], n) | {
+            f"share of {name} above {_plain(limit)}": s[..., m + j] / (self.weight * n)
+            for j, limit in enumerate(self.limits)}
+
     @property
     def magnitude(self) -> float:
         "The largest absolute value of a released statistic."

@@ -146,6 +146,7 @@ class Model:
 
     # What is said to people
     nuisance: Any = ()  # names of parameters that summaries leave out, and whose effective draws nobody needs
+    coordinates: Any = ()  # names of parameters that are coordinates of what people ask for: not shown to them
     row_words: Any = ""  # what the released rows are, where their names do not say it
     column_words: Any = {}  # what values of a column mean, by its name, where that is not plain
     wanted: Any = {}  # what numbers of a column must be beside their limits, by its name: for a message
@@ -307,6 +308,12 @@ class Model:
         declared = {f.name: getattr(self, f.name) for f in fields} if fields else dict(vars(self))
         return {"family": type(self).__name__,
                 **{k: list(v) if isinstance(v, tuple) else v for k, v in declared.items()}}
+
+    def readings(self, s: Float[np.ndarray, "... m"], n) -> dict[str, Any]:
+        """What people read off sums of n records: averages, standard deviations and shares by name, in the units of the
+        columns, arrays (…); NaN where there is nothing to read. By default nothing: the sums are what they are called.
+        """
+        return {}
 
     # The law of the sums
     # do `simulate` and `simulate_records` follow one law? Not where some columns are drawn anew with each table

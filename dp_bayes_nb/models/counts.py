@@ -182,6 +182,10 @@ class Bernoulli(BernoulliLaw):
                    else f"not {self.success}")
         return {self.column: np.where(np.asarray(records) == 1, self.success, failure)}
 
+    def readings(self, s, n):
+        "The share of successes."
+        return {f"share of {self.column or 'records'} = {self.success}": s[..., 0] / n}
+
     def size_rows(self, grid_exponent=0, norm="l1"):
         "Successes and failures: one record moves them by 1."
         return partition(("successes", "failures"), ((0, 1), (1, -1)))
@@ -306,6 +310,10 @@ class Categorical(CategoricalLaw):
     def statistic(self, x):
         "t(x): the indicator of each level."
         return tuple(x == level for level in self.levels)
+
+    def readings(self, s, n):
+        "The share of each level."
+        return {f"share of {self.column or 'records'} = {level}": s[..., j] / n for j, level in enumerate(self.levels)}
 
     def size_rows(self, grid_exponent=0, norm="l1"):
         "All counts: one record moves one of them by 1, and n is their sum."

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 from jax import lax
 from jax.scipy.special import gammainc, gammaincc, gammaln
 
-from .bounds import DROP, FAR, find_window, log, nodes
+from .bounds import DROP, FAR, Clip, find_window, log, nodes
 from .conjugate_priors import Gamma
 from .contract import family_class
 from ..base.arguments import check_positive, refuse
@@ -71,6 +71,14 @@ class GammaData(Univariate):
         "Middle and half-width of log x and of x; x in its own units where the shape is known."
         low, high = self.bounds.lower, self.bounds.upper
         return (middle_and_half_log(low, high), middle_and_half(low, high)) if self.pair else ((0.0, 1.0), (0.0, 1.0))
+
+    def readings(self, s, n):
+        "Means of log x and of x, of clipped records."
+        if not self.pair or not isinstance(self.bounds, Clip):
+            return super().readings(s, n)
+        name = self.column or "records"
+        return {f"mean of {word}{name}": c + h * s[..., j] / n
+                for j, (word, (c, h)) in enumerate(zip(("log ", ""), self.units))}
 
     def check_arguments(self):
         "A known shape is a positive number."

@@ -206,6 +206,14 @@ class Grouped(Model):
                   for each in itertools.product(*self.levels)]
         return tuple((group * 1.0) * value for group in inside for value in t)
 
+    def readings(self, s, n):
+        "Those of each group: n (…, G), groups in the order of the sums."
+        m, found = len(self.model.names), {}
+        for g, group in enumerate(self.group_names):
+            each = self.model.readings(s[..., g * m:(g + 1) * m], np.asarray(n)[..., g])
+            found |= {f"{group}: {name}": value for name, value in each.items()}
+        return found
+
     def sensitivity(self, neighbours="change_one", norm="l1", grid_exponent=None):
         "How far a record that stays in its group moves the sums: as in one table. Refused where sizes are private."
         if self.private_sizes:

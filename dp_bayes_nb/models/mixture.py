@@ -90,6 +90,10 @@ class NormalMixture(WeightedRecords):
         e = self.edges
         return (x < e[0], *((x >= a) & (x < b) for a, b in zip(e, e[1:])), x >= e[-1])
 
+    def readings(self, s, n):
+        "The share of each bin."
+        return {f"share of {self.column or 'records'} {bin}": s[..., j] / n for j, bin in enumerate(self.statistics)}
+
     def size_rows(self, grid_exponent: int = 0, norm: str = "l1") -> Rows:
         "All counts: one record moves one of them by 1, and n is their sum."
         k = range(len(self.names))

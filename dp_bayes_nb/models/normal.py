@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import ndtr
 
-from .bounds import DROP, LOG_ERROR, extremes, log
+from .bounds import DROP, LOG_ERROR, Clip, extremes, log
 from .conjugate_priors import NormalInverseGamma, NormalMean
 from .contract import family_class
 from ..base.arguments import check_positive, refuse
@@ -153,6 +153,15 @@ class NormalLaw(Univariate):
     unit = property(lambda self: self.interval if self.pair else (0.0, 1.0), doc="c and h of equation (1).")
     unknown = property(lambda self: (self.mean_name, self.variance_name)[:len(self.statistics)], doc="Parameters.")
     prior_fields = property(lambda self: dict(zip(("name", "variance_name"), self.unknown)), doc="In a prior.")
+
+    def readings(self, s, n):
+        "Mean and standard deviation of the clipped location; NaN where noise leaves no variance."
+        if not self.pair or not isinstance(self.bounds, Clip):
+            return super().readings(s, n)
+        (c, h), name = self.unit, self.averaged.format(self.column or "records")
+        u, square = s[..., 0] / n, s[..., 1] / n
+        with np.errstate(invalid="ignore"):
+            return {f"mean of {name}": c + h * u, f"sd of {name}": h * np.sqrt(square - u * u)}
 
     @property
     def parameters(self):
@@ -328,7 +337,7 @@ class LogNormal(NormalLaw):
     column: str | None = None  # column to read; None: the only one
 
     support, coordinate = (0.0, math.inf, False), "log"
-    mean_name, variance_name, maps = "log_mean", "log_variance", (True,)
+    mean_name, variance_name, maps, averaged = "log_mean", "log_variance", (True,), "log {}"
     interval = property(lambda self: middle_and_half_log(self.bounds.lower, self.bounds.upper), doc="Of log x.")
     middle = property(lambda self: math.exp(self.interval[0]), doc="The record at which u is 0.")
 

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from .bounds import (Redact, as_bounds, extremes, intervals, latent_moments, observe_matrix,
+from .bounds import (Clip, Redact, as_bounds, extremes, intervals, latent_moments, observe_matrix,
                                        quadrature_log_partition, quadrature_moments, released_moments,
                                        rounded_range, rounded_range_sensitivity, sensitivity, slack, total_matrix,
                                        truncated_log_partition, truncated_moments)
@@ -83,6 +83,13 @@ class Univariate(ExponentialFamily):
     def statistic(self, x) -> tuple:
         "The clipped or redacted statistic of a record: equations (1) and (2) of ‘Bounds’."
         return self.bounds.statistic(self, x)
+
+    averaged: Any = "{}"  # what the first sum adds up, of a column: for people
+
+    def readings(self, s, n):
+        "The average of what is summed, of clipped records; of redacted ones nothing, because nobody counts them."
+        name = self.averaged.format(self.column or "records")
+        return {f"mean of {name}": s[..., 0] / n} if isinstance(self.bounds, Clip) else {}
 
     def valid(self, x):
         "Is a finite record inside the support? Being outside the bounds is no fault."

@@ -163,6 +163,7 @@ class Pareto(ExponentialLaw):
     lower: Any  # smallest possible record, > 0, known
     column: str | None = None  # column to read; None: the only one
 
+    averaged = "log {}"
     statistics, coordinate, prior_fields = ("log_sum",), "log", {"name": "shape"}
     parameters = {"shape": Parameter("positive")}
 
@@ -202,6 +203,7 @@ class Weibull(ExponentialLaw):
     shape: Any  # known exponent, > 0
     column: str | None = None  # column to read; None: the only one
 
+    averaged = property(lambda self: f"{{}}^{self.shape:g}", doc="What is summed.")
     statistics, support, coordinate = ("power_sum",), (0.0, math.inf, False), "log"
     prior_fields = property(lambda self: {"name": "scale", "power": -self.shape}, doc="scale ** −shape is Gamma.")
 

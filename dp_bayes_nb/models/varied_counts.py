@@ -81,6 +81,13 @@ class ClippedCounts(WeightedRecords):
         times = "" if self.weight == 1 else f"{_plain(self.weight)} x "
         return ("sum", *(f"{times}above {_plain(limit)}" for limit in self.above))
 
+    def readings(self, s, n):
+        "The mean of the clipped counts, and the shares above the limits."
+        name = self.column or "records"
+        return {f"mean of {name}": s[..., 0] / n} | {
+            f"share of {name} above {_plain(limit)}": s[..., 1 + j] / (self.weight * n)
+            for j, limit in enumerate(self.above)}
+
     def valid(self, x):
         "Is a record a count that there can be? Being outside the bounds is no fault."
         whole = x == (x.floor() if hasattr(x, "floor") else np.floor(x) if isinstance(x, np.ndarray) else jnp.floor(x))

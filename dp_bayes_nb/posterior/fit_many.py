@@ -23,7 +23,7 @@ from typing import Any, Callable, NamedTuple
 
 import numpy as np
 
-from ..base.arguments import as_seed, check_count, check_fraction, check_positive, refuse
+from ..base.arguments import as_seed, check_count, check_fraction, check_installed, check_positive, refuse
 from ..base.chains import _show_progress
 from ..base.files import atomic_write
 from ..base.frames import quietly
@@ -414,6 +414,7 @@ def write_frame(frame, path: Path):
     "A narwhals frame as a Parquet file, all at once."
     temporary = path.with_name(f".{path.name}.new")
     if frame.implementation.is_pandas():  # DuckDB writes it without PyArrow
+        check_installed("writing a Parquet file", "duckdb")
         import duckdb
         with duckdb.connect() as connection:
             connection.register("part", frame.to_native())
@@ -426,6 +427,7 @@ def write_frame(frame, path: Path):
 
 def read_columns(paths: list, names: list[str]) -> tuple[np.ndarray, np.ndarray]:
     "Numbers and problems that were written."
+    check_installed("reading a Parquet file", "duckdb")
     import duckdb
     with duckdb.connect() as connection:
         wanted = ", ".join('"' + name.replace('"', '""') + '"' for name in names)
@@ -567,6 +569,7 @@ def fit_many(cells: Any,                  # a frame, a dict of arrays, or a list
     records can be) than their noise reaches, and of values that all lie in [0, 1] in the place of counts. ValueError
     for wrong arguments, before any work, and for a `path` that holds the answer to another question.
     """
+    check_installed("fit_many", "narwhals")
     wanted = check_wanted(quantiles, probability, draws)
     model, table = _model_and_table(cells, model, value, n, scale, sd)
     prior, names = check_prior(model, prior), result_names(model, wanted)

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.tree_util import Partial
 
-from ..base.arguments import as_seed, check_count, refuse
+from ..base.arguments import as_seed, check_count, check_installed, refuse
 from ..base.chains import bind
 from ..base.frames import by_label
 from ..base.measurement import Measurement, Noise
@@ -97,6 +97,7 @@ def _columns(new_data):
         return new_data
     if isinstance(new_data, dict):
         return {name: np.asarray(column, dtype=object).tolist() for name, column in new_data.items()}
+    check_installed("reading a data frame", "narwhals")
     import narwhals as nw
     return nw.from_native(new_data, eager_only=True).to_dict(as_series=False)
 

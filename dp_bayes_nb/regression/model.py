@@ -33,7 +33,7 @@ from ..base.priors import LogDensity
 from ..noise.add_remove import Rows
 from ..base.supports import Parameter
 from .moments import l1_sensitivity, l2_sensitivity, presence_sensitivity
-from .sums import Sums, matrices, mean_factor, pairs, project_sums, sums_at
+from .sums import Sums, column_readings, matrices, mean_factor, pairs, project_sums, sums_at
 
 # %% ../../nbs/regression/05_model.ipynb #c1dfd96e
 # § Declarations
@@ -434,6 +434,13 @@ class LinearRegression(Model):
     def statistic(self, x: dict) -> tuple:
         "t(x): arrays or expressions."
         return self.combined(self.staged(x))
+
+    def readings(self, s, n):
+        "Means, standard deviations and correlations of the columns, and shares of levels, in the user's units."
+        u, (_, (low, high)) = units(self), self.response[0]
+        share = [d != 0 for d in self.blocks for _ in range(max(1, abs(d)))]
+        return column_readings(self.features, [*u.centres, 0.5 * low + 0.5 * high], [*u.halves, u.response],
+                               (*share, False), self.blocks, s, n)
 
     @property
     def moment_scale(self):

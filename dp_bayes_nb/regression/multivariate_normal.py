@@ -25,6 +25,7 @@ from ..noise.add_remove import Rows
 from .covariates import NormalInverseWishart, mapped_prior
 from .model import LinearRegression, _covariate, _named, _presence_rows
 from .moments import l1_sensitivity, l2_sensitivity
+from .sums import column_readings
 
 # %% ../../nbs/regression/11_multivariate_normal.ipynb #mn000007
 # § Means: equations (1) to (3)
@@ -145,6 +146,11 @@ class MultivariateNormal(WeightedRecords):
         return {"mean": Parameter("real", (d,), ("column",), names, tuple(centres.tolist()), tuple(halves.tolist())),
                 "covariance": Parameter("covariance", (d, d), ("column", "other"), names,
                                         scale=tuple((halves**2 / 3).tolist()))}
+
+    def readings(self, s, n):
+        "Means, standard deviations and correlations of the clipped columns."
+        names = tuple(name for name, _ in self.bounds)
+        return column_readings(names, *self.units, (False,) * len(names), self.blocks, s, n)
 
     # What is released
     def staged(self, x: dict) -> list:

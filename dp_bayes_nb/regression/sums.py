@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['pairs', 'Sums', 'second_moments', 'matrices', 'released_sums', 'mean_factor', 'sums_at', 'centred_moments',
-           'project_moments', 'project_sums']
+           'project_moments', 'column_readings', 'project_sums']
 
 # %% ../../nbs/regression/03_sums.ipynb #77de68da
 from functools import lru_cache
@@ -105,6 +105,26 @@ def project_moments(blocks: tuple, z: Float[Array, "m"], n, floor) -> tuple[Floa
         d = own.stop - own.start
         C = C.at[own, own].set(cholesky(known[own, own]) @ solve_lower(cholesky(S[own, own]), jnp.eye(d)))
     return mean, C @ S @ C.T
+
+# %% ../../nbs/regression/03_sums.ipynb #7ab05002
+# § What people read
+def column_readings(names: tuple,    # of the mapped columns, (p,)
+                    centres, halves,  # v = (x − centre) / half, (p,) each
+                    share: tuple,    # is it a level of a category? (p,)
+                    blocks: tuple,
+                    s: Float[np.ndarray, "... m"], n) -> dict:
+    "Means, shares, standard deviations and correlations of the columns in their units, (…) each."
+    p, (I, J, _, _) = len(names), pairs(blocks)
+    n = np.asarray(n, float)
+    mean = s[..., :p] / n[..., None]
+    found = {f"{'share' if share[i] else 'mean'} of {name}": centres[i] + halves[i] * mean[..., i]
+             for i, name in enumerate(names)}
+    product = lambda k: s[..., p + k] / n - mean[..., I[k]] * mean[..., J[k]]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        sd = {int(I[k]): np.sqrt(product(k)) for k in range(len(I)) if I[k] == J[k]}
+        found |= {f"sd of {names[i]}": halves[i] * each for i, each in sd.items()}
+        return found | {f"correlation of {names[I[k]]} and {names[J[k]]}": product(k) / (sd[I[k]] * sd[J[k]])
+                        for k in range(len(I)) if I[k] < J[k] and {int(I[k]), int(J[k])} <= {*sd}}
 
 # %% ../../nbs/regression/03_sums.ipynb #6ae8950d
 def project_sums(blocks: tuple, z: Float[Array, "m"], n, floor=_FLOOR) -> Float[Array, "m"]:

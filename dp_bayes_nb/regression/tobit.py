@@ -132,6 +132,10 @@ class TobitRegression(WeightedRecords):
         "n, the sums, and of squares what they lack of n."
         return self.line.size_rows(grid_exponent, norm)
 
+    def readings(self, s, n):
+        "Those of the regression."
+        return self.line.readings(s, n)
+
     # Parameters
     @property
     def parameters(self):

@@ -14,7 +14,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from ..base.arguments import refuse
+from ..base.arguments import check_installed, refuse
 from ..models.contract import Codes, Column, Model
 from ..noise.design import grid_exponent
 
@@ -150,6 +150,7 @@ def statistics_of(model: Model, values: dict) -> np.ndarray:
 # § One statistic, four engines
 def _in_tables(model, values):
     "Statistics, and validity in the last column, by data frame and by database."
+    check_installed("comparing a statistic on engines of tables", "duckdb", "narwhals")
     import duckdb
     import narwhals as nw
     import pandas as pd

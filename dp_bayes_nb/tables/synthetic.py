@@ -20,7 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 from scipy.stats import t as student
 
-from ..base.arguments import (Said, as_seed, check_choice, check_count, check_fraction,
+from ..base.arguments import (Said, as_seed, check_choice, check_count, check_fraction, check_installed,
                                       check_positive, refuse)
 from ..base.files import new_folder
 from ..models.contract import Model, as_numbers
@@ -328,6 +328,7 @@ def _write_table(frame, path: Path):
     "One table as a file, with line ends and a number format that do not depend on the machine."
     if path.suffix == ".csv":
         return frame.to_csv(path, index=False, lineterminator="\n", encoding="utf-8")
+    check_installed("writing a Parquet file", "duckdb")
     import duckdb  # DuckDB writes Parquet without PyArrow
     with duckdb.connect() as connection:
         connection.register("synthetic", frame)
@@ -370,6 +371,7 @@ def read_synthetic(folder  # that `write_synthetic` made
 
     Raises ValueError for a folder without a card, and for a file that is not as the card says.
     """
+    check_installed("read_synthetic", "duckdb")
     import duckdb
     if not isinstance(folder, (str, Path)) or not (Path(folder) / "card.json").is_file():
         refuse("folder", "a folder of write_synthetic, with its card.json", str(folder))
