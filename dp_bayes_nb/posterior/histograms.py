@@ -96,13 +96,16 @@ def draw_first(rng: np.random.Generator, one: np.ndarray, two: np.ndarray, rest:
         return rest - draw_first(rng, two, one, rest)
     if float(len(one)) * len(rest) > ENUMERATED:
         return draw_parts(rng, one, two, rest)
-    padded, u = np.pad(two, len(one)), rng.random(len(rest))
-    out, many = np.empty(len(rest), int), max(_TOGETHER // len(one), 1)
-    for start in range(0, len(rest), many):
-        r, here = rest[start:start + many], slice(start, start + many)
+    values, row = np.unique(rest, return_inverse=True)
+    padded, u, out = np.pad(two, len(one)), rng.random(len(rest)), np.empty(len(rest), int)
+    many = max(_TOGETHER // len(one), 1)
+    for start in range(0, len(values), many):
+        r, here = values[start:start + many], (row >= start) & (row < start + many)
         at = np.clip(r[:, None] - np.arange(len(one)) + len(one), 0, len(padded) - 1)
         upper = np.cumsum(one * padded[at], axis=1)
-        out[here] = (upper < u[here, None] * upper[:, -1:]).sum(axis=1)
+        upper = (upper / upper[:, -1:] + np.arange(len(r))[:, None]).ravel()  # one after another, to search once
+        found = np.searchsorted(upper, row[here] - start + u[here])
+        out[here] = np.minimum(found - (row[here] - start) * len(one), len(one) - 1)
     return out
 
 
