@@ -23,6 +23,8 @@ _public = {
     "NormalMixture": "models.mixture",
     "Histogram": "models.histogram",
     "PolyaTree": "models.histogram",
+    "calendar_edges": "models.histogram",
+    "calendar_days": "models.histogram",
     "column_quantiles": "posterior.histograms",
     "column_mean": "posterior.histograms",
     "column_above": "posterior.histograms",
@@ -190,6 +192,7 @@ if _typing.TYPE_CHECKING:
     from .models.grouped import Grouped as Grouped
     from .models.histogram import Histogram as Histogram
     from .models.histogram import PolyaTree as PolyaTree
+    from .models.histogram import calendar_days as calendar_days, calendar_edges as calendar_edges
     from .models.mixture import NormalMixture as NormalMixture
     from .models.varied_counts import (
         ClippedCounts as ClippedCounts,
