@@ -1,14 +1,14 @@
 """Coverage and width of means and medians of columns whose distribution nobody is told: results/distribution_free.json.
 
-python benchmarks/distribution_free.py [releases of a design, 400] [designs to add in this run, all]
+python benchmarks/distribution_free.py [releases of a design, 400]
 
-A design that is in the file is not run again. Seeds are the design's place in the list and the number of the release.
+Designs take turns, PART releases at a time, and what is in the file is not run again: the command goes on where it was
+stopped. Seeds are the design's place in the list and the number of the release.
 """
 
 import json
 import os
 import sys
-import time
 
 import numpy as np
 
@@ -18,9 +18,12 @@ from dp_bayes_nb.models.histogram import Histogram, PolyaTree
 from dp_bayes_nb.posterior.histograms import quantile_interval, sample_histogram
 
 PATH = "results/distribution_free.json"
-SEED, DRAWS, LEVEL = 20, 500, 0.95
+SEED, DRAWS, LEVEL, PART = 20, 500, 0.95, 100
 EVEN = tuple(np.linspace(0, 20, 41))
 LOGARITHMIC = (0.0, *np.geomspace(0.1, 20, 36))
+
+
+NAMES = ("mean", "median, a bin at least", "median, evenly spread", "mean by NOISYVAR")
 
 
 def poisson(rng, n):
@@ -71,18 +74,23 @@ def noisy_mean(rng, x, low, high, epsilon, level):
 
 
 def truth(sample, low, high):
-    "Mean of the clipped column and its median, from two million records."  # errors below a thousandth of a width
+    "Mean of the clipped column and its median, from two million records."
     x = np.clip(sample(np.random.default_rng(SEED), 2_000_000), low, high)
     return float(x.mean()), float(np.median(x))
 
 
+def averages(rows, names):
+    "Coverage and mean widths."
+    return {name: {"coverage": float(c), "width": float(w)} for name, (c, w) in zip(names, np.mean(rows, axis=0))}
+
+
 def one_design(design, place, releases):
-    "Coverage and mean widths of one design."
+    "Coverage and mean widths of one design, over some releases."
     edges, sample = COLUMNS[design["column"]]
     model, n = Histogram(edges), design["n"]
     true_mean, true_median = truth(sample, edges[0], edges[-1])
     scale, tails, rows = model.sensitivity() / design["epsilon"], [0.025, 0.975], []
-    for k in range(releases):
+    for k in releases:
         rng = np.random.default_rng([SEED, place, k])
         x = sample(rng, n)
         p, mean = draws(rng, model, sums(model, x), n, "laplace", scale)
@@ -91,40 +99,49 @@ def one_design(design, place, releases):
         found = [np.quantile(mean, tails), (low, high), (a, b),
                  noisy_mean(rng, x, edges[0], edges[-1], design["epsilon"], LEVEL)]
         rows.append([[u <= t <= v, v - u] for (u, v), t in zip(found, (true_mean, true_median, true_median, true_mean))])
-    average = np.mean(np.array(rows, float), axis=0)
-    names = ("mean", "median, a bin at least", "median, evenly spread", "mean by NOISYVAR")
-    return {name: {"coverage": round(float(c), 4), "width": round(float(w), 5)} for name, (c, w) in zip(names, average)}
+    return averages(np.array(rows, float), NAMES)
 
 
 def clamped(design, place, releases):
     "The same of the published setting: a 90% interval of the mean under mu-GDP."
     model, n = Histogram(np.linspace(0, 1, 17), weight=8.0), design["n"]
     scale, rows = model.sensitivity(norm="l2") / design["mu"], []
-    for k in range(releases):
+    for k in releases:
         rng = np.random.default_rng([SEED, 100 + place, k])
         _, mean = draws(rng, model, sums(model, rng.normal(0.5, 1.0, n)), n, "gaussian", scale)
         u, v = np.quantile(mean, [0.05, 0.95])
         rows.append([u <= 0.5 <= v, v - u])
-    c, w = np.mean(np.array(rows, float), axis=0)
-    return {"mean": {"coverage": round(float(c), 4), "width": round(float(w), 6)}}
+    return averages(np.array(rows, float)[:, None], ["mean"])
 
 
-def main(releases=400, most=99):
+def joined(old, new, releases):
+    "The averages of a design with those of some more releases."
+    if old is None:
+        return {**new, "releases": releases}
+    share, total = releases / (releases + old["releases"]), releases + old["releases"]
+    mix = lambda a, b: {key: round(a[key] + share * (b[key] - a[key]), 7) for key in b}
+    return {**{name: mix(old[name], value) for name, value in new.items()}, "releases": total}
+
+
+def main(releases=400):
     done = json.load(open(PATH)) if os.path.exists(PATH) else {
         "seed": SEED, "draws": DRAWS, "level": LEVEL, "weight": 2.0, "designs": []}
-    known = {(d["column"], d["n"], d.get("epsilon"), d.get("mu")) for d in done["designs"]}
+    known = {tuple(d.get(key) for key in KEY): d for d in done["designs"]}
     jobs = [(d, i, one_design) for i, d in enumerate(DESIGNS)] + [(d, i, clamped) for i, d in enumerate(CLAMPED)]
-    jobs = jobs[:10] + jobs[20:] + jobs[10:20]
-    for design, place, run in jobs:
-        if (design["column"], design["n"], design.get("epsilon"), design.get("mu")) in known or most < 1:
-            continue
-        start, most = time.time(), most - 1
-        done["designs"].append({**design, "releases": releases, **run(design, place, releases)})
-        with open(PATH, "w") as file:
-            json.dump(done, file, indent=1)
-            file.write("\n")
-        print(done["designs"][-1], f"{time.time() - start:.0f} s", flush=True)
+    for start in range(0, releases, PART):
+        for design, place, run in jobs:
+            name = tuple(design.get(key) for key in KEY)
+            old = known.get(name)
+            if old is not None and old["releases"] > start:
+                continue
+            known[name] = {**design, **joined(old, run(design, place, range(start, start + PART)), PART)}
+            done["designs"] = [*known.values()]
+            with open(PATH, "w") as file:
+                json.dump(done, file, indent=1)
+                file.write("\n")
+            print(known[name], flush=True)
 
 
+KEY = ("column", "n", "epsilon", "mu")
 if __name__ == "__main__":
     main(*map(int, sys.argv[1:]))
