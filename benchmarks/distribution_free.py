@@ -98,7 +98,8 @@ def one_design(design, place, releases):
         _, a, b = quantile_interval(p, np.asarray(edges), 0.5, LEVEL, "even")
         found = [np.quantile(mean, tails), (low, high), (a, b),
                  noisy_mean(rng, x, edges[0], edges[-1], design["epsilon"], LEVEL)]
-        rows.append([[u <= t <= v, v - u] for (u, v), t in zip(found, (true_mean, true_median, true_median, true_mean))])
+        true = (true_mean, true_median, true_median, true_mean)
+        rows.append([[u <= t <= v, v - u] for (u, v), t in zip(found, true)])
     return averages(np.array(rows, float), NAMES)
 
 

@@ -65,7 +65,8 @@ def test_answers_and_refusals():
     assert np.array_equal(share.low, share.high) and abs(float(share.low.mean()) - 0.3) < 0.1
     between = db.column_above(idata, 3.0)
     assert np.all(between.low <= between.high) and float(db.column_mean(idata).std()) > 0
-    for ask, words in ((lambda: db.column_quantiles(idata, 1.5), "q must"), (lambda: db.column_above(idata, 9), "limit"),
+    for ask, words in ((lambda: db.column_quantiles(idata, 1.5), "q must"),
+                       (lambda: db.column_above(idata, 9), "limit"),
                        (lambda: db.column_quantiles(idata, within="x"), "within"),
                        (lambda: db.column_mean(db.fit(db.simulate_release(0, db.Bernoulli(), {"probability": 0.2}, 50,
                                                                          1.0)[1], draws=20)), "Histogram")):
@@ -93,6 +94,20 @@ def test_the_posterior_is_the_one_of_a_dirichlet_where_both_know_it():
     one, two = db.fit(release, prior, draws=4000, seed=1), db.fit(same, prior, draws=4000, seed=2)
     a, b = (each.posterior["probabilities"].values.reshape(-1, 4) for each in (one, two))
     assert np.all(np.abs(a.mean(axis=0) - b.mean(axis=0)) < 5 * b.std(axis=0) * np.sqrt(2 / len(b)))
+
+
+def test_dates_are_the_same_days_on_every_engine(tmp_path):
+    import duckdb
+    polars = pytest.importorskip("polars")
+    texts = ["2024-02-29", "2023-12-31", "1969-07-20"]
+    frame = pd.DataFrame({"day": pd.to_datetime(texts)})
+    frame.to_csv(tmp_path / "days.csv", index=False)
+    columns = [frame.day, polars.from_pandas(frame)["day"], polars.Series(texts).str.to_date(),
+               pd.read_csv(tmp_path / "days.csv").day, duckdb.sql("select cast(day as date) as day from frame").df().day]
+    assert all(db.calendar_days(column).tolist() == [19782, 19722, -165] for column in columns)
+    model = db.Histogram(db.calendar_edges("2023-12", "2024-03"), "day", weight=0)
+    sums = exact_sums(model, pd.DataFrame({"day": db.calendar_days(frame.day)})).integers
+    assert tuple(sums) == (2, 0, 1, 0)  # the day before the first edge counts in the first bin
 
 
 RELEASES = 120
