@@ -103,7 +103,8 @@ def test_dates_are_the_same_days_on_every_engine(tmp_path):
     frame = pd.DataFrame({"day": pd.to_datetime(texts)})
     frame.to_csv(tmp_path / "days.csv", index=False)
     columns = [frame.day, polars.from_pandas(frame)["day"], polars.Series(texts).str.to_date(),
-               pd.read_csv(tmp_path / "days.csv").day, duckdb.sql("select cast(day as date) as day from frame").df().day]
+               pd.read_csv(tmp_path / "days.csv").day,
+               duckdb.sql("select cast(day as date) as day from frame").df().day]
     assert all(db.calendar_days(column).tolist() == [19782, 19722, -165] for column in columns)
     model = db.Histogram(db.calendar_edges("2023-12", "2024-03"), "day", weight=0)
     sums = exact_sums(model, pd.DataFrame({"day": db.calendar_days(frame.day)})).integers

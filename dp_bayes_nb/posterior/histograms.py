@@ -142,7 +142,7 @@ def _cdf(x, kind):
     far = 0.5 * np.exp(-np.abs(x))
     return np.where(x < 0, far, 1 - far)
 
-
+# %% ../../nbs/posterior/28_histograms.ipynb #hp00000e
 def _quantile(u, kind):
     "Its inverse, u in (0, 1)."
     if kind == "gaussian":
@@ -159,7 +159,7 @@ def between(rng: np.random.Generator, low, high, kind: str) -> np.ndarray:
     value = np.clip(_quantile(np.clip(u, 1e-300, 1 - 1e-16), kind), a, b)
     return np.where(mirrored, -value, value)
 
-# %% ../../nbs/posterior/28_histograms.ipynb #hp00000e
+# %% ../../nbs/posterior/28_histograms.ipynb #hp00000f
 class SumRow(NamedTuple):
     "What was released of the sum, in units of the column."
     edges: np.ndarray  # (K + 1,)
@@ -193,7 +193,7 @@ class SumRow(NamedTuple):
             total = least + widths[0] * np.rint((total - least) / widths[0])
         return np.clip(total, least, most)
 
-# %% ../../nbs/posterior/28_histograms.ipynb #hp00000f
+# %% ../../nbs/posterior/28_histograms.ipynb #hp000010
 def draw_counts_and_sum(rng: np.random.Generator, halves: list, n: int, row: SumRow, size: int) -> np.ndarray:
     "Draws of the counts given their rows and the sum's, (size, K): those given the counts', accepted by equation (3)."
     K, found, kept, have, bound = len(row.edges) - 1, [], [], 0, 0.0
@@ -213,7 +213,7 @@ def draw_counts_and_sum(rng: np.random.Generator, halves: list, n: int, row: Sum
                "use method='collapsed'")
     return counts[rng.choice(len(w), size, p=w / w.sum())]
 
-# %% ../../nbs/posterior/28_histograms.ipynb #hp000010
+# %% ../../nbs/posterior/28_histograms.ipynb #hp000011
 def draw_position(rng: np.random.Generator, counts, total, edges) -> np.ndarray:
     "Draws of the position given counts and the sum of the records, (size,)."
     widths = np.diff(edges)
@@ -228,7 +228,7 @@ def sum_row(family: Histogram, z, noise, n) -> SumRow:
     unit = (edges[-1] - edges[0]) / family.weight
     return SumRow(edges, float(n * edges[0] + z[-1] * unit), float(noise.scale[-1]) * unit, noise.kinds[-1])
 
-# %% ../../nbs/posterior/28_histograms.ipynb #hp000011
+# %% ../../nbs/posterior/28_histograms.ipynb #hp000012
 def sample_histogram(rng: np.random.Generator, family: Histogram, released: Any, prior: Any, shape: tuple) -> dict:
     "Independent draws {probabilities, position, s}, each (*shape, …)."
     n, K, size = int(released.n), family.bins, int(np.prod(shape))
@@ -249,7 +249,7 @@ def sample_histogram(rng: np.random.Generator, family: Histogram, released: Any,
     return {"probabilities": p.reshape(*shape, K), "position": position.reshape(shape),
             "s": np.asarray(s, float).reshape(*shape, s.shape[1])}
 
-
+# %% ../../nbs/posterior/28_histograms.ipynb #hp000013
 def histogram_unavailable(family, kind, n, prior) -> str | None:
     "Why there are no independent draws here, or None where there are."
     parts = prior.priors if isinstance(prior, Independent) else {}
@@ -262,7 +262,7 @@ def histogram_unavailable(family, kind, n, prior) -> str | None:
 HISTOGRAM = Method(chain_kernel, lambda family: True, histogram_unavailable, sample=sample_histogram, confidential=True,
                    normal=False)
 
-# %% ../../nbs/posterior/28_histograms.ipynb #hp000015
+# %% ../../nbs/posterior/28_histograms.ipynb #hp000017
 # § What people ask
 def _of_histogram(idata) -> tuple[Histogram, dict]:
     "The model and its draws; ValueError for another result."
@@ -290,7 +290,7 @@ def quantile_interval(p: np.ndarray, edges: np.ndarray, q: float, level: float, 
     low, high = (int(np.quantile(j, tail, method=method)) for tail, method in zip(tails, ("lower", "higher")))
     return float(np.median(even)), float(edges[low]), float(edges[high + 1])
 
-# %% ../../nbs/posterior/28_histograms.ipynb #hp000016
+# %% ../../nbs/posterior/28_histograms.ipynb #hp000018
 def column_quantiles(idata,                     # result of fit for a Histogram
                      q: Any = (0.25, 0.5, 0.75),  # which quantiles, in (0, 1): one or several
                      level: float = 0.95,       # of the intervals
