@@ -90,7 +90,7 @@ def test_the_posterior_is_the_one_of_a_dirichlet_where_both_know_it():
     "A histogram without a sum under a Dirichlet prior is the categories of its bins."
     release = made(weight=0.0)
     prior = db.Dirichlet([0.5, 1.0, 2.0, 0.7])
-    same = db.declare(db.Categorical(4), release.values, n=release.n, noise=db.Laplace(2.0), source="these tests")
+    same = db.declare(db.Categorical(4), release.values, n=release.n, noise=db.Laplace(scale=2.0), source="these tests")
     one, two = db.fit(release, prior, draws=4000, seed=1), db.fit(same, prior, draws=4000, seed=2)
     a, b = (each.posterior["probabilities"].values.reshape(-1, 4) for each in (one, two))
     assert np.all(np.abs(a.mean(axis=0) - b.mean(axis=0)) < 5 * b.std(axis=0) * np.sqrt(2 / len(b)))
