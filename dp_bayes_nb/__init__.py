@@ -21,6 +21,13 @@ _public = {
     "TruncatedPoisson": "models.varied_counts",
     "Overdispersion": "models.varied_counts",
     "NormalMixture": "models.mixture",
+    "Histogram": "models.histogram",
+    "PolyaTree": "models.histogram",
+    "calendar_edges": "models.histogram",
+    "calendar_days": "models.histogram",
+    "column_quantiles": "posterior.histograms",
+    "column_mean": "posterior.histograms",
+    "column_above": "posterior.histograms",
     "MultivariateNormal": "regression.multivariate_normal",
     "TobitRegression": "regression.tobit",
     "Counts": "models.whole_numbers",
@@ -183,6 +190,9 @@ if _typing.TYPE_CHECKING:
     from .models.counts import Bernoulli as Bernoulli, Categorical as Categorical
     from .models.gamma import GammaData as GammaData
     from .models.grouped import Grouped as Grouped
+    from .models.histogram import Histogram as Histogram
+    from .models.histogram import PolyaTree as PolyaTree
+    from .models.histogram import calendar_days as calendar_days, calendar_edges as calendar_edges
     from .models.mixture import NormalMixture as NormalMixture
     from .models.varied_counts import (
         ClippedCounts as ClippedCounts,
@@ -222,6 +232,11 @@ if _typing.TYPE_CHECKING:
     from .posterior.clusters import fit_partitions as fit_partitions
     from .posterior.contrasts import contrast as contrast, plot_groups as plot_groups, ranks as ranks
     from .posterior.fit import fit as fit
+    from .posterior.histograms import (
+        column_above as column_above,
+        column_mean as column_mean,
+        column_quantiles as column_quantiles,
+    )
     from .posterior.log_likelihood import log_likelihood as log_likelihood
     from .posterior.fit_many import fit_many as fit_many
     from .posterior.pooled_groups import Pooled as Pooled

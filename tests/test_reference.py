@@ -271,7 +271,7 @@ PENDING = ()  # not in the stored reference
 
 
 # Models that 0.2.0 did not have.
-SINCE = {"Above", "Counts", "Grouped", "LogLinear", "LogisticRegression", "MultinomialLogistic", "MultivariateNormal",
+SINCE = {"Above", "Counts", "Grouped", "Histogram", "LogLinear", "LogisticRegression", "MultinomialLogistic", "MultivariateNormal",
          "NegativeBinomial", "NegativeBinomialRegression", "NormalMixture", "OrderedLogistic", "PoissonRegression",
          "TobitRegression", "TruncatedPoisson", "ZeroInflatedNegativeBinomial", "ZeroInflatedPoisson"}
 

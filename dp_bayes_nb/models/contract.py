@@ -665,6 +665,7 @@ MODELS = {
     **dict.fromkeys(("NegativeBinomial", "ZeroInflatedPoisson", "ZeroInflatedNegativeBinomial", "TruncatedPoisson"),
                     "models.varied_counts"),
     "NormalMixture": "models.mixture",
+    "Histogram": "models.histogram",
     "LinearRegression": "regression.model",
     "MultivariateNormal": "regression.multivariate_normal",
     "TobitRegression": "regression.tobit",

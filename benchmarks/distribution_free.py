@@ -1,0 +1,148 @@
+"""Coverage and width of means and medians of columns whose distribution nobody is told: results/distribution_free.json.
+
+python benchmarks/distribution_free.py [releases of a design, 400]
+
+Designs take turns, PART releases at a time, and what is in the file is not run again: the command goes on where it was
+stopped. Seeds are the design's place in the list and the number of the release.
+"""
+
+import json
+import os
+import sys
+
+import numpy as np
+
+from dp_bayes_nb.base.measurement import Measurement, Noise
+from dp_bayes_nb.base.priors import Beta, Independent
+from dp_bayes_nb.models.histogram import Histogram, PolyaTree
+from dp_bayes_nb.posterior.histograms import quantile_interval, sample_histogram
+
+PATH = "results/distribution_free.json"
+SEED, DRAWS, LEVEL, PART = 20, 500, 0.95, 100
+EVEN = tuple(np.linspace(0, 20, 41))
+LOGARITHMIC = (0.0, *np.geomspace(0.1, 20, 36))
+
+
+NAMES = ("mean", "median, a bin at least", "median, evenly spread", "mean by NOISYVAR")
+
+
+def poisson(rng, n):
+    return rng.poisson(4.0, n).astype(float)
+
+
+COLUMNS = {  # public edges, and what nobody is told: n records
+    "lognormal": (LOGARITHMIC, lambda rng, n: np.exp(rng.normal(0.0, 1.0, n))),
+    "bimodal": (EVEN, lambda rng, n: np.where(rng.random(n) < 0.4, rng.normal(4, 1, n), rng.normal(12, 2, n))),
+    "zero-inflated": (EVEN, lambda rng, n: np.where(rng.random(n) < 0.3, 0.0, rng.gamma(2.0, 2.0, n))),
+    "counts": (EVEN, poisson),
+    "atoms": (EVEN, lambda rng, n: rng.choice([2.0, 5.0, 5.5, 12.0], n, p=[0.3, 0.25, 0.25, 0.2])),
+}
+DESIGNS = [{"column": column, "n": n, "epsilon": epsilon} for n, epsilon in ((500, 1.0), (5000, 1.0), (500, 0.5),
+                                                                           (5000, 0.5)) for column in COLUMNS]
+# Wang, Cheng and Awan (arXiv 2210.06140), their file results/simulation_mean_N=10000_mu=1_B=2000_nSIM=2000.txt and its
+# like: 90% intervals of the mean of N(1/2, 1) clamped to [0, 1], 2,000 simulations, mu-GDP
+CLAMPED = [{"column": "clamped normal", "n": 10_000, "mu": mu} for mu in (1.0, 0.5, 0.3, 0.1)]
+
+
+def sums(model, x):
+    "The exact sums of records."
+    e = np.asarray(model.edges)
+    j = np.clip(np.searchsorted(e, x, side="right") - 1, 0, model.bins - 1)
+    place = (np.clip(x, e[0], e[-1]).sum() - len(x) * e[0]) / (e[-1] - e[0])
+    return np.append(np.bincount(j, minlength=model.bins), place * model.weight)
+
+
+def draws(rng, model, s, n, kind, scale, alpha=0.5, told=1.0, size=DRAWS):
+    "A release and its posterior draws; `told`: by what the scale is multiplied that the posterior is told."
+    noise = rng.laplace(0, scale, len(s)) if kind == "laplace" else rng.normal(0, scale, len(s))
+    seen = Measurement(s + noise, Noise(kind, np.full(len(s), told * scale), np.zeros(len(s))), n)
+    prior = Independent({"probabilities": PolyaTree(np.full(model.bins - 1, alpha)), "position": Beta(1.0, 1.0)})
+    found = sample_histogram(rng, model, seen, prior, (1, size))
+    p, e = found["probabilities"][0], np.asarray(model.edges)
+    return p, p @ e[:-1] + found["position"][0] * (p @ np.diff(e))
+
+
+def noisy_mean(rng, x, low, high, epsilon, level):
+    "NOISYVAR of Du, Foot, Moniot, Bray and Groce (2020), re-implemented: noisy mean and variance, then simulation."
+    n, width, share = len(x), high - low, 0.8
+    y, scale = np.clip(x, low, high), width / (share * epsilon * n)
+    mean = y.mean() + rng.laplace(0, scale)
+    variance = max(y.var(ddof=1) + rng.laplace(0, width**2 / (n * (1 - share) * epsilon)), 0.0)
+    drawn = rng.normal(0, np.sqrt(variance / n), 4000) + rng.laplace(0, scale, 4000)
+    half = np.diff(np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2]))[0] / 2
+    return mean - half, mean + half
+
+
+def truth(sample, low, high):
+    "Mean of the clipped column and its median, from two million records."
+    x = np.clip(sample(np.random.default_rng(SEED), 2_000_000), low, high)
+    return float(x.mean()), float(np.median(x))
+
+
+def averages(rows, names):
+    "Coverage and mean widths."
+    return {name: {"coverage": float(c), "width": float(w)} for name, (c, w) in zip(names, np.mean(rows, axis=0))}
+
+
+def one_design(design, place, releases):
+    "Coverage and mean widths of one design, over some releases."
+    edges, sample = COLUMNS[design["column"]]
+    model, n = Histogram(edges), design["n"]
+    true_mean, true_median = truth(sample, edges[0], edges[-1])
+    scale, tails, rows = model.sensitivity() / design["epsilon"], [0.025, 0.975], []
+    for k in releases:
+        rng = np.random.default_rng([SEED, place, k])
+        x = sample(rng, n)
+        p, mean = draws(rng, model, sums(model, x), n, "laplace", scale)
+        _, low, high = quantile_interval(p, np.asarray(edges), 0.5, LEVEL, "bin")
+        _, a, b = quantile_interval(p, np.asarray(edges), 0.5, LEVEL, "even")
+        found = [np.quantile(mean, tails), (low, high), (a, b),
+                 noisy_mean(rng, x, edges[0], edges[-1], design["epsilon"], LEVEL)]
+        true = (true_mean, true_median, true_median, true_mean)
+        rows.append([[u <= t <= v, v - u] for (u, v), t in zip(found, true)])
+    return averages(np.array(rows, float), NAMES)
+
+
+def clamped(design, place, releases):
+    "The same of the published setting: a 90% interval of the mean under mu-GDP."
+    model, n = Histogram(np.linspace(0, 1, 17), weight=8.0), design["n"]
+    scale, rows = model.sensitivity(norm="l2") / design["mu"], []
+    for k in releases:
+        rng = np.random.default_rng([SEED, 100 + place, k])
+        _, mean = draws(rng, model, sums(model, rng.normal(0.5, 1.0, n)), n, "gaussian", scale)
+        u, v = np.quantile(mean, [0.05, 0.95])
+        rows.append([u <= 0.5 <= v, v - u])
+    return averages(np.array(rows, float)[:, None], ["mean"])
+
+
+def joined(old, new, releases):
+    "The averages of a design with those of some more releases."
+    if old is None:
+        return {**new, "releases": releases}
+    share, total = releases / (releases + old["releases"]), releases + old["releases"]
+    mix = lambda a, b: {key: round(a[key] + share * (b[key] - a[key]), 7) for key in b}
+    return {**{name: mix(old[name], value) for name, value in new.items()}, "releases": total}
+
+
+def main(releases=400):
+    done = json.load(open(PATH)) if os.path.exists(PATH) else {
+        "seed": SEED, "draws": DRAWS, "level": LEVEL, "weight": 2.0, "designs": []}
+    known = {tuple(d.get(key) for key in KEY): d for d in done["designs"]}
+    jobs = [(d, i, one_design) for i, d in enumerate(DESIGNS)] + [(d, i, clamped) for i, d in enumerate(CLAMPED)]
+    for start in range(0, releases, PART):
+        for design, place, run in jobs:
+            name = tuple(design.get(key) for key in KEY)
+            old = known.get(name)
+            if old is not None and old["releases"] > start:
+                continue
+            known[name] = {**design, **joined(old, run(design, place, range(start, start + PART)), PART)}
+            done["designs"] = [*known.values()]
+            with open(PATH, "w") as file:
+                json.dump(done, file, indent=1)
+                file.write("\n")
+            print(known[name], flush=True)
+
+
+KEY = ("column", "n", "epsilon", "mu")
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))

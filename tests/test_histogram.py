@@ -1,0 +1,143 @@
+"""A histogram and a sum, without an assumed distribution: the promises of the model, and coverage with mutants."""
+
+import sys
+from pathlib import Path
+
+import jax
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.stats as st
+
+import dp_bayes_nb as db
+from dp_bayes_nb.data_holder.sums import exact_sums
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
+import distribution_free as study  # noqa: E402
+
+EDGES = (0.0, 1.0, 2.0, 4.0, 8.0)
+THETA = {"probabilities": [0.4, 0.3, 0.2, 0.1], "position": 0.4}
+
+
+def made(weight=2.0, n=600, **budget):
+    return db.simulate_release(3, db.Histogram(EDGES, weight=weight), THETA, n, **(budget or {"epsilon": 1.0}))[1]
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.7])  # 2: in test_laws.py
+def test_the_model_keeps_its_promises(weight):
+    db.check_model(2, db.Histogram(EDGES, weight=weight), THETA, n=400)
+
+
+def test_sensitivity_with_rounding_is_attained_and_never_passed():
+    rng = np.random.default_rng(0)
+    for weight in (2.0, 0.7, 3.3):
+        model = db.Histogram(EDGES, weight=weight)
+        x = np.append(rng.uniform(-2, 10, 400), [0.0, 8.0, *EDGES])
+        t = np.asarray(model.record_statistics(jax.numpy.asarray(x)))
+        for g in (0, 3, 20):
+            steps = np.floor(t * 2.0**g + 0.5)
+            d = np.abs(steps[:, None] - steps[None])
+            for norm, found in (("l1", d.sum(axis=2).max()), ("l2", np.sqrt((d**2).sum(axis=2)).max())):
+                claimed = model.rounded_sensitivity(g, norm=norm)
+                assert found <= claimed <= found * (1 + 1e-9)
+
+
+def test_every_form_of_a_table_gives_the_same_sums(tmp_path):
+    x = np.random.default_rng(1).uniform(-1, 9, 300).round(3)
+    model, frame = db.Histogram(EDGES, "x"), pd.DataFrame({"x": x, "y": 1})
+    frame.to_csv(tmp_path / "x.csv", index=False)
+    tables = [frame, str(tmp_path / "x.csv")]
+    polars = pytest.importorskip("polars")
+    tables += [polars.from_pandas(frame)]
+    found = [exact_sums(model, table, grid_exponent=20).integers for table in tables]
+    assert all(tuple(each) == tuple(found[0]) for each in found)
+    assert np.array(found[0])[:4] / 2**20 == pytest.approx(study.sums(db.Histogram(EDGES), x)[:4])
+
+
+def test_answers_and_refusals():
+    idata = db.fit(made(), draws=400, chains=2)
+    assert idata.posterior.attrs["method"] == "exact"
+    table = db.column_quantiles(idata, [0.25, 0.5])
+    assert list(table.columns) == ["estimate", "low", "high"] and {*table.low, *table.high} <= {*EDGES}
+    even = db.column_quantiles(idata, 0.5, within="even").iloc[0]
+    assert table.loc[0.5, "low"] <= even.low < even.high <= table.loc[0.5, "high"]
+    share = db.column_above(idata, 2.0)
+    assert np.array_equal(share.low, share.high) and abs(float(share.low.mean()) - 0.3) < 0.1
+    between = db.column_above(idata, 3.0)
+    assert np.all(between.low <= between.high) and float(db.column_mean(idata).std()) > 0
+    for ask, words in ((lambda: db.column_quantiles(idata, 1.5), "q must"),
+                       (lambda: db.column_above(idata, 9), "limit"),
+                       (lambda: db.column_quantiles(idata, within="x"), "within"),
+                       (lambda: db.column_mean(db.fit(db.simulate_release(0, db.Bernoulli(), {"probability": 0.2}, 50,
+                                                                         1.0)[1], draws=20)), "Histogram")):
+        with pytest.raises(ValueError, match=words):
+            ask()
+
+
+def test_other_ways_to_release_it():
+    assert db.fit(made(weight=0.0), draws=50).posterior.attrs["method"] == "exact"
+    assert db.fit(made(epsilon=None, rho=0.5, mechanism="gaussian"), draws=50).posterior.attrs["method"] == "exact"
+    grouped = db.Grouped(db.Histogram(EDGES, "x"), "g", ["a", "b"])
+    frame = pd.DataFrame({"x": np.linspace(0, 8, 400), "g": ["a", "b"] * 200})
+    idata = db.fit(db.release(grouped, frame, epsilon=2.0), draws=50, chains=2)
+    assert idata.posterior["probabilities"].shape == (2, 50, 2, 4)
+    assert db.fit(made(), db.Dirichlet(np.full(4, 0.5)), draws=50).posterior.attrs["method"] == "exact"
+    with pytest.raises(ValueError, match="prior must be"):
+        db.fit(made(), db.Beta(1.0, 1.0), draws=50)
+
+
+def test_the_posterior_is_the_one_of_a_dirichlet_where_both_know_it():
+    "A histogram without a sum under a Dirichlet prior is the categories of its bins."
+    release = made(weight=0.0)
+    prior = db.Dirichlet([0.5, 1.0, 2.0, 0.7])
+    same = db.declare(db.Categorical(4), release.values, n=release.n, noise=db.Laplace(scale=2.0), source="these tests")
+    one, two = db.fit(release, prior, draws=4000, seed=1), db.fit(same, prior, draws=4000, seed=2)
+    a, b = (each.posterior["probabilities"].values.reshape(-1, 4) for each in (one, two))
+    assert np.all(np.abs(a.mean(axis=0) - b.mean(axis=0)) < 5 * b.std(axis=0) * np.sqrt(2 / len(b)))
+
+
+def test_dates_are_the_same_days_on_every_engine(tmp_path):
+    import duckdb
+    polars = pytest.importorskip("polars")
+    texts = ["2024-02-29", "2023-12-31", "1969-07-20"]
+    frame = pd.DataFrame({"day": pd.to_datetime(texts)})
+    frame.to_csv(tmp_path / "days.csv", index=False)
+    columns = [frame.day, polars.from_pandas(frame)["day"], polars.Series(texts).str.to_date(),
+               pd.read_csv(tmp_path / "days.csv").day,
+               duckdb.sql("select cast(day as date) as day from frame").df().day]
+    assert all(db.calendar_days(column).tolist() == [19782, 19722, -165] for column in columns)
+    model = db.Histogram(db.calendar_edges("2023-12", "2024-03"), "day", weight=0)
+    sums = exact_sums(model, pd.DataFrame({"day": db.calendar_days(frame.day)})).integers
+    assert tuple(sums) == (2, 0, 1, 0)  # the day before the first edge counts in the first bin
+
+
+RELEASES = 120
+BAND = st.binom(RELEASES, 0.95).ppf([0.0005, 0.9995]) / RELEASES
+
+
+def coverage(**broken):
+    "Of 95% intervals for the mean and, of one with evenly spread bins, the median: log-normal records."
+    edges, sample = study.COLUMNS["lognormal"]
+    model, e, inside = db.Histogram(edges), np.asarray(edges), []
+    mean, median = study.truth(sample, e[0], e[-1])
+    for k in range(RELEASES):
+        rng = np.random.default_rng([7, k])
+        s = study.sums(model, sample(rng, 500))
+        p, draws = study.draws(rng, model, s, 500, "laplace", 4.0, size=250, **broken)
+        low, high = np.quantile(draws, [0.025, 0.975])
+        _, a, b = study.quantile_interval(p, e, 0.5, 0.95, "even")
+        inside.append([low <= mean <= high, a <= median <= b])
+    return np.mean(inside, axis=0)
+
+
+def test_coverage_and_a_posterior_that_is_told_half_of_the_noise():
+    found = coverage()
+    assert np.all((found >= BAND[0]) & (found <= BAND[1])), found
+    assert np.all(coverage(told=0.05)[0] < BAND[0])  # noise as good as ignored
+
+
+def test_numbers_of_the_chapter():
+    import json
+    results = json.loads((Path(__file__).parents[1] / "results" / "distribution_free.json").read_text())
+    for each in results["designs"]:
+        assert each["releases"] >= 100
