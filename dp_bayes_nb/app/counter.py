@@ -182,7 +182,7 @@ def declare(kind: str, fields: dict) -> Any:
         refuse("group", "another column than the one that is counted", by)
     return Grouped(_declared(kind, fields), by, groups)
 
-
+# %% ../../nbs/app/03_counter.ipynb #f54580ff
 def _declared(kind, fields):
     "The family of all records, or of those of one group."
     check_choice("kind", kind, KINDS)
@@ -295,7 +295,7 @@ def _scalar(values, axis):
 
 _MOST_ROWS = 10  # of the picture; the table has all
 
-
+# %% ../../nbs/app/03_counter.ipynb #580d1d29
 def _levels(values, levels, axis):
     marks, k, all_of = [], min(len(levels), _MOST_ROWS), len(levels)
     values = {method: np.asarray(v).reshape(-1, all_of)[:, :k] for method, v in values.items()}

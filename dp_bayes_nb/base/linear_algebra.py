@@ -42,7 +42,7 @@ def _large(S):
     "The same; of a batch one after another: batches of large factors can stop one another for ever on several threads."
     return sequential_vmap(_lapack)(S)
 
-
+# %% ../../nbs/base/03_linear_algebra.ipynb #5715daec
 @_large.defjvp
 def _(S, dS):
     L = _large(*S)

@@ -44,7 +44,7 @@ class Beta:
         "Log density of the log odds x: equation (1)."
         return self.alpha * jax.nn.log_sigmoid(x[0]) + self.beta * jax.nn.log_sigmoid(-x[0]) + self._constant
 
-
+# %% ../../nbs/base/07_priors.ipynb #95903425
 @pytree("name")
 class Dirichlet:
     "Dirichlet prior of the probabilities of k categories."

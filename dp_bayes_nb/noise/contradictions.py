@@ -68,7 +68,7 @@ def _unit(matrix, rows):
     common = np.gcd.reduce(np.where(whole[:, None], size, 0).astype(np.int64), axis=1).astype(float)
     return np.where(alike & np.isfinite(least), least, common)
 
-
+# %% ../../nbs/noise/06_contradictions.ipynb #0afe7b68
 def _check_single(names, found, noise, matrix, sums, far):
     "Contradictions of one row, of noise that goes so far."
     exact, grid = found.low == found.high, np.where(noise.grid > 0, noise.grid, 1.0)
@@ -104,7 +104,6 @@ def _check_single(names, found, noise, matrix, sums, far):
 def _records(n):
     "Numbers of records in words, from the least and the largest."
     return "a table" if n == (1.0, 1.0) else f"{n[1]:g} records" if n[0] == n[1] else f"up to {n[1]:g} records"
-
 
 # %% ../../nbs/noise/06_contradictions.ipynb #beb3d08d
 # § All rows together: equation (1)

@@ -190,7 +190,7 @@ class Climb(NamedTuple):
     damping: Float[Array, ""]  # λ, as a share of the largest diagonal element of H
     done: Array
 
-
+# %% ../../nbs/posterior/03_collapsed.ipynb #1790b2bb
 def _ascend(target, curvature, start, state):
     "Look at a point, keep it if it is better (by Fisher steps in any case), and choose the next."
     fisher, last = state.k < _CLIMB, state.k == _CLIMB

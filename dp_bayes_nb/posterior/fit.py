@@ -514,7 +514,7 @@ def _doubts(releases, posterior, normal, confidential, prior=None):
     alike = any(each.person is not None and (each.person.rows or 1) > 1 for each in releases)
     return list(dict.fromkeys([*([DEPENDENT] if alike else []), *every]))
 
-
+# %% ../../nbs/posterior/09_fit.ipynb #a63cce3a
 def _inference_data(releases, drawn):
     "Draws as InferenceData, with diagnostics, warnings and provenance."
     theta, infos, attrs, independent, _, confidential, own_dims, own_coords, normal, prior = drawn

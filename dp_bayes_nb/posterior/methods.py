@@ -121,7 +121,7 @@ def _sees_all(family, matrix):
     R, H = C / np.outer(unit, unit), np.asarray(matrix, float) * unit
     return np.linalg.matrix_rank(H @ R, tol=1e-8 * np.abs(H).max()) >= np.linalg.matrix_rank(R, tol=1e-8)
 
-
+# %% ../../nbs/posterior/08_methods.ipynb #3a286b6a
 def _gibbs_of(matrix):
     "Algorithm 1 for any H that leaves no sum unseen."
     def unavailable(family, kind, n, prior):

@@ -152,7 +152,7 @@ def _about_groups(new_data, centers):
 # new groups of models with several coordinates; it is imported when it is asked for
 NEW_GROUPS = "dp_bayes_nb.posterior.pooled_chains:new_groups"
 
-
+# %% ../../nbs/posterior/10_results.ipynb #d9b9cd23
 def predict_groups(idata, new_data: Any, seed: Any, draws: int | None):
     "The parameters of new groups of a pooled result, (chain, draw, row, …)."
     import xarray as xr
@@ -203,7 +203,7 @@ def _replicate_pooled(tables, key, draw):
     theta = tuple({name: draw[name][np.array(order)] for name in tables.family.parameters} for order in tables.order)
     return jnp.concatenate([y.ravel() for y in each_table(tables, draw.get("n", jnp.zeros(0)), one, keys, theta)])
 
-
+# %% ../../nbs/posterior/10_results.ipynb #2488d5d9
 def _replicate_groups(family, tables, key, draw):
     "The same of groups, each with its own θ, and size where that is private."
     theta = family.flat({name: draw[name] for name in family.parameters})
@@ -263,7 +263,7 @@ def _free_sums(family, free):
     sd = np.sqrt(np.maximum(np.diagonal(C), 1e-300))
     return int(np.linalg.matrix_rank(C / np.outer(sd, sd), tol=1e-8))
 
-
+# %% ../../nbs/posterior/10_results.ipynb #7e592092
 def _second(idata, second):
     "A release that was not fitted, for a check: its parameters must be those of the result."
     family = _fitted_releases(idata)[0].family
