@@ -24,6 +24,7 @@ from html.parser import HTMLParser
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote, urlsplit
 
+import search
 import yaml
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -228,6 +229,42 @@ def explained(module):
     return set()
 
 
+TEST = re.compile(r"^\s*(assert\b|(must_fail|test_\w+|assert_\w+|check_\w+)\()", re.M)
+DRAWS = re.compile(r"\b(plt|axs?|axes|fig)\b[.\[]")
+SHORT = 6  # lines of code that are read at a glance and are not folded
+
+
+def with_fold(cell, text, summary):
+    "A cell whose code is one click away, under a summary."
+    code = f'#| code-fold: true\n#| code-summary: "{summary}"\n{text}'
+    return {**cell, "source": code.splitlines(keepends=True)}
+
+
+def arrange(cell):
+    """A shown cell as a reader wants it: a figure before the code that draws it, and tests folded.
+
+    Returns one or two cells. Code that is documented here or already folded stays as it is.
+    """
+    text = source(cell)
+    if cell["cell_type"] != "code" or is_doc(cell) or re.search(r"^#\|\s*(code-fold|echo|include)", text, re.M):
+        return [cell]
+    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#|")]
+    figure = any("image/png" in out.get("data", {}) for out in cell.get("outputs", []))
+    if figure:
+        before = {**cell, "id": f"{cell['id']}-figure"[:64], "source": ["#| echo: false\n", *text.splitlines(True)]}
+        drawing = sum(1 for line in lines if DRAWS.search(line))
+        code = {**cell, "outputs": []}
+        if len(lines) > SHORT and 3 * drawing >= len(lines):
+            code = with_fold(code, text, "Code of the figure")
+        return [before, code]
+    tests = TEST.findall(text)
+    if tests and not cell.get("outputs"):
+        return [with_fold(cell, text, "Test")]
+    if len(tests) > 1 and len(lines) > SHORT:
+        return [with_fold(cell, text, "Test, whose output follows")]
+    return [cell]
+
+
 def mend_text(text, page, front):
     """Links of nbdev and of the authors on a page, made into links between processed notebooks,
     which smalldocs resolves. A plain word is linked only where it is a public name, or explained on the page itself.
@@ -280,6 +317,7 @@ def mend():
             for out in cell.get("outputs", []):
                 if "text/markdown" in out.get("data", {}):
                     out["data"]["text/markdown"] = mend_text("".join(out["data"]["text/markdown"]), name, front)
+        nb["cells"] = [part for cell in nb["cells"] for part in arrange(cell)]
         (PROC / name).unlink()
         write_nb(nb, PROC / new)
     config = yaml.safe_load((PROC / "_quarto.yml").read_text(encoding="utf-8"))
@@ -431,6 +469,31 @@ def vendor_katex(site):
         page.write_text(text, encoding="utf-8")
 
 
+def find(site):
+    """The search of the site: its index, made from the notebooks, and its ranking in place of Fuse's.
+
+    Returns the faults: an entry that leads to no page or to no heading.
+    """
+    rows, ids, faults = [], {}, []
+    for row in search.entries(NBS, ROOT / LIB):
+        page, _, fragment = row["href"].partition("#")
+        if page not in ids:
+            text = (site / page).read_text(encoding="utf-8") if (site / page).is_file() else ""
+            ids[page] = set(re.findall(r'\sid="([^"]+)"', html.unescape(text))) if text else None
+        if ids[page] is None:
+            faults.append(f"search: {page} is no page")
+        elif fragment and fragment not in ids[page]:
+            faults.append(f"search: {row['href']} leads to no anchor")
+        rows.append(row)
+    (site / "search.json").write_text(json.dumps(rows, ensure_ascii=False), encoding="utf-8")
+    ranked = [path for path in site.rglob("fuse*.js")]
+    if not ranked:
+        faults.append("search: the site has no fuse.js whose place the ranking could take")
+    for path in ranked:
+        shutil.copyfile(ROOT / "tools" / "search.js", path)
+    return faults
+
+
 WIDE = 760  # pixels; a telephone shows a wider figure at a legible size, to be scrolled
 CURRENT = """<script>
 addEventListener("DOMContentLoaded", () => {
@@ -442,11 +505,37 @@ addEventListener("DOMContentLoaded", () => {
 
 
 def natural_width(tag):
-    "An <img> of a PNG with its width in pixels as a class and a custom property, if it is wide."
+    "An <img> of a PNG with its width in pixels as a class and a custom property, if it is wide, in a box that scrolls."
     head = base64.b64decode(re.search(r"base64,([A-Za-z0-9+/]{40})", tag[0])[1])
     width = int.from_bytes(head[16:20], "big")
-    return tag[0].replace('class="img-fluid"',
-                          f'class="img-fluid wide" style="--natural: {width}px"') if width > WIDE else tag[0]
+    if width <= WIDE:
+        return tag[0]
+    image = tag[0].replace('class="img-fluid"', f'class="img-fluid wide" style="--natural: {width}px"')
+    return f'<div class="figure-scroll" tabindex="0" role="group" aria-label="Figure">{image}</div>'
+
+
+def contents(text):
+    "The page with its contents once more above the text, folded, for windows that have no room for a margin."
+    found = re.search(r'<nav[^>]*id="TOC"[^>]*>.*?</nav>', text, re.S)
+    if found is None:
+        return text
+    links = re.findall(r'<a href="(#[^"]+)"[^>]*>(.*?)</a>', found[0], re.S)
+    items = "".join(f'<li><a href="{url}">{words}</a></li>' for url, words in links)
+    box = f'<details class="on-this-page"><summary>On this page</summary><ul>{items}</ul></details>'
+    return re.sub(
+        r'(<header[^>]*id="title-block-header".*?</header>)', lambda m: m[1] + box, text, count=1, flags=re.S)
+
+
+LONG = 10  # rows of a table of options that are folded
+
+
+def fold_table(found):
+    "A table of arguments or options of many rows, behind a summary that counts them."
+    rows = found[0].count("<tr") - 1
+    head = re.sub(r"<[^>]+>", " ", found[0].split("</thead>")[0]).split()
+    options = head and head[0].lower() in ("type", "option", "argument", "parameter", "key")
+    return (f'<details class="options"><summary>{rows} arguments</summary>{found[0]}</details>'
+            if options and rows > LONG else found[0])
 
 
 def finish(site):
@@ -458,6 +547,7 @@ def finish(site):
         text = re.sub(r'<img (?=[^>]*image/png;base64,)[^>]*>', natural_width, text)
         text = re.sub(r'([(\[])?(<span class="math inline">[^<]{1,40}</span>)([.,;:?!)\]’]+)?',
                       lambda m: f'<span class="together">{m[0]}</span>' if m[1] or m[3] else m[0], text)
+        text = re.sub(r"<table\b.*?</table>", fold_table, contents(text), flags=re.S)
         page.write_text(text.replace("</body>", f"{CURRENT}</body>"), encoding="utf-8")
 
 
@@ -609,7 +699,7 @@ def main():
     site, said = render()
     vendor_katex(site)
     finish(site)
-    bad += said + redirect(site) + check(site)
+    bad += said + find(site) + redirect(site) + check(site)
     shutil.rmtree(DOCS, ignore_errors=True)
     shutil.move(str(site), str(DOCS))
     if bad:

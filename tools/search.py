@@ -13,7 +13,7 @@ PLAIN = [(r"```.*?```", " "), (r"\$\$.*?\$\$", " "), (r":::[^\n]*", " "), (r"!?\
          (r"^\|?[-|: ]+\|$", " "), (r"[|`*$\\{}]+", " "), (r"\s+", " ")]
 # What readers type and no title says, by page; a phrase between commas is worth more than its words.
 WORDS = {
-    "start": "start, getting started, begin, first steps, new here, introduction, overview, where to start, quick start",
+    "start": "start, getting started, begin, first steps, new here, introduction, where to start, quick start",
     "tutorials/health_insurance": "first release, first posterior, tutorial, example, proportion, share of people",
     "tutorials/data_holder": "publish a table, csv to release, how to release",
     "tutorials/analyst": "analyst, read a release, fit a release, credible interval",
