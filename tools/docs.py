@@ -8,6 +8,7 @@ and fails on an unresolved link, equation or citation, on anything loaded from o
 
 import ast
 import base64
+import hashlib
 import html
 import json
 import posixpath
@@ -234,6 +235,28 @@ DRAWS = re.compile(r"\b(plt|axs?|axes|fig)\b[.\[]")
 SHORT = 6  # lines of code that are read at a glance and are not folded
 
 
+SMALL = 8  # points of the smallest text of a figure whose code does not say
+SMALLEST: dict[str, float] = {}  # points of the smallest text of each figure, by the digest of its picture
+
+
+def digest(picture):
+    "A short name of a picture given in base64."
+    return hashlib.sha256(re.sub(r"\s", "", picture).encode()).hexdigest()[:16]
+
+
+def smallest(text):
+    "Points of the smallest text that a cell draws: exponents of a logarithmic axis are .7 of its numbers."
+    points = [float(size) for size in re.findall(r"(?:fontsize|labelsize|size)=([\d.]+)", text)]
+    if not re.search(r"\b(plt|fig)\.", text) or re.search(r"\bplot_(?!posterior)\w+\(", text):
+        points.append(SMALL)
+    if re.search(r"\bplot_posterior\(", text):
+        points.append(9)
+    numbers = min([10, *(float(size) for size in re.findall(r"labelsize=([\d.]+)", text))])
+    if re.search(r"""scale=["']log|(?:x|y)scale\(["']log|loglog|semilog""", text):
+        points.append(0.7 * numbers)
+    return min([10, *points])
+
+
 def with_fold(cell, text, summary):
     "A cell whose code is one click away, under a summary."
     code = f'#| code-fold: true\n#| code-summary: "{summary}"\n{text}'
@@ -251,6 +274,9 @@ def arrange(cell):
     lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#|")]
     figure = any("image/png" in out.get("data", {}) for out in cell.get("outputs", []))
     if figure:
+        for out in cell["outputs"]:
+            if "image/png" in out.get("data", {}):
+                SMALLEST[digest("".join(out["data"]["image/png"]))] = smallest(text)
         before = {**cell, "id": f"{cell['id']}-figure"[:64], "source": ["#| echo: false\n", *text.splitlines(True)]}
         drawing = sum(1 for line in lines if DRAWS.search(line))
         code = {**cell, "outputs": []}
@@ -494,7 +520,8 @@ def find(site):
     return faults
 
 
-WIDE = 760  # pixels; a telephone shows a wider figure at a legible size, to be scrolled
+WIDE = 320  # pixels; a wider figure is shown at a legible size, to be scrolled where the window is narrow
+LEGIBLE = 9  # pixels: the smallest text of a figure as displayed
 CURRENT = """<script>
 addEventListener("DOMContentLoaded", () => {
   const here = document.querySelector("#quarto-sidebar a.active"), bar = document.getElementById("quarto-sidebar");
@@ -505,12 +532,17 @@ addEventListener("DOMContentLoaded", () => {
 
 
 def natural_width(tag):
-    "An <img> of a PNG with its width in pixels as a class and a custom property, if it is wide, in a box that scrolls."
+    """An <img> of a PNG, if it is wide, in a box that scrolls, with the width in pixels at which its smallest text,
+    drawn at 100 dots an inch, has the height of LEGIBLE pixels.
+    """
     head = base64.b64decode(re.search(r"base64,([A-Za-z0-9+/]{40})", tag[0])[1])
     width = int.from_bytes(head[16:20], "big")
     if width <= WIDE:
         return tag[0]
-    image = tag[0].replace('class="img-fluid"', f'class="img-fluid wide" style="--natural: {width}px"')
+    points = SMALLEST.get(digest(re.search(r"base64,([^\"']+)", tag[0])[1]), SMALL)
+    least = min(width, round(width * LEGIBLE * 72 / 100 / points))
+    image = tag[0].replace('class="img-fluid"',
+                           f'class="img-fluid wide" style="--natural: {width}px; --least: {least}px"')
     return f'<div class="figure-scroll" tabindex="0" role="group" aria-label="Figure">{image}</div>'
 
 
