@@ -106,6 +106,8 @@ def page_entries(name, cells, package):
     "Entries of one notebook: the page, its headings with the text below them, its names."
     text = "\n\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
     text = re.sub(r"```.*?```", " ", text, flags=re.S)
+    callout = r"^(:::+ *\{[^\n]*\.callout[^\n]*\n+)#+ "  # its title is no heading of the page
+    text = re.sub(callout, r"\1", text, flags=re.M)
     found = re.match(r"\s*# ([^\n]+)\n+(?:> ([^\n]*))?", text)
     if not found:
         return []
