@@ -607,18 +607,6 @@ def contents(text):
         r'(<header[^>]*id="title-block-header".*?</header>)', lambda m: m[1] + box, text, count=1, flags=re.S)
 
 
-LONG = 10  # rows of a table of options that are folded
-
-
-def fold_table(found):
-    "A table of arguments or options of many rows, behind a summary that counts them."
-    rows = found[0].count("<tr") - 1
-    head = re.sub(r"<[^>]+>", " ", found[0].split("</thead>")[0]).split()
-    options = head and head[0].lower() in ("type", "option", "argument", "parameter", "key")
-    return (f'<details class="options"><summary>{rows} arguments</summary>{found[0]}</details>'
-            if options and rows > LONG else found[0])
-
-
 def finish(site):
     """What a reader feels and smalldocs leaves undone: wide figures, punctuation that stays with its formula,
     the sidebar at the current page.
@@ -633,8 +621,7 @@ def finish(site):
         text = re.sub(r'<img (?=[^>]*image/png;base64,)[^>]*>', natural_width, text)
         text = re.sub(r'([(\[])?(<span class="math inline">[^<]{1,40}</span>)([.,;:?!)\]’]+)?',
                       lambda m: f'<span class="together">{m[0]}</span>' if m[1] or m[3] else m[0], text)
-        text = re.sub(r"<table\b.*?</table>", fold_table, contents(text), flags=re.S)
-        page.write_text(text.replace("</body>", f"{CURRENT}</body>"), encoding="utf-8")
+        page.write_text(contents(text).replace("</body>", f"{CURRENT}</body>"), encoding="utf-8")
 
 
 # ---------------------------------------------------------------- checks
