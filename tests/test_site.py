@@ -135,3 +135,53 @@ def test_a_broken_site_is_found_out(monkeypatch, tmp_path):
     assert [said for said in ("which is no page", "leads to no anchor", "leads nowhere")
             if not any(said in fault for fault in found)] == []
     assert len(found) == 3
+
+
+def test_figures_come_before_their_code_and_tests_are_folded(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    docs = pytest.importorskip("docs")
+    picture = {"output_type": "display_data", "data": {"image/png": "iVBORw0KGgo="}}
+
+    def cell(text, *outputs):
+        return {"cell_type": "code", "id": "a", "source": [text], "outputs": list(outputs)}
+
+    long = cell("fig, ax = plt.subplots()\n" + "ax.plot(x, y)\n" * 8 + "plt.show()", picture)
+    figure, code = docs.arrange(long)
+    assert figure["outputs"] and docs.source(figure).startswith("#| echo: false")
+    assert not code["outputs"] and "code-fold: true" in docs.source(code)
+    assert "code-fold" not in docs.source(docs.arrange(cell("plot_posterior(idata)", picture))[1])
+    assert "code-fold" in docs.source(docs.arrange(cell("assert 1 < 2"))[0])
+    example = cell("print(fit(release))", {"output_type": "stream", "text": ["x"]})
+    assert docs.arrange(example) == [example]
+
+
+@pytest.mark.parametrize("code, points", [
+    ("fig, ax = plt.subplots()\nax.plot(x, y)", 10), ("fig.text(0, 0, 'a', fontsize=8)", 8),
+    ("fig.suptitle(t)\nax.set(xscale='log')", 7), ("plot_anything(x)", 8)])
+def test_the_smallest_text_of_a_figure(monkeypatch, code, points):
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    assert pytest.importorskip("docs").smallest(code) == pytest.approx(points)
+
+
+def test_a_search_entry_without_a_place_is_found_out(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    docs = pytest.importorskip("docs")
+    (tmp_path / "fuse.min.js").write_text("old")
+    (tmp_path / "own.html").write_text('<h2 id="here">Here</h2>')
+    monkeypatch.setattr(docs.search, "entries", lambda *_: [{"href": href} for href in (
+        "own.html", "own.html#here", "own.html#there", "gone.html")])
+    assert docs.find(tmp_path) == ["search: own.html#there leads to no anchor", "search: gone.html is no page"]
+    assert "class Search" in (tmp_path / "fuse.min.js").read_text()
+
+
+def test_chapters_are_numbered_where_they_are_cited(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    docs = pytest.importorskip("docs")
+    found = docs.numbers(["index.ipynb", {"section": "A", "contents": [
+        {"section": "B", "href": "b/index.ipynb", "contents": ["b/index.ipynb", "b/one.ipynb"]}]},
+        {"section": "C", "href": "c/index.ipynb", "contents": ["c/two.ipynb", "b/one.ipynb"]}])
+    assert found == {"b/index.html": "1", "b/one.html": "1.1", "c/index.html": "2", "c/two.html": "2.1"}
+    monkeypatch.setattr(docs, "NUMBERS", found)
+    said = docs.numbered('<a href="../b/one.html">One\u2019s</a> <a href="../b/one.html">there</a>', "c/two.html",
+                         {"b/one.html": "One's"})
+    assert said.count("chapter-number") == 1 and "</a><span class=\"chapter-number\"> (1.1)</span>" in said

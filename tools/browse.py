@@ -1,7 +1,8 @@
 """Open every page of _docs/ in headless Chromium, over a loopback server, and fail on what a reader would see broken.
 
 A console error, a request to anywhere else, an equation that KaTeX could not set, an image that did not load, a figure
-shrunk to less than half of its size, or a page wider than a phone is a fault. `--shots FOLDER` also saves a picture of
+whose smallest text is below 9 pixels, code of which 100 characters do not fit on a laptop, or a page wider than a phone
+is a fault. `--shots FOLDER` also saves a picture of
 each page. Without Chromium the check is skipped.
 """
 
@@ -17,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "_docs"
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
          "--disable-background-networking", "--disable-component-update", "--disable-sync"]
-SIZES = {"desktop": (1400, 900), "phone": (390, 844)}
+SIZES = {"laptop": (1200, 800), "phone": (390, 844)}
 FAULTS = """() => ({
     maths: [...document.querySelectorAll('.katex-error')].map(e => e.textContent + ' ' + (e.title || '')),
     unset: [...document.querySelectorAll('span.math')]
@@ -30,8 +31,16 @@ FAULTS = """() => ({
             return !t.contains(b) && y.right > x.left + 1 && y.left < x.right && y.bottom > x.top && y.top < x.bottom;
         })).map(t => t.textContent),
     small: [...document.querySelectorAll('main img')]
-        .filter(e => e.naturalWidth > 760 && e.clientWidth < 0.5 * e.naturalWidth)
+        .filter(e => e.clientWidth + 1 < (parseFloat(e.style.getPropertyValue('--least')) || 0.5 * e.naturalWidth))
         .map(e => `${e.naturalWidth} pixels on ${e.clientWidth}`),
+    cut: innerWidth < 1200 ? [] : [...document.querySelectorAll('main div.sourceCode pre')].slice(0, 1).filter(e => {
+        const probe = document.createElement('span'), style = getComputedStyle(e);
+        probe.textContent = 'x'.repeat(100);
+        e.firstElementChild.prepend(probe);
+        const wanted = probe.getBoundingClientRect().width;
+        probe.remove();
+        return e.clientWidth && e.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight) < wanted;
+    }).map(e => `${e.clientWidth} pixels`),
     wide: document.documentElement.scrollWidth - document.documentElement.clientWidth,
 })"""
 
@@ -79,6 +88,7 @@ def look(browser, server, names, shots):
             lines += [f"the number {text} lies on its equation" for text in found["tags"]]
             lines += [f"image not shown: {text}" for text in found["images"]]
             lines += [f"a figure is too small to read: {text}" for text in found["small"]]
+            lines += [f"100 characters of code do not fit: {text}" for text in found["cut"]]
             if found["wide"] > 1:
                 lines.append(f"the page is {found['wide']} pixels wider than the screen")
             bad += [f"{name} ({size}): {line}" for line in lines]

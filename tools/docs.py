@@ -8,6 +8,7 @@ and fails on an unresolved link, equation or citation, on anything loaded from o
 
 import ast
 import base64
+import hashlib
 import html
 import json
 import posixpath
@@ -24,6 +25,7 @@ from html.parser import HTMLParser
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote, urlsplit
 
+import search
 import yaml
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -228,6 +230,67 @@ def explained(module):
     return set()
 
 
+TEST = re.compile(r"^\s*(assert\b|(must_fail|test_\w+|assert_\w+|check_\w+)\()", re.M)
+DRAWS = re.compile(r"\b(plt|axs?|axes|fig)\b[.\[]")
+SHORT = 6  # lines of code that are read at a glance and are not folded
+
+
+SMALL = 8  # points of the smallest text of a figure whose code does not say
+SMALLEST: dict[str, float] = {}  # points of the smallest text of each figure, by the digest of its picture
+
+
+def digest(picture):
+    "A short name of a picture given in base64."
+    return hashlib.sha256(re.sub(r"\s", "", picture).encode()).hexdigest()[:16]
+
+
+def smallest(text):
+    "Points of the smallest text that a cell draws: exponents of a logarithmic axis are .7 of its numbers."
+    points = [float(size) for size in re.findall(r"(?:fontsize|labelsize|size)=([\d.]+)", text)]
+    if not re.search(r"\b(plt|fig)\.", text) or re.search(r"\bplot_(?!posterior)\w+\(", text):
+        points.append(SMALL)
+    if re.search(r"\bplot_posterior\(", text):
+        points.append(9)
+    numbers = min([10, *(float(size) for size in re.findall(r"labelsize=([\d.]+)", text))])
+    if re.search(r"""scale=["']log|(?:x|y)scale\(["']log|loglog|semilog""", text):
+        points.append(0.7 * numbers)
+    return min([10, *points])
+
+
+def with_fold(cell, text, summary):
+    "A cell whose code is one click away, under a summary."
+    code = f'#| code-fold: true\n#| code-summary: "{summary}"\n{text}'
+    return {**cell, "source": code.splitlines(keepends=True)}
+
+
+def arrange(cell):
+    """A shown cell as a reader wants it: a figure before the code that draws it, and tests folded.
+
+    Returns one or two cells. Code that is documented here or already folded stays as it is.
+    """
+    text = source(cell)
+    if cell["cell_type"] != "code" or is_doc(cell) or re.search(r"^#\|\s*(code-fold|echo|include)", text, re.M):
+        return [cell]
+    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#|")]
+    figure = any("image/png" in out.get("data", {}) for out in cell.get("outputs", []))
+    if figure:
+        for out in cell["outputs"]:
+            if "image/png" in out.get("data", {}):
+                SMALLEST[digest("".join(out["data"]["image/png"]))] = smallest(text)
+        before = {**cell, "id": f"{cell['id']}-figure"[:64], "source": ["#| echo: false\n", *text.splitlines(True)]}
+        drawing = sum(1 for line in lines if DRAWS.search(line))
+        code = {**cell, "outputs": []}
+        if len(lines) > SHORT and 3 * drawing >= len(lines):
+            code = with_fold(code, text, "Code of the figure")
+        return [before, code]
+    tests = TEST.findall(text)
+    if tests and not cell.get("outputs"):
+        return [with_fold(cell, text, "Test")]
+    if len(tests) > 1 and len(lines) > SHORT:
+        return [with_fold(cell, text, "Test, whose output follows")]
+    return [cell]
+
+
 def mend_text(text, page, front):
     """Links of nbdev and of the authors on a page, made into links between processed notebooks,
     which smalldocs resolves. A plain word is linked only where it is a public name, or explained on the page itself.
@@ -258,6 +321,54 @@ def mend_text(text, page, front):
     return text.replace("jaxlib._jax.Array", "Array")
 
 
+NUMBERS: dict[str, str] = {}  # of the chapters, by page: part and place, as the sidebar orders them
+
+
+def numbers(contents):
+    "Chapters by page, numbered by part and place in it; the opening page has the part's number."
+    found, part = {}, 0
+
+    def walk(entries, own):
+        nonlocal part
+        for entry in entries:
+            if isinstance(entry, str):
+                if own and entry.endswith(".ipynb") and entry not in found:
+                    found[entry] = f"{own[0]}.{own[1]}"
+                    own[1] += 1
+            elif "contents" in entry:
+                folder = [0, 1]
+                if isinstance(entry.get("href"), str) or not any(isinstance(sub, dict) for sub in entry["contents"]):
+                    part += 1
+                    folder = [part, 1]
+                    if "href" in entry:
+                        found[entry["href"]] = str(part)
+                walk(entry["contents"], folder if folder[0] else None)
+
+    walk(contents, None)
+    return {page.replace(".ipynb", ".html"): number for page, number in found.items()}
+
+
+def same(title):
+    "A title as it is compared: smalldocs sets its apostrophes in one place and not in another."
+    return html.unescape(title).replace("’", "'").strip()
+
+
+def numbered(text, name, titles):
+    "A page with the number of each chapter beside its title, where it stands and where it is cited by its title."
+    folder = PurePosixPath(name).parent
+
+    def cited(m):
+        page = posixpath.normpath(folder / m[1])
+        known = NUMBERS.get(page) if titles.get(page) == same(m[2]) else None
+        return f'{m[0]}<span class="chapter-number"> ({known})</span>' if known else m[0]
+
+    text = re.sub(r'<a href="([^"#:]+\.html)">([^<]+)</a>', cited, text)
+    if name in NUMBERS:
+        own = f'<h1 class="title"><span class="chapter-number">{NUMBERS[name]}</span> '
+        text = text.replace('<h1 class="title">', own, 1)
+    return text
+
+
 def mend():
     "Rename each processed notebook to its `output-file`, mend links, and expand the sidebar of _quarto.yml."
     front = {}
@@ -280,6 +391,7 @@ def mend():
             for out in cell.get("outputs", []):
                 if "text/markdown" in out.get("data", {}):
                     out["data"]["text/markdown"] = mend_text("".join(out["data"]["text/markdown"]), name, front)
+        nb["cells"] = [part for cell in nb["cells"] for part in arrange(cell)]
         (PROC / name).unlink()
         write_nb(nb, PROC / new)
     config = yaml.safe_load((PROC / "_quarto.yml").read_text(encoding="utf-8"))
@@ -307,6 +419,7 @@ def mend():
 
     sidebar = config["website"]["sidebar"]
     sidebar["contents"] = expand(sidebar["contents"])
+    NUMBERS.update(numbers(sidebar["contents"]))
     for entry in config["website"]["navbar"]["left"]:
         entry["href"] = front.get(entry["href"], entry["href"])
     unlisted = set(front.values()) - set(listed)
@@ -431,7 +544,33 @@ def vendor_katex(site):
         page.write_text(text, encoding="utf-8")
 
 
-WIDE = 760  # pixels; a telephone shows a wider figure at a legible size, to be scrolled
+def find(site):
+    """The search of the site: its index, made from the notebooks, and its ranking in place of Fuse's.
+
+    Returns the faults: an entry that leads to no page or to no heading.
+    """
+    rows, ids, faults = [], {}, []
+    for row in search.entries(NBS, ROOT / LIB):
+        page, _, fragment = row["href"].partition("#")
+        if page not in ids:
+            text = (site / page).read_text(encoding="utf-8") if (site / page).is_file() else ""
+            ids[page] = set(re.findall(r'\sid="([^"]+)"', html.unescape(text))) if text else None
+        if ids[page] is None:
+            faults.append(f"search: {page} is no page")
+        elif fragment and fragment not in ids[page]:
+            faults.append(f"search: {row['href']} leads to no anchor")
+        rows.append(row)
+    (site / "search.json").write_text(json.dumps(rows, ensure_ascii=False), encoding="utf-8")
+    ranked = [path for path in site.rglob("fuse*.js")]
+    if not ranked:
+        faults.append("search: the site has no fuse.js whose place the ranking could take")
+    for path in ranked:
+        shutil.copyfile(ROOT / "tools" / "search.js", path)
+    return faults
+
+
+WIDE = 320  # pixels; a wider figure is shown at a legible size, to be scrolled where the window is narrow
+LEGIBLE = 9  # pixels: the smallest text of a figure as displayed
 CURRENT = """<script>
 addEventListener("DOMContentLoaded", () => {
   const here = document.querySelector("#quarto-sidebar a.active"), bar = document.getElementById("quarto-sidebar");
@@ -442,23 +581,47 @@ addEventListener("DOMContentLoaded", () => {
 
 
 def natural_width(tag):
-    "An <img> of a PNG with its width in pixels as a class and a custom property, if it is wide."
+    """An <img> of a PNG, if it is wide, in a box that scrolls, with the width in pixels at which its smallest text,
+    drawn at 100 dots an inch, has the height of LEGIBLE pixels.
+    """
     head = base64.b64decode(re.search(r"base64,([A-Za-z0-9+/]{40})", tag[0])[1])
     width = int.from_bytes(head[16:20], "big")
-    return tag[0].replace('class="img-fluid"',
-                          f'class="img-fluid wide" style="--natural: {width}px"') if width > WIDE else tag[0]
+    if width <= WIDE:
+        return tag[0]
+    points = SMALLEST.get(digest(re.search(r"base64,([^\"']+)", tag[0])[1]), SMALL)
+    least = min(width, round(width * LEGIBLE * 72 / 100 / points))
+    image = tag[0].replace('class="img-fluid"',
+                           f'class="img-fluid wide" style="--natural: {width}px; --least: {least}px"')
+    return f'<div class="figure-scroll" tabindex="0" role="group" aria-label="Figure">{image}</div>'
+
+
+def contents(text):
+    "The page with its contents once more above the text, folded, for windows that have no room for a margin."
+    found = re.search(r'<nav[^>]*id="TOC"[^>]*>.*?</nav>', text, re.S)
+    if found is None:
+        return text
+    links = re.findall(r'<a href="(#[^"]+)"[^>]*>(.*?)</a>', found[0], re.S)
+    items = "".join(f'<li><a href="{url}">{words}</a></li>' for url, words in links)
+    box = f'<details class="on-this-page"><summary>On this page</summary><ul>{items}</ul></details>'
+    return re.sub(
+        r'(<header[^>]*id="title-block-header".*?</header>)', lambda m: m[1] + box, text, count=1, flags=re.S)
 
 
 def finish(site):
     """What a reader feels and smalldocs leaves undone: wide figures, punctuation that stays with its formula,
     the sidebar at the current page.
     """
+    titles = {}
+    for page in site.rglob("*.html"):
+        found = re.search(r'<h1 class="title">(.*?)</h1>', page.read_text(encoding="utf-8"))
+        titles[page.relative_to(site).as_posix()] = same(found[1]) if found else ""
     for page in site.rglob("*.html"):
         text = page.read_text(encoding="utf-8")
+        text = numbered(text, page.relative_to(site).as_posix(), titles)
         text = re.sub(r'<img (?=[^>]*image/png;base64,)[^>]*>', natural_width, text)
         text = re.sub(r'([(\[])?(<span class="math inline">[^<]{1,40}</span>)([.,;:?!)\]’]+)?',
                       lambda m: f'<span class="together">{m[0]}</span>' if m[1] or m[3] else m[0], text)
-        page.write_text(text.replace("</body>", f"{CURRENT}</body>"), encoding="utf-8")
+        page.write_text(contents(text).replace("</body>", f"{CURRENT}</body>"), encoding="utf-8")
 
 
 # ---------------------------------------------------------------- checks
@@ -609,7 +772,7 @@ def main():
     site, said = render()
     vendor_katex(site)
     finish(site)
-    bad += said + redirect(site) + check(site)
+    bad += said + find(site) + redirect(site) + check(site)
     shutil.rmtree(DOCS, ignore_errors=True)
     shutil.move(str(site), str(DOCS))
     if bad:
