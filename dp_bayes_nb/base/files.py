@@ -43,7 +43,7 @@ def atomic_write(path, text: str, folder: int | None = None):
         if folder is None:
             os.close(inside)
 
-
+# %% ../../nbs/base/02_files.ipynb #6cd5397e
 def replaceable(path, folder: int | None = None) -> int:
     """The mode for a file that is written in the place of `path`: its own, or a new file's.
     ValueError for what is no regular file.

@@ -68,7 +68,7 @@ def _unit(matrix, rows):
     common = np.gcd.reduce(np.where(whole[:, None], size, 0).astype(np.int64), axis=1).astype(float)
     return np.where(alike & np.isfinite(least), least, common)
 
-
+# %% ../../nbs/noise/06_contradictions.ipynb #1d26ddab
 def _check_single(names, found, noise, matrix, sums, far):
     "Contradictions of one row, of noise that goes so far."
     exact, grid = found.low == found.high, np.where(noise.grid > 0, noise.grid, 1.0)
