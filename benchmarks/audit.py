@@ -51,10 +51,15 @@ def rounded(value):
     return float(f"{value:.6g}") if isinstance(value, float) else value
 
 
+FIRST = ("Bernoulli", "Exponential", "Grouped, private", "Grouped, public", "combined, sum", "two rows")
+
+
 def in_order():
-    "Each model under its own relation with Laplace noise first, then persons, then the rest."
+    "One model of each kind by all mechanisms, then each under its own relation with Laplace noise, persons, the rest."
+    both = [*CASES, *CASES_OF_PERSONS]
+    first = [case for budget in BUDGETS for case in both if case[0] in FIRST and case[2] == budget]
     own = [case for case in CASES if case[1] == TRIED[case[0]].relation and case[2] == "laplace"]
-    return dict.fromkeys(itertools.chain(own, CASES_OF_PERSONS, CASES))
+    return dict.fromkeys(itertools.chain(first, own, CASES_OF_PERSONS, CASES))
 
 
 def main(seconds=None):

@@ -5077,6 +5077,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                   'dp_bayes_nb/research/audit.py'),
                                             'dp_bayes_nb.research.audit._agreement': ( 'research/audit.html#_agreement',
                                                                                        'dp_bayes_nb/research/audit.py'),
+                                            'dp_bayes_nb.research.audit._bounds': ( 'research/audit.html#_bounds',
+                                                                                    'dp_bayes_nb/research/audit.py'),
                                             'dp_bayes_nb.research.audit._check_options': ( 'research/audit.html#_check_options',
                                                                                            'dp_bayes_nb/research/audit.py'),
                                             'dp_bayes_nb.research.audit._check_sizes': ( 'research/audit.html#_check_sizes',

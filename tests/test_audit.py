@@ -131,6 +131,27 @@ def test_every_model_is_audited():
         audit(dpb.Counts(["a", "b"]), epsilon=1)
 
 
+def refuted(cases):
+    "Those of kept audits that blame a release, or that reach further than its design."
+    return [case for case, seen in cases.items() if "claims" in seen and (
+        seen["contradicted"] or seen["attained"] > 1 + 1e-9
+        or any(row["lower_bound"] > row["claimed"] for row in seen["claims"]))]
+
+
+def test_kept_audits_of_the_full_size_exceed_no_claim():
+    "results/audit.json: the share of one hundredth that each had, and what it saw; a bound that is higher is noticed."
+    kept = json.loads((HERE_IS.parent / "results" / "audit.json").read_text())
+    about, cases = kept["about"], kept["cases"]
+    assert about["cases"] == len(CASES) + len(CASES_OF_PERSONS) >= len(cases)
+    assert about["cases"] * (1 - about["confidence of each"]) <= 0.009 * (1 + 1e-9)
+    assert set(cases) <= {" | ".join(case) for case in CASES + CASES_OF_PERSONS}
+    assert all(seen["trials"] == FULL["trials"] for seen in cases.values() if "claims" in seen)
+    assert refuted(cases) == []
+    case, seen = next((case, seen) for case, seen in cases.items() if "claims" in seen)
+    higher = {**seen, "claims": [{**row, "lower_bound": 1.01 * row["claimed"]} for row in seen["claims"]]}
+    assert refuted({**cases, case: higher}) == refuted({case: {**seen, "attained": 1.01}}) == [case]
+
+
 # ---------------------------------------------------------------- planted faults
 
 

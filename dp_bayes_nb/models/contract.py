@@ -60,7 +60,7 @@ def is_level(x, levels: tuple):
         return x.is_in([level if isinstance(level, str) else float(level) for level in levels])
     return (jnp if isinstance(x, jax.Array) else np).isin(x, np.asarray(levels))
 
-
+# %% ../../nbs/models/01_contract.ipynb #743a1b72
 class Codes:
     "Simulated codes of a column that a statistic compares with the levels themselves: JAX holds no texts."
     def __init__(self, codes, levels):

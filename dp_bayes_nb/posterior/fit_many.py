@@ -71,7 +71,7 @@ def _numbers(name, column):
         refuse(f"the column {name!r:.60}", "numbers", f"values of type {array.dtype}")
     return quietly(lambda: np.array([math.nan if v is None else float(v) for v in wanted]), "read as numbers")
 
-
+# %% ../../nbs/posterior/23_fit_many.ipynb #17e13db1
 def as_frame(cells: Any):
     "A narwhals frame of a data frame in memory or of a dict of columns."
     import narwhals as nw

@@ -130,7 +130,7 @@ def _terms(a, total, middle, last, signed, w):
     out[~narrow] = 0.0
     return out.reshape(cells, -1, B), narrow
 
-
+# %% ../../nbs/posterior/20_many_shares.ipynb #349ae61a
 def mixture(p: CountPosterior) -> Mixture:
     "Coefficients from weights as `many_counts` gives them."
     w, total, K = p.weights[:, 1:-1], p.alpha + p.beta + p.n, p.weights.shape[1] - 2

@@ -125,7 +125,7 @@ def log_posteriors(curves: Curves, kind: str, x, z, n, scale) -> Float[np.ndarra
     value = log_convolved(z[:, None] - n * mean, n * np.maximum(variance, 0), scale[:, None], kind) + log_prior
     return np.where(np.isfinite(value), value, -1e30)
 
-
+# %% ../../nbs/posterior/22_many_sums.ipynb #8fc90fb9
 def starting_nodes(curves: Curves, z, n, noise_variance) -> Float[np.ndarray, "cells N"]:
     "Nodes over the whole table, and around where the release points."
     x, mean, wide = curves.x, curves.mean, curves.x[-1] - curves.x[0]
@@ -189,7 +189,7 @@ def _cubic(t, gap, f0, f1):
     a, b = f0 + f1 - 2 * gap, 3 * gap - 2 * f0 - f1
     return t * (f0 + t * (b + t * a)), f0 + t * (2 * b + t * 3 * a)
 
-
+# %% ../../nbs/posterior/22_many_sums.ipynb #1868c891
 def _interval(c: Nodes, i):
     "What `_cubic` needs of interval i of every cell, and where it begins."
     c0, c1, f0, f1 = (np.take_along_axis(a, i + k, axis=1) for a in (c.cdf, c.mass) for k in (0, 1))

@@ -65,7 +65,7 @@ def _named_entry(name, p, i):
     last = str(p.levels[at[-1]]) if p.levels else str(at[-1])
     return f"{name}[{', '.join([*map(str, at[:-1]), last])}]"
 
-
+# %% ../../nbs/posterior/26_pooled_chains.ipynb #3e275079
 def parts_of(family) -> tuple[Part, ...]:
     "The coordinates of a model, in the order of its unconstrained ones."
     out: list = []
@@ -197,7 +197,7 @@ def _center(seen, x, rho):
     step = (1 - rho) * jax.scipy.linalg.cho_solve((L, True), seen.gradient)
     return x + step * jnp.minimum(1.0, _FARTHEST / jnp.sqrt(jnp.maximum(step @ step, 1e-300))), L
 
-
+# %% ../../nbs/posterior/26_pooled_chains.ipynb #3a301eb4
 def newton_move(key, look: Callable, x: Float[Array, "p"], seen: Seen, first=False) -> tuple:
     """A Metropolis–Hastings step of equation (5): the new point, what is known there, and whether it moved.
     The `first` step only looks at x.
@@ -454,7 +454,7 @@ def filled_up(groups: int) -> int:
     k = 2 ** max(math.ceil(math.log2(groups)), 1)
     return 3 * k // 4 if k > 2 and groups <= 3 * k // 4 else k
 
-
+# %% ../../nbs/posterior/26_pooled_chains.ipynb #0aa1f595
 def pool_of(family, measurements: list, ranges: list, sizes: Any, prior: Pooled) -> tuple[Pool, list, np.ndarray]:
     "Groups that look alike, filled up; the names of what has a slope, and the slopes' units."
     G = len(measurements)

@@ -386,7 +386,7 @@ def _proposals(rng, key, curves, hyper, shape, size):
 
 _MORE = 4  # times the first proposals, at most
 
-
+# %% ../../nbs/posterior/18_pooling.ipynb #a0dd7f8c
 def pool_curves(words: tuple,  # of 32 bits: what the random numbers depend on
                 curves: Curves, hyper: Hyper, draws: int) -> PooledDraws:
     "Joint draws of location, slopes, spread and all groups: equations (1) and (4)."

@@ -979,7 +979,7 @@ def _possible(r, found, H, limits, chance):
         on_grid = ~np.any(off & (of(r.noise.grid) > 0), axis=1)
     return on_grid & np.all((y >= of(found.low) - slack) & (y <= of(found.high) + slack) & (slack > 0), axis=1)
 
-
+# %% ../../nbs/releases/02_document.ipynb #be531ea9
 def each_group(r: Release, found: Unprinted):
     "Names, values and noise of each group of a release."
     q, kinds = len(r.names) // len(r.family.group_names), r.noise.kind

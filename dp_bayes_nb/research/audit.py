@@ -121,7 +121,7 @@ def noise_cdf(k, kind: str, scale: float):
     each = np.exp(-0.5 * (j / scale) ** 2)
     return np.append(0.0, np.cumsum(each) / each.sum())[np.searchsorted(j, k, side="right")]
 
-
+# %% ../../nbs/research/14_audit.ipynb #7733698c
 def noise_p_value(noise,        # (k,) whole numbers of grid steps: what was released less the exact sums
                   kind: str,    # "laplace" or "gaussian"
                   scale: float  # in grid steps
@@ -208,6 +208,13 @@ def _claims(epsilon, mechanism, delta, rho):
         return [("epsilon", epsilon, epsilon_needed)]
     own = 0.5 / gaussian_multiplier(epsilon, delta) ** 2
     return [("epsilon", epsilon, partial(epsilon_needed, delta=delta)), ("rho", own, rho_needed)]
+
+
+def _bounds(pairs, claims, confidence):
+    "The bound of each claim from both tables' releases, together at this confidence."
+    first, second = (np.concatenate(pair[:2])[:, 0] for pair in pairs)
+    each = 1 - (1 - confidence) / len(claims)
+    return tuple((name, claimed, lower_bound(first, second, needed, each)) for name, claimed, needed in claims)
 
 
 GIVEN = "given by the caller, whose word it is that they are neighbours"
@@ -328,10 +335,7 @@ def audit(model: Model, *,              # what is released: public declarations
     tables, words = _tables(model, tables, (epsilon, mechanism, delta), rho, promised, seed, owner)
     model = model.counted(tables[0])
     ready, pairs = _released(model, tables, trials, releases, options)
-    first, second = (np.concatenate(pair[:2])[:, 0] for pair in pairs)
-    claims = _claims(epsilon, mechanism, delta, rho)
-    each = 1 - (1 - confidence) / len(claims)
-    found = tuple((name, claimed, lower_bound(first, second, needed, each)) for name, claimed, needed in claims)
+    found = _bounds(pairs, _claims(epsilon, mechanism, delta, rho), confidence)
     designed, moved = _reach(ready)
     return Audit(model, promised, mechanism, epsilon, delta, rho, designed, moved, words, trials, releases, confidence,
                  found, _agreement(pairs), _noise_fits(ready[0], pairs))
