@@ -271,9 +271,10 @@ PENDING = ()  # not in the stored reference
 
 
 # Models that 0.2.0 did not have.
-SINCE = {"Above", "Counts", "Grouped", "Histogram", "LogLinear", "LogisticRegression", "MultinomialLogistic", "MultivariateNormal",
-         "NegativeBinomial", "NegativeBinomialRegression", "NormalMixture", "OrderedLogistic", "PoissonRegression",
-         "TobitRegression", "TruncatedPoisson", "ZeroInflatedNegativeBinomial", "ZeroInflatedPoisson"}
+SINCE = {"Above", "Counts", "Grouped", "Histogram", "LogLinear", "LogisticRegression", "MultinomialLogistic",
+         "MultivariateNormal", "NegativeBinomial", "NegativeBinomialRegression", "NormalMixture",
+         "OrderedLogistic", "PoissonRegression", "TobitRegression", "TruncatedPoisson",
+         "ZeroInflatedNegativeBinomial", "ZeroInflatedPoisson"}
 
 
 def test_the_reference_has_every_model_and_method():
