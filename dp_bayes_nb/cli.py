@@ -782,7 +782,7 @@ _WITHOUT_FILE: tuple = (
     ("--failure", "the other value, or values (default: any one other text)", {"nargs": "+", "metavar": "VALUE"}),
     ("--levels", "in place of --family: all values of --column, which are counted each (default: none)",
      {"nargs": "+", "metavar": "VALUE"}))
-_COLUMN = ("--column", "column to read, for a family of one column (default: the family's)", {})
+_COLUMN: tuple = ("--column", "column to read, for a family of one column (default: the family's)", {})
 _RELEASE_OPTIONS: tuple = (
     ("data", "CSV file (header line, commas) or Parquet file", {}),
     _FAMILY, _COLUMN, *_WITHOUT_FILE,

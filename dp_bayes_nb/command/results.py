@@ -157,7 +157,8 @@ def _prediction_draws(found, rows) -> dict:
 def summary_frame(draws: dict):
     "Mean, standard deviation and quantiles of draws by name, as a pandas frame."
     import pandas as pd
-    columns = {"mean": np.mean, "sd": lambda x: x.std(ddof=len(x) > 1), "q0.025": lambda x: np.quantile(x, 0.025),
+    columns: dict[str, Any] = {
+               "mean": np.mean, "sd": lambda x: x.std(ddof=len(x) > 1), "q0.025": lambda x: np.quantile(x, 0.025),
                "q0.5": lambda x: np.quantile(x, 0.5), "q0.975": lambda x: np.quantile(x, 0.975)}
     return pd.DataFrame({"name": [*draws]} | {name: [float(f(x)) for x in draws.values()]
                                               for name, f in columns.items()})
@@ -233,7 +234,7 @@ def run_contrast(args) -> int:
 
 # %% ../../nbs/command/02_results.ipynb #c0de0227
 # § Options
-_OUTPUT = (("-o --output", "CSV file to write (default: none, the table is printed only)", {}),
+_OUTPUT: tuple = (("-o --output", "CSV file to write (default: none, the table is printed only)", {}),
            ("--force", "replace an existing output (default: refuse)", {"action": "store_true"}))
 SHOW_OPTIONS: tuple = (
     ("file", "release file, or netCDF file of the draws of dp-bayes fit; several: one after the other",
