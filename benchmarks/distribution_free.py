@@ -1,6 +1,6 @@
 """Coverage and width of means and medians of columns whose distribution nobody is told: results/distribution_free.json.
 
-python benchmarks/distribution_free.py [releases of a design, 400]
+python benchmarks/distribution_free.py [releases of a design, 400] [processes, 2] [how many designs, all]
 
 Designs take turns, PART releases at a time, and what is in the file is not run again: the command goes on where it was
 stopped. Seeds are the design's place in the list and the number of the release.
@@ -9,6 +9,7 @@ stopped. Seeds are the design's place in the list and the number of the release.
 import json
 import os
 import sys
+from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
 
@@ -39,6 +40,7 @@ COLUMNS = {  # public edges, and what nobody is told: n records
 }
 DESIGNS = [{"column": column, "n": n, "epsilon": epsilon} for n, epsilon in ((500, 1.0), (5000, 1.0), (500, 0.5),
                                                                            (5000, 0.5)) for column in COLUMNS]
+PRIORS = [{**DESIGNS[i], "a": a} for i in (10, 11, 12) for a in (0.25, 1.0)]  # the same releases, another prior
 # Wang, Cheng and Awan (arXiv 2210.06140), their file results/simulation_mean_N=10000_mu=1_B=2000_nSIM=2000.txt and its
 # like: 90% intervals of the mean of N(1/2, 1) clamped to [0, 1], 2,000 simulations, mu-GDP
 CLAMPED = [{"column": "clamped normal", "n": 10_000, "mu": mu} for mu in (1.0, 0.5, 0.3, 0.1)]
@@ -47,7 +49,7 @@ CLAMPED = [{"column": "clamped normal", "n": 10_000, "mu": mu} for mu in (1.0, 0
 def sums(model, x):
     "The exact sums of records."
     e = np.asarray(model.edges)
-    j = np.clip(np.searchsorted(e, x, side="right") - 1, 0, model.bins - 1)
+    j = np.where(x <= e[0], 0, np.searchsorted(e, x, side="right"))
     place = (np.clip(x, e[0], e[-1]).sum() - len(x) * e[0]) / (e[-1] - e[0])
     return np.append(np.bincount(j, minlength=model.bins), place * model.weight)
 
@@ -58,7 +60,7 @@ def draws(rng, model, s, n, kind, scale, alpha=0.5, told=1.0, size=DRAWS):
     seen = Measurement(s + noise, Noise(kind, np.full(len(s), told * scale), np.zeros(len(s))), n)
     prior = Independent({"probabilities": PolyaTree(np.full(model.bins - 1, alpha)), "position": Beta(1.0, 1.0)})
     found = sample_histogram(rng, model, seen, prior, (1, size))
-    p, e = found["probabilities"][0], np.asarray(model.edges)
+    p, e = found["probabilities"][0], model.limits
     return p, p @ e[:-1] + found["position"][0] * (p @ np.diff(e))
 
 
@@ -88,14 +90,15 @@ def one_design(design, place, releases):
     "Coverage and mean widths of one design, over some releases."
     edges, sample = COLUMNS[design["column"]]
     model, n = Histogram(edges), design["n"]
+    alpha = design.get("a", 0.5)
     true_mean, true_median = truth(sample, edges[0], edges[-1])
     scale, tails, rows = model.sensitivity() / design["epsilon"], [0.025, 0.975], []
     for k in releases:
         rng = np.random.default_rng([SEED, place, k])
         x = sample(rng, n)
-        p, mean = draws(rng, model, sums(model, x), n, "laplace", scale)
-        _, low, high = quantile_interval(p, np.asarray(edges), 0.5, LEVEL, "bin")
-        _, a, b = quantile_interval(p, np.asarray(edges), 0.5, LEVEL, "even")
+        p, mean = draws(rng, model, sums(model, x), n, "laplace", scale, alpha)
+        _, low, high = quantile_interval(p, model.limits, 0.5, LEVEL, "bin")
+        _, a, b = quantile_interval(p, model.limits, 0.5, LEVEL, "even")
         found = [np.quantile(mean, tails), (low, high), (a, b),
                  noisy_mean(rng, x, edges[0], edges[-1], design["epsilon"], LEVEL)]
         true = (true_mean, true_median, true_median, true_mean)
@@ -124,25 +127,27 @@ def joined(old, new, releases):
     return {**{name: mix(old[name], value) for name, value in new.items()}, "releases": total}
 
 
-def main(releases=400):
+def main(releases=400, workers=2, first=None):
     done = json.load(open(PATH)) if os.path.exists(PATH) else {
         "seed": SEED, "draws": DRAWS, "level": LEVEL, "weight": 2.0, "designs": []}
-    known = {tuple(d.get(key) for key in KEY): d for d in done["designs"]}
-    jobs = [(d, i, one_design) for i, d in enumerate(DESIGNS)] + [(d, i, clamped) for i, d in enumerate(CLAMPED)]
-    for start in range(0, releases, PART):
-        for design, place, run in jobs:
-            name = tuple(design.get(key) for key in KEY)
-            old = known.get(name)
-            if old is not None and old["releases"] > start:
-                continue
-            known[name] = {**design, **joined(old, run(design, place, range(start, start + PART)), PART)}
-            done["designs"] = [*known.values()]
-            with open(PATH, "w") as file:
-                json.dump(done, file, indent=1)
-                file.write("\n")
-            print(known[name], flush=True)
+    name = lambda d: tuple(d.get(key) for key in KEY)
+    known = {name(d): d for d in done["designs"]}
+    jobs = [(d, i, clamped) for i, d in enumerate(CLAMPED)] + [(d, i, one_design) for i, d in enumerate(DESIGNS)]
+    jobs += [(d, 10 + i // 2, one_design) for i, d in enumerate(PRIORS)]
+    jobs = jobs[:first]  # all of them by default
+    with ProcessPoolExecutor(workers) as pool:
+        for start in range(0, releases, PART):
+            left = [job for job in jobs if known.get(name(job[0]), {"releases": 0})["releases"] <= start]
+            found = [pool.submit(run, design, place, range(start, start + PART)) for design, place, run in left]
+            for (design, *_), new in zip(left, found):
+                known[name(design)] = {**design, **joined(known.get(name(design)), new.result(), PART)}
+                done["designs"] = [*known.values()]
+                with open(PATH, "w") as file:
+                    json.dump(done, file, indent=1)
+                    file.write("\n")
+                print(known[name(design)], flush=True)
 
 
-KEY = ("column", "n", "epsilon", "mu")
+KEY = ("column", "n", "epsilon", "mu", "a")
 if __name__ == "__main__":
     main(*map(int, sys.argv[1:]))

@@ -69,7 +69,12 @@ DECLARED = {  # model, parameters, prior, records
         None,
         400,
     ),
-    "Histogram": (dpb.Histogram([0, 1, 2, 5, 10]), {"probabilities": [0.5, 0.2, 0.2, 0.1], "position": 0.3}, None, 400),
+    "Histogram": (
+        dpb.Histogram([0, 1, 2, 5, 10]),
+        {"probabilities": [0.2, 0.3, 0.2, 0.1, 0.1, 0.1], "position": 0.3},
+        None,
+        400,
+    ),
     "MultivariateNormal": (
         dpb.MultivariateNormal({"height": (160, 190), "weight": (50, 110)}),
         {"mean": [172.0, 75.0], "covariance": [[100.0, 80.0], [80.0, 200.0]]},

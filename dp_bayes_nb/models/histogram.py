@@ -95,7 +95,7 @@ def _edges(value) -> tuple[float, ...]:
     low, high = _BINS[0] + 1, _BINS[1] + 1
     if e.ndim != 1 or not low <= e.size <= high or not np.all(np.isfinite(e)) or np.any(np.diff(e) <= 0):
         refuse("edges", f"{low} to {high} finite numbers that increase, public", value,
-               "such as range(0, 101, 5): k + 1 edges make k bins, and records beyond the ends count in the end bins")
+               "such as range(0, 101, 5): bins between them, and one for the records at or beyond each end")
     if not max(abs(e[0]), abs(e[-1])) < 2.0**53:
         refuse("edges", "below 2**53", value)
     return tuple(e.tolist())
@@ -112,7 +112,8 @@ def _weight(value) -> float:
 class Histogram(WeightedRecords):
     """A column of numbers of which nothing is assumed: counts of public bins, and the sum of the clipped column.
 
-    - `edges:` public, increasing, in the unit of the column; records beyond the ends are clipped to them.
+    - `edges:` public, increasing, in the unit of the column; records beyond the ends are clipped to them, and
+      records at the ends have a bin of their own each: k + 1 edges make k + 2 bins.
     - `column:` its name; None: the only one.
     - `weight:` of the sum beside a count; 2: half of the budget each; 0: only the counts are released.
     - Parameters: `probabilities` of the bins, and `position`, where in their bins records lie on average. Prior: a
@@ -136,7 +137,9 @@ class Histogram(WeightedRecords):
         object.__setattr__(self, "weight", _weight(self.weight))
 
     # What the data holder uses
-    bins = property(lambda self: len(self.edges) - 1, doc="How many bins, K.")
+    bins = property(lambda self: len(self.edges) + 1, doc="How many bins, K: two more than between the edges.")
+    limits = property(lambda self: np.array([self.edges[0], *self.edges, self.edges[-1]]),
+                      doc="Lower ends of the bins, then the last upper end, (K + 1,): both ends of the range are there twice.")
     integer = property(lambda self: self.weight == 0, doc="Are counts alone released?")
     columns = property(lambda self: (Column(self.column, low=self.edges[0], high=self.edges[-1]),), doc="The column.")
     exclusive = property(lambda self: (tuple(range(self.bins)),) * self.integer, doc="A record is in one bin.")
@@ -145,7 +148,7 @@ class Histogram(WeightedRecords):
     def labels(self) -> tuple[str, ...]:
         "Names of the bins, (K,)."
         e = [_plain(edge) for edge in self.edges]
-        return tuple(f"{a} to {b}" for a, b in zip(e, e[1:]))
+        return (f"{e[0]} or less", *(f"{a} to {b}" for a, b in zip(e, e[1:])), f"{e[-1]} or more")
 
     @property
     def statistics(self) -> tuple[str, ...]:
@@ -155,10 +158,10 @@ class Histogram(WeightedRecords):
 
     def staged(self, x) -> list:
         "In which bin is the record, and where in the range?"
-        e, (low, high) = self.edges[1:-1], (self.edges[0], self.edges[-1])
+        e, (low, high) = self.edges[1:], (self.edges[0], self.edges[-1])
         inside = [(x >= a) & (x < b) for a, b in zip(e, e[1:])]
         place = [(x.clip(low, high) - low) / (high - low)] * (self.weight > 0)
-        return [x < e[0], *inside, x >= e[-1], *place]
+        return [x <= low, (x > low) & (x < e[0]), *inside, x >= high, *place]
 
     def combined(self, v) -> tuple:
         "The statistic: the place times its weight."
@@ -243,9 +246,12 @@ class Histogram(WeightedRecords):
         return np.zeros(len(self.names))
 
     def simulate_records(self, key, theta, n: int):
-        "n records at the ends of bins; an upper end is the largest number that is in the bin."
-        e = np.asarray(self.edges)
-        at = jnp.asarray(np.concatenate([e[:-1], np.append(np.nextafter(e[1:-1], -np.inf), e[-1])]))
+        "n records at the ends of bins; where an end is not in the bin, a number beside it."
+        lower, upper = self.limits[:-1].copy(), self.limits[1:].copy()
+        beside = 1e-12 * (upper - lower)[1:-1]
+        lower[1] = max(lower[1] + beside[0], np.nextafter(lower[1], np.inf))
+        upper[1:-1] = np.minimum(upper[1:-1] - beside, np.nextafter(upper[1:-1], -np.inf))
+        at = jnp.asarray(np.concatenate([lower, upper]))
         log_w = jnp.log(jnp.maximum(self.weights(theta), 1e-300))
         return at[jax.random.categorical(key, log_w, shape=(n,))]
 
@@ -255,7 +261,7 @@ class Histogram(WeightedRecords):
 
     def feasible(self, s, n):
         "Are counts not negative, and does the sum lie between its ends given them?"
-        e = (np.asarray(self.edges) - self.edges[0]) / (self.edges[-1] - self.edges[0]) * self.weight
+        e = (self.limits - self.edges[0]) / (self.edges[-1] - self.edges[0]) * self.weight
         counts, slack = s[:self.bins], 1e-9 * n * (1 + self.weight)
         inside = jnp.all(s[self.bins:] >= counts @ e[:-1] - slack) & jnp.all(s[self.bins:] <= counts @ e[1:] + slack)
         return jnp.all(counts >= 0) & inside
@@ -272,7 +278,7 @@ def _moved(one, most, norm):
 @lru_cache(maxsize=256)
 def _end_statistics(model: Histogram) -> np.ndarray:
     "The statistic of a record at the lower end of each bin, then at the upper end, (2K, m)."
-    e = (np.asarray(model.edges) - model.edges[0]) / (model.edges[-1] - model.edges[0]) * model.weight
+    e = (model.limits - model.edges[0]) / (model.edges[-1] - model.edges[0]) * model.weight
     t = np.tile(np.eye(model.bins), (2, 1))
     return np.column_stack([t, np.concatenate([e[:-1], e[1:]])]) if model.weight else t
 
@@ -285,18 +291,19 @@ def calendar_edges(first: str,        # a date, such as "2024-01" or "2024-01-15
                    last: str,         # a date in the last bin
                    unit: str = "month"  # "day", "week" (from Monday), "month" or "year"
                    ) -> tuple[float, ...]:
-    "Edges of a `Histogram` of dates: first days of public units, in days since 1970-01-01."
+    "Edges of a `Histogram` of dates: first days of public units, in days since 1970-01-01; the first half a day before."
     check_choice("unit", unit, tuple(_UNITS))
     try:
-        days = [np.datetime64(each, "D") for each in (first, last)]
+        days = np.array([first, last], "datetime64[D]")
     except (TypeError, ValueError):
-        days = [np.datetime64("NaT")] * 2
+        days = np.array(["NaT", "NaT"], "datetime64[D]")
     if any(np.isnat(day) for day in days) or not days[0] <= days[1]:
         refuse("first", "a date that is not after last, such as '2024-01'", f"{first!r}, {last!r}")
     shift = np.timedelta64(3 * (unit == "week"), "D")  # weeks of NumPy begin on Thursdays, as 1970 did
     one, two = ((day + shift).astype(f"datetime64[{_UNITS[unit]}]") for day in days)
     starts = np.arange(one, two + 2).astype("datetime64[D]") - shift
-    return tuple(starts.astype(float).tolist())
+    first_edge, *others = starts.astype(float).tolist()
+    return first_edge - 0.5, *others  # the first day is inside
 
 
 def calendar_days(dates: Any  # a column of dates: a Series, an array or a list; None or NaT: missing
