@@ -489,3 +489,45 @@ def test_the_command_line_releases_persons(visits, tmp_path, capsys):
         Person("id", combine={"days": "mean"}), Person("id", rows=2)]
     assert main([*command, "--person", "id", "-o", str(tmp_path / "2.json")]) == 2
     assert "--person must be declared with a rule" in capsys.readouterr().err
+
+
+IDS = [2**53, 2**53 + 1, 2**53 + 2, -2**63, -2**63 + 1, 2**63 - 1, 2**63 - 2, 7]  # as floats, four numbers
+
+
+def _id_frames(ids, x):
+    "The same rows as frames of many kinds, by name."
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+    for kind in ("int64", "Int64", "int64[pyarrow]", "object", "category"):
+        yield kind, pd.DataFrame({"id": pd.Series(ids, dtype="int64").astype(kind), "x": x})
+    yield "beside nullable values", pd.DataFrame({"id": pd.Series(ids, dtype="int64"), "x": pd.array(x, dtype="Int64")})
+    yield "polars", pl.DataFrame({"id": ids, "x": x})
+    yield "pyarrow", pa.table({"id": ids, "x": x})
+
+
+def _records_of_ids(ids, x, **how):
+    person = check_person(Bernoulli("x"), Person("id", **how))
+    return {kind: exact_sums(Bernoulli("x"), frame, person=person) for kind, frame in _id_frames(ids, x)}
+
+
+def test_ids_that_are_near_are_different_persons_on_every_kind_of_frame(tmp_path, monkeypatch):
+    "Ids beyond 2⁵³ became floats in pandas' nullable kinds, and persons merged."
+    ids, x = IDS * 2, [0, 1] * len(IDS)
+    for kind, found in _records_of_ids(ids, x, combine="any").items():
+        assert found.n == len(IDS), kind
+    for start in range(2):  # all rows of one person gone: her rows only
+        whole, less = (_records_of_ids(IDS[start:] * 3, [1] * 3 * len(IDS[start:]), rows=2),
+                       _records_of_ids(IDS[start + 1:] * 3, [1] * 3 * len(IDS[start + 1:]), rows=2))
+        for kind in whole:
+            assert (whole[kind].n - less[kind].n, whole[kind].integers[0] - less[kind].integers[0]) == (2, 2), kind
+    from dp_bayes_nb.data_holder import tables
+    honest = tables.plain
+    monkeypatch.setattr(tables, "plain", lambda frame, columns, ids=(): honest(frame, columns))  # the mutant
+    assert _records_of_ids(ids, x, combine="any")["Int64"].n < len(IDS)
+
+
+def test_unsigned_ids_are_whole_numbers_too():
+    import pandas as pd
+    frame = pd.DataFrame({"id": pd.array([2**64 - 1, 2**64 - 2] * 2, dtype="UInt64"), "x": [0, 1, 1, 0]})
+    assert exact_sums(Bernoulli("x"), frame, person=check_person(Bernoulli("x"), Person("id", combine="any"))).n == 2

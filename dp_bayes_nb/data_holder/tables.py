@@ -502,23 +502,29 @@ def _counted():
     return cls
 
 # %% ../../nbs/data_holder/02_tables.ipynb #7719a1c7
-def plain(frame, columns: dict[str, bool]  # name: is it of texts?
+def plain(frame, columns: dict[str, bool],  # name: is it of texts?
+          ids: Any = ()  # names of columns of whole numbers that say whose a row is
           ):
     """A pandas frame with its columns in kinds whose comparisons can be combined:
-    of the nullable kinds, numbers as floats and texts as objects.
+    of the nullable kinds, numbers as floats and texts as objects. Ids stay whole numbers: as floats, ids beyond
+    2⁵³ would be those of other persons.
     """
     import narwhals as nw
     import pandas as pd
     native = frame.to_native()
     if not any(_nullable(native.dtypes[name]) for name in columns):
         return frame
-    def column(values, text):
+    def column(name, text):
+        values = native[name]
         if not _nullable(values.dtype):
             return values
         there = values.notna()
+        if name in ids and there.all():  # where one is missing, nothing is summed
+            kind = "uint64" if str(values.dtype).lower().startswith("uint") else "int64"
+            return pd.Series(values.to_numpy(dtype=kind), values.index)
         return values.astype(object).where(there, None) if text else pd.Series(values.to_numpy(dtype=float,
             na_value=math.nan), values.index)
-    return nw.from_native(pd.DataFrame({name: column(native[name], text) for name, text in columns.items()})).lazy()
+    return nw.from_native(pd.DataFrame({name: column(name, text) for name, text in columns.items()})).lazy()
 
 # %% ../../nbs/data_holder/02_tables.ipynb #e0ef2052
 def _nullable(dtype):
@@ -537,7 +543,8 @@ def typed(model, frame, names: list[str]):
     owned = [not frame.collect_schema()[name].is_integer() for name in names[len(texts):]]
     columns = dict(zip(names, texts + owned))
     binary = encoded(frame, columns) if any(texts + owned) or frame.implementation.is_pyspark() else None
-    frame = plain(frame, columns) if frame.implementation.is_pandas() else frame
+    ids = [name for name, text in zip(names[len(texts):], owned) if not text]
+    frame = plain(frame, columns, ids) if frame.implementation.is_pandas() else frame
     table = frame.select(**{f"x_{j}": nw.col(name) for j, name in enumerate(names)}) if binary is None else binary
     kinds = [Utf8 if text and binary is not None else _same for text in texts]
     casts = [None if kind is Utf8 else nw.String if text else nw.Float64 for kind, text in zip(kinds, texts)]
