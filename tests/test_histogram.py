@@ -134,19 +134,19 @@ def test_an_end_of_the_range_is_known_without_the_width_of_a_bin():
 
 def test_a_study_a_plan_and_offices_together():
     model = db.Histogram(EDGES)
-    found = db.calibrate(3, model, n=60, epsilon=1.0, trials=80, draws=39, power=False)
+    found = db.calibrate(3, model, n=60, epsilon=1.0, trials=40, draws=39, power=False)
     assert min(float(np.min(p)) for p in found.p_values.values()) > 1e-4
-    assert np.isfinite(db.plan(model, n=60, epsilon=1.0, trials=4, progress=False).table[0]["width_95"])
+    assert np.isfinite(db.plan(model, n=60, epsilon=1.0, trials=2, progress=False).table[0]["width_95"])
     one, two = made(), db.declare(model, made().values, n=600, noise=db.Laplace(scale=4.0), source="these tests")
-    assert np.array_equal(db.fit(one, draws=50, seed=1).posterior["position"],
-                          db.fit(two, draws=50, seed=1).posterior["position"])
+    a, b = (db.column_mean(db.fit(each, draws=500, chains=2)).values for each in (one, two))
+    assert abs(a.mean() - b.mean()) < 5 * a.std() * np.sqrt(2 / a.size)  # independent draws
     both = db.fit(db.combine(one, made(epsilon=2.0)), draws=50, warmup=50, chains=2, progress=False)
     assert both.posterior["probabilities"].shape == (2, 50, 6)
 
 
 def test_rows_of_a_private_size():
     frame = pd.DataFrame({"x": np.linspace(0, 8, 400)})
-    release = db.release(db.Histogram(EDGES, "x"), frame, epsilon=4.0, neighbours="add_remove")
+    release = db.release(db.Histogram(EDGES, "x"), frame, epsilon=4.0, neighbours="add_remove", n_max=1000)
     idata = db.fit(release, draws=100, warmup=100, chains=2, progress=False)
     assert abs(float(db.column_mean(idata).mean()) - 4.0) < 1.0
 
