@@ -21,6 +21,7 @@ from dp_bayes_nb.posterior.histograms import quantile_interval, sample_histogram
 PATH = "results/distribution_free.json"
 SEED, DRAWS, LEVEL, PART = 20, 500, 0.95, 100
 EVEN = tuple(np.linspace(0, 20, 41))
+INSIDE = tuple(np.linspace(-0.25, 19.75, 41))
 LOGARITHMIC = (0.0, *np.geomspace(0.1, 20, 36))
 
 
@@ -31,16 +32,23 @@ def poisson(rng, n):
     return rng.poisson(4.0, n).astype(float)
 
 
+def atoms(rng, n):
+    return rng.choice([2.0, 5.0, 5.5, 12.0], n, p=[0.3, 0.25, 0.25, 0.2])
+
+
 COLUMNS = {  # public edges, and what nobody is told: n records
     "lognormal": (LOGARITHMIC, lambda rng, n: np.exp(rng.normal(0.0, 1.0, n))),
     "bimodal": (EVEN, lambda rng, n: np.where(rng.random(n) < 0.4, rng.normal(4, 1, n), rng.normal(12, 2, n))),
     "zero-inflated": (EVEN, lambda rng, n: np.where(rng.random(n) < 0.3, 0.0, rng.gamma(2.0, 2.0, n))),
     "counts": (EVEN, poisson),
-    "atoms": (EVEN, lambda rng, n: rng.choice([2.0, 5.0, 5.5, 12.0], n, p=[0.3, 0.25, 0.25, 0.2])),
+    "atoms": (EVEN, atoms),
 }
 DESIGNS = [{"column": column, "n": n, "epsilon": epsilon} for n, epsilon in ((500, 1.0), (5000, 1.0), (500, 0.5),
                                                                            (5000, 0.5)) for column in COLUMNS]
 PRIORS = [{**DESIGNS[i], "a": a} for i in (10, 11, 12) for a in (0.25, 1.0)]  # the same releases, another prior
+COLUMNS |= {"counts, inside": (INSIDE, poisson), "atoms, inside": (INSIDE, atoms)}
+BETWEEN = [{"column": column, "n": n, "epsilon": 1.0} for n in (500, 5000)  # values inside their bins, not at an edge
+           for column in ("counts, inside", "atoms, inside")]
 # Wang, Cheng and Awan (arXiv 2210.06140), their file results/simulation_mean_N=10000_mu=1_B=2000_nSIM=2000.txt and its
 # like: 90% intervals of the mean of N(1/2, 1) clamped to [0, 1], 2,000 simulations, mu-GDP
 CLAMPED = [{"column": "clamped normal", "n": 10_000, "mu": mu} for mu in (1.0, 0.5, 0.3, 0.1)]
@@ -134,6 +142,7 @@ def main(releases=400, workers=2, first=None):
     known = {name(d): d for d in done["designs"]}
     jobs = [(d, i, clamped) for i, d in enumerate(CLAMPED)] + [(d, i, one_design) for i, d in enumerate(DESIGNS)]
     jobs += [(d, 10 + i // 2, one_design) for i, d in enumerate(PRIORS)]
+    jobs += [(d, 30 + i, one_design) for i, d in enumerate(BETWEEN)]
     jobs = jobs[:first]  # all of them by default
     with ProcessPoolExecutor(workers) as pool:
         for start in range(0, releases, PART):
