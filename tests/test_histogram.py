@@ -138,15 +138,15 @@ def test_a_study_a_plan_and_offices_together():
     assert min(float(np.min(p)) for p in found.p_values.values()) > 1e-4
     assert np.isfinite(db.plan(model, n=60, epsilon=1.0, trials=4, progress=False).table[0]["width_95"])
     one, two = made(), db.declare(model, made().values, n=600, noise=db.Laplace(scale=4.0), source="these tests")
-    assert np.array_equal(db.fit(one, draws=50, seed=1).posterior["position"],
-                          db.fit(two, draws=50, seed=1).posterior["position"])
+    a, b = (db.fit(each, draws=500, chains=2, seed=1).posterior["position"].values for each in (one, two))
+    assert abs(a.mean() - b.mean()) < 5 * np.sqrt((a.var() + b.var()) / a.size)  # exact draws; noise on a grid, or not
     both = db.fit(db.combine(one, made(epsilon=2.0)), draws=50, warmup=50, chains=2, progress=False)
     assert both.posterior["probabilities"].shape == (2, 50, 6)
 
 
 def test_rows_of_a_private_size():
     frame = pd.DataFrame({"x": np.linspace(0, 8, 400)})
-    release = db.release(db.Histogram(EDGES, "x"), frame, epsilon=4.0, neighbours="add_remove")
+    release = db.release(db.Histogram(EDGES, "x"), frame, epsilon=4.0, neighbours="add_remove", n_max=10_000)
     idata = db.fit(release, draws=100, warmup=100, chains=2, progress=False)
     assert abs(float(db.column_mean(idata).mean()) - 4.0) < 1.0
 
