@@ -139,7 +139,7 @@ class Histogram(WeightedRecords):
     # What the data holder uses
     bins = property(lambda self: len(self.edges) + 1, doc="How many bins, K: two more than between the edges.")
     limits = property(lambda self: np.array([self.edges[0], *self.edges, self.edges[-1]]),
-                      doc="Lower ends of the bins, then the last upper end, (K + 1,): both ends of the range are there twice.")
+                      doc="Lower ends of the bins, then the last upper end, (K + 1,): both ends are there twice.")
     integer = property(lambda self: self.weight == 0, doc="Are counts alone released?")
     columns = property(lambda self: (Column(self.column, low=self.edges[0], high=self.edges[-1]),), doc="The column.")
     exclusive = property(lambda self: (tuple(range(self.bins)),) * self.integer, doc="A record is in one bin.")
@@ -291,7 +291,7 @@ def calendar_edges(first: str,        # a date, such as "2024-01" or "2024-01-15
                    last: str,         # a date in the last bin
                    unit: str = "month"  # "day", "week" (from Monday), "month" or "year"
                    ) -> tuple[float, ...]:
-    "Edges of a `Histogram` of dates: first days of public units, in days since 1970-01-01; the first half a day before."
+    "Edges of a `Histogram` of dates: first days of units, in days since 1970-01-01; the first half a day before."
     check_choice("unit", unit, tuple(_UNITS))
     try:
         days = np.array([first, last], "datetime64[D]")

@@ -303,8 +303,9 @@ def column_quantiles(idata,                     # result of fit for a Histogram
     """Quantiles of the clipped column in the population: a DataFrame by q, with estimate, low and high.
 
     Intervals are at least a bin wide (no width has an end of the range, where clipped records are), unless
-    `within="even"`, which is for columns whose density changes little over a bin: not for whole numbers, or for columns with values that many records share. An interval that touches an end of
-    the range may lie beyond it in a column that is not clipped. ValueError for other results and arguments.
+    `within="even"`, which is for columns whose density changes little over a bin: not for whole numbers, or for
+    columns with values that many records share. An interval that touches an end of the range may lie beyond it in
+    a column that is not clipped. ValueError for other results and arguments.
     """
     import pandas as pd
     family, theta = _of_histogram(idata)
