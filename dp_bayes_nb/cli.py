@@ -1043,7 +1043,8 @@ def _as_typed(message):
     message = re.sub(r"pass (\w+)\(\.\.\.\), or LogDensity\(fn, sample\)",
                      r'write --prior "\1(…)" with numbers, see --help', message)
     message = message.replace("(...) or LogDensity(...)", "(…)")
-    options = {name.removeprefix("--").replace("-", "_") for group in _OPTIONS.values() for names, *_ in group for name in names.split()
+    options = {name.removeprefix("--").replace("-", "_")
+               for group in _OPTIONS.values() for names, *_ in group for name in names.split()
                if name.startswith("--")}
     message = _arguments_as_typed(message, options)
     if message.startswith("column '"):

@@ -531,3 +531,18 @@ def test_unsigned_ids_are_whole_numbers_too():
     import pandas as pd
     frame = pd.DataFrame({"id": pd.array([2**64 - 1, 2**64 - 2] * 2, dtype="UInt64"), "x": [0, 1, 1, 0]})
     assert exact_sums(Bernoulli("x"), frame, person=check_person(Bernoulli("x"), Person("id", combine="any"))).n == 2
+
+
+def test_bounds_that_were_bought_for_rows_are_said_to_be(tmp_path):
+    "The epsilon of a private quantile protects one row, and its number is a quantile of rows."
+    from dp_bayes_nb import private_quantile
+    import pandas as pd
+    frame = pd.DataFrame({"id": [1, 1, 2, 3] * 25, "x": np.linspace(0, 9, 100)})
+    ledger = Ledger(tmp_path / "l.json", epsilon=9)
+    private_quantile(frame, 0.9, column="x", epsilon=1.0, lower=0, upper=10, ledger=ledger)
+    with pytest.warns(UserWarning, match="a private quantile counts rows, not persons"):
+        release(Exponential((0, 9), "x"), frame, epsilon=1.0, person="id", combine="sum", ledger=ledger,
+                bounds_source=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        release(Exponential((0, 9), "x"), frame, epsilon=1.0, ledger=ledger, bounds_source=1)

@@ -127,9 +127,9 @@ def prepare(family, data, epsilon=None, mechanism=None, delta=None, neighbours=N
     at_delta, delta = (None, delta) if rho is None else (delta, None)
     epsilon, mechanism, delta, _, rho = check_privacy(epsilon, mechanism, delta, "change_one", rho)
     at_delta = _check_charge(ledger, rho, at_delta)
-    bounds_source, bought = _check_bounds_source(bounds_source, ledger)
     entry = missing if missing_as is None else {"as": missing_as}
     owner = check_person(family, as_person(person, combine, rows))
+    bounds_source, bought = _check_bounds_source(bounds_source, ledger, owner)
     promised = relation(family, missing, neighbours, owner)
     d, H = _designed(family, (epsilon, mechanism, delta), rho, promised, n_max, owner)
     names = family.names if H is None else family.in_groups(H.names)
@@ -245,7 +245,7 @@ def _charge(ledger, d, epsilon, delta, rho, at_delta):
     return {"rho": rho}
 
 # %% ../../nbs/data_holder/04_release.ipynb #b3cf1752
-def _check_bounds_source(source, ledger):
+def _check_bounds_source(source, ledger, person=None):
     "Where bounds come from as the file says it, and the numbers of the entries that paid for them."
     if isinstance(source, str):
         return source, ()
@@ -257,6 +257,10 @@ def _check_bounds_source(source, ledger):
         if number > len(ledger.entries) or ledger.entries[number - 1].mechanism != "noisy max":
             refuse("bounds_source", "the numbers, from 1, of entries by which private_quantile was paid", number,
                    "dp-bayes ledger FILE --report shows the numbers")
+    if person is not None:
+        warnings.warn(f"bounds_source: a private quantile counts rows, not persons; unless the rows of each "
+                      f"{person.column!r} were combined beforehand, the epsilon of the bounds protects one row only, "
+                      "and they are those of rows (chapter ‘A private quantile’)", UserWarning, stacklevel=4)
     return "private_quantile", numbers
 
 # %% ../../nbs/data_holder/04_release.ipynb #a6e00005

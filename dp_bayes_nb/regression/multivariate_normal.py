@@ -51,6 +51,8 @@ def clipped_square(m, s):
 
 def clipped_product(m: Float[Array, "2"], S: Float[Array, "2 2"], points: int = _POINTS) -> Float[Array, ""]:
     "Mean of the product of two normal numbers that are clipped to [−1, 1]: equation (3)."
+    narrow = S[0, 0] < S[1, 1]  # the wider column is x_i: the other one's kinks are then smoothed enough
+    m, S = jnp.where(narrow, m[::-1], m), jnp.where(narrow, S[::-1, ::-1], S)
     s = jnp.sqrt(jnp.diagonal(S))
     rho = S[0, 1] / (s[0] * s[1])
     x, w = np.polynomial.legendre.leggauss(points)

@@ -127,7 +127,7 @@ def describe_release(release: Release) -> str:
     mapped = bool(read) and not release.family.integer
     rows = [] if mapped else [(printable(name), _row(release, i)) for i, name in enumerate(release.names)]
     if mapped:
-        head.append(f"  {p} sum{'s' * (p > 1)} of columns in units of their bounds are in the file; this is what they say")
+        head.append(f"  what the {p} sum{'s' * (p > 1)} in the file say{'s' * (p == 1)}, in the units of the columns")
     blocks = [table(rows)] if rows else []
     if read:
         blocks.append(["Read off these numbers:",
