@@ -221,7 +221,7 @@ class Histogram(WeightedRecords):
         given = {} if prior is None else prior.priors if isinstance(prior, Independent) else prior
         given = {"probabilities": given} if isinstance(given, (PolyaTree, Dirichlet)) else given
         if not isinstance(given, dict) or not set(given) <= set(self.parameters):
-            refuse("prior", "a PolyaTree, a Dirichlet, a dictionary (probabilities, position) or LogDensity(...)",
+            refuse("prior", "a PolyaTree, a Dirichlet, a dictionary of priors or LogDensity(...)",
                    prior)
         p, position = (given.get(name, self.default_prior.priors[name]) for name in self.parameters)
         if not isinstance(p, (PolyaTree, Dirichlet)):
