@@ -4655,6 +4655,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                                          'dp_bayes_nb/regression/tobit.py'),
                                               'dp_bayes_nb.regression.tobit.TobitRegression.accept': ( 'regression/tobit.html#tobitregression.accept',
                                                                                                        'dp_bayes_nb/regression/tobit.py'),
+                                              'dp_bayes_nb.regression.tobit.TobitRegression.cautions': ( 'regression/tobit.html#tobitregression.cautions',
+                                                                                                         'dp_bayes_nb/regression/tobit.py'),
                                               'dp_bayes_nb.regression.tobit.TobitRegression.combined': ( 'regression/tobit.html#tobitregression.combined',
                                                                                                          'dp_bayes_nb/regression/tobit.py'),
                                               'dp_bayes_nb.regression.tobit.TobitRegression.ends': ( 'regression/tobit.html#tobitregression.ends',

@@ -226,7 +226,7 @@ def test_the_command_line_takes_both_arguments(tmp_path, capsys):
     (tmp_path / "f.toml").write_text('family = "Bernoulli"\ncolumn = "x"\n')
     line = ["release", str(tmp_path / "t.csv"), "--family", str(tmp_path / "f.toml"), "--epsilon", "1", "--neighbours",
             "add_remove", "-o", str(tmp_path / "r.json")]
-    assert main(line) != 0 and "n_max" in capsys.readouterr().err
+    assert main(line) == 2 and "--n-max must be" in capsys.readouterr().err
     assert main([*line, "--n-max", "5000"]) == 0
     r = Release.load(tmp_path / "r.json")
     assert (r.names, r.n, r.n_range) == (("successes", "failures"), None, (0, 5000))

@@ -54,6 +54,10 @@ def boxed_covariates(theta: dict, u: Float[Any, "K k"]) -> Float[Array, "K k"]:
 # %% ../../nbs/regression/12_tobit.ipynb #tb000009
 # § The model
 _MOST_COVARIATES = 6
+_SHAPE_MATTERS = 3000  # records from which a slope may be off by more than its standard deviation: the table below
+_OTHER_SHAPES = ("the slope of a Tobit regression rests on the shape of the covariates: where they are skewed or have "
+                 "few values, it is biased however many records there are, and nothing in the release shows it; "
+                 "wider limits of the response need the shape less")
 
 
 @lru_cache(maxsize=256)
@@ -194,6 +198,11 @@ class TobitRegression(WeightedRecords):
         key_x, key_y = jax.random.split(key)
         v = boxed_covariates(theta, jax.random.normal(key_x, (n, len(self.covariates))))
         return self._records(theta, v, jax.random.normal(key_y, (n,)))
+
+    def cautions(self, measurement) -> list[str]:
+        "Covariates of another shape, which matter more the more records there are."
+        n = measurement.n
+        return [] if n is not None and float(n) <= _SHAPE_MATTERS else [_OTHER_SHAPES]
 
     def predictor(self, new_data):
         "A function (key, theta) -> responses of new rows, not clipped, (rows,)."
