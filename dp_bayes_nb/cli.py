@@ -560,7 +560,8 @@ def run_audit(args) -> int:
     with warnings_as_lines():
         found = audit(family, epsilon=args.epsilon, rho=args.rho, mechanism=args.mechanism, delta=args.delta,
                       neighbours=args.neighbours, n_max=args.n_max, trials=args.trials, releases=args.releases,
-                      confidence=args.confidence, tables=args.tables, seed=args.seed)
+                      confidence=args.confidence, tables=args.tables, seed=args.seed, person=args.person,
+                      combine=parse_combine(family, args.combine), rows=args.rows)
     print(lines(found))
     return int(found.contradicted)
 
@@ -783,6 +784,15 @@ _WITHOUT_FILE: tuple = (
     ("--levels", "in place of --family: all values of --column, which are counted each (default: none)",
      {"nargs": "+", "metavar": "VALUE"}))
 _COLUMN: tuple = ("--column", "column to read, for a family of one column (default: the family's)", {})
+_PERSON: tuple = (
+    ("--person", "column that says whose a row is, where a person may have several; then neighbouring tables differ in "
+     "one person's rows, and --combine or --rows is needed (default: none, each row is somebody else's)",
+     {"metavar": "COLUMN"}),
+    ("--combine", "with --person: how a person's rows become one record: sum, mean, min, max, count, any, all, first "
+     "or last; for several columns: spending=sum ill=yes,no, the level that counts first (default: none)",
+     {"nargs": "+", "metavar": "RULE"}),
+    ("--rows", "with --person, in place of --combine: the most rows of a person that are kept as records; needs "
+     "--n-max, the most there can be (default: none)", {"type": int}))
 _RELEASE_OPTIONS: tuple = (
     ("data", "CSV file (header line, commas) or Parquet file", {}),
     _FAMILY, _COLUMN, *_WITHOUT_FILE,
@@ -801,14 +811,7 @@ _RELEASE_OPTIONS: tuple = (
      "--missing imply); with add_remove the number of records is private", {}),
     ("--n-max", "with add_remove: the largest number of records that there can be, which is public (no default)",
      {"type": int}),
-    ("--person", "column that says whose a row is, where a person may have several; then neighbouring tables differ in "
-     "one person's rows, and --combine or --rows is needed (default: none, each row is somebody else's)",
-     {"metavar": "COLUMN"}),
-    ("--combine", "with --person: how a person's rows become one record: sum, mean, min, max, count, any, all, first "
-     "or last; for several columns: spending=sum ill=yes,no, the level that counts first (default: none)",
-     {"nargs": "+", "metavar": "RULE"}),
-    ("--rows", "with --person, in place of --combine: the most rows of a person that are kept as records; needs "
-     "--n-max, the most there can be (default: none)", {"type": int}),
+    *_PERSON,
     ("--ledger", "existing ledger to spend from (default: none, the budget is not recorded)", {}),
     ("--name", "name of the data set in the ledger (default: the path)", {}),
     ("--bounds-source", "where the bounds of the family come from: public, private_quantile, or the numbers of the "
@@ -898,7 +901,8 @@ _AUDIT_OPTIONS: tuple = (
     ("--delta", "with gaussian noise and --epsilon: a probability such as 1e-6 (default: none)", {"type": number}),
     ("--neighbours",
      "what the claim compares: change_one, change_value or add_remove (default: what the model implies)", {}),
-    ("--n-max", "with add_remove: the public limit on the number of records (default: 1000)", {"type": int}),
+    ("--n-max", "with add_remove or --rows: the public limit on the number of records (default: 1000)",
+     {"type": int}), *_PERSON,
     ("--trials", "releases of each of two tables (default: 20000)", {"type": int, "default": 20_000}),
     ("--releases", "of these, how many go through the whole of release (default: 100)", {"type": int, "default": 100}),
     ("--confidence", "that no bound exceeds what was spent (default: 0.99)", {"type": number, "default": 0.99}),

@@ -26,7 +26,7 @@ from dp_bayes_nb.data_holder import release as door_of_release  # noqa: F401  (t
 from dp_bayes_nb.data_holder import sums as room_of_sums  # noqa: F401
 from dp_bayes_nb.models.contract import MODELS, family_class, register
 from dp_bayes_nb.models.promises import RELATIONS
-from dp_bayes_nb.research.audit import Audit, neighbouring_tables, noise_p_value
+from dp_bayes_nb.research.audit import Audit, neighbouring_tables, noise_p_value, signs_p_value
 from dp_bayes_nb.research.lower_bounds import (best_threshold, credible_bound, epsilon_needed, high_end, low_end,
                                                lower_bound, rho_needed)
 from dp_bayes_nb.research.promise_of_models import moved_by_one_record, relations
@@ -253,11 +253,39 @@ def now_and_then(honest):
     return measured
 
 
+def shared(honest):
+    "One number of noise for all sums."
+    def measured(d, m, epsilon, delta, rho=None):
+        draw, scale = honest(d, m, epsilon, delta, rho)
+        def one(exact):
+            noise = draw([0] * len(exact))[0]
+            return [v + noise for v in exact]
+        return one, scale
+    return measured
+
+
+def again(honest):
+    "Noise that serves two releases."
+    def measured(d, m, epsilon, delta, rho=None):
+        draw, scale = honest(d, m, epsilon, delta, rho)
+        kept = []
+        def one(exact):
+            noise = kept.pop() if kept else draw([0] * len(exact))
+            kept.extend([] if one.turn else [noise])
+            one.turn = not one.turn
+            return [v + e for v, e in zip(exact, noise)]
+        one.turn = False
+        return one, scale
+    return measured
+
+
 SEVERAL = dpb.MultivariateNormal({"x": (0, 10), "y": (0, 10), "z": (0, 10)})  # nine sums: 36,000 numbers at this size
 UNSEEN = {"a scale 5% too small": (scale_short, SEVERAL, dict(epsilon=1.0)),
           "a scale 5% too small, rho": (scale_short, SEVERAL, dict(rho=1.0)),
           "a leak in a hundred": (now_and_then, CLIPPED, dict(epsilon=1.0)),
-          "a leak in a hundred, rho": (now_and_then, CLIPPED, dict(rho=1.0))}
+          "a leak in a hundred, rho": (now_and_then, CLIPPED, dict(rho=1.0)),
+          "one noise for both groups, rho": (shared, TRIED["Grouped, public"], dict(rho=1.0)),
+          "noise of the last release": (again, CLIPPED, dict(epsilon=1.0))}
 
 
 @pytest.mark.parametrize("name", UNSEEN)
@@ -294,6 +322,16 @@ def test_the_test_of_noise_keeps_its_level_and_sees_another_scale():
     low = sum(noise_p_value(draw(500), "laplace", 40.0) < 0.05 for _ in range(600))
     assert low <= stats.binom.ppf(0.999, 600, 0.05)
     assert noise_p_value(draw(4000), "laplace", 50.0) < 1e-6 and noise_p_value([], "laplace", 1.0) == 1
+
+
+def test_the_test_of_signs_keeps_its_level_and_sees_one_pair_of_ten():
+    "As above; 300 releases of five numbers, of which two agree in sign three times of four."
+    rng = np.random.default_rng(4)
+    draw = lambda: np.rint(rng.laplace(0, 5, (300, 5))).astype(int)
+    assert sum(signs_p_value(draw()) < 0.05 for _ in range(600)) <= stats.binom.ppf(0.999, 600, 0.05)
+    x = draw()
+    x[::2, 3] = np.abs(x[::2, 3]) * np.sign(x[::2, 1])
+    assert signs_p_value(x) < 1e-6 and signs_p_value(np.zeros((0, 2))) == 1 and signs_p_value(np.zeros((9, 1))) == 1
 
 
 @family_class
@@ -495,6 +533,8 @@ def test_the_command_exits_with_0_and_1_and_2(family, monkeypatch, capsys, tmp_p
                    ["--epsilon", "1", "--neighbours", "add_remove", "--n-max", "50"]):
         assert main([*command, *budget]) == 0
         assert "no contradiction found" in capsys.readouterr().out
+    assert main([*command, "--epsilon", "1", "--person", "id", "--combine", "sum"]) == 0
+    assert "each record is a person" in capsys.readouterr().out
     (tmp_path / "a.csv").write_text("days\n10\n5\n")
     (tmp_path / "b.csv").write_text("days\n0\n5\n")
     given = ["--tables", str(tmp_path / "a.csv"), str(tmp_path / "b.csv")]
@@ -502,6 +542,6 @@ def test_the_command_exits_with_0_and_1_and_2(family, monkeypatch, capsys, tmp_p
     monkeypatch.setattr(DOOR, "measurement", half_the_scale(DOOR.measurement))
     assert main([*command, "--epsilon", "1"]) == 1
     assert "contradicted: at least epsilon" in capsys.readouterr().out
-    for wrong in ([], ["--epsilon", "1", "--rho", "1"], ["--epsilon", "-1"]):
+    for wrong in ([], ["--epsilon", "1", "--rho", "1"], ["--epsilon", "-1"], ["--epsilon", "1", "--person", "id"]):
         assert main([*command, *wrong]) == 2
         assert len(capsys.readouterr().err.splitlines()) == 1

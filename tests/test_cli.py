@@ -626,6 +626,7 @@ def test_show_and_predict_and_contrast_say_what_the_functions_say(declared):
     frame = contrast(idata, other=other)
     code, out, err = dp_bayes("contrast", "d1.nc", "d2.nc", "-o", "c.csv", cwd=declared)
     assert (code, err) == (0, "") and f"{frame['mean'][0]:.4g}" in out and f"{frame['above'][0]:.4g}" in out, out
+    assert out.startswith("d1.nc minus d2.nc:\n")
     assert (declared / "c.csv").read_text().splitlines()[0] == ",".join(frame.columns)
     found = predict(idata, 20)
     code, out, err = dp_bayes("predict", "d1.nc", "--new-data", "20", "-o", "p.csv", cwd=declared)
@@ -654,8 +655,8 @@ def test_wrong_questions_to_results_are_refused_in_one_line(declared, words, sai
 def test_groups_are_contrasted_by_name(groups):
     assert dp_bayes("fit", "private.json", "-o", "groups.nc", "--draws", "200", cwd=groups)[0] == 0
     code, out, err = dp_bayes("contrast", "groups.nc", "--a", "north", "--b", "south", cwd=groups)
-    assert (code, err) == (0, "") and len(out.splitlines()) == 2, (out, err)
-    assert re.match(r"north +south +-0\.", out.splitlines()[1])
+    assert (code, err) == (0, "") and len(out.splitlines()) == 3 and out.startswith("a minus b:\n"), (out, err)
+    assert re.match(r"north +south +-0\.", out.splitlines()[2])
     code, out, err = dp_bayes("contrast", "groups.nc", "--a", "nowhere", "--b", "south", cwd=groups)
     assert (code, out, len(err.splitlines())) == (2, "", 1) and "nowhere" in err, err
 

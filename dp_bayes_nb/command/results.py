@@ -216,6 +216,18 @@ def frame_lines(frame) -> str:
     return "\n".join(["  ".join(p.format(v) for p, v in zip(put, row)).rstrip() for row in zip(*columns)] + more)
 
 
+_COMPARED = {"difference": "{} minus {}", "ratio": "{} divided by {}", "odds_ratio": "odds of {} divided by odds of {}"}
+
+
+def _sides(args):
+    "What is compared with what, in words."
+    if len(args.posterior) == 2:
+        sides = map(printable, map(str, args.posterior))
+    else:
+        sides = iter(("a", "the mean of the other groups" if args.rest else "b"))
+    return _COMPARED[args.how].format(*sides)
+
+
 def run_contrast(args) -> int:
     "Groups of one posterior compared, or two posteriors."
     if len(args.posterior) > 2:
@@ -229,7 +241,7 @@ def run_contrast(args) -> int:
                      _levels(args.b, first if other is None else other), other=other, how=args.how, rest=args.rest,
                      null=args.null, level=args.level, hdi=args.hdi, independent=args.independent)
     write_frame(frame, args.output)
-    print(frame_lines(frame))
+    print(f"{_sides(args)}:\n{frame_lines(frame)}")
     return 0
 
 # %% ../../nbs/command/02_results.ipynb #c0de0227

@@ -17,7 +17,7 @@ from jax.scipy.special import betaln, logsumexp
 from jaxtyping import Array, Float, Key
 
 from ..base.arguments import check_choice, pytree, refuse
-from ..base.priors import Beta, Dirichlet, Independent, LogDensity
+from ..base.priors import Beta, Dirichlet, Independent, LogDensity, independent
 from ..base.supports import Parameter
 from .above import _plain
 from .contract import Column, as_numbers, checked_numbers, family_class, whole_sensitivity
@@ -211,7 +211,7 @@ class Histogram(WeightedRecords):
         return {"probabilities": Parameter("simplex", (self.bins,), ("bin",), self.labels),
                 "position": Parameter("unit")}
 
-    default_prior = property(lambda self: Independent({"probabilities": PolyaTree(), "position": Beta(1.0, 1.0)}),
+    default_prior = property(lambda self: independent(probabilities=PolyaTree(), position=Beta(1.0, 1.0)),
                              doc="A Pólya tree, and Beta(1, 1).")
 
     def accept(self, prior):

@@ -15,7 +15,7 @@ import numpy as np
 from jax.scipy.special import ndtr
 
 from ..base.arguments import refuse
-from ..base.priors import Beta, Independent
+from ..base.priors import Beta, Independent, independent
 from ..base.supports import Parameter
 from .above import _plain
 from .conjugate_priors import Gamma, NormalMean
@@ -112,9 +112,8 @@ class NormalMixture(WeightedRecords):
         "By parameter."
         low, high = self.edges[0], self.edges[-1]
         sd = Gamma(4.0, 32 / (high - low))
-        return Independent({"low_mean": NormalMean(0.5 * (low + high), 16 / (high - low)**2),
-                            "gap": Gamma(2.0, 8 / (high - low)), "low_sd": sd, "high_sd": sd,
-                            "high_share": Beta(2.0, 2.0)})
+        return independent(low_mean=NormalMean(0.5 * (low + high), 16 / (high - low)**2),
+                           gap=Gamma(2.0, 8 / (high - low)), low_sd=sd, high_sd=sd, high_share=Beta(2.0, 2.0))
 
     def weights(self, theta):
         "Probabilities of the bins: equation (1)."

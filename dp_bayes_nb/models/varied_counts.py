@@ -16,7 +16,7 @@ from jax.scipy.special import gammaln
 from jaxtyping import Array, Float
 
 from ..base.arguments import check_positive, pytree, refuse
-from ..base.priors import Beta, Independent
+from ..base.priors import Beta, Independent, independent
 from ..base.supports import Parameter
 from .above import _limits, _plain
 from .bounds import Clip, as_bounds
@@ -181,7 +181,7 @@ class NegativeBinomial(ClippedCounts):
         "The mean, and the size."
         return {"mean": Parameter("positive", scale=self.middle), "size": Parameter("positive")}
 
-    default_prior = property(lambda self: Independent({"mean": Gamma(1.0, 1 / self.middle), "size": Overdispersion()}),
+    default_prior = property(lambda self: independent(mean=Gamma(1.0, 1 / self.middle), size=Overdispersion()),
                              doc="By parameter.")
 
     def pmf(self, x, theta):
@@ -236,8 +236,8 @@ class ZeroInflatedPoisson(_ZeroInflated):
         "The rate, and the share of structural zeros."
         return {"rate": Parameter("positive", scale=self.middle), "inflation": Parameter("unit")}
 
-    default_prior = property(lambda self: Independent({"rate": Gamma(1.0, 1 / self.middle),
-                                                       "inflation": Beta(1.0, 1.0)}), doc="By parameter.")
+    default_prior = property(lambda self: independent(rate=Gamma(1.0, 1 / self.middle), inflation=Beta(1.0, 1.0)),
+                             doc="By parameter.")
 
     def pmf(self, x, theta):
         "Probabilities of the mixture."
@@ -277,8 +277,7 @@ class ZeroInflatedNegativeBinomial(_ZeroInflated):
     @property
     def default_prior(self):
         "By parameter."
-        return Independent({"mean": Gamma(1.0, 1 / self.middle), "size": Overdispersion(),
-                            "inflation": Beta(1.0, 1.0)})
+        return independent(mean=Gamma(1.0, 1 / self.middle), size=Overdispersion(), inflation=Beta(1.0, 1.0))
 
     def pmf(self, x, theta):
         "Probabilities of the mixture."
@@ -311,7 +310,7 @@ class TruncatedPoisson(ClippedCounts):
         "The rate."
         return {"rate": Parameter("positive", scale=self.middle)}
 
-    default_prior = property(lambda self: Independent({"rate": Gamma(1.0, 1 / self.middle)}), doc="By parameter.")
+    default_prior = property(lambda self: independent(rate=Gamma(1.0, 1 / self.middle)), doc="By parameter.")
 
     def pmf(self, x, theta):
         "Probabilities given that the count is not 0."

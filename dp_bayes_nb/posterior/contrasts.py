@@ -350,6 +350,9 @@ def contrast(data: Any,                # result of fit, InferenceData, or a Data
     of the first result against `b` of the other. Other dimensions of the variable are columns of the answer.
     ValueError for levels that are not there, for results that share a release, for draws that are not finite.
     """
+    if not isinstance(variable, str | None):
+        refuse("variable", "the name of a parameter, or None for the first", f"a {type(variable).__name__}",
+               "a second result is passed as other=")
     if other is not None and rest:
         refuse("rest", "False where two results are compared", rest)
     if not callable(how):
