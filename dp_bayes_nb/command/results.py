@@ -222,7 +222,8 @@ _COMPARED = {"difference": "{} minus {}", "ratio": "{} divided by {}", "odds_rat
 def _sides(args):
     "What is compared with what, in words."
     if len(args.posterior) == 2:
-        sides = map(printable, map(str, args.posterior))
+        names = [Path(path).name for path in args.posterior]
+        sides = map(printable, names if names[0] != names[1] else map(str, args.posterior))
     else:
         sides = iter(("a", "the mean of the other groups" if args.rest else "b"))
     return _COMPARED[args.how].format(*sides)
