@@ -65,6 +65,8 @@ class NormalMixture(WeightedRecords):
     column: str | None = None
 
     integer, prior_type = True, Independent
+    methods = {"modes": "dp_bayes_nb.posterior.modes:SEVERAL_MODES"}
+    preferred = ("modes",)
 
     def __post_init__(self):
         _check_column(self.column)
