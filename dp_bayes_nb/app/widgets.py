@@ -14,7 +14,7 @@ from typing import Any, Callable
 
 import numpy as np
 
-from .counter import (EXAMPLES, KINDS, Session, account, declare, download, example, preview, prior_of,
+from .counter import (EXAMPLES, KINDS, Session, account, declared_family, download, example, preview, prior_of,
                                      see, spend)
 from ..research.trials import BATCH
 from .labs import (METHODS, MODELS, LineSetting, Setting, calibration_picture, calibration_steps,
@@ -621,13 +621,13 @@ class Counter(OwnData):
             return self.say("Choose an example or upload a table.")
         if not any(str(fields[name] or "").strip() for name in FIELDS[kind]):
             return self.say(f"{self.session.table.n} records. Now say what is released of which column.")
-        self.text.value = preview(declare(kind, fields), self.session.table.n, epsilon, self.session.ledger, missing)
+        self.text.value = preview(declared_family(kind, fields), self.session.table.n, epsilon, self.session.ledger, missing)
         self.say("A preview: nothing is spent yet.")
 
     def release(self, kind, fields, epsilon, missing="error"):
         "Release, then fit."
         try:
-            family = declare(kind, fields)
+            family = declared_family(kind, fields)
             made, prior = spend(self.session, family, epsilon, missing), prior_of(family, fields)
             self.link.value = download(made)
             self.say("Released. Fitting …")

@@ -115,7 +115,8 @@ class Histogram(WeightedRecords):
     - `edges:` public, increasing, in the unit of the column; records beyond the ends are clipped to them, and
       records at the ends have a bin of their own each: k + 1 edges make k + 2 bins.
     - `column:` its name; None: the only one.
-    - `weight:` of the sum beside a count; 2: half of the budget each; 0: only the counts are released.
+    - `weight:` of the sum beside a count; 2: half of the budget each; 0: only the counts are released,
+      as in a histogram that somebody else has published.
     - Parameters: `probabilities` of the bins, and `position`, where in their bins records lie on average. Prior: a
       dictionary; by default a `PolyaTree` and Beta(1, 1). Medians, means and shares: `column_quantiles`,
       `column_mean`, `column_above`.

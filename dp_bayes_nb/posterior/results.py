@@ -296,7 +296,7 @@ def predictive_check(idata, second=None,  # a release that was not fitted, of a 
     and p_joint, of all rows at once: equation (1).
 
     With `second`, the release that is checked is not the one that was fitted: a sharper question, because no parameter
-    gives way to it. Right for another table with the same parameters, and cautious for another release of the same
+    was fitted to it. Right for another table with the same parameters, and cautious for another release of the same
     table.
     z_rep are noisy numbers before they were printed. A number that was not printed exactly is compared as what it may
     have been: its p-value is of all that could have been printed like it. So a number left out below a threshold has
