@@ -1,6 +1,7 @@
 "The lines that the README shows are run, twice, as they stand there; it is short, and its table says what it says."
 
 import re
+from configparser import ConfigParser
 from pathlib import Path
 
 import matplotlib
@@ -31,6 +32,15 @@ def intervals(text):
 
 def test_readme_is_short():
     assert len(words(README.read_text(encoding="utf-8"))) <= WORDS
+
+
+def test_the_wheel_is_the_one_that_is_built():
+    settings = ConfigParser(delimiters=["="], interpolation=None)
+    settings.read(README.parent / "settings.ini", encoding="utf-8")
+    text, own = README.read_text(encoding="utf-8"), settings["DEFAULT"]
+    assert set(re.findall(r"dist/(\S+?\.whl)", text)) == {f"{own['lib_name']}-{own['version']}-py3-none-any.whl"}
+    first, *_, last = own["pythons"].split()
+    assert f"Python {first} to {last}" in text
 
 
 def test_what_counts_as_a_word():

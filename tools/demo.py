@@ -121,11 +121,11 @@ def front(release, trials=5000):
     Returns the figure.
     """
     with plt.rc_context({"font.size": 15, "axes.labelsize": 15, "axes.titlesize": 16}):
-        fig, axes = plt.subplots(1, 2, figsize=(7.2, 3.5), layout="constrained", sharey=True)
+        fig, axes = plt.subplots(1, 2, figsize=(7.2, 2.4), layout="constrained", sharey=True)
         for method, title, ax in (("naive", "ignoring the noise", axes[0]), ("auto", "accounting for it", axes[1])):
             coverage = panel(ax, release, method, trials)
             ax.set(xlabel=f"200 of {trials:,} releases", yticks=(-0.1, 0, 0.1))
-            ax.set_title(f"{title}:\n{coverage:.1%} coverage")
+            ax.set_title(f"{title}: {coverage:.1%}")
         axes[1].set_ylabel("")
     return fig
 

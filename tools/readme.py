@@ -52,14 +52,18 @@ def code(cell, pictures):
 
 
 def readme():
-    "The text of README.md, and its pictures by path."
+    """The text of README.md, and its pictures by path. Short blocks are joined: imports, which the site wants apart,
+    with the code that needs them, and an output of one line, as a comment, with the code that printed it.
+    """
     pictures, blocks = {}, ["<!-- Written by tools/readme.py from nbs/index.ipynb: edit the notebook. -->"]
     for cell in json.loads(INDEX.read_text(encoding="utf-8"))["cells"]:
         if cell["cell_type"] == "markdown":
             blocks.append(markdown("".join(cell["source"])).strip())
         elif cell["cell_type"] == "code":
             blocks += code(cell, pictures)
-    return "\n\n".join(block for block in blocks if block) + "\n", pictures
+    text = "\n\n".join(block for block in blocks if block) + "\n"
+    text = re.sub(r"(```python\n(?:(?:from|import) .*\n)+)```\n\n```python\n", r"\1\n", text)
+    return re.sub(r"\n```\n\n```text\n(.*)\n```\n", r"\n# \1\n```\n", text), pictures
 
 
 def main():
