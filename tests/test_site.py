@@ -116,6 +116,35 @@ def test_a_plain_word_links_only_to_what_it_means(monkeypatch):
     assert mend(name, page, front) == "[`fit`](../posterior/fit.ipynb#fit)"
 
 
+@pytest.mark.parametrize("page, name, module", [
+    ("posterior/06_exact_counts.ipynb", "Cells", "posterior/exact_counts"),  # its own
+    ("hidden_markov/02_sampler.ipynb", "row_log_density", "posterior/rows"),  # what it imports
+    ("tutorials/01_health_insurance.ipynb", "Release", "releases/document"),  # what it imports from the package
+    ("tutorials/01_health_insurance.ipynb", "Cells.sums", None),  # nothing, and there are several
+    ("tutorials/01_health_insurance.ipynb", "no_such_name", "as/found")])
+def test_a_name_of_several_modules_links_to_the_one_that_the_page_means(monkeypatch, page, name, module):
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    docs = pytest.importorskip("docs")
+    assert docs.meaning(name, page, "as/found") == module
+    if module is None:
+        assert docs.mend_text(f"[`{name}`](/as/found.html#cells)", page, {page: "own.ipynb"}) == f"`{name}`"
+
+
+def test_a_link_to_the_same_name_of_another_module_is_found_out(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    docs = pytest.importorskip("docs")
+    monkeypatch.setattr(docs, "NOTEBOOKS", {"hidden_markov/sampler.html": "hidden_markov/02_sampler.ipynb"})
+    for page in ("grid", "rows"):
+        (tmp_path / "posterior").mkdir(exist_ok=True)
+        (tmp_path / f"posterior/{page}.html").write_text('<h3 id="row_log_density">row_log_density</h3>')
+    (tmp_path / "hidden_markov").mkdir()
+    links = [f'<a href="../posterior/{page}.html#row_log_density"><code>row_log_density</code></a>'
+             for page in ("grid", "rows")]
+    (tmp_path / "hidden_markov/sampler.html").write_text(" ".join(links))
+    fault, = docs.check(tmp_path)
+    assert "of posterior/grid, and means posterior/rows" in fault
+
+
 def test_a_broken_site_is_found_out(monkeypatch, tmp_path):
     monkeypatch.syspath_prepend(ROOT / "tools")
     docs = pytest.importorskip("docs")
@@ -155,6 +184,15 @@ def test_figures_come_before_their_code_and_tests_are_folded(monkeypatch):
     assert docs.arrange(example) == [example]
 
 
+@pytest.mark.parametrize("line, wraps", [
+    ("epsilon must be positive, got 0; " * 5, True), ("short", False), ("n =  10     0.95     0.94   " * 5, False)])
+def test_long_sentences_are_wrapped_and_rows_of_columns_are_not(monkeypatch, line, wraps):
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    docs = pytest.importorskip("docs")
+    page = f'<div class="cell-output cell-output-stdout">\n<pre><code>first\n{line}</code></pre></div>'
+    assert ("wrapped" in docs.OUTPUT.sub(docs.wrapped, page)) == wraps
+
+
 @pytest.mark.parametrize("code, points", [
     ("fig, ax = plt.subplots()\nax.plot(x, y)", 10), ("fig.text(0, 0, 'a', fontsize=8)", 8),
     ("fig.suptitle(t)\nax.set(xscale='log')", 7), ("plot_anything(x)", 8)])
@@ -185,3 +223,6 @@ def test_chapters_are_numbered_where_they_are_cited(monkeypatch):
     said = docs.numbered('<a href="../b/one.html">One\u2019s</a> <a href="../b/one.html">there</a>', "c/two.html",
                          {"b/one.html": "One's"})
     assert said.count("chapter-number") == 1 and "</a><span class=\"chapter-number\"> (1.1)</span>" in said
+    entry = '<a href="{}" class="sidebar-item-text sidebar-link"><span class="menu-text">One</span></a>'
+    said = docs.numbered(entry.format("../b/one.html") + entry.format("../index.html"), "c/other.html", {})
+    assert said.count("chapter-number") == 1 and '<span class="chapter-number">1.1</span> One' in said

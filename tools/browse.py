@@ -1,7 +1,7 @@
 """Open every page of _docs/ in headless Chromium, over a loopback server, and fail on what a reader would see broken.
 
 A console error, a request to anywhere else, an equation that KaTeX could not set, an image that did not load, a figure
-whose smallest text is below 9 pixels, code of which 100 characters do not fit on a laptop, or a page wider than a phone
+whose smallest text is below 9 pixels, code of which 120 characters do not fit on a laptop, or a page wider than a phone
 is a fault. `--shots FOLDER` also saves a picture of
 each page. Without Chromium the check is skipped.
 """
@@ -35,7 +35,7 @@ FAULTS = """() => ({
         .map(e => `${e.naturalWidth} pixels on ${e.clientWidth}`),
     cut: innerWidth < 1200 ? [] : [...document.querySelectorAll('main div.sourceCode pre')].slice(0, 1).filter(e => {
         const probe = document.createElement('span'), style = getComputedStyle(e);
-        probe.textContent = 'x'.repeat(100);
+        probe.textContent = 'x'.repeat(120);
         e.firstElementChild.prepend(probe);
         const wanted = probe.getBoundingClientRect().width;
         probe.remove();
@@ -88,7 +88,7 @@ def look(browser, server, names, shots):
             lines += [f"the number {text} lies on its equation" for text in found["tags"]]
             lines += [f"image not shown: {text}" for text in found["images"]]
             lines += [f"a figure is too small to read: {text}" for text in found["small"]]
-            lines += [f"100 characters of code do not fit: {text}" for text in found["cut"]]
+            lines += [f"120 characters of code do not fit: {text}" for text in found["cut"]]
             if found["wide"] > 1:
                 lines.append(f"the page is {found['wide']} pixels wider than the screen")
             bad += [f"{name} ({size}): {line}" for line in lines]

@@ -230,6 +230,76 @@ def explained(module):
     return set()
 
 
+@cache
+def known(module):
+    "The names at the top of a module that it defines, and those that it imports with the module each comes from."
+    path = ROOT / LIB / f"{module}.py"
+    if not path.exists():
+        return set(), {}
+    body, package = ast.parse(path.read_text(encoding="utf-8")).body, PurePosixPath(module).parent.parts
+    own = {node.name for node in body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+    own |= {target.id for node in body if isinstance(node, ast.Assign) for target in node.targets
+            if isinstance(target, ast.Name)}
+    return own, imported(body, (LIB, *package))
+
+
+def imported(body, package=()):
+    "Names of this package that some statements import: the module of each, without the package's name, and its name."
+    found = {}
+    for top in body:
+        for node in ast.walk(top):
+            if isinstance(node, ast.ImportFrom):
+                parts = (package[:len(package) - node.level + 1] if node.level else ()) + tuple(
+                    (node.module or "").split(".") if node.module else ())
+                if parts[:1] == (LIB,):
+                    found |= {alias.asname or alias.name: ("/".join(parts[1:]), alias.name) for alias in node.names}
+    return found
+
+
+def origin(module, name):
+    "The module that defines a name which another one may only import."
+    if not module:
+        return homes()[name].replace(".", "/") if name in homes() else None
+    own, others = known(module)
+    return module if name in own or name not in others else origin(*others[name])
+
+
+@cache
+def definers(name):
+    "Every module that explains a name, or only defines it."
+    modules = [p.relative_to(ROOT / LIB).with_suffix("").as_posix() for p in sorted((ROOT / LIB).rglob("*.py"))
+               if not p.name.startswith("_")]
+    return [module for module in modules if name in known(module)[0]]
+
+
+@cache
+def brought(page):
+    "The names that the cells of a notebook import from this package."
+    found = {}
+    for cell in read_nb(NBS / page)["cells"] if (NBS / page).is_file() else []:
+        if cell["cell_type"] == "code":
+            try:
+                found |= imported(ast.parse(source(cell)).body)
+            except SyntaxError:  # a magic command
+                continue
+    return found
+
+
+def meaning(name, page, module):
+    """The module whose `name` a page means, where nbdev's look-up, which knows one place for each name, found that of
+    `module`: its own, else the one that it imports, else the public one; None where several remain.
+    """
+    first = name.split(".")[0]
+    own = re.sub(r"(^|/)\d\d_", r"\1", page).removesuffix(".ipynb")
+    if first in known(own)[0]:
+        return own
+    if first in brought(page):
+        return origin(*brought(page)[first])
+    if first in homes():
+        return homes()[first].replace(".", "/")
+    return module if len(definers(first)) < 2 else None
+
+
 TEST = re.compile(r"^\s*(assert\b|(must_fail|test_\w+|assert_\w+|check_\w+)\()", re.M)
 DRAWS = re.compile(r"\b(plt|axs?|axes|fig)\b[.\[]")
 SHORT = 6  # lines of code that are read at a glance and are not folded
@@ -311,7 +381,12 @@ def mend_text(text, page, front):
         known = explained(m[2])
         return m[0] if known is None or m[3].split(".")[0] in known else f"`{m[1]}`"
 
+    def resolved(m):  # the look-up of nbdev has one place for each name
+        module = meaning(m[1], page, m[2])
+        return f"[`{m[1]}`](/{module}.html#{m[3]})" if module else f"`{m[1]}`"
+
     pages = {new.removesuffix(".ipynb") for new in front.values()}
+    text = re.sub(r"\[`([\w.]+)(?:\(\))?`\]\(/([\w/]+)\.html#([\w.]+)\)", resolved, text)
     text = re.sub(r"\[`([^`\]]+)`\]\(/([\w/]+)\.html#([\w.]+)\)", headed, text)
     text = re.sub(r"\[`([a-z]+)`\]\(/([\w/]+)\.html#\1\)", meant, text)
     text = re.sub(r"\]\((?P<path>[\w./-]+\.ipynb)(?P<rest>[#)])", authored, text)
@@ -321,6 +396,7 @@ def mend_text(text, page, front):
     return text.replace("jaxlib._jax.Array", "Array")
 
 
+NOTEBOOKS: dict[str, str] = {}  # the notebook of each page
 NUMBERS: dict[str, str] = {}  # of the chapters, by page: part and place, as the sidebar orders them
 
 
@@ -354,7 +430,9 @@ def same(title):
 
 
 def numbered(text, name, titles):
-    "A page with the number of each chapter beside its title, where it stands and where it is cited by its title."
+    """A page with the number of each chapter beside its title: where it stands, where it is cited by its title, and in
+    the sidebar.
+    """
     folder = PurePosixPath(name).parent
 
     def cited(m):
@@ -363,6 +441,11 @@ def numbered(text, name, titles):
         return f'{m[0]}<span class="chapter-number"> ({known})</span>' if known else m[0]
 
     text = re.sub(r'<a href="([^"#:]+\.html)">([^<]+)</a>', cited, text)
+    def listed(m):
+        known = NUMBERS.get(posixpath.normpath(folder / m[2]))
+        return f'{m[1]}<span class="chapter-number">{known}</span> ' if known else m[0]
+
+    text = re.sub(r'(<a\b(?=[^>]*\bsidebar-link\b)[^>]*\bhref="([^"#:]+)"[^>]*><span class="menu-text">)', listed, text)
     if name in NUMBERS:
         own = f'<h1 class="title"><span class="chapter-number">{NUMBERS[name]}</span> '
         text = text.replace('<h1 class="title">', own, 1)
@@ -376,6 +459,7 @@ def mend():
         head = source(read_nb(PROC / name)["cells"][0])
         found = re.search(r"^output-file: (\S+)\.html$", head, re.M)
         front[name] = str(PurePosixPath(name).with_name((found[1] if found else PurePosixPath(name).stem) + ".ipynb"))
+    NOTEBOOKS.update({new.replace(".ipynb", ".html"): name for name, new in front.items()})
     twice = [new for new, count in Counter(front.values()).items() if count > 1]
     if twice:
         raise Failed(f"several notebooks would become one page: {', '.join(twice)}")
@@ -569,6 +653,8 @@ def find(site):
     return faults
 
 
+OUTPUT = re.compile(r'<div class="cell-output[^"]*">\s*<pre[^>]*><code[^>]*>(?P<text>.*?)</code></pre>', re.S)
+COLUMN = 120  # characters of code that fit beside the sidebar of a laptop, as styles.css sets them
 WIDE = 320  # pixels; a wider figure is shown at a legible size, to be scrolled where the window is narrow
 LEGIBLE = 9  # pixels: the smallest text of a figure as displayed
 CURRENT = """<script>
@@ -595,6 +681,13 @@ def natural_width(tag):
     return f'<div class="figure-scroll" tabindex="0" role="group" aria-label="Figure">{image}</div>'
 
 
+def wrapped(m):
+    "The output of a cell, marked to be wrapped when lines are too long for the column and none is a row of columns."
+    long = [line for line in html.unescape(re.sub(r"<[^>]+>", "", m["text"])).split("\n") if len(line) > COLUMN]
+    wraps = long and not any(re.search(r"\S {3,}\S", line) for line in long)
+    return m[0].replace('class="cell-output', 'class="cell-output wrapped', 1) if wraps else m[0]
+
+
 def contents(text):
     "The page with its contents once more above the text, folded, for windows that have no room for a margin."
     found = re.search(r'<nav[^>]*id="TOC"[^>]*>.*?</nav>', text, re.S)
@@ -619,6 +712,7 @@ def finish(site):
         text = page.read_text(encoding="utf-8")
         text = numbered(text, page.relative_to(site).as_posix(), titles)
         text = re.sub(r'<img (?=[^>]*image/png;base64,)[^>]*>', natural_width, text)
+        text = OUTPUT.sub(wrapped, text)
         text = re.sub(r'([(\[])?(<span class="math inline">[^<]{1,40}</span>)([.,;:?!)\]’]+)?',
                       lambda m: f'<span class="together">{m[0]}</span>' if m[1] or m[3] else m[0], text)
         page.write_text(contents(text).replace("</body>", f"{CURRENT}</body>"), encoding="utf-8")
@@ -735,6 +829,11 @@ def check(site):
             if fragment and file in pages and fragment not in pages[file].ids:
                 bad.append(f"{name}: link {url} leads to no anchor")
                 continue
+            if fragment == text.lower() and file != path and name in NOTEBOOKS and len(definers(text)) > 1:
+                there = file.relative_to(site.resolve()).with_suffix("").as_posix()
+                meant = meaning(text, NOTEBOOKS[name], there)
+                if meant != there:
+                    bad.append(f"{name}: the link {text!r} leads to that of {there}, and means {meant or 'several'}")
             said = re.findall(r"\(([^()\s]+)\)", text)
             tags = pages[file].tags.get(fragment, []) if fragment.startswith("eq-") and file in pages else None
             if tags is not None and said and not set(said) & set(tags):
