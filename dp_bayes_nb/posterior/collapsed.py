@@ -52,15 +52,15 @@ def information(family, released: Measurement, prior, noise_variance, x) -> Floa
 
 # %% ../../nbs/posterior/03_collapsed.ipynb #63266754
 def climb(target, curvature, start: Float[Array, "d"], steps: int):
-    "A few damped Fisher steps towards the mode of a log density: where they end, and the curvature H one step before."
+    "A few damped Fisher steps towards the mode of a log density: where they end, and the curvature F one step before."
     gradient = jax.grad(target)
     def one(_, state):
         x, _ = state
-        H = curvature(x)
-        step = solve(H, gradient(x))
+        F = curvature(x)
+        step = solve(F, gradient(x))
         length = jnp.sqrt(step @ step)
         step = jnp.where(jnp.isfinite(length), step * jnp.minimum(1.0, LONGEST_STEP / length), 0.0)
-        return x + step, H
+        return x + step, F
     return lax.fori_loop(0, steps, one, (start, jnp.eye(len(start))))
 
 
@@ -118,10 +118,10 @@ def _glide(key, target, L, point):
 # %% ../../nbs/posterior/03_collapsed.ipynb #b6692ea5
 def moves(keys: tuple,                 # for proposals, and for the rest
           target, x: Float[Array, "d"],  # log density, and where the chain is
-          mode: Float[Array, "d"], H: Float[Array, "d d"]  # near the mode of the target, and its curvature there
+          mode: Float[Array, "d"], F: Float[Array, "d d"]  # near the mode of the target, and its curvature there
           ) -> tuple[Float[Array, "d"], Float[Array, ""]]:
     "Jumps and glides from x, which leave the target invariant: the new x, and the share of accepted moves."
-    L = cholesky(H)
+    L = cholesky(F)
     proposals = jax.vmap(lambda k: _student(k, mode, L))(jax.random.split(keys[0], _MOVES))
     points = jax.vmap(partial(_at, target))(jnp.concatenate([x[None], proposals]))
     def pair(point, inputs):
@@ -143,16 +143,16 @@ class CollapsedState(NamedTuple):
     noise_variance: Float[Array, "p"]  # latent σ²
 
 
-def dispersed(key, home: Float[Array, "d"], H: Float[Array, "d d"]) -> Float[Array, "d"]:
+def dispersed(key, home: Float[Array, "d"], F: Float[Array, "d d"]) -> Float[Array, "d"]:
     "Where a chain starts: around its home, wider than its posterior."
-    x = home + _OVERDISPERSED * (_student(key, home, cholesky(H)) - home)
+    x = home + _OVERDISPERSED * (_student(key, home, cholesky(F)) - home)
     return jnp.where(jnp.all(jnp.isfinite(x)), x, home)
 
 
 def _collapsed_init(family, released, prior, key):
     key_home, key_x, key_noise = jax.random.split(key, 3)
-    home, H = _home(family, released, prior, key_home)
-    x = dispersed(key_x, home, H)
+    home, F = _home(family, released, prior, key_home)
+    x = dispersed(key_x, home, F)
     theta, _ = constrain(family.parameters, x)
     s = released.z if released.matrix is None else released.n * family.moments(theta)[0]
     return CollapsedState(theta, x, home, s, noise_variance_start(key_noise, released.noise))
@@ -163,8 +163,8 @@ def _collapsed_step(family, released, prior, key, state):
     key_propose, key_theta, key_s, key_noise = jax.random.split(key, 4)
     target = partial(conditional_log_posterior, family, released, prior, state.noise_variance)
     curvature = partial(information, family, released, prior, state.noise_variance)
-    mode, H = climb(target, curvature, state.home, FISHER_STEPS)
-    x, accepted = moves((key_propose, key_theta), target, state.x, mode, H)
+    mode, F = climb(target, curvature, state.home, FISHER_STEPS)
+    x, accepted = moves((key_propose, key_theta), target, state.x, mode, F)
     theta, _ = constrain(family.parameters, x)  # step 1 done
     mean, covariance = family.moments(theta)
     s = normal_product(key_s, n * mean, n * covariance, z, state.noise_variance, released.matrix)  # step 2
@@ -186,8 +186,8 @@ class Climb(NamedTuple):
     best: Float[Array, "d"]
     value: Float[Array, ""]  # log density at the best, its gradient and its curvature
     gradient: Float[Array, "d"]
-    H: Float[Array, "d d"]
-    damping: Float[Array, ""]  # λ, as a share of the largest diagonal element of H
+    F: Float[Array, "d d"]
+    damping: Float[Array, ""]  # λ, as a share of the largest diagonal element of F
     done: Array
 
 # %% ../../nbs/posterior/03_collapsed.ipynb #1790b2bb
@@ -197,16 +197,16 @@ def _ascend(target, curvature, start, state):
     value, gradient = jax.value_and_grad(target)(state.x)
     up = fisher | last | (jnp.isfinite(value) & (value >= state.value))
     new = state.x, value, gradient, curvature(state.x)
-    best, value, gradient, H = jax.tree.map(partial(jnp.where, up), new, state[2:6])
+    best, value, gradient, F = jax.tree.map(partial(jnp.where, up), new, state[2:6])
     damping = jnp.where(fisher | last, 0.0, jnp.where(up, state.damping / 5, state.damping * 5))
-    damped = H + damping * jnp.abs(jnp.diagonal(H)).max() * jnp.eye(len(start))
+    damped = F + damping * jnp.abs(jnp.diagonal(F)).max() * jnp.eye(len(start))
     step, maximum = solve(damped, gradient), jnp.all(jnp.diagonal(cholesky(damped)) > 0)
     length, gain = jnp.sqrt(step @ step), jnp.abs(gradient @ step)
     step = jnp.where(jnp.isfinite(length), step * jnp.minimum(1.0, LONGEST_STEP / length), 0.0)
     arrived = maximum & jnp.where(last, gain < _NEAR, ~fisher & up & (gain < 1e-3 * _NEAR) & (damping < 1e-3))
     again = last & ~arrived  # from the start, upwards only
     x = jnp.where(again, start, best + jnp.where(fisher | maximum, step, jnp.nan))
-    return Climb(state.k + 1, x, best, jnp.where(again, -jnp.inf, value), gradient, H,
+    return Climb(state.k + 1, x, best, jnp.where(again, -jnp.inf, value), gradient, F,
                  jnp.where(again, 1e-3, damping), arrived | (damping > 1e9))
 
 
@@ -216,7 +216,7 @@ def summit(target, curvature, start: Float[Array, "d"]) -> tuple[Float[Array, "d
     first = Climb(jnp.asarray(0), start, start, number, jnp.zeros(d), jnp.eye(d), number, jnp.asarray(False))
     more = lambda state: (state.k < _CLIMB + _UPHILL) & ~state.done
     end = lax.while_loop(more, partial(_ascend, target, curvature, start), first)
-    return end.best, end.H
+    return end.best, end.F
 
 # %% ../../nbs/posterior/03_collapsed.ipynb #972a67c4
 AROUND, _OVERDISPERSED = 3.0, 2.0  # spread of climbs' starts, and of chains around their home
@@ -224,15 +224,15 @@ _WORTH = 20.0  # log height that decides
 
 
 def higher_home(target, curvature, starts: Float[Array, "2 d"]):
-    "The mode above the second start, unless the one above the first is much higher, and H there."
-    modes, H = jax.vmap(partial(summit, target, curvature))(starts)
+    "The mode above the second start, unless the one above the first is much higher, and F there."
+    modes, F = jax.vmap(partial(summit, target, curvature))(starts)
     height = jnp.where(jnp.isfinite(modes).all(axis=1), jax.vmap(target)(modes), -jnp.inf)
     own = (height[1] > jnp.where(jnp.isnan(height[0]), -jnp.inf, height[0]) - _WORTH).astype(int)
-    return modes[own], H[own]
+    return modes[own], F[own]
 
 
 def _home(family, released, prior, key):
-    "A mode of equation (1) with the noise variances at their means, one for each chain, and H there."
+    "A mode of the posterior given the noise variances at their means, one for each chain, and F there."
     noise_variance = released.noise.variance
     target = partial(conditional_log_posterior, family, released, prior, noise_variance)
     curvature = partial(information, family, released, prior, noise_variance)
