@@ -254,7 +254,7 @@ def explorer_text(setting: Setting, curves: dict, drawn: Drawn) -> str:
     said = (
         f"Simulated. The sum of {setting.n} records is {float(drawn.s[0]):.6g}, published as {float(drawn.z[0]):.6g}: "
             f"the noise moved it by {noise:.3g}. The dotted line is the truth, {setting.truth:g}.")
-    return f"<p>{escape(said)}</p>" + table(("posterior", "95% interval", "holds the truth"), rows)
+    return f"<p>{escape(said)}</p>" + table(("posterior", "95% interval", "contains the true value"), rows)
 
 # %% ../../nbs/app/02_labs.ipynb #cb4e5208
 # § The calibration lab
@@ -293,7 +293,7 @@ def calibration_text(results: dict) -> str:
     rows = [((COLORS[m], WORDS[m]), len(r.ranks), f"{r.ks[0]:.3f}", f"{list(r.p_values.values())[0]:.2g}",
              f"{100 * r.coverage(0.95)[0]:.0f}%")
             for m, r in results.items()]
-    return table(("posterior", "trials", "KS distance", "p value", "95% intervals that hold the truth"), rows)
+    return table(("posterior", "trials", "KS distance", "p value", "coverage of 95% intervals"), rows)
 
 # %% ../../nbs/app/02_labs.ipynb #5b384ce3
 # § The budget planner
@@ -511,4 +511,4 @@ def line_text(setting: LineSetting, found: dict) -> str:
     said = (
         f"Simulated: {shown} drawn. The true line is dotted, its slope {setting.slope:g}. The line that accounts for "
         f"the noise is computed from {found['ours'].said}.")
-    return f"<p>{escape(said)}</p>" + table(("line", "95% interval of the slope", "holds the truth"), rows)
+    return f"<p>{escape(said)}</p>" + table(("line", "95% interval of the slope", "contains the true value"), rows)

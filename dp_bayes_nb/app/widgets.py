@@ -621,7 +621,8 @@ class Counter(OwnData):
             return self.say("Choose an example or upload a table.")
         if not any(str(fields[name] or "").strip() for name in FIELDS[kind]):
             return self.say(f"{self.session.table.n} records. Now say what is released of which column.")
-        self.text.value = preview(declared_family(kind, fields), self.session.table.n, epsilon, self.session.ledger, missing)
+        family = declared_family(kind, fields)
+        self.text.value = preview(family, self.session.table.n, epsilon, self.session.ledger, missing)
         self.say("A preview: nothing is spent yet.")
 
     def release(self, kind, fields, epsilon, missing="error"):
