@@ -5050,6 +5050,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                         'dp_bayes_nb/releases/readings.py'),
                                                'dp_bayes_nb.releases.readings.describe_release': ( 'releases/readings.html#describe_release',
                                                                                                    'dp_bayes_nb/releases/readings.py'),
+                                               'dp_bayes_nb.releases.readings.of_persons': ( 'releases/readings.html#of_persons',
+                                                                                             'dp_bayes_nb/releases/readings.py'),
                                                'dp_bayes_nb.releases.readings.readings': ( 'releases/readings.html#readings',
                                                                                            'dp_bayes_nb/releases/readings.py'),
                                                'dp_bayes_nb.releases.readings.table': ( 'releases/readings.html#table',

@@ -9,10 +9,11 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
-from dp_bayes_nb import (Bernoulli, Categorical, Clip, Exponential, Grouped, HiddenMarkov, Ledger, LinearRegression,
-                         LogisticRegression, LogLinear, NaiveBayes, Normal, Person, Poisson, Redact, Release, combine,
-                         fit, release)
+from dp_bayes_nb import (Bernoulli, Categorical, Clip, Exponential, Gamma, Grouped, HiddenMarkov, Ledger,
+                         LinearRegression, LogisticRegression, LogLinear, NaiveBayes, Normal, Person, Poisson, Redact,
+                         Release, combine, fit, release)
 from dp_bayes_nb.cli import main
+from dp_bayes_nb.command.results import table_draws
 from dp_bayes_nb.data_holder import sums as sums_module
 from dp_bayes_nb.data_holder.persons import MOST_COMBINED, step_of
 from dp_bayes_nb.data_holder.sums import exact_sums
@@ -21,6 +22,7 @@ from dp_bayes_nb.models.promises import check_person
 from dp_bayes_nb.noise.add_remove import moving_rows, replaced_rows, size_design, times
 from dp_bayes_nb.noise.design import design
 from dp_bayes_nb.releases.files import seal
+from dp_bayes_nb.releases.readings import describe_release, readings
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
@@ -546,3 +548,14 @@ def test_bounds_that_were_bought_for_rows_are_said_to_be(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         release(Exponential((0, 9), "x"), frame, epsilon=1.0, ledger=ledger, bounds_source=1)
+
+
+@pytest.mark.parametrize("rule, said", [("sum", "mean of summed days per person"), ("max", "mean of largest days per "
+                                        "person"), ("count", "mean of rows per person")])
+def test_a_mean_of_combined_rows_is_named_as_what_it_is(rule, said):
+    table = pd.DataFrame({"id": [1, 1, 2, 3], "days": [3.0, 4.0, 5.0, 1.0]})
+    made = release(DAYS, table, epsilon=1.0, person="id", combine=rule)
+    assert [each.name for each in readings(made)][0] == said and said in describe_release(made)
+    assert readings(release(DAYS, table, epsilon=1.0))[0].name == "mean of days"
+    assert list(table_draws(fit(made, Gamma(1, 1), draws=50, warmup=50, chains=1, progress=False), made)) == [
+        each.name for each in readings(made)]

@@ -20,7 +20,7 @@ from ..base.arguments import printable, refuse
 from .output import check_output, component_name, lines, number, replacing, summary_table
 from ..releases.document import Release
 from ..releases.other_tools import csv_columns
-from ..releases.readings import MOST_SHOWN, describe_release, readings, table, with_reach
+from ..releases.readings import MOST_SHOWN, describe_release, of_persons, readings, table, with_reach
 
 # %% ../../nbs/command/02_results.ipynb #c0de0207
 # § Files
@@ -71,7 +71,8 @@ def table_draws(idata, release) -> dict:
     sizes = {} if "n" not in group else {"n": n} if n.ndim == 1 else {
         f"{name}: n": n[:, g] for g, name in enumerate(family.group_names)}
     counts = {name: s[:, j] for j, name in enumerate(family.names)} if family.integer else {}
-    found = sizes | counts | {name: np.asarray(v) for name, v in family.readings(s, n).items()}
+    found = sizes | counts | {
+        of_persons(release, name): np.asarray(v) for name, v in family.readings(s, n).items()}
     return {printable(name): v for name, v in found.items() if np.isfinite(v).all()}
 
 # %% ../../nbs/command/02_results.ipynb #c0de0211
