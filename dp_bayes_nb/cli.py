@@ -93,7 +93,11 @@ def chosen_family(args):
             refuse("--levels", "left out with --success and --failure", given["levels"])
         return Categorical(_plain_values(given["levels"]), column=args.column)
     values = _plain_values([given.get("success", "1"), *given.get("failure", [])])
-    return Bernoulli(args.column, success=values[0], **({"failure": values[1:]} if "failure" in given else {}))
+    family = Bernoulli(args.column, success=values[0], **({"failure": values[1:]} if "failure" in given else {}))
+    if getattr(args, "person", None) is not None and any(column.open for column in family.columns):
+        refuse("--failure", "given with --person", None,
+               "such as --failure no: rows of a person are combined or sorted by declared values")
+    return family
 
 
 def _plain_values(words):
@@ -780,7 +784,8 @@ _FAMILY = ("--family", "TOML file that declares what is counted: see below (defa
 _WITHOUT_FILE: tuple = (
     ("--success", "in place of --family: the value of --column that counts, such as: yes (default: 1 in a column of 0 "
      "and 1)", {}),
-    ("--failure", "the other value, or values (default: any one other text)", {"nargs": "+", "metavar": "VALUE"}),
+    ("--failure", "the other value, or values; needed with --person (default: any one other text)",
+     {"nargs": "+", "metavar": "VALUE"}),
     ("--levels", "in place of --family: all values of --column, which are counted each (default: none)",
      {"nargs": "+", "metavar": "VALUE"}))
 _COLUMN: tuple = ("--column", "column to read, for a family of one column (default: the family's)", {})

@@ -588,7 +588,9 @@ def test_a_share_is_released_and_shown_without_a_family_file(answers):
     (["--success", "yes", "--family", "f.toml"], "--success must be left out with a file of --family"),
     (["--levels", "a", "b", "--success", "a"], "--levels must be left out with --success"),
     (["--column", "smokes"], "smokes"), (["--column", "smokes", "--success", "yes", "--failure", "yes"], "failure"),
-    (["--column", "smokes", "--success", "yes", "--bounds-source", "somebody"], "--bounds-source must be")])
+    (["--column", "smokes", "--success", "yes", "--bounds-source", "somebody"], "--bounds-source must be"),
+    (["--column", "smokes", "--success", "yes", "--person", "days", "--combine", "any"],
+     "--failure must be given with --person, got None; such as --failure no")])
 def test_a_wrong_share_is_refused_and_costs_nothing(answers, more, said):
     code, out, err = dp_bayes("release", "survey.csv", *more, "--epsilon", "2", "--ledger", "budget.json", "-o",
                               "release.json", cwd=answers)
