@@ -648,3 +648,12 @@ def test_private_sizes_of_sums_are_whole_numbers():
         for x, wanted in zip((rate[..., g], n[..., g]), right):
             error = x.std() / float(az.ess(x)) ** 0.5
             assert abs(x.mean() - wanted) < 4.5 * error + 0.004 * wanted, (g, x.mean(), wanted, error)
+
+
+def test_declared_sizes_are_published():
+    "Sizes that were printed are public, whatever the model's default says; so the page of the release says so."
+    model, noise = Grouped(db.Bernoulli("ill"), "region", ["a", "b"]), db.Laplace(scale=2)
+    stated = db.declare(model, [12, 3], n=[100, 20], noise=noise, source="s")
+    assert "sizes public" in str(stated) and "sizes private" not in str(stated)
+    assert Release.from_json(stated.to_json()) == stated
+    assert "sizes private" in str(db.declare(model, [12, 3], noise=noise, source="s", n_range=(0, 200)))

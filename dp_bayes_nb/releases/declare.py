@@ -238,12 +238,13 @@ def declare(model: Any,              # what the numbers are sums of, such as Ber
     `n_range` is given, it is from 0 to the largest n with which the numbers are possible when each is off by 64 scales,
     rounded up to two digits; where rows known exactly (scale 0) add up to n, n is that. Nothing can be checked against
     a design: ValueError for what contradicts itself (values off their grid or step, exact rows that disagree, a count
-    above n or anything else that noise of the stated distribution would reach with a probability below 1e-9, a share in the
-    place of a count), and for what was left open. Warns of a number between 0 and 1 that may be a share. The budget is
-    not stated (None). The same call gives the same release.
+    above n or anything else that noise of the stated distribution would reach with a probability below 1e-9, a share in
+    the place of a count), and for what was left open. Warns of a number between 0 and 1 that may be a share. The budget
+    is not stated (None). The same call gives the same release.
 
     Of a `Grouped` model, values are those of the groups one after another, (G, p) or flat, or a dict by the names of
-    the groups; n is one number for each group, or None; and a matrix is the H of one group, the same for all.
+    the groups; n is one number for each group, whose sizes are then public, or None; and a matrix is the H of one
+    group, the same for all.
     """
     if unnamed:
         refuse("declare", "given a model and its values, and the rest by name",
@@ -324,6 +325,7 @@ def _declare_groups(model, values, noise, n, n_noise, n_range, matrix, printed, 
         refuse("n_noise", "left out for groups", n_noise, "for noisy sizes pass n=None and the matrix of one group, "
                "with a first column for n and a row for its noisy value")
     known, m = n is not None, len(model.inner.names)
+    model = replace(model, sizes="public") if known and model.private_sizes else model  # they are published
     sizes = _of_groups("n", n, model, 1).ravel() if known else None
     if matrix is None:
         H, labels = (None if known else np.eye(m, 1 + m, 1)), list(model.inner.names)
