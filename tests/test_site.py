@@ -195,6 +195,7 @@ def test_long_sentences_are_wrapped_and_rows_of_columns_are_not(monkeypatch, lin
 
 @pytest.mark.parametrize("code, points", [
     ("fig, ax = plt.subplots()\nax.plot(x, y)", 10), ("fig.text(0, 0, 'a', fontsize=8)", 8),
+    ("fig.text(0, 0, 'a')\nax.errorbar(x, y, e, capsize=2)", 10),
     ("fig.suptitle(t)\nax.set(xscale='log')", 7), ("plot_anything(x)", 8)])
 def test_the_smallest_text_of_a_figure(monkeypatch, code, points):
     monkeypatch.syspath_prepend(ROOT / "tools")

@@ -316,7 +316,7 @@ def digest(picture):
 
 def smallest(text):
     "Points of the smallest text that a cell draws: exponents of a logarithmic axis are .7 of its numbers."
-    points = [float(size) for size in re.findall(r"(?:fontsize|labelsize|size)=([\d.]+)", text)]
+    points = [float(size) for size in re.findall(r"\b(?:fontsize|labelsize|size)=([\d.]+)", text)]
     if not re.search(r"\b(plt|fig)\.", text) or re.search(r"\bplot_(?!posterior)\w+\(", text):
         points.append(SMALL)
     if re.search(r"\bplot_posterior\(", text):
