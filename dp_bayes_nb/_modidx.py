@@ -2979,6 +2979,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                  'dp_bayes_nb/posterior/fit.py'),
                                            'dp_bayes_nb.posterior.fit._attach': ( 'posterior/fit.html#_attach',
                                                                                   'dp_bayes_nb/posterior/fit.py'),
+                                           'dp_bayes_nb.posterior.fit._cautions': ( 'posterior/fit.html#_cautions',
+                                                                                    'dp_bayes_nb/posterior/fit.py'),
                                            'dp_bayes_nb.posterior.fit._check_density': ( 'posterior/fit.html#_check_density',
                                                                                          'dp_bayes_nb/posterior/fit.py'),
                                            'dp_bayes_nb.posterior.fit._check_memory': ( 'posterior/fit.html#_check_memory',

@@ -20,7 +20,7 @@ from dp_bayes_nb.data_holder.sums import exact_sums
 from dp_bayes_nb.models.contract import MODELS, family_from_dict
 from dp_bayes_nb.noise.add_remove import size_design
 from dp_bayes_nb.noise.design import design
-from dp_bayes_nb.posterior.fit import fit, posterior_draws
+from dp_bayes_nb.posterior.fit import _cautions, fit, posterior_draws
 from dp_bayes_nb.releases.document import Release
 from dp_bayes_nb.releases.files import seal
 from dp_bayes_nb.releases.simulate import simulate_release
@@ -657,3 +657,17 @@ def test_declared_sizes_are_published():
     assert "sizes public" in str(stated) and "sizes private" not in str(stated)
     assert Release.from_json(stated.to_json()) == stated
     assert "sizes private" in str(db.declare(model, [12, 3], noise=noise, source="s", n_range=(0, 200)))
+
+
+def test_fit_passes_on_what_the_model_of_a_group_warns_of():
+    tobit = db.TobitRegression({"x": (-1, 1)}, {"y": (-1, 1)})
+    model = Grouped(tobit, by="g", levels=["north", "south"], sizes="public")
+    theta = {"mean": np.zeros((2, 1)), "covariance": np.full((2, 1, 1), 0.2),
+             "coefficients": np.array([[0.3, 0.0]] * 2), "noise_variance": np.full(2, 0.1)}
+    def cautions(n):
+        return _cautions(simulate_release(0, model, theta, n, 2.0)[1])
+
+    said = cautions([100, 9000])
+    assert len(said) == 1 and "(groups: south)" in said[0]
+    assert ["(groups: all)" in each for each in cautions([9000, 9000])] == [True]
+    assert cautions([100, 100]) == []

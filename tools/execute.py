@@ -106,7 +106,7 @@ def palette(raw):
 
 
 def tidy(nb):
-    "Drop what differs between two runs: widget state, execution counts, metadata of pictures."
+    "Drop what differs between two runs: widget state, execution counts, metadata of pictures, files of the kernel."
     nb.metadata.pop("widgets", None)
     for cell in nb.cells:
         if cell.cell_type != "code":
@@ -114,6 +114,8 @@ def tidy(nb):
         cell.execution_count = None
         kept = []
         for out in cell.outputs:
+            if out.get("name") == "stderr":  # where the kernel keeps a cell is of this machine and run
+                out["text"] = re.sub(r"\S*/ipykernel_\d+/\d+\.py:(\d+): ", r"line \1: ", out["text"])
             data = out.get("data", {})
             had_widget = data.pop(WIDGET, None) is not None
             if had_widget and not set(data) - {"text/plain"}:

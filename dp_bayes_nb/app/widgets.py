@@ -14,8 +14,8 @@ from typing import Any, Callable
 
 import numpy as np
 
-from .counter import (EXAMPLES, KINDS, Session, account, declared_family, download, example, preview, prior_of,
-                                     see, spend)
+from .counter import (EXAMPLES, KINDS, Session, account, declared_family, download, example, preview,
+                                     prior_of, see, spend)
 from ..research.trials import BATCH
 from .labs import (METHODS, MODELS, LineSetting, Setting, calibration_picture, calibration_steps,
                                   calibration_text, compare_limits, explore, explorer_picture, explorer_text, line_lab,

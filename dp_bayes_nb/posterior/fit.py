@@ -27,7 +27,7 @@ import numpy as np
 from ..models.contract import check_prior
 from ..base.arguments import Said, as_seed, check_choice, check_count, refuse
 from ..base.chains import _show_progress, run_chains
-from ..base.measurement import Noise
+from ..base.measurement import Measurement, Noise
 from ..releases.combine import named_twice
 from ..releases.document import DEPENDENT, SAME, Release, _family, measured
 from ..releases.files import open_sealed, parse, seal
@@ -502,6 +502,23 @@ def _misfits(release, theta, seen, prior):
     return _stands_at(release.family.misfit)(release.family, theta, seen, prior, release.n is None)
 
 
+def _cautions(release):
+    "What the model warns of by any method; of groups, each warning once, with the groups that it is of."
+    if release.family.inner is None:
+        return release.family.cautions(measured(release))
+    seen, groups, found = measured(release), release.family.group_names, {}
+    rows = lambda value, g: value if value is None or isinstance(value, str) else np.split(np.asarray(value),
+                                                                                          len(groups))[g]
+    for g, name in enumerate(groups):
+        noise = Noise(*(rows(getattr(seen.noise, part), g) for part in ("kind", "scale", "grid")))
+        of_group = Measurement(rows(seen.z, g), noise, None if seen.n is None else seen.n[g], seen.matrix,
+                               *(rows(each, g) for each in (seen.low, seen.high, seen.floor)))
+        for said in release.family.inner.cautions(of_group):
+            found.setdefault(said, []).append(name)
+    few = lambda names: ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    return [f"{said} (groups: {'all' if len(names) == len(groups) else few(names)})" for said, names in found.items()]
+
+
 def _doubts(releases, posterior, normal, confidential, prior=None):
     """What the model says of each table, once: cautions, what speaks against normal sums at the posterior mean where
     they were taken as normal, and what the sums say against the model there.
@@ -509,7 +526,7 @@ def _doubts(releases, posterior, normal, confidential, prior=None):
     known = releases[0].family.parameters
     theta = {name: value.mean(axis=(0, 1)) for name, value in posterior.items() if name in known}
     every = [doubt for each, seen in zip(releases, _seen_at(releases, confidential)) for doubt in (
-        *(each.family.doubts(theta, seen) if normal else ()), *each.family.cautions(measured(each)),
+        *(each.family.doubts(theta, seen) if normal else ()), *_cautions(each),
         *_misfits(each, theta, seen, prior))]
     alike = any(each.person is not None and (each.person.rows or 1) > 1 for each in releases)
     return list(dict.fromkeys([*([DEPENDENT] if alike else []), *every]))
