@@ -3289,6 +3289,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                                       'dp_bayes_nb/posterior/histograms.py'),
                                                   'dp_bayes_nb.posterior.histograms._cdf': ( 'posterior/histograms.html#_cdf',
                                                                                              'dp_bayes_nb/posterior/histograms.py'),
+                                                  'dp_bayes_nb.posterior.histograms._counts_alone': ( 'posterior/histograms.html#_counts_alone',
+                                                                                                      'dp_bayes_nb/posterior/histograms.py'),
                                                   'dp_bayes_nb.posterior.histograms._half': ( 'posterior/histograms.html#_half',
                                                                                               'dp_bayes_nb/posterior/histograms.py'),
                                                   'dp_bayes_nb.posterior.histograms._kept': ( 'posterior/histograms.html#_kept',

@@ -13,6 +13,7 @@ import dp_bayes_nb as db
 from dp_bayes_nb.data_holder.sums import exact_sums
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
+from dp_bayes_nb.posterior.histograms import sample_histogram  # noqa: E402
 import distribution_free as study  # noqa: E402
 
 EDGES = (0.0, 1.0, 2.0, 4.0, 8.0)
@@ -190,3 +191,23 @@ def test_numbers_of_the_chapter():
     results = json.loads((Path(__file__).parents[1] / "results" / "distribution_free.json").read_text())
     for each in results["designs"]:
         assert each["releases"] >= 100
+
+
+def test_counts_without_their_sum_are_as_quick_and_the_same_as_those_of_a_model_without_one():
+    edges, values = range(0, 60, 5), [3, 12, 30, 44, 51, 60, 47, 33, 20, 9, 4, 1, 2]
+    with_sum, alone = db.Histogram(edges, "x"), db.Histogram(edges, "x", weight=0)
+    said = {"n": 320, "noise": db.Laplace(scale=2.0), "source": "s"}
+    some = db.declare(with_sum, dict(zip(alone.names, values)), **said)
+    every = db.declare(alone, values, **said)
+    drawn = [sample_histogram(np.random.default_rng(3), each.family, each.released,
+                              each.family.accept(None), (2000,)) for each in (some, every)]
+    np.testing.assert_array_equal(drawn[0]["probabilities"], drawn[1]["probabilities"])
+    assert drawn[0]["s"].shape == (2000, 14) and np.all(drawn[0]["s"][:, -1] <= 2 * 320)
+    result = db.fit(some, draws=200, progress=False)
+    assert result.attrs["method"] == "exact"
+    e, s = with_sum.limits, drawn[0]["s"]
+    place = (s[:, :13] @ e[:-1] + drawn[0]["position"] * (s[:, :13] @ np.diff(e))) / 55 * 2
+    np.testing.assert_allclose(s[:, -1], place, rtol=1e-12)
+    fewer = db.declare(with_sum, dict(zip(alone.names[:5], values)), **said)
+    with pytest.raises(ValueError, match="all bins"):
+        db.fit(fewer, method="exact", draws=100, progress=False)

@@ -239,7 +239,7 @@ def sample_histogram(rng: np.random.Generator, family: Histogram, released: Any,
     z, noise = np.asarray(released.z, float), released.noise
     splits = split_numbers(prior.priors["probabilities"], K)
     halves = tree_halves(z[:K], np.broadcast_to(np.asarray(noise.scale, float), z.shape), noise.kinds[0], n, splits)
-    if family.weight:
+    if family.weight and released.matrix is None:
         row = sum_row(family, z, noise, n)
         counts = draw_counts_and_sum(rng, halves, n, row, size)
         total = row.draw(rng, counts)
@@ -249,6 +249,10 @@ def sample_histogram(rng: np.random.Generator, family: Histogram, released: Any,
         s = counts = draw_histograms(rng, halves, n, K, size).astype(float)
         beta = prior.priors["position"]
         position = rng.beta(float(beta.alpha), float(beta.beta), size)
+        if family.weight:  # the sum that nobody published
+            e = family.limits
+            place = counts @ (e[:-1] - edges[0]) + position * (counts @ np.diff(e))
+            s = np.column_stack([counts, place / (edges[-1] - edges[0]) * family.weight])
     p = draw_probabilities(rng, counts, splits)
     return {"probabilities": p.reshape(*shape, K), "position": position.reshape(shape),
             "s": np.asarray(s, float).reshape(*shape, s.shape[1])}
@@ -265,6 +269,19 @@ def histogram_unavailable(family, kind, n, prior) -> str | None:
 
 HISTOGRAM = Method(chain_kernel, lambda family: True, histogram_unavailable, sample=sample_histogram, confidential=True,
                    normal=False)
+
+
+def _counts_alone(matrix):
+    "The same for all counts without the sum, in their order; not for other combinations."
+    def unavailable(family, kind, n, prior):
+        alone = matrix is not None and np.array_equal(matrix, np.eye(family.bins, len(family.names)))
+        if not alone or not isinstance(kind, str):
+            return "it is for all bins, with noise of one kind, with the sum or without it"
+        return histogram_unavailable(family, kind, n, prior)
+    return HISTOGRAM._replace(unavailable=unavailable)
+
+
+HISTOGRAM = HISTOGRAM._replace(general=_counts_alone)
 
 # %% ../../nbs/posterior/28_histograms.ipynb #hp000017
 # § What people ask
