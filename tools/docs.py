@@ -603,7 +603,8 @@ def katex():
         if done.returncode or not archive.is_file():
             raise Failed(f"npm pack {KATEX} failed:\n{done.stdout}{done.stderr}")
         with tarfile.open(archive) as tar:
-            tar.extractall(CACHE / name, filter="data")
+            tar.extraction_filter = getattr(tarfile, "data_filter", lambda member, path: member)  # Python 3.11.4
+            tar.extractall(CACHE / name)
         archive.unlink()
     return dist
 

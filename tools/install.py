@@ -107,7 +107,8 @@ def build(folder: Path):
         return None, trouble
     source = next(folder.glob("*.tar.gz"))
     with tarfile.open(source) as archive:
-        archive.extractall(folder / "source", filter="data")
+        archive.extraction_filter = getattr(tarfile, "data_filter", lambda member, path: member)
+        archive.extractall(folder / "source")
     inside = next((folder / "source").iterdir())
     if trouble := call(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", folder, inside):
         return None, trouble

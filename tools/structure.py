@@ -239,7 +239,9 @@ def main():
         with tempfile.TemporaryDirectory() as where:
             packed = subprocess.run(["git", "archive", args.commit, LIB, "nbs"], cwd=ROOT, capture_output=True,
                                     check=True).stdout
-            tarfile.open(fileobj=io.BytesIO(packed)).extractall(where, filter="data")
+            with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+                archive.extraction_filter = getattr(tarfile, "data_filter", lambda member, path: member)
+                archive.extractall(where)
             before = figures(where)
     print(f"| | {args.commit + ' | ' if before else ''}now |\n|---|---|{'---|' if before else ''}")
     for name, value in now.items():

@@ -11,6 +11,7 @@ import re
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import ndtri
 
 from ..base.arguments import printable, refuse
 from ..noise.statements import Exact
@@ -30,10 +31,11 @@ class Reading(NamedTuple):
 
 
 def _noise(noise, rng):
-    "Draws of the noise of all rows, (DRAWS, p)."
+    "Draws of the noise of all rows, (DRAWS, p): of each row at levels evenly apart, so that its own reach is exact."
     laplace = np.array([kind == "laplace" for kind in noise.kinds])
-    size = (DRAWS, len(noise.scale))
-    return noise.scale * np.where(laplace, rng.laplace(size=size), rng.normal(size=size))
+    level = (rng.permuted(np.tile(np.arange(DRAWS), (len(noise.scale), 1)), axis=1).T + 0.5) / DRAWS
+    beyond = 2 * np.minimum(level, 1 - level)  # how likely noise is as far away
+    return noise.scale * np.where(laplace, -np.sign(level - 0.5) * np.log(beyond), ndtri(level))
 
 
 def _sums(release, z):
@@ -98,7 +100,7 @@ def of_persons(release: Release, name: str) -> str:
     rules = release.person.rules if release.person is not None and release.person.combine is not None else {}
     read = re.fullmatch("((?:.*: )?(?:mean|sd) of (?:log )?)(.+)", name, re.S)
     said = _OF_ROWS.get(str(rules.get(read[2]))) if read else None  # a list of levels has no mean
-    return name if said is None else f"{read[1]}{said.format(read[2])} per person"
+    return name if read is None or said is None else f"{read[1]}{said.format(read[2])} per person"
 
 # %% ../../nbs/releases/07_readings.ipynb #7ead0012
 # § The page of a release
