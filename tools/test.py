@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 import xml.etree.ElementTree as ElementTree
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -235,7 +236,10 @@ def version(which, flags):
 
 def stranger(_, flags):
     "The wheel in an empty environment, which has nothing of the data holder's."
-    return [Result(name, trouble, seconds) for name, trouble, seconds in installs()]
+    try:
+        return [Result(name, trouble, seconds) for name, trouble, seconds in installs()]
+    except Exception:  # noqa: BLE001  (one failure, and the rest goes on)
+        return [Result("the wheel in an empty environment", traceback.format_exc(), 0.0)]
 
 
 def run_all(count, flags):
