@@ -282,7 +282,8 @@ def run_quantile(args) -> int:
     ledger = Ledger(args.ledger) if args.ledger else None
     with warnings_as_lines():
         found = private_quantile(str(args.data), args.q, epsilon=args.epsilon, lower=args.lower, upper=args.upper,
-                                 column=args.column, candidates=args.candidates, ledger=ledger)
+                                 column=args.column, candidates=args.candidates, ledger=ledger,
+                                 person=args.person, combine=args.combine)
     print(f"{found:.12g}", flush=True)
     if ledger is None:
         print("dp-bayes: warning: no --ledger: this quantile is paid from no budget, and a release whose bounds come "
@@ -933,7 +934,12 @@ _QUANTILE_OPTIONS: tuple = (
     ("--upper", "public: the largest candidate; no default", {"type": number, "required": True}),
     ("--column", "column to read (default: the only one)", {}),
     ("--candidates", "how many, an even grid from --lower to --upper (default: 512)", {"type": int, "default": 512}),
-    ("--ledger", "existing ledger to spend from (default: none, the budget is not recorded)", {}))
+    ("--ledger", "existing ledger to spend from (default: none, the budget is not recorded)", {}),
+    ("--person", "column that says whose a row is, where a person may have several; needs --combine (default: none)",
+     {"metavar": "COLUMN"}),
+    ("--combine", "with --person: how a person's rows become one number: sum, mean, min, max, count, first or last "
+     "(default: none)",
+     {"metavar": "RULE"}))
 _LEDGER_OPTIONS: tuple = (
     ("path", "ledger file", {}),
     ("--create", "make a new ledger (default: show an existing one)", {"action": "store_true"}),

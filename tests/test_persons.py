@@ -550,6 +550,43 @@ def test_bounds_that_were_bought_for_rows_are_said_to_be(tmp_path):
         release(Exponential((0, 9), "x"), frame, epsilon=1.0, ledger=ledger, bounds_source=1)
 
 
+@pytest.mark.parametrize("combine", ["sum", "mean", "max", "min", "count"])
+def test_a_private_quantile_of_persons_is_that_of_their_combined_rows(tmp_path, combine):
+    "Changing all rows of one person moves every count by at most 1, and bounds bought so are bought for persons."
+    from dp_bayes_nb import private_quantile
+    from dp_bayes_nb.data_holder.quantiles import CountsUpTo
+    import pandas as pd
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame({"id": rng.integers(0, 60, 400), "x": np.round(rng.exponential(3, 400), 2)})
+    persons = getattr(frame.groupby("id")["x"], combine)()
+    ledger = Ledger(tmp_path / "l.json", epsilon=10_000)
+    found = private_quantile(frame, 0.8, column="x", epsilon=2000, lower=0, upper=60, candidates=601, ledger=ledger,
+                             person="id", combine=combine)
+    grid = np.linspace(0, 60, 601)
+    below = (persons.to_numpy()[:, None] <= grid + 1e-9).sum(axis=0)
+    assert abs(int(below[np.abs(grid - found).argmin()]) - np.ceil(0.8 * len(persons))) == np.abs(
+        below - np.ceil(0.8 * len(persons))).min()
+    assert "person: the rows of each 'id' are one record" in ledger.entries[0].release
+    model = CountsUpTo(0.0, 60.0, 601, "x")
+    owner = check_person(model, Person("id", combine=combine))
+    other = frame.copy()
+    other.loc[other["id"] == 7, "x"] = 1e6  # all rows of a person
+    counts = [exact_sums(model, each, person=owner).integers for each in (frame, other)]
+    moved = np.subtract(*counts)
+    assert np.abs(moved).max() <= 1 and (combine == "count" or np.abs(moved).max() == 1)
+    rows = np.subtract(exact_sums(model, frame).integers, exact_sums(model, other).integers)
+    assert np.abs(rows).max() > 1  # the mutant: rows are counted
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        release(Exponential((0, 9), "x"), frame, epsilon=1.0, person="id", combine=combine, ledger=ledger,
+                bounds_source=1)
+    with pytest.warns(UserWarning, match="counts rows, not persons"):
+        release(Exponential((0, 9), "x"), frame, epsilon=1.0, person="id", combine="first", ledger=ledger,
+                bounds_source=1)
+    with pytest.raises(ValueError, match="combine="):
+        private_quantile(frame, 0.8, column="x", epsilon=1, lower=0, upper=60, person=Person("id", rows=2))
+
+
 @pytest.mark.parametrize("rule, said", [("sum", "mean of summed days per person"), ("max", "mean of largest days per "
                                         "person"), ("count", "mean of rows per person")])
 def test_a_mean_of_combined_rows_is_named_as_what_it_is(rule, said):

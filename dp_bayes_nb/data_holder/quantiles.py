@@ -20,6 +20,7 @@ from ..base.arguments import as_key, check_count, check_fraction, check_installe
 from ..noise.design import laplace_scale
 from .release import describe
 from .sums import exact_sums
+from ..models.promises import as_person, check_person, said_of
 
 # %% ../../nbs/data_holder/06_quantiles.ipynb #92cfceb3
 # § A private quantile: equations (2) and (3)
@@ -34,9 +35,9 @@ class CountsUpTo(Model):
     candidates: int
     column: str | None = None
 
-    integer, magnitude = True, 1.0
-    columns = property(lambda self: (Column(self.column, low=-math.inf, high=math.inf),),
-                       doc="One column of any numbers.")
+    integer, magnitude, beyond = True, 1.0, True
+    columns = property(lambda self: (Column(self.column, low=self.lower, high=self.upper),),
+                       doc="One column of any numbers; those beyond the candidates are counted too.")
     grid = property(lambda self: np.linspace(self.lower, self.upper, self.candidates).tolist(),
                     doc="The candidates, (k,).")
     statistics = property(lambda self: tuple(f"count[<={c:g}]" for c in self.grid), doc="Names of the counts, (k,).")
@@ -85,13 +86,18 @@ def private_quantile(data: Any,             # array, list, data frame, or CSV or
                      upper: float,          # public: the largest candidate
                      column: str | None = None,  # column to read; None: the only one
                      candidates: int = 512,  # k, an even grid over [lower, upper]
-                     ledger: Any = None     # a Ledger to spend from
+                     ledger: Any = None,    # a Ledger to spend from
+                     # where a person may have several rows: the column that says whose a row is, or a Person
+                     person: Any = None,
+                     combine: Any = None    # how a person's rows become one number: a rule such as "sum" or "max"
                      ) -> float:
     """One of the candidates, near the q-quantile of a column of numbers: ε-differentially private, equations (2) and
     (3).
 
     The candidates are `linspace(lower, upper, candidates)`; for counts take candidates = upper - lower + 1, or round
-    the answer up, which costs nothing. Warns where epsilon is too small for a quantile so far out among so few records.
+    the answer up, which costs nothing. With a `person` it is a quantile of persons, of the numbers to which their rows
+    are combined, and neighbouring tables differ in the rows of one person. Warns where epsilon is too small for a
+    quantile so far out among so few records.
     Raises ValueError for q outside (0, 1), bounds that are not finite or not in order, fewer than 2 or more than 2000
     candidates, a budget that is refused, and data as in `exact_sums` (records missing or infinite, no numbers).
     Nothing is spent then. RuntimeError if OpenDP fails.
@@ -103,7 +109,10 @@ def private_quantile(data: Any,             # array, list, data frame, or CSV or
     if ledger is not None and not callable(getattr(ledger, "spend", None)):
         refuse("ledger", "a Ledger or None", ledger, "open it with Ledger(path)")
     family, select = CountsUpTo(low, high, int(candidates), column), _selector(epsilon)
-    sums = exact_sums(family, data)
+    owner = check_person(family, as_person(person, combine))
+    if owner is not None and owner.rows is not None:
+        refuse("person", "with combine=, because a quantile of rows that are kept is not one of persons", owner)
+    sums = exact_sums(family, data, person=owner)
     enough = 2 * math.log(20 * candidates) / (min(q, 1 - q) * sums.n)
     if epsilon < enough:
         warnings.warn(
@@ -111,8 +120,8 @@ def private_quantile(data: Any,             # array, list, data frame, or CSV or
             f"{enough:.2g}, "
                       "candidates far from the quantile are chosen often", UserWarning, stacklevel=2)
     if ledger is not None:
-        ledger.spend(epsilon=epsilon, data=describe(data), release=f"{q:g}-quantile on {family!r:.900}",
-                     mechanism="noisy max")
+        ledger.spend(epsilon=epsilon, data=describe(data), mechanism="noisy max",
+                     release=f"{q:g}-quantile on {family!r:.900}{said_of(owner)}")
     rank = math.ceil(q * sums.n)
     return family.grid[_selected(select, [-abs(count - rank) for count in sums.integers])]  # eq. (2)
 

@@ -18,7 +18,7 @@ import numpy as np
 from ..models.contract import RELEASED, Model, as_model, missing_parts
 from ..base.arguments import check_choice, check_count, check_fraction, check_installed, refuse
 from ..base.measurement import Noise
-from ..models.promises import as_person, check_missing_as, check_person, relation
+from ..models.promises import as_person, check_missing_as, check_person, relation, said_of
 from ..releases.document import SHOWN_DELTA, Release, from_json
 from ..releases.files import check_results
 from ..noise.add_remove import check_largest, size_design
@@ -152,8 +152,7 @@ def prepare(family, data, epsilon=None, mechanism=None, delta=None, neighbours=N
     charge = {} if ledger is None else {
         **_charge(ledger, d, epsilon, delta, rho, at_delta), "data": name or describe(data), "mechanism": mechanism,
         **({"bounds": bought} if bought else {}),
-        "release": f"{family!r:.900}" + ("" if owner is None else f"; person: {owner.words:.900}")
-        + f"; neighbours: {promised}" * (promised != "change_one")}
+        "release": f"{family!r:.900}{said_of(owner)}" + f"; neighbours: {promised}" * (promised != "change_one")}
     n = sums.sizes if H is None and family.inner is not None else sums.n
     return Prepared(d, draw, exact, lambda integers: made(integers, n), charge)
 
@@ -257,10 +256,11 @@ def _check_bounds_source(source, ledger, person=None):
         if number > len(ledger.entries) or ledger.entries[number - 1].mechanism != "noisy max":
             refuse("bounds_source", "the numbers, from 1, of entries by which private_quantile was paid", number,
                    "dp-bayes ledger FILE --report shows the numbers")
-    if person is not None:
-        warnings.warn(f"bounds_source: a private quantile counts rows, not persons; unless the rows of each "
-                      f"{person.column!r} were combined beforehand, the epsilon of the bounds protects one row only, "
-                      "and they are those of rows (chapter ‘A private quantile’)", UserWarning, stacklevel=4)
+    paid = [ledger.entries[number - 1].release for number in numbers]
+    if person is not None and not all(each.endswith(tuple(map(said_of, person.of_columns)) or "\0") for each in paid):
+        warnings.warn(f"bounds_source: this private quantile counts rows, not persons, or combines them otherwise; "
+                      f"unless the rows of each {person.column!r} were combined beforehand, the epsilon of the bounds "
+                      "protects one row only: private_quantile(…, person=, combine=)", UserWarning, stacklevel=4)
     return "private_quantile", numbers
 
 # %% ../../nbs/data_holder/04_release.ipynb #a6e00005

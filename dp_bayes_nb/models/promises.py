@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['LARGEST', 'RELATIONS', 'CHANGE_VALUE', 'RULES', 'ID_LENGTH', 'MOST_ROWS', 'check_missing_as', 'checked_missing',
-           'value_words', 'relation', 'Person', 'as_person', 'check_person', 'counted_level', 'known_sums']
+           'value_words', 'relation', 'Person', 'said_of', 'as_person', 'check_person', 'counted_level', 'known_sums']
 
 # %% ../../nbs/models/11_promises.ipynb #5b11a003
 from dataclasses import dataclass
@@ -175,6 +175,17 @@ class Person:
         said = ", ".join(f"{name!r} by {rule!r}" if name else f"by {rule!r}" for name, rule in rules.items())
         return f"the rows of each {self.column!r} are one record: {said}"
 
+    @property
+    def of_columns(self) -> tuple["Person", ...]:
+        "The same person with one column at a time; none where rows are kept."
+        return tuple(Person(self.column, {name: rule}) for name, rule in self.rules.items()) \
+            if isinstance(self.rules, dict) else ()
+
+
+def said_of(person: "Person | None") -> str:
+    "What an entry of a ledger says of persons, after what was released."
+    return "" if person is None else f"; person: {person.words:.900}"
+
 # %% ../../nbs/models/11_promises.ipynb #9e500013
 def _checked_rules(combine):
     "A rule, or a rule for each column, in a form that does not change."
@@ -246,7 +257,7 @@ def _checked_rule(family, column, rule):
                    "the first level of the list that a person has is the person's" if column.levels else "")
     elif rule in ("sum", "mean") and not max(abs(column.low), abs(column.high)) < LARGEST:
         refuse(name, "'min', 'max', 'first', 'last' or 'count' where the model declares no limits", rule)
-    elif rule == "mean" and family.integer:
+    elif rule == "mean" and family.integer and not family.beyond:
         refuse(name, "another rule than 'mean' for whole numbers", rule)
     return rule
 
