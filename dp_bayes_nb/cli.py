@@ -283,7 +283,7 @@ def run_quantile(args) -> int:
     with warnings_as_lines():
         found = private_quantile(str(args.data), args.q, epsilon=args.epsilon, lower=args.lower, upper=args.upper,
                                  column=args.column, candidates=args.candidates, ledger=ledger,
-                                 person=args.person, combine=args.combine)
+                                 person=args.person, combine=args.combine, missing_as=args.missing_as, name=args.name)
     print(f"{found:.12g}", flush=True)
     if ledger is None:
         print("dp-bayes: warning: no --ledger: this quantile is paid from no budget, and a release whose bounds come "
@@ -938,8 +938,10 @@ _QUANTILE_OPTIONS: tuple = (
     ("--person", "column that says whose a row is, where a person may have several; needs --combine (default: none)",
      {"metavar": "COLUMN"}),
     ("--combine", "with --person: how a person's rows become one number: sum, mean, min, max, count, first or last "
-     "(default: none)",
-     {"metavar": "RULE"}))
+     "(default: none)", {"metavar": "RULE"}),
+    ("--missing-as", "number that a missing value counts as, row by row (default: none, they are refused)",
+     {"type": number, "metavar": "VALUE"}),
+    ("--name", "name of the data set in the ledger (default: the path)", {}))
 _LEDGER_OPTIONS: tuple = (
     ("path", "ledger file", {}),
     ("--create", "make a new ledger (default: show an existing one)", {"action": "store_true"}),

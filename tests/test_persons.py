@@ -542,7 +542,7 @@ def test_bounds_that_were_bought_for_rows_are_said_to_be(tmp_path):
     frame = pd.DataFrame({"id": [1, 1, 2, 3] * 25, "x": np.linspace(0, 9, 100)})
     ledger = Ledger(tmp_path / "l.json", epsilon=9)
     private_quantile(frame, 0.9, column="x", epsilon=1.0, lower=0, upper=10, ledger=ledger)
-    with pytest.warns(UserWarning, match="a private quantile counts rows, not persons"):
+    with pytest.warns(UserWarning, match="this private quantile counts rows, not persons"):
         release(Exponential((0, 9), "x"), frame, epsilon=1.0, person="id", combine="sum", ledger=ledger,
                 bounds_source=1)
     with warnings.catch_warnings():
@@ -580,11 +580,21 @@ def test_a_private_quantile_of_persons_is_that_of_their_combined_rows(tmp_path, 
         warnings.simplefilter("error")
         release(Exponential((0, 9), "x"), frame, epsilon=1.0, person="id", combine=combine, ledger=ledger,
                 bounds_source=1)
-    with pytest.warns(UserWarning, match="counts rows, not persons"):
+    with pytest.warns(UserWarning, match="by another rule than this release; its epsilon protects a person"):
         release(Exponential((0, 9), "x"), frame, epsilon=1.0, person="id", combine="first", ledger=ledger,
                 bounds_source=1)
-    with pytest.raises(ValueError, match="combine="):
-        private_quantile(frame, 0.8, column="x", epsilon=1, lower=0, upper=60, person=Person("id", rows=2))
+    asked = {"epsilon": 1, "lower": 0, "upper": 60}
+    for said, wrong in {"with combine=": {"person": Person("id", rows=2), "column": "x"},
+                        "combine must be a rule": {"person": "id", "column": "x"},
+                        "column must be given with person": {"person": "id", "combine": "sum"}}.items():
+        with pytest.raises(ValueError, match=said):
+            private_quantile(frame, 0.8, **asked, **wrong)
+    frame.loc[0, "x"] = np.nan
+    with pytest.raises(ValueError, match="1 missing"):
+        private_quantile(frame, 0.8, **asked, column="x", person="id", combine="sum")
+    private_quantile(frame, 0.8, **asked, column="x", person="id", combine="sum", missing_as=0, ledger=ledger,
+                     name="visits")
+    assert ledger.entries[-1].data == "visits"
 
 
 @pytest.mark.parametrize("rule, said", [("sum", "mean of summed days per person"), ("max", "mean of largest days per "

@@ -89,7 +89,9 @@ def private_quantile(data: Any,             # array, list, data frame, or CSV or
                      ledger: Any = None,    # a Ledger to spend from
                      # where a person may have several rows: the column that says whose a row is, or a Person
                      person: Any = None,
-                     combine: Any = None    # how a person's rows become one number: a rule such as "sum" or "max"
+                     combine: Any = None,   # how a person's rows become one number: a rule such as "sum" or "max"
+                     missing_as: Any = None,  # what a missing value counts as, row by row
+                     name: str | None = None  # of the data set in the ledger; default: path or type
                      ) -> float:
     """One of the candidates, near the q-quantile of a column of numbers: ε-differentially private, equations (2) and
     (3).
@@ -109,23 +111,34 @@ def private_quantile(data: Any,             # array, list, data frame, or CSV or
     if ledger is not None and not callable(getattr(ledger, "spend", None)):
         refuse("ledger", "a Ledger or None", ledger, "open it with Ledger(path)")
     family, select = CountsUpTo(low, high, int(candidates), column), _selector(epsilon)
-    owner = check_person(family, as_person(person, combine))
-    if owner is not None and owner.rows is not None:
-        refuse("person", "with combine=, because a quantile of rows that are kept is not one of persons", owner)
-    sums = exact_sums(family, data, person=owner)
+    owner = check_person(family, _owner(person, combine, column))
+    sums = exact_sums(family, data, person=owner, missing_as=missing_as)
     enough = 2 * math.log(20 * candidates) / (min(q, 1 - q) * sums.n)
     if epsilon < enough:
         warnings.warn(
-            f"epsilon = {epsilon:g} is little for the {q:g}-quantile of {sums.n} records: with less than about "
+            f"epsilon = {epsilon:g} is little for the {q:g}-quantile of {sums.n} "
+            f"{'records' if owner is None else 'persons'}: with less than about "
             f"{enough:.2g}, "
                       "candidates far from the quantile are chosen often", UserWarning, stacklevel=2)
     if ledger is not None:
-        ledger.spend(epsilon=epsilon, data=describe(data), mechanism="noisy max",
+        ledger.spend(epsilon=epsilon, data=name or describe(data), mechanism="noisy max",
                      release=f"{q:g}-quantile on {family!r:.900}{said_of(owner)}")
     rank = math.ceil(q * sums.n)
     return family.grid[_selected(select, [-abs(count - rank) for count in sums.integers])]  # eq. (2)
 
 # %% ../../nbs/data_holder/06_quantiles.ipynb #827bfc45
+def _owner(person, combine, column):
+    "Whose a row is, with a rule for the rows; None where each row is somebody else's."
+    if person is not None and column is None:
+        refuse("column", "given with person, because a table of persons has several columns", None)
+    if isinstance(person, str) and combine is None:
+        refuse("combine", "a rule for the rows of a person", None, "such as 'sum', 'mean', 'max' or 'count'")
+    owner = as_person(person, combine)
+    if owner is not None and owner.rows is not None:
+        refuse("person", "with combine=, because a quantile of rows that are kept is not one of persons", owner)
+    return owner
+
+
 def _bounds(lower, upper):
     "Finite public bounds, in order."
     low, high = _finite("lower", lower), _finite("upper", upper)

@@ -244,6 +244,18 @@ def _charge(ledger, d, epsilon, delta, rho, at_delta):
     return {"rho": rho}
 
 # %% ../../nbs/data_holder/04_release.ipynb #b3cf1752
+def _not_of_persons(person, paid: list[str]) -> str:
+    "Why quantiles, by what their entries say, were not of such persons; an empty text where they were."
+    others = [each for each in paid if not each.endswith(tuple(map(said_of, person.of_columns)) or "\0")]
+    whose = f"; person: the rows of each {person.column!r} are one record"
+    if others and all(whose in each for each in others):
+        return (f"this private quantile combines the rows of each {person.column!r} by another rule than this release; "
+                "its epsilon protects a person, but its number bounds other values")
+    return (f"this private quantile counts rows, not persons; unless the rows of each {person.column!r} were combined "
+            "beforehand, the epsilon of the bounds protects one row only: private_quantile(…, person=, combine=)") \
+        if others else ""
+
+
 def _check_bounds_source(source, ledger, person=None):
     "Where bounds come from as the file says it, and the numbers of the entries that paid for them."
     if isinstance(source, str):
@@ -257,10 +269,8 @@ def _check_bounds_source(source, ledger, person=None):
             refuse("bounds_source", "the numbers, from 1, of entries by which private_quantile was paid", number,
                    "dp-bayes ledger FILE --report shows the numbers")
     paid = [ledger.entries[number - 1].release for number in numbers]
-    if person is not None and not all(each.endswith(tuple(map(said_of, person.of_columns)) or "\0") for each in paid):
-        warnings.warn(f"bounds_source: this private quantile counts rows, not persons, or combines them otherwise; "
-                      f"unless the rows of each {person.column!r} were combined beforehand, the epsilon of the bounds "
-                      "protects one row only: private_quantile(…, person=, combine=)", UserWarning, stacklevel=4)
+    if person is not None and (why := _not_of_persons(person, paid)):
+        warnings.warn(f"bounds_source: {why}", UserWarning, stacklevel=4)
     return "private_quantile", numbers
 
 # %% ../../nbs/data_holder/04_release.ipynb #a6e00005

@@ -85,6 +85,8 @@ def ledger_report(ledger: Ledger,    # the account
     Costs are rounded up and what is left is rounded down, to six digits. ValueError for a damaged file, and for a delta
     outside of (0, 1).
     """
+    if not isinstance(ledger, Ledger):
+        refuse("ledger", "a Ledger", ledger, "open it with Ledger(path)")
     state = read_state(ledger.path)
     at, units = amount("delta", delta), state.units
     head = ["", *units]
@@ -106,7 +108,7 @@ def ledger_report(ledger: Ledger,    # the account
 # %% ../../nbs/data_holder/07_report.ipynb #e1de612b
 def _meaning(state: State, delta: Decimal) -> str:
     "What the totals promise, in a sentence."
-    unit = "person, with all rows" if _of_persons(state) == {True} else "record"
+    unit = "person, with all rows," if _of_persons(state) == {True} else "record"
     if state.rho is None:
         return _MEANING["epsilon"].format(unit=unit, but=", except with probability delta" if state.delta else "")
     spent, total = (_shown(epsilon_of_rho(value, delta), digits=4) for value in (state.spent[0], state.rho))
