@@ -96,8 +96,8 @@ def _quotes_fit(data):
 
 # %% ../../nbs/data_holder/01_csv_files.ipynb #b1675b2c
 # § A field by itself
-_NUMBER = r"[+-]?+(?:[0-9]++\.?+[0-9]*+|\.[0-9]++)(?:[eE][+-]?+[0-9]++)?+"
-ONE, ALL = re.compile(_NUMBER), re.compile(rf"(?:(?:{_NUMBER})?+\n)*+")
+_NUMBER = r"[+-]?+(?:[0-9]++\.?+[0-9]*+|\.[0-9]++)(?:[eE][+-]?+[0-9]++)?"  # a possessive group is wrong before 3.11.5
+ONE, ALL = re.compile(_NUMBER), re.compile(rf"(?:(?:{_NUMBER})?\n)*+")
 FLAGS = {**dict.fromkeys(("true", "True", "TRUE"), 1.0), **dict.fromkeys(("false", "False", "FALSE"), 0.0)}
 
 
