@@ -37,7 +37,7 @@ from dp_bayes_nb.regression.model import LinearRegression
 from dp_bayes_nb.regression.tobit import TobitRegression
 from dp_bayes_nb.research.evaluation import calibrate
 from dp_bayes_nb.research.ranks import pooled_p_values
-from dp_bayes_nb.research.trials import method_draws
+from dp_bayes_nb.research.trials import BATCH, method_draws
 
 ROOT = Path(__file__).parent.parent
 RESULTS, WORK = ROOT / "results" / "laws.json", ROOT / ".cache" / "laws"
@@ -64,16 +64,17 @@ LAWS = {  # model, prior; bounds that clip a few records in a hundred, and half 
 METHODS = {"normal mixture, one mode": "collapsed"}  # which knows one mode only: what the default method is for
 LENGTHS = {"normal mixture": (999, 1000)}  # draws and warm-up of chains that are slow; else DRAWS and WARMUP
 TRIALS = {"two normal columns": 1000, "five normal columns": 200, "ten normal columns": 30}  # more cost too much
+TOGETHER = {"five normal columns": 20, "ten normal columns": 5}  # trials between two writings: else 64
 
 
 def calibrated(name, n, trials):
     "Ranks and coverage of one law at one number of records."
     model, prior = LAWS[name]
-    folder = WORK / f"{name.replace(' ', '_').replace(',', '')}_{n}_{trials}"
+    folder = WORK / f"{name.replace(' ', '_').replace(',', '')}_{n}"
     start = time.perf_counter()
     draws, warmup = LENGTHS.get(name, (DRAWS, WARMUP))
     found = calibrate(SEED, model, prior, n=n, epsilon=EPSILON, trials=trials, draws=draws, warmup=warmup, power=False,
-                      method=METHODS.get(name, "auto"), path=folder)
+                      method=METHODS.get(name, "auto"), path=folder, batch=TOGETHER.get(name, BATCH))
     return {"p_values": {k: float(v) for k, v in found.p_values.items()},
             "coverage": dict(zip(found.parameters, map(float, found.coverage()))), "trials": trials,
             **({"mixed": mixed(found)} if found.slow.any() else {}),

@@ -16,7 +16,7 @@ from jax import lax
 from jax.scipy.special import erfc, erfcx
 from jaxtyping import Array, Float, Key
 
-from ..base.linear_algebra import cholesky, solve, solve_lower
+from ..base.linear_algebra import MANY, cholesky, solve, solve_lower
 from ..base.measurement import Noise, Released
 
 # %% ../../nbs/noise/01_laplace.ipynb #b1d57811
@@ -117,7 +117,7 @@ def normal_log_density(z: Float[Array, "m"],
                        covariance: Float[Array, "m m"]  # positive definite
                        ) -> Float[Array, ""]:
     "Log density of N(mean, covariance) at z."
-    L = cholesky(covariance)
+    L = cholesky(covariance, definite=len(z) > MANY)
     w = solve_lower(L, z - mean)
     return -0.5 * w @ w - jnp.log(jnp.diagonal(L)).sum() - 0.5 * len(z) * jnp.log(2 * jnp.pi)
 

@@ -16,7 +16,7 @@ from jax import lax
 from jaxtyping import Array, Float
 
 from ..base.chains import Kernel, bind
-from ..base.linear_algebra import cholesky, solve, solve_lower, solve_upper
+from ..base.linear_algebra import MANY, cholesky, solve, solve_lower, solve_upper
 from ..base.measurement import Measurement
 from .grid import grid_kernel, is_plain, log_posterior, one_parameter
 from ..noise.laplace import noise_variance_draw, noise_variance_start, normal_log_density, normal_product
@@ -48,7 +48,7 @@ def information(family, released: Measurement, prior, noise_variance, x) -> Floa
     J, covariance = jax.jacfwd(moments, has_aux=True)(x)
     C = covariance + jnp.diag(noise_variance)
     prior_information = -jax.hessian(lambda x: log_posterior(family, prior, x, lambda theta: 0.0))(x)
-    return J.T @ solve(C, J) + prior_information
+    return J.T @ solve(C, J, definite=len(C) > MANY) + prior_information
 
 # %% ../../nbs/posterior/03_collapsed.ipynb #63266754
 def climb(target, curvature, start: Float[Array, "d"], steps: int):

@@ -166,7 +166,7 @@ def _one_trial(task, data, key):
     return out
 
 # %% ../../nbs/research/04_evaluation.ipynb #1574bddb
-def _describe(key, family, prior, name, task, **numbers):
+def _describe(key, family, prior, name, task, batch, **numbers):
     "A design as JSON values."
     from dp_bayes_nb import __version__
     prior_text = prior_to_json(prior)
@@ -177,7 +177,7 @@ def _describe(key, family, prior, name, task, **numbers):
             "prior": prior_text,
             "method": method, "options": repr(task.options), "draws": task.draws, "warmup": task.warmup,
             "joint": task.joint,
-            "route": repr(task.route), "power": task.power, "batch": BATCH, "version": __version__,
+            "route": repr(task.route), "power": task.power, "batch": batch, "version": __version__,
             "jax": jax.__version__, "device": jax.default_backend(), **numbers}
 
 # %% ../../nbs/research/04_evaluation.ipynb #9e6a55b6
@@ -231,6 +231,7 @@ def calibrate(key: Any,                 # JAX key or an integer
               power: bool | None = None,  # what the trials would notice; None: where it costs next to nothing
               joint: bool | None = None,  # rank the log likelihood too; None: where there are several parameters
               path=None,                # folder that keeps finished batches; a killed run goes on from there
+              batch: int = BATCH,       # trials computed together and kept together; fewer where each takes minutes
               progress: bool = False,
               design: Design | None = None,  # n, epsilon, mechanism and delta in one
               **options                 # of the method
@@ -240,16 +241,18 @@ def calibrate(key: Any,                 # JAX key or an integer
     n, epsilon, mechanism, delta = designed(design, n=n, epsilon=epsilon, mechanism=mechanism, delta=delta)
     key, prior, n = as_key(key), check_prior(family, prior), check_count("n", n)
     trials, draws, warmup = check_count("trials", trials), check_count("draws", draws), check_count("warmup", warmup, 0)
+    check_count("batch", batch)
     noise, _ = noise_design(family, epsilon=epsilon, mechanism=mechanism, delta=delta)
     name, task = _task(family, prior, noise.kind, n, method, options, draws, warmup, joint)
     prior.sample(key)  # a prior that cannot draw is refused here
     task, shared = _shared(key, family, prior, noise, n, task, power)
     numbers = {"n": n, "epsilon": float(epsilon), "mechanism": mechanism, "delta": delta}
-    folder = None if path is None else open_folder(path, _describe(key, family, prior, name, task, **numbers))
+    folder = None if path is None else open_folder(path, _describe(key, family, prior, name, task, batch, **numbers))
     noise = jax.tree.map(jnp.asarray, noise)
     data = family, prior, shared, noise, float(n), float(epsilon)
     try:
-        out = run_trials(key, _one_trial, task, data, trials, folder=folder, progress=progress)
+        out = run_trials(key, _one_trial, task, data, trials, batch=batch, folder=folder,
+                         progress=progress)
     except (jax.errors.ConcretizationTypeError, jax.errors.TracerArrayConversionError) as error:
         if name == method or not callable(task.method):
             raise
