@@ -18,7 +18,7 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 
 from ..base.arguments import check_positive, pytree, refuse
-from ..base.linear_algebra import cholesky, solve_lower
+from ..base.linear_algebra import cholesky, cholesky_many, solve_lower, solve_lower_many
 
 # %% ../../nbs/regression/02_covariates.ipynb #c1dfd96e
 # § Possible moments: equation (1)
@@ -205,8 +205,8 @@ class NormalInverseWishart:
         "Draws of mean and covariance."
         key_cov, key_mean = jax.random.split(key)
         covariance = _inverse_wishart(key_cov, self.scale, self.df, shape)
-        spread = jnp.einsum("...ij,...j->...i", jnp.linalg.cholesky(covariance),
-                            jax.random.normal(key_mean, (*shape, len(self.scale))))
+        standard = jax.random.normal(key_mean, (*shape, len(self.scale)))
+        spread = jnp.einsum("...ij,...j->...i", cholesky_many(covariance), standard)
         return {"mean": self.mean + spread / jnp.sqrt(self.precision), "covariance": covariance}
 
     def log_density(self, theta: dict  # mean (…, k), covariance (…, k, k) positive definite
@@ -214,11 +214,10 @@ class NormalInverseWishart:
         "Log density of the mean and of the k (k + 1) / 2 free entries of the covariance: equation (4)."
         mean, covariance, Psi = theta["mean"], theta["covariance"], jnp.asarray(self.scale)
         k, nu, lam = mean.shape[-1], self.df, self.precision
-        L, Psi = jnp.linalg.cholesky(covariance), Psi if Psi.ndim == 2 else Psi * jnp.eye(k)
-        half, away = (jax.scipy.linalg.solve_triangular(L, b, lower=True) for b in
-                      (jnp.broadcast_to(jnp.linalg.cholesky(Psi), L.shape), (mean - self.mean)[..., None]))
+        L, Psi = cholesky_many(covariance), Psi if Psi.ndim == 2 else Psi * jnp.eye(k)
+        half, away = solve_lower_many(L, cholesky_many(Psi)), solve_lower_many(L, (mean - self.mean)[..., None])
         log_det = lambda factor: 2 * jnp.log(jnp.diagonal(factor, axis1=-2, axis2=-1)).sum(axis=-1)
-        constant = (0.5 * nu * log_det(jnp.linalg.cholesky(Psi)) + 0.5 * k * jnp.log(lam)
+        constant = (0.5 * nu * log_det(cholesky_many(Psi)) + 0.5 * k * jnp.log(lam)
                     - 0.5 * k * (nu * math.log(2) + math.log(2 * math.pi)))
         return (constant - jax.scipy.special.multigammaln(0.5 * nu, k) - 0.5 * (nu + k + 2) * log_det(L)
                 - 0.5 * jnp.sum(half**2, axis=(-2, -1)) - 0.5 * lam * jnp.sum(away**2, axis=(-2, -1)))  # eq. (4)
@@ -230,7 +229,7 @@ def _inverse_wishart(key, scale, df, shape=()):
     key_normal, key_gamma = jax.random.split(key)
     diagonal = jnp.sqrt(2 * jax.random.gamma(key_gamma, 0.5 * (df - jnp.arange(k)), (*shape, k)))
     A = jnp.tril(jax.random.normal(key_normal, (*shape, k, k)), -1) + diagonal[..., None] * jnp.eye(k)
-    half = jax.scipy.linalg.solve_triangular(A, jnp.broadcast_to(jnp.linalg.cholesky(scale).T, A.shape), lower=True)
+    half = solve_lower_many(A, cholesky_many(scale).T)
     return jnp.swapaxes(half, -1, -2) @ half
 
 # %% ../../nbs/regression/02_covariates.ipynb #12c6fc06
@@ -260,10 +259,10 @@ def draw_normal(key: Key[Array, ""], blocks: tuple, prior: NormalInverseWishart,
     k = size(blocks)
     key_theta, key_mean, key_scatter = jax.random.split(key, 3)
     theta = prior.sample(key_theta)
-    half = jnp.linalg.cholesky(theta["covariance"])
+    half = cholesky_many(theta["covariance"])
     mean = theta["mean"] + half @ jax.random.normal(key_mean, (k,)) / jnp.sqrt(n)
     precision = _inverse_wishart(key_scatter, jnp.eye(k), n - 1.0)  # its inverse is Wishart(I, n − 1)
-    L = half @ jnp.linalg.cholesky(jnp.linalg.inv(precision)) / jnp.sqrt(n)
+    L = half @ cholesky_many(jnp.linalg.inv(precision)) / jnp.sqrt(n)
     return coordinates(blocks, False, mean, L @ L.T)
 
 # %% ../../nbs/regression/02_covariates.ipynb #4d134bc0

@@ -17,6 +17,7 @@ from jax.scipy.special import ndtr
 from jaxtyping import Array, Float
 
 from ..base.arguments import check_choice, check_sums, refuse
+from ..base.linear_algebra import cholesky_many
 from ..base.priors import LogDensity
 from ..base.supports import Parameter
 from ..models.contract import Column, family_class
@@ -220,7 +221,7 @@ class MultivariateNormal(WeightedRecords):
     def nodes(self, theta: dict, finer: int = 1):
         "Records at Sobol points, with equal weights."
         u = sobol_nodes(_NODES * finer, len(self.bounds))
-        x = theta["mean"] + u @ jnp.linalg.cholesky(jnp.asarray(theta["covariance"])).T
+        x = theta["mean"] + u @ cholesky_many(jnp.asarray(theta["covariance"])).T
         return {name: x[:, j] for j, (name, _) in enumerate(self.bounds)}, np.full(len(u), 1 / len(u))
 
     def moments(self, theta):
