@@ -285,6 +285,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                  'dp_bayes_nb/base/checks.py'),
                                          'dp_bayes_nb.base.checks.assert_close': ( 'base/checks.html#assert_close',
                                                                                    'dp_bayes_nb/base/checks.py'),
+                                         'dp_bayes_nb.base.checks.batched_operations': ( 'base/checks.html#batched_operations',
+                                                                                         'dp_bayes_nb/base/checks.py'),
                                          'dp_bayes_nb.base.checks.count_oracle': ( 'base/checks.html#count_oracle',
                                                                                    'dp_bayes_nb/base/checks.py'),
                                          'dp_bayes_nb.base.checks.discrete_log_pmf': ( 'base/checks.html#discrete_log_pmf',
