@@ -27,8 +27,8 @@ from ..base.supports import constrain, free_size
 DEGREES_OF_FREEDOM = 6.0
 FISHER_STEPS = 4
 LONGEST_STEP = 1.5
-_MOVES = 2  # jumps and glides in one iteration
-_LEAPS, _LEAP = 4, (0.3, 0.6)  # leapfrog steps of a glide, and the range of their length
+_SHORT, _LONG, _MANY = (2, 4), (1, 20), 24  # jumps and glides in one iteration, and steps of a glide; long: from here
+_LEAP = 0.3, 0.6  # range of the length of a leapfrog step
 
 
 def conditional_log_posterior(family, released: Measurement, prior, noise_variance, x) -> Float[Array, ""]:
@@ -101,7 +101,7 @@ def _jump(key, point, proposal, mode, L):
     return _accept(key, point, proposal, proposal.value - point.value - proposal_ratio)
 
 
-def _glide(key, target, L, point):
+def _glide(key, target, L, point, leaps):
     "Hamiltonian Monte Carlo in the coordinates Lᵀ x, in which the mode has unit information."
     key_momentum, key_length, key_accept = jax.random.split(key, 3)
     momentum = jax.random.normal(key_momentum, point.x.shape)
@@ -112,7 +112,7 @@ def _glide(key, target, L, point):
         p = p + push(at)
         at = _at(target, at.x + leap * solve_upper(L, p))
         return at, p + push(at)
-    end, p = lax.fori_loop(0, _LEAPS, leapfrog, (point, momentum))
+    end, p = lax.fori_loop(0, leaps, leapfrog, (point, momentum))
     return _accept(key_accept, point, end, end.value - point.value - (p @ p - momentum @ momentum) / 2)
 
 # %% ../../nbs/posterior/03_collapsed.ipynb #b6692ea5
@@ -121,16 +121,16 @@ def moves(keys: tuple,                 # for proposals, and for the rest
           mode: Float[Array, "d"], F: Float[Array, "d d"]  # near the mode of the target, and its curvature there
           ) -> tuple[Float[Array, "d"], Float[Array, ""]]:
     "Jumps and glides from x, which leave the target invariant: the new x, and the share of accepted moves."
-    L = cholesky(F)
-    proposals = jax.vmap(lambda k: _student(k, mode, L))(jax.random.split(keys[0], _MOVES))
+    L, (count, leaps) = cholesky(F), _LONG if len(x) > _MANY else _SHORT
+    proposals = jax.vmap(lambda k: _student(k, mode, L))(jax.random.split(keys[0], count))
     points = jax.vmap(partial(_at, target))(jnp.concatenate([x[None], proposals]))
     def pair(point, inputs):
         keys, proposal = inputs
         point, jumped = _jump(keys[0], point, proposal, mode, L)
-        point, glided = _glide(keys[1], target, L, point)
+        point, glided = _glide(keys[1], target, L, point, leaps)
         return point, jnp.stack([jumped, glided])
     start, proposals = jax.tree.map(lambda a: a[0], points), jax.tree.map(lambda a: a[1:], points)
-    point, accepted = lax.scan(pair, start, (jax.random.split(keys[1], (_MOVES, 2)), proposals))
+    point, accepted = lax.scan(pair, start, (jax.random.split(keys[1], (count, 2)), proposals))
     return point.x, accepted.mean()
 
 # %% ../../nbs/posterior/03_collapsed.ipynb #4c93c31d
