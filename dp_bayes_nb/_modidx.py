@@ -4854,6 +4854,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                          'dp_bayes_nb/releases/document.py'),
                                                'dp_bayes_nb.releases.document._as_read': ( 'releases/document.html#_as_read',
                                                                                            'dp_bayes_nb/releases/document.py'),
+                                               'dp_bayes_nb.releases.document._bounds_shown': ( 'releases/document.html#_bounds_shown',
+                                                                                                'dp_bayes_nb/releases/document.py'),
                                                'dp_bayes_nb.releases.document._budget_keys': ( 'releases/document.html#_budget_keys',
                                                                                                'dp_bayes_nb/releases/document.py'),
                                                'dp_bayes_nb.releases.document._by_row': ( 'releases/document.html#_by_row',

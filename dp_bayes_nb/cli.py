@@ -640,6 +640,12 @@ or, for counts that vary more than Poisson: their sum is released, and how many 
   above = [6]               # left out: two fifths up the bounds
   column = "visits"
 
+or, for a column whose distribution nobody knows: a histogram on public bins and a sum are released,
+
+  family = "Histogram"
+  edges = [0, 10, 20, 40, 80]
+  column = "days"
+
 or, for two groups that nobody labelled: a histogram on public bins is released,
 
   family = "NormalMixture"

@@ -415,7 +415,8 @@ class Ledger:
         state = read_state(self.path)
         parts = (f"{unit} {spent} of {total} spent"
                  for unit, spent, total in zip(state.units, state.spent, state.total))
-        return f"Ledger({str(self.path)!r}): {', '.join(parts)}, {len(state.entries)} entries"
+        count = len(state.entries)
+        return f"Ledger({str(self.path)!r}): {', '.join(parts)}, {count} entr{'y' if count == 1 else 'ies'}"
 
 # %% ../../nbs/data_holder/05_ledger.ipynb #c66c6517
 # § Other ways to add up: equations (1) and (6)

@@ -495,6 +495,11 @@ def _rows_shown(r):
     return lines + ([f"  and {len(r.names) - 20} more"] if len(r.names) > 20 else [])
 
 
+def _bounds_shown(r):
+    "That the bounds cost a budget of their own."
+    return ["  bounds: bought beside it, by a private quantile"] if r.bounds_source == "private_quantile" else []
+
+
 def _show_declared(r):
     "A release of other numbers than this package's, for people."
     said = "unknown" if r.neighbours is None else r.neighbours
@@ -506,7 +511,7 @@ def _show_declared(r):
     p, m = len(r.names), len(r.family.names)
     m += len(r.family.group_names) * (r.family.inner is not None and r.n is None)
     many = "" if r.matrix is None else f"  {p} row{'s' * (p > 1)}, combinations of {m} sum{'s' * (m > 1)}"
-    lines += _person_shown(r)
+    lines += [*_person_shown(r), *_bounds_shown(r)]
     if r.source is None and r.missing != "error":
         lines.append("  complete records only" if r.missing == "drop" else
                      f"  a missing value counts as a declared one: {printable(repr(r.missing['as']))}")
@@ -527,7 +532,7 @@ def _show(r):
              *([f"  a missing value counts as a declared one: {printable(counted)}"] if filled != {} else []),
              f"  {_cost(r)}, {r.noise.kind} noise of scale {r.noise.scale.max():g}",
              *([f"  neighbours: change_value ({value_words(r.family, r.missing)})"]
-               if r.neighbours == "change_value" else []), *_person_shown(r),
+               if r.neighbours == "change_value" else []), *_person_shown(r), *_bounds_shown(r),
              *([f"  {r.family.row_words}"] if r.family.row_words else [])]
     lines += [f"  {printable(name)}: {value:.12g}" for name, value in zip(r.names[:20], r.values)]
     return "\n".join(lines + ([f"  and {len(r.names) - 20} more"] if len(r.names) > 20 else []))
