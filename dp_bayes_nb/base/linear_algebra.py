@@ -43,7 +43,7 @@ def _in_pieces(op: Callable,   # of a batch: (B, m, m), … -> (B, m, k)
     @custom_vmap
     def batch(*arrays):
         most = max(1, math.ceil(_ALONE / cost(*(a.shape[1:] for a in arrays))) - 1)
-        if len(arrays[0]) <= most:
+        if len(arrays[0]) <= most or jax.default_backend() != "cpu":
             return op(*arrays)
         one = lambda at: op(*(a[None] for a in at))[0]
         return lax.map(one, arrays, batch_size=most if most > 1 else None)
