@@ -1,14 +1,15 @@
 """Coverage and width of means and medians of columns whose distribution nobody is told: results/distribution_free.json.
 
-python benchmarks/distribution_free.py [releases of a design, 400] [processes, 2] [how many designs, all]
+    python benchmarks/distribution_free.py                                             every design, 400 releases each
+    python benchmarks/distribution_free.py --releases 1600 --columns counts atoms      more releases of some columns
 
 Designs take turns, PART releases at a time, and what is in the file is not run again: the command goes on where it was
 stopped. Seeds are the design's place in the list and the number of the release.
 """
 
+import argparse
 import json
 import os
-import sys
 from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
@@ -135,7 +136,12 @@ def joined(old, new, releases):
     return {**{name: mix(old[name], value) for name, value in new.items()}, "releases": total}
 
 
-def main(releases=400, workers=2, first=None):
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--releases", type=int, default=400, help="of each design")
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--columns", nargs="+", choices=[*COLUMNS, "clamped normal"], help="all by default")
+    args = parser.parse_args()
     done = json.load(open(PATH)) if os.path.exists(PATH) else {
         "seed": SEED, "draws": DRAWS, "level": LEVEL, "weight": 2.0, "designs": []}
     name = lambda d: tuple(d.get(key) for key in KEY)
@@ -143,9 +149,9 @@ def main(releases=400, workers=2, first=None):
     jobs = [(d, i, clamped) for i, d in enumerate(CLAMPED)] + [(d, i, one_design) for i, d in enumerate(DESIGNS)]
     jobs += [(d, 10 + i // 2, one_design) for i, d in enumerate(PRIORS)]
     jobs += [(d, 30 + i, one_design) for i, d in enumerate(BETWEEN)]
-    jobs = jobs[:first]  # all of them by default
-    with ProcessPoolExecutor(workers) as pool:
-        for start in range(0, releases, PART):
+    jobs = [job for job in jobs if args.columns is None or job[0]["column"] in args.columns]
+    with ProcessPoolExecutor(args.processes) as pool:
+        for start in range(0, args.releases, PART):
             left = [job for job in jobs if known.get(name(job[0]), {"releases": 0})["releases"] <= start]
             found = [pool.submit(run, design, place, range(start, start + PART)) for design, place, run in left]
             for (design, *_), new in zip(left, found):
@@ -159,4 +165,4 @@ def main(releases=400, workers=2, first=None):
 
 KEY = ("column", "n", "epsilon", "mu", "a")
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    main()

@@ -62,7 +62,8 @@ LAWS = {  # model, prior; bounds that clip a few records in a hundred, and half 
     "ten normal columns": (MultivariateNormal({f"x{j}": (-2, 2) for j in range(10)}), COLUMNS[10]),
 }
 METHODS = {"normal mixture, one mode": "collapsed"}  # which knows one mode only: what the default method is for
-LENGTHS = {"normal mixture": (999, 1000)}  # draws and warm-up of chains that are slow; else DRAWS and WARMUP
+# draws and warm-up of chains that are slow; else DRAWS and WARMUP
+LENGTHS = {"normal mixture": (999, 1000), ("ten normal columns", 300): (999, 500)}
 TRIALS = {"two normal columns": 1000, "five normal columns": 200, "ten normal columns": 30}  # more cost too much
 TOGETHER = {"five normal columns": 20, "ten normal columns": 5}  # trials between two writings: else 64
 
@@ -72,7 +73,7 @@ def calibrated(name, n, trials):
     model, prior = LAWS[name]
     folder = WORK / f"{name.replace(' ', '_').replace(',', '')}_{n}"
     start = time.perf_counter()
-    draws, warmup = LENGTHS.get(name, (DRAWS, WARMUP))
+    draws, warmup = LENGTHS.get((name, n), LENGTHS.get(name, (DRAWS, WARMUP)))
     found = calibrate(SEED, model, prior, n=n, epsilon=EPSILON, trials=trials, draws=draws, warmup=warmup, power=False,
                       method=METHODS.get(name, "auto"), path=folder, batch=TOGETHER.get(name, BATCH))
     return {"p_values": {k: float(v) for k, v in found.p_values.items()},
@@ -95,7 +96,7 @@ def pooled(found):
     ends = [name[name.index("[") + 1:-1].split(", ") for name in found.parameters]
     kinds = np.array(["mean" if len(e) == 1 else "variance" if e[0] == e[1] else "covariance" for e in ends])
     return {f"{kind}, {what}": p for kind in map(str, np.unique(kinds))
-            for what, p in pooled_p_values(found.ranks[:, kinds == kind], DRAWS).items()}
+            for what, p in pooled_p_values(found.ranks[:, kinds == kind], found.draws).items()}
 
 
 def misfit(size, limit=6, weight=7, upper=15, mean=3.0, n=1000, draws=2000, trials=400):
