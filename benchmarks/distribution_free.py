@@ -15,8 +15,8 @@ from concurrent.futures import ProcessPoolExecutor
 import numpy as np
 
 from dp_bayes_nb.base.measurement import Measurement, Noise
-from dp_bayes_nb.base.priors import Beta, Independent
-from dp_bayes_nb.models.histogram import Histogram, PolyaTree
+from dp_bayes_nb.base.priors import Independent
+from dp_bayes_nb.models.histogram import AtEnds, Histogram, PolyaTree
 from dp_bayes_nb.posterior.histograms import quantile_interval, sample_histogram
 
 PATH = "results/distribution_free.json"
@@ -67,7 +67,7 @@ def draws(rng, model, s, n, kind, scale, alpha=0.5, told=1.0, size=DRAWS):
     "A release and its posterior draws; `told`: by what the scale is multiplied that the posterior is told."
     noise = rng.laplace(0, scale, len(s)) if kind == "laplace" else rng.normal(0, scale, len(s))
     seen = Measurement(s + noise, Noise(kind, np.full(len(s), told * scale), np.zeros(len(s))), n)
-    prior = Independent({"probabilities": PolyaTree(np.full(model.bins - 1, alpha)), "position": Beta(1.0, 1.0)})
+    prior = Independent({"probabilities": PolyaTree(np.full(model.bins - 1, alpha)), "position": AtEnds()})
     found = sample_histogram(rng, model, seen, prior, (1, size))
     p, e = found["probabilities"][0], model.limits
     return p, p @ e[:-1] + found["position"][0] * (p @ np.diff(e))

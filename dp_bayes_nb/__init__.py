@@ -23,6 +23,7 @@ _public = {
     "NormalMixture": "models.mixture",
     "Histogram": "models.histogram",
     "PolyaTree": "models.histogram",
+    "AtEnds": "models.histogram",
     "calendar_edges": "models.histogram",
     "calendar_days": "models.histogram",
     "column_quantiles": "posterior.histograms",
@@ -190,8 +191,7 @@ if _typing.TYPE_CHECKING:
     from .models.counts import Bernoulli as Bernoulli, Categorical as Categorical
     from .models.gamma import GammaData as GammaData
     from .models.grouped import Grouped as Grouped
-    from .models.histogram import Histogram as Histogram
-    from .models.histogram import PolyaTree as PolyaTree
+    from .models.histogram import AtEnds as AtEnds, Histogram as Histogram, PolyaTree as PolyaTree
     from .models.histogram import calendar_days as calendar_days, calendar_edges as calendar_edges
     from .models.mixture import NormalMixture as NormalMixture
     from .models.varied_counts import (

@@ -145,6 +145,25 @@ def test_a_study_a_plan_and_offices_together():
     assert both.posterior["probabilities"].shape == (2, 50, 6)
 
 
+def test_priors_of_the_position():
+    "Whole numbers on whole edges are seen to lie there; another prior is asked of another sampler, or refused."
+    made = db.simulate_release(5, db.Histogram(EDGES), {**THETA, "position": 1e-6}, 1000, 2.0)[1]
+    position = db.fit(made, draws=500).posterior["position"].values
+    assert (position < 0.01).mean() > 0.6
+    uniform = db.fit(made, {"position": db.Beta(1.0, 1.0)}, draws=500).posterior
+    assert uniform.attrs["method"] == "exact" and (uniform["position"].values < 0.01).mean() < 0.5
+    said = db.fit(made, {"position": db.AtEnds(0.999)}, draws=500).posterior["position"].values
+    assert ((said < 0.02) | (said > 0.98)).mean() > 0.99
+    alone = db.fit(db.simulate_release(1, db.Histogram(EDGES, weight=0), THETA, 300, 1.0)[1], draws=2000).posterior
+    assert 0.25 < (alone["position"].values < 0.01).mean() < 0.42  # the prior: nothing is known of it
+    for prior, words in ((db.AtEnds(1.0), "share must be"), (db.AtEnds(-0.1), "share must be"),
+                         (db.Gamma(1.0, 1.0), "position.* must be")):
+        with pytest.raises(ValueError, match=words):
+            db.fit(made, {"position": prior}, draws=50)
+    with pytest.raises(ValueError, match="AtEnds or Beta"):
+        db.fit(made, {"position": db.Beta(2.0, 1.0)}, draws=50, method="exact")
+
+
 def test_rows_of_a_private_size():
     frame = pd.DataFrame({"x": np.linspace(0, 8, 400)})
     release = db.release(db.Histogram(EDGES, "x"), frame, epsilon=4.0, neighbours="add_remove", n_max=1000)

@@ -4,21 +4,22 @@
 
 # %% auto #0
 __all__ = ['FAR', 'LEAST', 'BY_TERMS', 'ENUMERATED', 'ROOM', 'ROUNDS', 'MOST', 'HISTOGRAM', 'Node', 'bin_node', 'joined',
-           'tree_halves', 'draw_first', 'draw_histograms', 'draw_probabilities', 'between', 'SumRow',
-           'draw_counts_and_sum', 'draw_position', 'sum_row', 'sample_histogram', 'histogram_unavailable',
-           'quantile_bins', 'quantile_interval', 'column_quantiles', 'column_mean', 'column_above']
+           'tree_halves', 'draw_first', 'draw_histograms', 'draw_probabilities', 'between', 'draw_position', 'SumRow',
+           'Sums', 'draw_counts_and_sum', 'sum_row', 'sample_histogram', 'histogram_unavailable', 'quantile_bins',
+           'quantile_interval', 'column_quantiles', 'column_mean', 'column_above']
 
 # %% ../../nbs/posterior/28_histograms.ipynb #hp000004
 import math
 from typing import Any, NamedTuple
 
+import jax
 import numpy as np
 from scipy.special import gammaln, ndtr, ndtri
 
 from ..base.arguments import check_choice, check_fraction, refuse
 from ..base.priors import Beta, Dirichlet, Independent
 from ..models.contract import as_numbers
-from ..models.histogram import Histogram, PolyaTree, halvings, split_numbers
+from ..models.histogram import NEAR, AtEnds, Histogram, PolyaTree, halvings, split_numbers
 from .collapsed import chain_kernel
 from .exact_categories import convolve, draw_parts
 from .exact_counts import log_noise
@@ -131,8 +132,8 @@ def draw_probabilities(rng: np.random.Generator, counts: np.ndarray, splits: tup
     return p
 
 # %% ../../nbs/posterior/28_histograms.ipynb #hp00000d
-# § The sum: equation (3)
-ROOM, ROUNDS, MOST = 1.5, 60, 2**14  # above the largest weight of the first draws; batches, and their size, at most
+# § The sum: equations (3) and (4)
+ROOM, ROUNDS, MOST = 1.5, 60, 2**14  # above the largest weight; batches, and their size, at most
 
 
 def _cdf(x, kind):
@@ -159,6 +160,26 @@ def between(rng: np.random.Generator, low, high, kind: str) -> np.ndarray:
     value = np.clip(_quantile(np.clip(u, 1e-300, 1 - 1e-16), kind), a, b)
     return np.where(mirrored, -value, value)
 
+# %% ../../nbs/posterior/28_histograms.ipynb #hq0000d1
+def _density(x, kind):
+    "Density of noise of scale 1."
+    return np.exp(-0.5 * x * x) / math.sqrt(2 * math.pi) if kind == "gaussian" else 0.5 * np.exp(-np.abs(x))
+
+
+def _spread(counts, limits):
+    "The least sum of records in bins, by how much it may be more, and of how many records this is, k, (size,) each."
+    widths = np.diff(limits)
+    width, square = counts @ widths, counts @ widths**2
+    return counts @ limits[:-1], width, width**2 / np.where(square > 0, square, 1.0)
+
+
+def draw_position(rng: np.random.Generator, counts, total, limits) -> np.ndarray:
+    "Draws of the position given counts and the sum of the records, (size,), under a uniform prior."
+    least, width, k = _spread(counts, limits)
+    q = np.clip((total - least) / np.where(width > 0, width, 1.0), 0, 1)
+    return rng.beta(1 + k * q, 1 + k * (1 - q))
+
+
 # %% ../../nbs/posterior/28_histograms.ipynb #hp00000f
 class SumRow(NamedTuple):
     "What was released of the sum, in units of the column."
@@ -166,6 +187,7 @@ class SumRow(NamedTuple):
     z: float  # the noisy sum of the clipped records
     scale: float  # 0: without noise
     kind: str
+    share: float = 0.0  # prior probability that all records lie at ends of their bins
 
     def ends(self, counts) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         "The least and the largest sum of records in these bins, and half of a mean width, (size,) each."
@@ -195,42 +217,70 @@ class SumRow(NamedTuple):
             total = least + widths[0] * np.rint((total - least) / widths[0])
         return np.clip(total, least, most)
 
+    def near(self, rng, counts) -> tuple[np.ndarray, np.ndarray]:
+        "Positions near the lower and the upper ends, and sums of records at such positions, (2, size) each."
+        least, width, k = _spread(counts, self.limits)
+        tau, k = rng.beta(1.0, NEAR, (2, len(counts))), np.rint(k).astype(int)
+        part = rng.binomial(k, tau) / np.maximum(k, 1)
+        tau[1], part[1] = 1 - tau[1], 1 - part[1]
+        return tau, least + width * part
+
+    def ways(self, counts, near) -> np.ndarray:
+        "The three terms of equation (4), (3, size); the first one alone, (1, size), without `share`."
+        if not self.share or self.scale == 0:
+            return self.weight(counts)[None]
+        ends = 0.5 * self.share * _density((self.z - near) / self.scale, self.kind) / self.scale
+        return np.concatenate([(1 - self.share) * self.weight(counts)[None], ends])
+
+
 # %% ../../nbs/posterior/28_histograms.ipynb #hp000010
-def draw_counts_and_sum(rng: np.random.Generator, halves: list, n: int, row: SumRow, size: int) -> np.ndarray:
-    "Draws of the counts given their rows and the sum's, (size, K): those given the counts', accepted by equation (3)."
-    K, found, kept, have, bound, many = len(row.limits) - 1, [], [], 0, 0.0, max(size, 512)
+class Sums(NamedTuple):
+    "Draws of what the rows say of a table."
+    counts: np.ndarray  # (size, K)
+    total: np.ndarray  # the sum of the records, (size,)
+    position: np.ndarray  # (size,)
+
+
+def draw_counts_and_sum(rng: np.random.Generator, halves: list, n: int, row: SumRow, size: int) -> Sums:
+    "Draws of counts, sum and position given the rows: those given the counts' rows, accepted by equation (3) or (4)."
+    drawn, many = [], max(size, 512)
     for _ in range(ROUNDS):
-        counts = draw_histograms(rng, halves, n, K, many)
-        w = row.weight(counts)
-        bound = bound or ROOM * w.max()
-        found.append(counts[rng.random(len(w)) * bound < w])
-        have += len(found[-1])
-        if have >= size:
-            return np.concatenate(found)[:size]
-        kept.append((counts, w))
-        rate = max(have, 1) / sum(len(each) for _, each in kept)
+        counts = draw_histograms(rng, halves, n, len(row.limits) - 1, many)
+        near = row.near(rng, counts)
+        drawn.append((counts, *near, row.ways(counts, near[1]), rng.random(many)))
+        bound = ROOM * max(ways.sum(axis=0).max() for *_, ways, _ in drawn)
+        kept = [u * bound < ways.sum(axis=0) for *_, ways, u in drawn]
+        have = sum(int(each.sum()) for each in kept)
+        if bound > 0 and have >= size:
+            break
+        rate = max(have, 1) / sum(len(each) for each in kept)
         many = int(np.clip(1.1 * (size - have) / rate, 512, MOST))  # large batches are cheap: they share their splits
-    counts, w = (np.concatenate(part) for part in zip(*kept))  # hardly any are accepted: by their weights, from many
+    counts, tau, near, ways = (np.concatenate([each[j] for each in drawn], axis=min(j, 1)) for j in range(4))
+    w = ways.sum(axis=0)
     if not w.sum() > 0:
         refuse("release", "one whose sum lies in its bins, within the noise", "a sum far outside",
                "use method='collapsed'")
-    return counts[rng.choice(len(w), size, p=w / w.sum())]
+    if have >= size:
+        chosen = np.flatnonzero(np.concatenate(kept))[:size]
+    else:  # hardly any are accepted: by their weights, from many
+        chosen = rng.choice(len(w), size, p=w / w.sum())
+    counts, ways, columns = counts[chosen], ways[:, chosen], np.arange(size)
+    way = (rng.random(size) * w[chosen] >= np.cumsum(ways, axis=0)[:-1]).sum(axis=0)  # 0: anywhere
+    inside = row.draw(rng, counts)
+    total = np.concatenate([inside[None], near[:, chosen]])[way, columns]
+    position = np.concatenate([draw_position(rng, counts, inside, row.limits)[None], tau[:, chosen]])[way, columns]
+    return Sums(counts, total, position)
+
 
 # %% ../../nbs/posterior/28_histograms.ipynb #hp000011
-def draw_position(rng: np.random.Generator, counts, total, limits) -> np.ndarray:
-    "Draws of the position given counts and the sum of the records, (size,)."
-    widths = np.diff(limits)
-    width, square = counts @ widths, counts @ widths**2
-    q = np.clip((total - counts @ limits[:-1]) / np.where(width > 0, width, 1.0), 0, 1)
-    k = width**2 / np.where(square > 0, square, 1.0)
-    return rng.beta(1 + k * q, 1 + k * (1 - q))
-
-
-def sum_row(family: Histogram, z, noise, n) -> SumRow:
-    "The last row of a release, in units of the column."
+def sum_row(family: Histogram, z, noise, n, prior=Beta(1.0, 1.0)) -> SumRow:
+    "The last row of a release, in units of the column, and the prior of the position."
     edges = family.edges
     unit = (edges[-1] - edges[0]) / family.weight
-    return SumRow(family.limits, float(n * edges[0] + z[-1] * unit), float(noise.scale[-1]) * unit, noise.kinds[-1])
+    share = float(prior.share) if isinstance(prior, AtEnds) else 0.0
+    return SumRow(family.limits, float(n * edges[0] + z[-1] * unit), float(noise.scale[-1]) * unit, noise.kinds[-1],
+                  share)
+
 
 # %% ../../nbs/posterior/28_histograms.ipynb #hp000012
 def sample_histogram(rng: np.random.Generator, family: Histogram, released: Any, prior: Any, shape: tuple) -> dict:
@@ -240,15 +290,13 @@ def sample_histogram(rng: np.random.Generator, family: Histogram, released: Any,
     splits = split_numbers(prior.priors["probabilities"], K)
     halves = tree_halves(z[:K], np.broadcast_to(np.asarray(noise.scale, float), z.shape), noise.kinds[0], n, splits)
     if family.weight and released.matrix is None:
-        row = sum_row(family, z, noise, n)
-        counts = draw_counts_and_sum(rng, halves, n, row, size)
-        total = row.draw(rng, counts)
-        position = draw_position(rng, counts, total, family.limits)
+        row = sum_row(family, z, noise, n, prior.priors["position"])
+        counts, total, position = draw_counts_and_sum(rng, halves, n, row, size)
         s = np.column_stack([counts, (total - n * edges[0]) / (edges[-1] - edges[0]) * family.weight])
     else:
         s = counts = draw_histograms(rng, halves, n, K, size).astype(float)
-        beta = prior.priors["position"]
-        position = rng.beta(float(beta.alpha), float(beta.beta), size)
+        key = jax.random.key(int(rng.integers(2**62)))
+        position = np.asarray(prior.priors["position"].sample(key, (size,))["position"])
         if family.weight:  # the sum that nobody published
             e = family.limits
             place = counts @ (e[:-1] - edges[0]) + position * (counts @ np.diff(e))
@@ -261,9 +309,10 @@ def sample_histogram(rng: np.random.Generator, family: Histogram, released: Any,
 def histogram_unavailable(family, kind, n, prior) -> str | None:
     "Why there are no independent draws here, or None where there are."
     parts = prior.priors if isinstance(prior, Independent) else {}
-    flat = isinstance(beta := parts.get("position"), Beta) and float(beta.alpha) == float(beta.beta) == 1
-    if not isinstance(parts.get("probabilities"), (PolyaTree, Dirichlet)) or not (flat or family.weight == 0):
-        return "it needs a PolyaTree or a Dirichlet prior of the probabilities, and Beta(1, 1) of the position"
+    position = parts.get("position")
+    known = isinstance(position, AtEnds) or isinstance(position, Beta) and position.alpha == position.beta == 1
+    if not isinstance(parts.get("probabilities"), (PolyaTree, Dirichlet)) or not (known or family.weight == 0):
+        return "it needs a PolyaTree or a Dirichlet prior of the probabilities, AtEnds or Beta(1, 1) of the position"
     return None
 
 
