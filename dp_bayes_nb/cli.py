@@ -313,16 +313,18 @@ def run_fit(args) -> int:
         check_groups_plot(releases[0].family, args.plot)
         settings = {"method": args.method, "draws": args.draws, "warmup": args.warmup, "chains": args.chains,
                     "seed": args.seed, "pool": args.pool}
-        quick = not (args.output or args.plot) and args.pool == "none"  # what is pooled has diagnostics
-        summary = _quick_summary(releases, prior, settings) if quick else None
+        quick = not (args.output or args.plot or args.check) and args.pool == "none"  # what is pooled has diagnostics
+        summary, check = _quick_summary(releases, prior, settings) if quick else None, ""
         if summary is None:
-            summary = _write_fit(releases, prior, settings, args.output, args.plot)
+            summary, check = _write_fit(releases, prior, settings, args.output, args.plot, args.check)
     for release in releases:
         if release.source is not None or release.person is not None:  # not made here, or of persons with several rows
             print(printable(release.provenance))
     print(lines(summary))
     if why := cannot_contradict(releases):
         print(printable(f"This release could not contradict the model {type(releases[0].family).__name__}: {why}."))
+    else:
+        print(printable(check) if args.check else "Does the release fit the model? --check tries it.")
     return 0
 
 # %% ../nbs/cli.ipynb #85b94783
@@ -351,10 +353,23 @@ def _sizes(releases, confidential):
             if release.n is None}
 
 # %% ../nbs/cli.ipynb #b592b033
-def _write_fit(releases, prior, settings, output, plot):
-    "The files of a fit, both or none of them; its summary."
+def _checked(idata) -> str:
+    "What `predictive_check` finds, in words; nothing where it does not apply."
+    from dp_bayes_nb.posterior.results import predictive_check
+    found = predictive_check(idata)
+    p, joint = found["p_value"].values, float(found["p_joint"])
+    least, name = int(p.argmin()), found["statistic"].values[int(p.argmin())]
+    both = "" if np.isnan(joint) else f"; p = {joint:.3f} of all rows together"
+    verdict = "speaks against the model" if min(p[least] * len(p), joint if joint == joint else 1.0) < 0.01 else \
+        "does not speak against the model"
+    return f"The release {verdict} (predictive_check: p = {p[least]:.3f} of '{name}', the least of {len(p)}{both})."
+
+
+def _write_fit(releases, prior, settings, output, plot, check=False):
+    "The files of a fit, both or none of them; its summary, and where asked for what a check of the model says."
     from dp_bayes_nb.posterior.fit import fit
     idata = fit(releases, prior, **settings)
+    words = _checked(idata) if check and releases[0].family.lacks("predictive_check") is None else ""
     with ExitStack() as files:
         named = lambda path: None if path is None else files.enter_context(replacing(path))
         at, picture = named(output), named(plot)
@@ -369,7 +384,8 @@ def _write_fit(releases, prior, settings, output, plot):
     quality = {label: {name: posterior[name].attrs[label] for name in shown if label in posterior[name].attrs}
                for label in ("ess_bulk", "rhat")}
     sizes = _sizes(releases, idata.confidential if "confidential" in idata.groups() else {})
-    return summary_table(releases[0].family, {name: posterior[name].values for name in shown}, quality, sizes, labels)
+    theta = {name: posterior[name].values for name in shown}
+    return summary_table(releases[0].family, theta, quality, sizes, labels), words
 
 # %% ../nbs/cli.ipynb #85b94785
 def check_groups_plot(family, plot):
@@ -843,6 +859,8 @@ _FIT_OPTIONS: tuple = (
     ("--chains", "number of chains (default: 4)", {"type": int, "default": 4}),
     ("--seed", "seed of the draws, a whole number (default: 0)", {"type": int, "default": 0}),
     ("-o --output", "netCDF file of the draws (default: none, the summary is printed only)", {}),
+    ("--check", "say whether the release speaks against its model (takes a while; default: no)",
+     {"action": "store_true"}),
     ("--plot", "figure to write: .png, .pdf or .svg (default: none)", {}), _FORCE)
 _FIT_MANY_OPTIONS: tuple = (
     ("cells", "CSV or Parquet file, one row a cell", {}),

@@ -9,9 +9,9 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
-from dp_bayes_nb import (Bernoulli, Categorical, Clip, Exponential, Gamma, Grouped, HiddenMarkov, Ledger,
-                         LinearRegression, LogisticRegression, LogLinear, NaiveBayes, Normal, Person, Poisson, Redact,
-                         Release, combine, fit, release)
+from dp_bayes_nb import (Above, Bernoulli, Categorical, Clip, Exponential, Gamma, Grouped, HiddenMarkov, Histogram,
+                         Ledger, LinearRegression, LogisticRegression, LogLinear, NaiveBayes, Normal, Person, Poisson,
+                         Redact, Release, combine, fit, release)
 from dp_bayes_nb.cli import main
 from dp_bayes_nb.command.results import table_draws
 from dp_bayes_nb.data_holder import sums as sums_module
@@ -606,3 +606,30 @@ def test_a_mean_of_combined_rows_is_named_as_what_it_is(rule, said):
     assert readings(release(DAYS, table, epsilon=1.0))[0].name == "mean of days"
     assert list(table_draws(fit(made, Gamma(1, 1), draws=50, warmup=50, chains=1, progress=False), made)) == [
         each.name for each in readings(made)]
+
+
+@pytest.mark.parametrize("engine", ["pandas", "polars", "arrow", "duckdb"])
+def test_a_person_on_a_decimal_edge_is_in_the_bin_that_it_begins(engine):
+    "0.3 is no multiple of a power of two: added up or averaged, it is on the edge 0.3 still."
+    made = {"pandas": lambda f: f, "polars": pl.from_pandas, "arrow": pa.Table.from_pandas, "duckdb": duckdb.from_df}
+    x = np.arange(101) / 100
+    hundredths, thirds = Histogram([i / 100 for i in range(101)], "x", 0), Histogram([0, 1 / 3, 2 / 3, 1], "x", 0)
+    one, two = pd.DataFrame({"id": range(101), "x": x}), pd.DataFrame({"id": [*range(101)] * 2, "x": [*x / 2] * 2})
+    three = pd.DataFrame({"id": [1, 1, 1, 2, 2, 2], "x": [1.0, 0, 0, 1, 1, 0]})
+    due = (1, 0, *[1] * 98, 1, 1)
+    for model, rule, frame, expected in ((hundredths, "sum", one, due), (hundredths, "mean", one, due),
+                                         (hundredths, "sum", two, due), (thirds, "mean", three, (0, 0, 1, 1, 0))):
+        person = check_person(model, Person("id", combine=rule))
+        assert tuple(exact_sums(model, made[engine](frame), person=person).integers) == expected
+    above = Above(Poisson((0, 2), "x"), [1])
+    sums = exact_sums(above, made[engine](pd.DataFrame({"id": [1, 1], "x": [0.3, 0.7]})),
+                      person=check_person(above, Person("id", combine="sum")))
+    assert tuple(sums.integers) == (1, 0)  # at the limit, not above it
+
+
+def test_a_person_of_huge_or_tiny_values_is_rounded_as_before():
+    for low, high, value in ((0.0, 1e12, 123456789012.0), (0.0, 1e-9, 3.3e-10), (-1e6, 1e6, -0.1)):
+        model = Histogram([low, value, high], "x", 0)
+        found = exact_sums(model, pd.DataFrame({"id": [1], "x": [value]}),
+                           person=check_person(model, Person("id", combine="sum"))).integers
+        assert sum(found) == 1 and (found[2] == 1 or value == 123456789012.0)

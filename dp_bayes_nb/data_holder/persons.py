@@ -116,6 +116,16 @@ def _of_rows(name, column, rule):
     return nw.col(name).max() if not column.levels and rule in ("max", "last") else nw.col(name).min()
 
 
+def _as_decimal(value, error, h):
+    "The nearest number of few decimal digits where it is within an error, in steps; else the value."
+    import narwhals as nw
+    digits = math.floor(h * math.log10(2)) - 1  # ten to a hundred steps apart
+    unit = 10.0 ** abs(digits)
+    whole = ((value * unit if digits >= 0 else value / unit) + 0.5).floor().cast(nw.Float64)
+    near = whole / unit if digits >= 0 else whole * unit
+    return nw.when((near - value).abs() <= error * 2.0**-h).then(near).otherwise(value)
+
+
 def _person_number(name, column, rule):
     "The value of a person, of the aggregate."
     import narwhals as nw
@@ -126,9 +136,10 @@ def _person_number(name, column, rule):
         return nw.col("held").cast(nw.Float64)
     if rule not in ("sum", "mean"):
         return found
+    (h, _), held = step_of(column), nw.col("held").cast(nw.Float64)
     total = found.cast(nw.Int64).cast(nw.Float64)
-    total = total / nw.col("held").cast(nw.Float64) if rule == "mean" else total
-    return total * 2.0 ** -step_of(column)[0]  # eq. (1)
+    value = (total / held if rule == "mean" else total) * 2.0**-h  # eq. (1)
+    return _as_decimal(value, 0.75 if rule == "mean" else 0.5 * held + 0.25, h)
 
 # %% ../../nbs/data_holder/08_persons.ipynb #9e500115
 def combined_rows(model: Model, person: Person, table, kinds: list, x: list, presence: list, drop: bool):
