@@ -997,7 +997,7 @@ def build_parser() -> argparse.ArgumentParser:
     one = {name: f"Example:\n\n  {line}" for name, line in EXAMPLES.items()}
     _command(commands, "plan", "what a budget would buy, by simulation; opens no data",
              f"{one['plan']}\n\n{_EXAMPLE_FAMILY}", *_PLAN_OPTIONS)
-    _command(commands, "release", "release a table (no other command opens data, but audit --tables)",
+    _command(commands, "release", "release a table (this, quantile and audit --tables open data, no other command)",
              f"{one['release']}\n\n{_EXAMPLE_FAMILY}", *_RELEASE_OPTIONS)
     _command(commands, "quantile", "a private quantile of a column, such as a bound of its records", one["quantile"],
              *_QUANTILE_OPTIONS)

@@ -26,7 +26,7 @@ from dp_bayes_nb.data_holder import release as door_of_release  # noqa: F401  (t
 from dp_bayes_nb.data_holder import sums as room_of_sums  # noqa: F401
 from dp_bayes_nb.models.contract import MODELS, family_class, register
 from dp_bayes_nb.models.promises import RELATIONS
-from dp_bayes_nb.research.audit import Audit, neighbouring_tables, noise_p_value, signs_p_value
+from dp_bayes_nb.research.audit import Audit, exact_p_value, neighbouring_tables, noise_p_value, signs_p_value
 from dp_bayes_nb.research.lower_bounds import (best_threshold, credible_bound, epsilon_needed, high_end, low_end,
                                                lower_bound, rho_needed)
 from dp_bayes_nb.research.promise_of_models import moved_by_one_record, relations
@@ -244,13 +244,18 @@ def scale_short(honest):
         honest(d, m, epsilon, delta, rho)[1])
 
 
-def now_and_then(honest):
+def now_and_then(honest, each=100):
     "The exact sums once in a hundred releases."
     def measured(d, m, epsilon, delta, rho=None):
         draw, scale = honest(d, m, epsilon, delta, rho)
         turn = itertools.count(1)
-        return (lambda exact: list(exact) if next(turn) % 100 == 0 else draw(exact)), scale
+        return (lambda exact: list(exact) if next(turn) % each == 0 else draw(exact)), scale
     return measured
+
+
+def rarely(honest):
+    "The exact table once in five hundred releases."
+    return now_and_then(honest, 500)
 
 
 def shared(honest):
@@ -284,6 +289,8 @@ UNSEEN = {"a scale 5% too small": (scale_short, SEVERAL, dict(epsilon=1.0)),
           "a scale 5% too small, rho": (scale_short, SEVERAL, dict(rho=1.0)),
           "a leak in a hundred": (now_and_then, CLIPPED, dict(epsilon=1.0)),
           "a leak in a hundred, rho": (now_and_then, CLIPPED, dict(rho=1.0)),
+          "a table in five hundred": (rarely, dpb.Categorical(10), dict(epsilon=1.0)),
+          "a table in five hundred, rho": (rarely, dpb.Categorical(10), dict(rho=0.5)),
           "one noise for both groups, rho": (shared, TRIED["Grouped, public"], dict(rho=1.0)),
           "noise of the last release": (again, CLIPPED, dict(epsilon=1.0))}
 
@@ -332,6 +339,20 @@ def test_the_test_of_signs_keeps_its_level_and_sees_one_pair_of_ten():
     x = draw()
     x[::2, 3] = np.abs(x[::2, 3]) * np.sign(x[::2, 1])
     assert signs_p_value(x) < 1e-6 and signs_p_value(np.zeros((0, 2))) == 1 and signs_p_value(np.zeros((9, 1))) == 1
+
+
+def test_the_count_of_exact_releases_keeps_its_level_and_sees_a_few():
+    "As above, two and three numbers of small noise; and ten exact releases of four thousand."
+    rng = np.random.default_rng(5)
+    a = math.exp(-1 / 2)
+    draw = lambda *size: rng.geometric(1 - a, size) - rng.geometric(1 - a, size)
+    for k in (2, 3):
+        low = sum(exact_p_value(draw(300, k), "laplace", 2.0) < 0.05 for _ in range(600))
+        assert low <= stats.binom.ppf(0.999, 600, 0.05)
+    x = draw(4000, 10)
+    assert exact_p_value(x, "laplace", 2.0) > 1e-3 and exact_p_value(np.zeros((0, 2)), "laplace", 2.0) == 1
+    x[::400] = 0
+    assert exact_p_value(x, "laplace", 2.0) < 1e-12 and noise_p_value(x.ravel(), "laplace", 2.0) > 1e-6
 
 
 @family_class

@@ -21,7 +21,7 @@ from dp_bayes_nb.data_holder.ledger import Entry, Ledger, State, affordable, rea
 from dp_bayes_nb.data_holder.report import ledger_report, registry_entry
 from dp_bayes_nb.data_holder.sums import exact_sums
 from dp_bayes_nb.noise.add_remove import size_design
-from dp_bayes_nb.noise.design import design, epsilon_of_rho, gaussian_multiplier, gaussian_rho
+from dp_bayes_nb.noise.design import design, epsilon_of_rho, gaussian_multiplier, gaussian_rho, laplace_scale
 from dp_bayes_nb.releases.files import seal
 
 FIXTURE = Path(__file__).parent / "fixtures" / "ledger_schema_1.json"
@@ -351,6 +351,41 @@ def test_a_page_and_an_entry_of_the_registry_say_no_less_than_was_spent(tmp_path
         assert shown["spent"] >= ledger.spent[0] and shown["left"] <= ledger.left[0]
         parameters = yaml.safe_load(registry_entry(ledger, about))["deployment"]["privacy_loss"]["privacy_parameters"]
         assert Decimal(repr(parameters[unit])) == shown["spent"] and set(parameters) == {unit}
+
+
+def test_an_entry_of_the_registry_warns_as_the_page_does(tmp_path):
+    "Different units, relations and completeness: in the entry too, after whatever the holder has written."
+    yaml = pytest.importorskip("yaml")
+    about = {"name": "A", "data_curators": ["B"], "description": "C", "intended_use": "D", "data_product_region": "E",
+             "registry_authors": ["F"]}
+    whose = "; person: the rows of each 'id' are one record"
+    accounts = {"one": ["", ""], "persons": [whose] * 2, "units": [whose, ""],
+                "relations": ["", "; neighbours: add_remove"], "values": ["; neighbours: change_value"] * 2}
+    said = {}
+    for name, entries in accounts.items():
+        ledger = Ledger(tmp_path / f"{name}.json", epsilon=1)
+        for words in entries:
+            ledger.spend(epsilon="0.1", data="a", release=f"Bernoulli('x'){words}")
+        bold = [line.replace("**", "").replace("&#95;", "_") for line in ledger_report(ledger).splitlines()
+                if line.startswith("**")]
+        for own in ({}, {"privacy_unit_details": "One a household.", "unprotected_quantities": "The year."}):
+            found = yaml.safe_load(registry_entry(ledger, {**about, **own}))["deployment"]
+            loss, exact = found["privacy_loss"], found["dp_variant"].get("unprotected_quantities", "")
+            assert all(line in loss.get("privacy_unit_details", "") for line in bold)
+            assert loss.get("privacy_unit_details", "").startswith(own.get("privacy_unit_details", ""))
+            assert exact.startswith(own.get("unprotected_quantities", ""))
+            assert ("whether it is complete" in exact) == (name == "values")
+        said[name] = len(bold), loss["privacy_unit"]
+    assert said == {"one": (0, "Record"), "persons": (0, "Person"), "units": (1, "Record"),
+                    "relations": (1, "Record"), "values": (1, "Record")}
+
+
+def test_the_scale_of_laplace_noise_is_paid_for_by_the_decimal_that_a_ledger_charges():
+    rng = random.Random(6)
+    for _ in range(2000):
+        steps, epsilon = float(rng.randrange(1, 10**6)), 10 ** rng.uniform(-6, 3)
+        scale = Fraction(laplace_scale(steps, epsilon))
+        assert all(scale * written >= Fraction(steps) for written in (Fraction(epsilon), Fraction(repr(epsilon))))
 
 
 def test_a_study_and_a_release_agree_on_every_scale():

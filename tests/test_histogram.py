@@ -112,6 +112,29 @@ def test_dates_are_the_same_days_on_every_engine(tmp_path):
     assert tuple(sums) == (1, 1, 0, 1, 0, 0)  # one is before the first month
 
 
+def test_dates_whose_day_depends_on_a_time_zone_and_tables_are_refused():
+    "Just after midnight in Tokyo it is the day before in UTC; the local date is taken once it is without zone."
+    import datetime
+
+    import duckdb
+    polars, arrow = pytest.importorskip("polars"), pytest.importorskip("pyarrow")
+    local = pd.Series(pd.to_datetime(["2024-03-01 00:30"] * 2))
+    zoned = local.dt.tz_localize("Asia/Tokyo")
+    of_python = [None, datetime.datetime(2024, 3, 1, tzinfo=datetime.timezone.utc)]
+    in_polars = polars.Series([zoned[0].to_pydatetime()] * 2).dt.convert_time_zone("Asia/Tokyo")
+    for column in (zoned, pd.DatetimeIndex(zoned), zoned.astype(object), in_polars, of_python,
+                   arrow.array(zoned), arrow.chunked_array([arrow.array(zoned)]),
+                   zoned.astype(pd.ArrowDtype(arrow.timestamp("us", "Asia/Tokyo"))), ["2024-03-01T00:30+09:00"]):
+        with pytest.raises(ValueError, match="dates must be dates without time zone") as raised:
+            db.calendar_days(column)
+        assert "2024-03-01" not in str(raised.value), "no record is shown"
+    for column in (zoned.dt.tz_localize(None), in_polars.dt.replace_time_zone(None), local):
+        assert db.calendar_days(column).tolist() == [19783, 19783]
+    for table in (duckdb.sql("select date '2024-03-01' as day"), pd.DataFrame({"day": local}), None):
+        with pytest.raises(ValueError, match="dates must be a column of dates"):
+            db.calendar_days(table)
+
+
 def test_a_variance_of_a_column_that_is_clipped_at_both_ends_is_not_understated():
     "Half of the records at either end: within half a bin's square of what it is, and never below it."
     model, x = db.Histogram([0.0, 0.5, 1.0]), np.repeat([-1.0, 0.2, 0.8, 3.0], [40, 10, 10, 40])

@@ -92,7 +92,8 @@ def ledger_report(ledger: Ledger,    # the account
     head = ["", *units]
     rows = [["total", *map(_shown, state.total)], ["spent", *map(_shown, state.spent)],
             ["left", *(_shown(value, up=False) for value in state.left)]]
-    parts = [f"# Privacy account {_cell(ledger.path.name)}", _meaning(state, at), *_mixed(state), _table(head, rows),
+    parts = [f"# Privacy account {_cell(ledger.path.name)}", _meaning(state, at),
+             *(f"**{what}** {why}" for what, why in _mixed(state).values()), _table(head, rows),
              f"## {len(state.entries)} releases" if len(state.entries) != 1 else "## 1 release"]
     if state.entries:
         parts.append(_table(["number", "time (UTC)", "data", "what was published", "mechanism", *units, "of the total",
@@ -124,17 +125,24 @@ def _row(number: int, e: Entry, state: State) -> list[str]:
             ", ".join(map(str, e.bounds))]
 
 
-def _mixed(state: State) -> list[str]:
-    "A warning where releases promise by different relations between tables."
-    stated = {found[1] if (found := re.search("; neighbours: ([a-z_]+)$", e.release)) else "change_one"
-              for e in state.entries}
-    units = ["**Some of these releases protect a person with all rows, and others a single record.** A sum over all of "
-             "them is a promise for a person only where nobody has two records in the others."] \
-        if len(_of_persons(state)) > 1 else []
-    if len(stated) < 2:
-        return units
-    return [*units, f"**These releases compare different neighbouring tables ({', '.join(sorted(stated))}).** A sum "
-            "over all of them is a promise for no single relation: see the limits of the ledger."]
+def _mixed(state: State) -> dict[str, tuple[str, str]]:
+    "What a sum over all releases does not promise, by what it is about: a warning, and what it means."
+    of_persons, found = [bool(_parts(e.release)[1]) for e in state.entries], {}
+    stated = [named[1] if (named := re.search("; neighbours: ([a-z_]+)$", e.release)) else "change_one"
+              for e in state.entries]
+    if len(set(of_persons)) > 1:
+        found["unit"] = (f"{sum(of_persons)} of these {len(of_persons)} releases protect a person with all rows, the "
+                         "others a single record.", "A sum over all of them is a promise for a person only where "
+                         "nobody has two records in the others.")
+    if len(set(stated)) > 1:
+        found["relation"] = (f"These releases compare different neighbouring tables ({', '.join(sorted(set(stated)))}"
+                             ").", "A sum over all of them is a promise for no single relation: see the limits of the "
+                             "ledger.")
+    if exact := stated.count("change_value"):
+        found["exact"] = (f"{exact} of these {len(stated)} releases protect{'s' * (exact == 1)} only the values of "
+                          "records (change_value).", "What is published exactly beside them is not protected: which "
+                          "public cell or group a record is in, and whether it is complete, where others were dropped.")
+    return found
 
 # %% ../../nbs/data_holder/07_report.ipynb #de22040f
 # § An entry for the registry
@@ -170,7 +178,7 @@ def registry_entry(ledger: Ledger,             # the account
     state = read_state(ledger.path)
     if not state.entries:
         refuse("ledger", "one from which something was published", str(ledger.path))
-    said = {**_known(state, amount("delta", delta)), **_checked_about(about)}
+    said = {**_known(state, amount("delta", delta)), **(own := _checked_about(about)), **_unit_of(state, own)}
     fields = {place: {name: said[name] for name in names if name in said} for place, names in _PLACES.items()}
     slug = "-".join(re.sub(r"[\W_]+", "-", part.lower())  # as the registry makes it
                     for part in (said["name"], "-".join(said["data_curators"]), said["publication_date"][:4]))
@@ -211,15 +219,14 @@ def _check_field(name, value):
             refuse(name, "a date such as 2026-01-31", value)
 
 # %% ../../nbs/data_holder/07_report.ipynb #7bdb9e7d
-def _unit_of(state: State) -> dict[str, str]:
-    "What one change of a table is, as the account knows it."
-    persons = [bool(_parts(e.release)[1]) for e in state.entries]
-    if not any(persons):
-        return {"privacy_unit": "Record"}
-    if all(persons):
-        return {"privacy_unit": "Person", "privacy_unit_details": "Neighbouring tables differ in all rows of a person."}
-    return {"privacy_unit": "Record", "privacy_unit_details": f"{sum(persons)} of {len(persons)} releases protect a "
-            "person with all rows; the others protect a single record."}
+def _unit_of(state: State, own: Mapping[str, Any]) -> dict[str, str]:
+    "What one change of a table is: the holder's words, else the account's, and after them the warnings of the page."
+    persons, warned = _of_persons(state) == {True}, _mixed(state)
+    said = {"privacy_unit": [own.get("privacy_unit", "Person" if persons else "Record")],
+            "privacy_unit_details": [own.get("privacy_unit_details", "Neighbouring tables differ in all rows of a "
+                                             "person." if persons else ""), *map(" ".join, warned.values())],
+            "unprotected_quantities": [own.get("unprotected_quantities", ""), *warned.get("exact", ())]}
+    return {name: text for name, parts in said.items() if (text := " ".join(filter(None, parts)))}
 
 
 def _known(state: State, delta: Decimal) -> dict[str, Any]:
@@ -238,7 +245,7 @@ def _known(state: State, delta: Decimal) -> dict[str, Any]:
     kinds = sorted({e.mechanism for e in state.entries})
     return {"data_product_type": "Summary statistics", "publication_date": state.entries[0].time[:10],
             "variant_name": "Zero-concentrated DP" if in_rho else "Pure DP" if pure else "Approximate DP",
-            **_unit_of(state), "privacy_parameters": dict(zip(names, (Decimal(_shown(s)) for s in spent))),
+            "privacy_parameters": dict(zip(names, (Decimal(_shown(s)) for s in spent))),
             "privacy_parameters_details": left, "model_name": "Central", "composition": rule,
             "release_type": "One release" if n == 1 else "Many releases", "data_source_type": "Static",
             "access_type": "Non-interactive",

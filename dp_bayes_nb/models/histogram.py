@@ -7,6 +7,7 @@ __all__ = ['NEAR', 'halvings', 'split_numbers', 'PolyaTree', 'AtEnds', 'Histogra
 
 # %% ../../nbs/models/17_histogram.ipynb #hg000004
 import math
+import warnings
 from functools import lru_cache
 from typing import Any
 
@@ -262,7 +263,8 @@ class Histogram(WeightedRecords):
         position = checked_numbers(position, (), {"name": "position"})
         if isinstance(position, AtEnds) and not float(position.share) < 1:
             refuse("prior.share", "above 0 and below 1", float(position.share))
-        return Independent({"probabilities": checked_numbers(p, shape, {"name": "probabilities"}), "position": position})
+        p = checked_numbers(p, shape, {"name": "probabilities"})
+        return Independent({"probabilities": p, "position": position})
 
     def weights(self, theta):
         "Probabilities of the lower ends of the bins, then of the upper ends, (2K,): equation (2)."
@@ -337,17 +339,45 @@ def calendar_edges(first: str,        # a date, such as "2024-01" or "2024-01-15
     first_edge, *others = starts.astype(float).tolist()
     return first_edge - 0.5, *others  # the first day is inside
 
-
+# %% ../../nbs/models/17_histogram.ipynb #hg0000d1
 def calendar_days(dates: Any  # a column of dates: a Series, an array or a list; None or NaT: missing
                   ) -> Float[np.ndarray, "n"]:
-    "Dates as days since 1970-01-01; missing ones are NaN, times of day are cut off. ValueError for others."
-    array = np.asarray(dates)
-    if array.dtype.kind not in "MOUS" or array.ndim != 1:
-        refuse("dates", "a column of dates, or of texts such as '2024-03-31'", f"an array of type {array.dtype}")
+    """Dates as days since 1970-01-01; missing ones are NaN, times of day are cut off.
+
+    ValueError for others, also for dates with a time zone, whose day depends on where it is counted.
+    """
+    array = _as_column(dates)
+    if _has_zone(dates, array):
+        refuse("dates", "dates without time zone, or texts such as '2024-03-31'", "a column with a time zone",
+               "take the local date first: column.dt.tz_localize(None) of pandas, "
+               "column.dt.replace_time_zone(None) of Polars, [d.date() for d in dates] of Python")
     try:
-        days = array.astype("datetime64[D]")
-    except (TypeError, ValueError):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # of texts with an offset, such as +02:00 or Z
+            days = array.astype("datetime64[D]")
+    except (TypeError, ValueError, Warning):
         days = None
     if days is None:  # the exception itself would show a record
         refuse("dates", "dates without time zone, or texts such as '2024-03-31'", "a column with something else")
     return np.where(np.isnat(days), np.nan, days.astype(float))
+
+# %% ../../nbs/models/17_histogram.ipynb #hg0000d2
+def _as_column(dates):
+    "A column of dates as an array of one dimension; refused is anything else, such as a whole table."
+    try:
+        array = np.asarray(dates)
+    except Exception:  # of whatever package a table comes from
+        array = None
+    if array is None or array.ndim != 1:
+        refuse("dates", "a column of dates: a Series, an array or a list", f"a {type(dates).__name__}",
+               "take one column of a table first, such as relation.df()['day'] of DuckDB")
+    if array.dtype.kind not in "MOUS":
+        refuse("dates", "a column of dates, or of texts such as '2024-03-31'", f"an array of type {array.dtype}")
+    return array
+
+
+def _has_zone(dates, array):
+    "Does a column say a time zone, as its type or in one of its dates?"
+    kinds = (getattr(dates, name, None) for name in ("dtype", "type"))  # "type": of Arrow
+    stated = any(getattr(kind, zone, None) for kind in kinds for zone in ("tz", "time_zone"))
+    return stated or array.dtype.kind == "O" and any(getattr(date, "tzinfo", None) is not None for date in array)

@@ -29,9 +29,10 @@ from .laplace import discrete_gaussian, discrete_laplace
 def laplace_scale(steps: float,   # D, L1, in grid steps
                   epsilon: float  # > 0
                   ) -> float:
-    "The smallest float b with b ε ≥ D exactly."
+    "The smallest float b with b ε ≥ D exactly, for ε as it is written and as the float that it is."
+    least = min(Fraction(epsilon), Fraction(repr(float(epsilon))))
     scale = steps / epsilon
-    while Fraction(scale) * Fraction(epsilon) < Fraction(steps):
+    while Fraction(scale) * least < Fraction(steps):
         scale = math.nextafter(scale, math.inf)
     return scale
 
