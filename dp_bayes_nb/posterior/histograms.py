@@ -255,7 +255,7 @@ def draw_counts_and_sum(rng: np.random.Generator, halves: list, n: int, row: Sum
             break
         rate = max(have, 1) / sum(len(each) for each in kept)
         many = int(np.clip(1.1 * (size - have) / rate, 512, MOST))  # large batches are cheap: they share their splits
-    counts, tau, near, ways = (np.concatenate([each[j] for each in drawn], axis=min(j, 1)) for j in range(4))
+    counts, tau, sums, ways = (np.concatenate([each[j] for each in drawn], axis=min(j, 1)) for j in range(4))
     w = ways.sum(axis=0)
     if not w.sum() > 0:
         refuse("release", "one whose sum lies in its bins, within the noise", "a sum far outside",
@@ -267,7 +267,7 @@ def draw_counts_and_sum(rng: np.random.Generator, halves: list, n: int, row: Sum
     counts, ways, columns = counts[chosen], ways[:, chosen], np.arange(size)
     way = (rng.random(size) * w[chosen] >= np.cumsum(ways, axis=0)[:-1]).sum(axis=0)  # 0: anywhere
     inside = row.draw(rng, counts)
-    total = np.concatenate([inside[None], near[:, chosen]])[way, columns]
+    total = np.concatenate([inside[None], sums[:, chosen]])[way, columns]
     position = np.concatenate([draw_position(rng, counts, inside, row.limits)[None], tau[:, chosen]])[way, columns]
     return Sums(counts, total, position)
 
