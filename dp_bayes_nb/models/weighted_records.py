@@ -233,7 +233,7 @@ class WeightedRecords(Model):
             return []
         t, w = (np.asarray(a, float) for a in self.weighted(theta))
         if not abs(w.sum() - 1) < 1e-6:
-            return [f"the weights of {type(self).__name__} add up to {w.sum():.6g} and not to 1: this is no distribution"]
+            return [f"the weights of {type(self).__name__} add up to {w.sum():.6g}, not to 1: this is no distribution"]
         n, plain = float(measurement.n), measurement.matrix is None
         noise = np.asarray(measurement.noise.variance) if plain else np.zeros(t.shape[1])
         lean, share = np.abs(skewness(t, w, n, noise)), error_share(self.moments_error(theta),
