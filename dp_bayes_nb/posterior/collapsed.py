@@ -224,9 +224,14 @@ _WORTH = 20.0  # log height that decides
 
 
 def higher_home(target, curvature, starts: Float[Array, "2 d"]):
-    "The mode above the second start, unless the one above the first is much higher, and F there."
+    """The mode above the second start, unless the one above the first is much higher, and F there.
+
+    A climb may end on a slope, where F has no factor and no proposal could be made: then it is the other's mode.
+    """
     modes, F = jax.vmap(partial(summit, target, curvature))(starts)
-    height = jnp.where(jnp.isfinite(modes).all(axis=1), jax.vmap(target)(modes), -jnp.inf)
+    arrived = jnp.stack([jnp.all(jnp.diagonal(cholesky(H)) > 0) for H in F])
+    usable = jnp.isfinite(modes).all(axis=1) & (arrived | ~arrived.any())
+    height = jnp.where(usable, jax.vmap(target)(modes), -jnp.inf)
     own = (height[1] > jnp.where(jnp.isnan(height[0]), -jnp.inf, height[0]) - _WORTH).astype(int)
     return modes[own], F[own]
 
