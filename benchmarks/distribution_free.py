@@ -15,7 +15,7 @@ from concurrent.futures import ProcessPoolExecutor
 import numpy as np
 
 from dp_bayes_nb.base.measurement import Measurement, Noise
-from dp_bayes_nb.base.priors import Independent
+from dp_bayes_nb.base.priors import Beta, Independent
 from dp_bayes_nb.models.histogram import AtEnds, Histogram, PolyaTree
 from dp_bayes_nb.posterior.histograms import quantile_interval, sample_histogram
 
@@ -46,10 +46,11 @@ COLUMNS = {  # public edges, and what nobody is told: n records
 }
 DESIGNS = [{"column": column, "n": n, "epsilon": epsilon} for n, epsilon in ((500, 1.0), (5000, 1.0), (500, 0.5),
                                                                            (5000, 0.5)) for column in COLUMNS]
-PRIORS = [{**DESIGNS[i], "a": a} for i in (10, 11, 12) for a in (0.25, 1.0)]  # the same releases, another prior
+PRIORS = [{**DESIGNS[i], "a": a} for i in range(10, 15) for a in (0.25, 1.0)]  # the same releases, another prior
 COLUMNS |= {"counts, inside": (INSIDE, poisson), "atoms, inside": (INSIDE, atoms)}
 BETWEEN = [{"column": column, "n": n, "epsilon": 1.0} for n in (500, 5000)  # values inside their bins, not at an edge
            for column in ("counts, inside", "atoms, inside")]
+UNIFORM = {i: {**DESIGNS[i], "position": "uniform"} for i in (3, 13)}  # counts, under another prior of the position
 # Wang, Cheng and Awan (arXiv 2210.06140), their file results/simulation_mean_N=10000_mu=1_B=2000_nSIM=2000.txt and its
 # like: 90% intervals of the mean of N(1/2, 1) clamped to [0, 1], 2,000 simulations, mu-GDP
 CLAMPED = [{"column": "clamped normal", "n": 10_000, "mu": mu} for mu in (1.0, 0.5, 0.3, 0.1)]
@@ -63,11 +64,11 @@ def sums(model, x):
     return np.append(np.bincount(j, minlength=model.bins), place * model.weight)
 
 
-def draws(rng, model, s, n, kind, scale, alpha=0.5, told=1.0, size=DRAWS):
+def draws(rng, model, s, n, kind, scale, alpha=0.5, told=1.0, size=DRAWS, position=AtEnds()):
     "A release and its posterior draws; `told`: by what the scale is multiplied that the posterior is told."
     noise = rng.laplace(0, scale, len(s)) if kind == "laplace" else rng.normal(0, scale, len(s))
     seen = Measurement(s + noise, Noise(kind, np.full(len(s), told * scale), np.zeros(len(s))), n)
-    prior = Independent({"probabilities": PolyaTree(np.full(model.bins - 1, alpha)), "position": AtEnds()})
+    prior = Independent({"probabilities": PolyaTree(np.full(model.bins - 1, alpha)), "position": position})
     found = sample_histogram(rng, model, seen, prior, (1, size))
     p, e = found["probabilities"][0], model.limits
     return p, p @ e[:-1] + found["position"][0] * (p @ np.diff(e))
@@ -99,13 +100,13 @@ def one_design(design, place, releases):
     "Coverage and mean widths of one design, over some releases."
     edges, sample = COLUMNS[design["column"]]
     model, n = Histogram(edges), design["n"]
-    alpha = design.get("a", 0.5)
+    alpha, position = design.get("a", 0.5), Beta(1.0, 1.0) if design.get("position") == "uniform" else AtEnds()
     true_mean, true_median = truth(sample, edges[0], edges[-1])
     scale, tails, rows = model.sensitivity() / design["epsilon"], [0.025, 0.975], []
     for k in releases:
         rng = np.random.default_rng([SEED, place, k])
         x = sample(rng, n)
-        p, mean = draws(rng, model, sums(model, x), n, "laplace", scale, alpha)
+        p, mean = draws(rng, model, sums(model, x), n, "laplace", scale, alpha, position=position)
         _, low, high = quantile_interval(p, model.limits, 0.5, LEVEL, "bin")
         _, a, b = quantile_interval(p, model.limits, 0.5, LEVEL, "even")
         found = [np.quantile(mean, tails), (low, high), (a, b),
@@ -149,6 +150,7 @@ def main():
     jobs = [(d, i, clamped) for i, d in enumerate(CLAMPED)] + [(d, i, one_design) for i, d in enumerate(DESIGNS)]
     jobs += [(d, 10 + i // 2, one_design) for i, d in enumerate(PRIORS)]
     jobs += [(d, 30 + i, one_design) for i, d in enumerate(BETWEEN)]
+    jobs += [(d, i, one_design) for i, d in UNIFORM.items()]
     jobs = [job for job in jobs if args.columns is None or job[0]["column"] in args.columns]
     with ProcessPoolExecutor(args.processes) as pool:
         for start in range(0, args.releases, PART):
@@ -163,6 +165,6 @@ def main():
                 print(known[name(design)], flush=True)
 
 
-KEY = ("column", "n", "epsilon", "mu", "a")
+KEY = ("column", "n", "epsilon", "mu", "a", "position")
 if __name__ == "__main__":
     main()
