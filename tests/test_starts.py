@@ -103,6 +103,13 @@ def test_no_chain_starts_where_it_cannot_return():
 
 
 def test_climbs_by_fisher_steps_alone_are_noticed(monkeypatch):
+    alone = lambda target, curvature, starts: collapsed.climb(target, curvature, starts[1], 40)
+    monkeypatch.setattr(collapsed, "higher_home", alone)
+    assert homes_of_chains().min() < -10
+
+
+def test_a_climb_that_ends_on_a_slope_is_no_home(monkeypatch):
+    "Even if climbs are Fisher steps alone: the chain takes the other climb's mode, where proposals can be made."
     alone = lambda target, curvature, start: collapsed.climb(target, curvature, start, 40)
     monkeypatch.setattr(collapsed, "summit", alone)
-    assert homes_of_chains().min() < -10
+    assert homes_of_chains().min() > -0.1
