@@ -243,3 +243,14 @@ def test_ranks_see_a_mean_that_is_a_little_off(monkeypatch):
         right(self, theta)[:-1] @ jnp.stack([jnp.asarray(v, float) for v in self.statistic(jnp.arange(6.0))], axis=1),
         db.WeightedRecords.moments(self, theta)[1]))
     assert ranks(model, 60) < 1e-4
+
+
+def test_the_command_says_whether_a_release_speaks_against_its_model(tmp_path, capsys):
+    "A declared sum of Poisson counts, and seven times a number above 6: as many as expected, and three times as many."
+    for many, said in ((703, "does not speak against the model"), (2100, "The release speaks against the model")):
+        made = db.declare(db.Above(db.Poisson((0, 15)), [6], weight=7), [9000, many], n=3000,
+                          noise=db.Laplace(scale=22), source="these tests")
+        made.save(tmp_path / f"{many}.json")
+        ask = ["fit", str(tmp_path / f"{many}.json"), "--prior", "Gamma(1, 0.1)", "--draws", "200", "--warmup", "100"]
+        assert not main([*ask, "--check"]) and said in capsys.readouterr().out
+    assert not main(ask) and "--check tries it" in capsys.readouterr().out
