@@ -21,11 +21,11 @@ from dp_bayes_nb.posterior.histograms import quantile_interval, sample_histogram
 
 PATH = "results/distribution_free.json"
 SEED, DRAWS, LEVEL, PART = 20, 500, 0.95, 100
+DEFAULT = PolyaTree().alpha
 EVEN = tuple(np.linspace(0, 20, 41))
 INSIDE = tuple(np.linspace(-0.25, 19.75, 41))
 LOGARITHMIC = (0.0, *np.geomspace(0.1, 20, 36))
-
-
+RATINGS = tuple(np.linspace(0, 6, 25))
 NAMES = ("mean", "median, a bin at least", "median, evenly spread", "mean by NOISYVAR")
 
 
@@ -37,6 +37,14 @@ def atoms(rng, n):
     return rng.choice([2.0, 5.0, 5.5, 12.0], n, p=[0.3, 0.25, 0.25, 0.2])
 
 
+def ratings(rng, n):
+    return rng.choice([1.0, 2.0, 3.0, 4.0, 5.0], n, p=[0.1, 0.05, 0.15, 0.3, 0.4])
+
+
+def half_hours(rng, n):
+    return np.clip(np.round(2 * np.exp(rng.normal(1.0, 0.8, n))) / 2, 0, 20)
+
+
 COLUMNS = {  # public edges, and what nobody is told: n records
     "lognormal": (LOGARITHMIC, lambda rng, n: np.exp(rng.normal(0.0, 1.0, n))),
     "bimodal": (EVEN, lambda rng, n: np.where(rng.random(n) < 0.4, rng.normal(4, 1, n), rng.normal(12, 2, n))),
@@ -46,10 +54,14 @@ COLUMNS = {  # public edges, and what nobody is told: n records
 }
 DESIGNS = [{"column": column, "n": n, "epsilon": epsilon} for n, epsilon in ((500, 1.0), (5000, 1.0), (500, 0.5),
                                                                            (5000, 0.5)) for column in COLUMNS]
-PRIORS = [{**DESIGNS[i], "a": a} for i in range(10, 15) for a in (0.25, 1.0)]  # the same releases, another prior
+PRIORS = [{**DESIGNS[i], "a": a} for i in range(10, 15) for a in (0.5, 1.0)]  # the same releases, another prior
 COLUMNS |= {"counts, inside": (INSIDE, poisson), "atoms, inside": (INSIDE, atoms)}
 BETWEEN = [{"column": column, "n": n, "epsilon": 1.0} for n in (500, 5000)  # values inside their bins, not at an edge
            for column in ("counts, inside", "atoms, inside")]
+COLUMNS |= {"ratings": (RATINGS, ratings), "half hours": (EVEN, half_hours)}
+LATER = [{"column": column, "n": n, "epsilon": epsilon} for n, epsilon in ((500, 1.0), (5000, 1.0), (500, 0.5),
+                                                                         (5000, 0.5))
+         for column in ("ratings", "half hours")]  # columns that no choice of a prior was made on
 UNIFORM = {i: {**DESIGNS[i], "position": "uniform"} for i in (3, 13)}  # counts, under another prior of the position
 # Wang, Cheng and Awan (arXiv 2210.06140), their file results/simulation_mean_N=10000_mu=1_B=2000_nSIM=2000.txt and its
 # like: 90% intervals of the mean of N(1/2, 1) clamped to [0, 1], 2,000 simulations, mu-GDP
@@ -64,7 +76,7 @@ def sums(model, x):
     return np.append(np.bincount(j, minlength=model.bins), place * model.weight)
 
 
-def draws(rng, model, s, n, kind, scale, alpha=0.5, told=1.0, size=DRAWS, position=AtEnds()):
+def draws(rng, model, s, n, kind, scale, alpha=DEFAULT, told=1.0, size=DRAWS, position=AtEnds()):
     "A release and its posterior draws; `told`: by what the scale is multiplied that the posterior is told."
     noise = rng.laplace(0, scale, len(s)) if kind == "laplace" else rng.normal(0, scale, len(s))
     seen = Measurement(s + noise, Noise(kind, np.full(len(s), told * scale), np.zeros(len(s))), n)
@@ -100,7 +112,7 @@ def one_design(design, place, releases):
     "Coverage and mean widths of one design, over some releases."
     edges, sample = COLUMNS[design["column"]]
     model, n = Histogram(edges), design["n"]
-    alpha, position = design.get("a", 0.5), Beta(1.0, 1.0) if design.get("position") == "uniform" else AtEnds()
+    alpha, position = design.get("a", DEFAULT), Beta(1.0, 1.0) if design.get("position") == "uniform" else AtEnds()
     true_mean, true_median = truth(sample, edges[0], edges[-1])
     scale, tails, rows = model.sensitivity() / design["epsilon"], [0.025, 0.975], []
     for k in releases:
@@ -151,6 +163,7 @@ def main():
     jobs += [(d, 10 + i // 2, one_design) for i, d in enumerate(PRIORS)]
     jobs += [(d, 30 + i, one_design) for i, d in enumerate(BETWEEN)]
     jobs += [(d, i, one_design) for i, d in UNIFORM.items()]
+    jobs += [(d, 40 + i, one_design) for i, d in enumerate(LATER)]
     jobs = [job for job in jobs if args.columns is None or job[0]["column"] in args.columns]
     with ProcessPoolExecutor(args.processes) as pool:
         for start in range(0, args.releases, PART):

@@ -62,7 +62,7 @@ class PolyaTree:
 
     - `alpha:` > 0; a number for all splits, or one for each, wholes before their parts.
     """
-    alpha: Float[Any, "k-1"] = 0.5
+    alpha: Float[Any, "k-1"] = 0.25
     name: str = "probabilities"
     support = "simplex"  # of the parameter
 
