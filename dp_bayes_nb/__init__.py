@@ -21,6 +21,7 @@ _public = {
     "TruncatedPoisson": "models.varied_counts",
     "Overdispersion": "models.varied_counts",
     "NormalMixture": "models.mixture",
+    "DateHistogram": "models.histogram",
     "Histogram": "models.histogram",
     "PolyaTree": "models.histogram",
     "AtEnds": "models.histogram",
@@ -191,7 +192,9 @@ if _typing.TYPE_CHECKING:
     from .models.counts import Bernoulli as Bernoulli, Categorical as Categorical
     from .models.gamma import GammaData as GammaData
     from .models.grouped import Grouped as Grouped
-    from .models.histogram import AtEnds as AtEnds, Histogram as Histogram, PolyaTree as PolyaTree
+    from .models.histogram import (
+        AtEnds as AtEnds, DateHistogram as DateHistogram, Histogram as Histogram, PolyaTree as PolyaTree,
+    )
     from .models.histogram import calendar_days as calendar_days, calendar_edges as calendar_edges
     from .models.mixture import NormalMixture as NormalMixture
     from .models.varied_counts import (

@@ -224,9 +224,9 @@ def _ask(family, frame, in_order, grid_exponent, filled, quick, person, drop) ->
     names = choose_columns(family, schema, in_order, engine.is_duckdb() or engine.is_ibis() or engine.is_pyspark(),
                            None if person is None else person.column)
     for name, column in zip(names, family.columns):
-        check_type(family, name, bool(column.texts), schema[name])
+        check_type(family, name, column.kind, schema[name])
         if schema[name] == nw.Object and engine.is_pandas():
-            check_objects(family, name, bool(column.texts), frame)
+            check_objects(family, name, column.kind, frame)
     asked = query if family.inner is None else group_query
     read = _row if family.inner is None else partial(_group_row, family, person)
     if person is not None:

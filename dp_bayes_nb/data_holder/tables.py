@@ -4,9 +4,10 @@
 
 # %% auto #0
 __all__ = ['ENGINES', 'names_of', 'as_record', 'check_names', 'open_pieces', 'open_table', 'choose_columns', 'check_type',
-           'check_owner', 'check_objects', 'Utf8', 'encoded', 'OfOneRecord', 'counted', 'plain', 'typed']
+           'check_owner', 'check_objects', 'Utf8', 'encoded', 'OfOneRecord', 'counted', 'days_of', 'plain', 'typed']
 
 # %% ../../nbs/data_holder/02_tables.ipynb #77de68da
+import datetime
 import difflib
 import math
 import os
@@ -20,7 +21,7 @@ import numpy as np
 from ..models.contract import Model
 from ..base.arguments import Said, refuse
 from ..base.frames import quietly
-from .csv_files import FAULTS, CsvFile, number
+from .csv_files import FAULTS, CsvFile, date, number
 
 # %% ../../nbs/data_holder/02_tables.ipynb #c1dfd96e
 # § What a model reads
@@ -57,16 +58,21 @@ def _as_columns(data, width):
 
 def _as_array(array):
     "One column of numbers, booleans or texts."
-    if array.dtype.kind not in "biufUO":
-        refuse("data", "numbers, booleans or texts", f"an array of type {array.dtype}")
+    if array.dtype.kind not in "biufUOM":
+        refuse("data", "numbers, booleans, texts or dates", f"an array of type {array.dtype}")
+    if array.dtype.kind == "M":
+        return array.astype("datetime64[us]")
     if array.dtype.kind in "UO":
         return quietly(lambda: _as_objects(array), "read as numbers or texts")
     return np.ascontiguousarray(array, dtype=float if array.dtype.kind == "f" else array.dtype.newbyteorder("="))
 
 
 def _as_objects(array):
-    "Python objects as texts or floats; None and NaN are missing in both."
+    "Python objects as texts, dates or floats; None and NaN are missing in all."
     values = [None if v is None or v != v else v for v in array]
+    dates = [isinstance(v, datetime.date) and getattr(v, "tzinfo", None) is None for v in values if v is not None]
+    if dates and all(dates):
+        return np.array(values, "datetime64[us]")
     if all(isinstance(v, str) for v in values if v is not None) and any(v is not None for v in values):
         return np.array(values, dtype=object)
     if any(isinstance(v, (str, bytes)) for v in values):
@@ -151,7 +157,7 @@ def _check_header(path, header, declared):
     if None not in declared and set(declared) <= set(header):
         return
     levels = {level for texts in declared.values() for level in texts}
-    if any(name and (number(name) is not None or name in levels) for name in header):
+    if any(name and (number(name) is not None or date(name) is not None or name in levels) for name in header):
         _refuse_first_line(path)
     if None in declared and len(header) == 1:
         return
@@ -178,6 +184,7 @@ def _refuse_first_line(path):
 
 # %% ../../nbs/data_holder/02_tables.ipynb #be73a230
 CELLS = 2**20  # of the declared columns, handed on at once
+_TYPES = {"text": "varchar", "number": "double", "date": "timestamp"}  # of DuckDB
 _MOST_OTHERS = 1000  # texts without a declaration that are told apart
 
 
@@ -187,15 +194,15 @@ def _csv_frames(path, model, connection, others, owner=None) -> Iterator:
     """
     import narwhals as nw
     declared = {column.name: column.texts for column in model.columns}
-    read = declared if owner is None else {**declared, owner: ()}
+    read, kind = declared if owner is None else {**declared, owner: ()}, {c.name: c.kind for c in model.columns}
     file, places = _open_csv(path, list(read))
     _check_header(path, file.header, read)
     levels, kept = {place: read[name] for place, name in places.items()}, []
-    texts_at = {place: bool(levels[place]) or name == owner is not None for place, name in places.items()}
+    kinds = {place: "text" if name == owner is not None else kind[name] for place, name in places.items()}
     if owner is not None:
-        kinds = ", ".join(f"values_{j} {'varchar' if text else 'double'}" for j, text in enumerate(texts_at.values()))
-        connection.execute(f"create table held ({kinds})")
-    for piece in file.pieces(texts_at):
+        types = ", ".join(f"values_{j} {_TYPES[kind]}" for j, kind in enumerate(kinds.values()))
+        connection.execute(f"create table held ({types})")
+    for piece in file.pieces(kinds):
         for column, texts in zip(piece, levels.values()):
             if texts and len(others) < _MOST_OTHERS:
                 others |= {text for text in column.tolist() if text is not None}.difference(texts)
@@ -239,9 +246,14 @@ def _check_csv(path, model, file, places, others):
                     "blank ones")
     if not file.records:
         refuse("data", "a CSV file with a record", path, "there is nothing below its header line")
+    dates = {column.name for column in model.columns if column.date}
     for place, wrong in file.wrong.items():
+        if wrong and places[place] in dates:
+            raise ValueError(f"{_column(places[place])} must be of dates such as 2024-03-31, got {wrong} of "
+                             f"{file.fields[place]} fields that are none; leave missing values empty, and write times "
+                             "of day without a time zone, as 2024-03-31 08:30:00, or not at all")
         if wrong and wrong == file.fields[place]:
-            _refuse_type(model, places[place], False, "texts")
+            _refuse_type(model, places[place], "number", "texts")
         if wrong:
             raise ValueError(
                 f"{_column(places[place])} must be of numbers, got {wrong} of {file.fields[place]} fields that are "
@@ -346,21 +358,31 @@ _HINTS = {"by_name": 'declare its texts as levels, such as ["no", "yes"]',
          "k": 'declare its texts as levels, such as k=["no", "yes"]'}
 
 
-def check_type(model, column: str, text: bool, dtype):
-    "Refuse a column whose type does not fit the family's levels, which are texts or not."
+def check_type(model, column: str, kind: str, dtype):
+    "Refuse a column whose type does not fit its kind in the declaration: text, date or number."
     import narwhals as nw
     is_text = dtype in (nw.String, nw.Categorical, nw.Enum)
-    is_number = dtype.is_numeric() or dtype == nw.Boolean
+    fits = {"text": is_text, "number": dtype.is_numeric() or dtype == nw.Boolean,
+            "date": dtype == nw.Date or dtype == nw.Datetime and dtype.time_zone is None}
     is_open = dtype in (nw.Object, nw.Unknown)  # Python objects, or nulls only: the next check or the query will tell
-    if not (is_open or (is_text if text else is_number)):
-        _refuse_type(model, column, text, "texts" if is_text else str(getattr(dtype, "__name__", type(dtype).__name__)))
+    if not (is_open or fits[kind]):
+        zone = " with a time zone" * (dtype == nw.Datetime and not fits["date"])
+        found = "texts" if is_text else str(getattr(dtype, "__name__", type(dtype).__name__)) + zone
+        _refuse_type(model, column, kind, found)
 
 
-def _refuse_type(model, column, text, found):
+_FIXES = {"text": ("texts", "convert it, or declare the levels as numbers"),
+          "number": ("numbers or booleans", "convert it to numbers"),
+          "date": ("dates without time zone", "convert it, as with pd.to_datetime of pandas, str.to_date of Polars or "
+                   "cast(… as date) of SQL; of times with a zone take the local date")}
+
+
+def _refuse_type(model, column, kind, found):
     "Refuse a column of another type than the family's levels."
-    wanted, fix = ("texts", "convert it, or declare the levels as numbers") if text else ("numbers or booleans",
-                                                                                          "convert it to numbers")
-    if not text:
+    wanted, fix = _FIXES[kind]
+    if found in ("Date", "Datetime") and kind == "number":
+        fix = "a DateHistogram counts dates by month, week or year; for other models convert it to numbers"
+    elif kind == "number":
         declared = "by_name" if model.by_name else next((name for name in _HINTS if name in model.to_dict()), None)
         fix = f"{_HINTS[declared]}, or convert it" if declared else fix
     refuse(_column(column), f"of {wanted}", found, fix)
@@ -383,17 +405,19 @@ def check_owner(frame, column: str, schema):
     refuse(wanted, "of texts or whole numbers", Said(found), fix)
 
 
-_OBJECTS = {"string": True, "integer": False, "floating": False, "mixed-integer-float": False, "decimal": False,
-           "boolean": False}
+_OBJECTS = {"string": "text", **dict.fromkeys(("integer", "floating", "mixed-integer-float", "decimal", "boolean"),
+                                            "number"), **dict.fromkeys(("date", "datetime", "datetime64"), "date")}
 
 
-def check_objects(model, column: str, text: bool, frame):
+def check_objects(model, column: str, kind: str, frame):
     "Refuse a pandas column of Python objects that mixes kinds, or whose kind does not fit the family's levels."
     from pandas.api.types import infer_dtype
-    kind = quietly(lambda: infer_dtype(frame.to_native()[column], skipna=True), "read as a column")
-    if kind != "empty" and _OBJECTS.get(kind) is not text:
-        _refuse_type(model, column, text, "objects of mixed types" if kind.startswith("mixed")
-                     else f"objects of type {kind}")
+    values = frame.to_native()[column]
+    found = quietly(lambda: infer_dtype(values, skipna=True), "read as a column")
+    zoned = _OBJECTS.get(found) == kind == "date" and quietly(lambda: any(getattr(v, "tzinfo", None) for v in values), "read")
+    if found != "empty" and _OBJECTS.get(found) != kind or zoned:
+        _refuse_type(model, column, kind, "objects of mixed types" if found.startswith("mixed")
+                     else f"objects of type {found}" + " with a time zone" * zoned)
 
 # %% ../../nbs/data_holder/02_tables.ipynb #bc33ea4e
 # § Texts are bytes
@@ -501,12 +525,23 @@ def _counted():
         setattr(cls, name, _refused(name))
     return cls
 
+# %% ../../nbs/data_holder/02_tables.ipynb #da7e0002
+# § Dates are days: equation (1)
+def days_of(column):
+    "A narwhals expression of dates or times as days since 1970-01-01; null where it is null."
+    import narwhals as nw
+    year, month, of_month = (part.cast(nw.Float64) for part in (column.dt.year(), column.dt.month(), column.dt.day()))
+    late = nw.when(month > 2).then(nw.lit(1.0)).otherwise(nw.lit(0.0))
+    y, m = year - 1.0 + late, month + 9.0 - 12.0 * late  # counted from March
+    leaps = (y / 4.0).floor() - (y / 100.0).floor() + (y / 400.0).floor()
+    return 365.0 * y + leaps + ((153.0 * m + 2.0) / 5.0).floor() + of_month - 719469.0
+
 # %% ../../nbs/data_holder/02_tables.ipynb #7719a1c7
-def plain(frame, columns: dict[str, bool],  # name: is it of texts?
+def plain(frame, columns: dict[str, str],  # name: its kind
           ids: Any = ()  # names of columns of whole numbers that say whose a row is
           ):
     """A pandas frame with its columns in kinds whose comparisons can be combined:
-    of the nullable kinds, numbers as floats and texts as objects. Ids stay whole numbers: as floats, ids beyond
+    of the nullable kinds, numbers as floats, texts as objects and dates as NumPy's. Ids stay whole numbers: as floats, ids beyond
     2⁵³ would be those of other persons.
     """
     import narwhals as nw
@@ -514,17 +549,19 @@ def plain(frame, columns: dict[str, bool],  # name: is it of texts?
     native = frame.to_native()
     if not any(_nullable(native.dtypes[name]) for name in columns):
         return frame
-    def column(name, text):
+    def column(name, kind):
         values = native[name]
         if not _nullable(values.dtype):
             return values
         there = values.notna()
         if name in ids and there.all():  # where one is missing, nothing is summed
-            kind = "uint64" if str(values.dtype).lower().startswith("uint") else "int64"
-            return pd.Series(values.to_numpy(dtype=kind), values.index)
-        return values.astype(object).where(there, None) if text else pd.Series(values.to_numpy(dtype=float,
-            na_value=math.nan), values.index)
-    return nw.from_native(pd.DataFrame({name: column(name, text) for name, text in columns.items()})).lazy()
+            whole = "uint64" if str(values.dtype).lower().startswith("uint") else "int64"
+            return pd.Series(values.to_numpy(dtype=whole), values.index)
+        if kind == "date":
+            return values.astype("datetime64[us]")
+        return values.astype(object).where(there, None) if kind == "text" else pd.Series(
+            values.to_numpy(dtype=float, na_value=math.nan), values.index)
+    return nw.from_native(pd.DataFrame({name: column(name, kind) for name, kind in columns.items()})).lazy()
 
 # %% ../../nbs/data_holder/02_tables.ipynb #e0ef2052
 def _nullable(dtype):
@@ -539,15 +576,19 @@ def typed(model, frame, names: list[str]):
     that of the column that says whose a row is: it comes as one more x.
     """
     import narwhals as nw
-    texts = [bool(column.texts) for column in model.columns]
-    owned = [not frame.collect_schema()[name].is_integer() for name in names[len(texts):]]
-    columns = dict(zip(names, texts + owned))
-    binary = encoded(frame, columns) if any(texts + owned) or frame.implementation.is_pyspark() else None
-    ids = [name for name, text in zip(names[len(texts):], owned) if not text]
+    declared = [column.kind for column in model.columns]
+    owned = ["number" if frame.collect_schema()[name].is_integer() else "text" for name in names[len(declared):]]
+    columns = dict(zip(names, declared + owned))
+    texts = {name: kind == "text" for name, kind in columns.items()}
+    binary = encoded(frame, texts) if any(texts.values()) or frame.implementation.is_pyspark() else None
+    ids = [name for name, kind in zip(names[len(declared):], owned) if kind == "number"]
     frame = plain(frame, columns, ids) if frame.implementation.is_pandas() else frame
     table = frame.select(**{f"x_{j}": nw.col(name) for j, name in enumerate(names)}) if binary is None else binary
-    kinds = [Utf8 if text and binary is not None else _same for text in texts]
-    casts = [None if kind is Utf8 else nw.String if text else nw.Float64 for kind, text in zip(kinds, texts)]
+    schema = table.collect_schema() if "date" in declared else {}
+    days = [f"x_{j}" for j, kind in enumerate(declared) if kind == "date" and schema[f"x_{j}"].is_temporal()]
+    table = table.with_columns(**{name: days_of(nw.col(name)) for name in days}) if days else table
+    kinds = [Utf8 if kind == "text" and binary is not None else _same for kind in declared]
+    casts = [None if of is Utf8 else nw.String if kind == "text" else nw.Float64 for of, kind in zip(kinds, declared)]
     return table, kinds, casts
 
 

@@ -42,11 +42,25 @@ class Column(NamedTuple):
     high: float = 2.0**53
     open: bool = False  # may one value more stand beside the levels? (a text that is not named)
     yes: Any = None  # the level that counts, for rules such as "any": of 0 and 1 it is 1 where nothing is said
+    date: bool = False  # does a table hold dates there? A statistic sees days since 1970-01-01, whole numbers
 
     @property
     def texts(self) -> tuple[str, ...]:
         "The levels that are texts."
         return tuple(level for level in self.levels if isinstance(level, str))
+
+    @property
+    def kind(self) -> str:
+        "What a table holds there: \"text\", \"date\" or \"number\"."
+        return "text" if self.texts else "date" if self.date else "number"
+
+    def held(self, x) -> np.ndarray:
+        "Numbers that a statistic sees, as a table holds them: days as dates."
+        return np.asarray(x).astype("datetime64[D]") if self.date else np.asarray(x)
+
+    def seen(self, x) -> np.ndarray:
+        "Values of a table as a statistic sees them: dates as days."
+        return np.asarray(x, "datetime64[D]").astype(float) if self.date else np.asarray(x)
 
     def read(self, codes) -> np.ndarray:
         "Codes 0, 1, … as levels; one more stands for what is beside them, where the column is open."
@@ -353,7 +367,7 @@ class Model:
         "Simulated records as a table would hold them, columns by name: codes as the levels that they stand for."
         found = self.recorded(jax.tree.map(np.asarray, records))
         found = found if self.by_name else {self.columns[0].name: np.asarray(found)}
-        texts = lambda x, c: c.read(x) if c.texts and np.asarray(x).dtype.kind not in "USO" else x
+        texts = lambda x, c: c.read(x) if c.texts and np.asarray(x).dtype.kind not in "USO" else c.held(x)
         return {c.name: texts(found[c.name], c) for c in self.columns}
 
     def record_statistics(self, records, released: bool = True) -> Float[Array, "n m"]:
@@ -665,6 +679,7 @@ MODELS = {
     **dict.fromkeys(("NegativeBinomial", "ZeroInflatedPoisson", "ZeroInflatedNegativeBinomial", "TruncatedPoisson"),
                     "models.varied_counts"),
     "NormalMixture": "models.mixture",
+    "DateHistogram": "models.histogram",
     "Histogram": "models.histogram",
     "LinearRegression": "regression.model",
     "MultivariateNormal": "regression.multivariate_normal",

@@ -251,6 +251,8 @@ def _checked_rule(family, column, rule):
     if column.levels and rule not in ("any", "all", "first", "last"):
         refuse(name, "'first', 'last', 'any', 'all' or a list of its levels", rule,
                "its values are levels, not numbers")
+    if column.date and rule in ("sum", "count", "any", "all"):
+        refuse(name, "'min', 'max', 'first', 'last' or 'mean' for dates", rule)
     if rule in ("any", "all"):
         if len(column.levels) < 2 or counted_level(column) is None:
             refuse(name, "'first', 'last' or a list of its levels" if column.levels else "a rule for numbers", rule,

@@ -18,8 +18,9 @@ from scipy.special import gammaln, ndtr, ndtri
 
 from ..base.arguments import check_choice, check_fraction, refuse
 from ..base.priors import Beta, Dirichlet, Independent
-from ..models.contract import as_numbers
-from ..models.histogram import NEAR, AtEnds, Histogram, PolyaTree, halvings, split_numbers
+from dp_bayes_nb.models.histogram import (
+    NEAR, AtEnds, BinnedColumn, DateHistogram, PolyaTree, halvings, split_numbers,
+)
 from .collapsed import chain_kernel
 from .exact_categories import convolve, draw_parts
 from .exact_counts import log_noise
@@ -273,7 +274,7 @@ def draw_counts_and_sum(rng: np.random.Generator, halves: list, n: int, row: Sum
 
 
 # %% ../../nbs/posterior/28_histograms.ipynb #hp000011
-def sum_row(family: Histogram, z, noise, n, prior=Beta(1.0, 1.0)) -> SumRow:
+def sum_row(family: BinnedColumn, z, noise, n, prior=Beta(1.0, 1.0)) -> SumRow:
     "The last row of a release, in units of the column, and the prior of the position."
     edges = family.edges
     unit = (edges[-1] - edges[0]) / family.weight
@@ -283,7 +284,7 @@ def sum_row(family: Histogram, z, noise, n, prior=Beta(1.0, 1.0)) -> SumRow:
 
 
 # %% ../../nbs/posterior/28_histograms.ipynb #hp000012
-def sample_histogram(rng: np.random.Generator, family: Histogram, released: Any, prior: Any, shape: tuple) -> dict:
+def sample_histogram(rng: np.random.Generator, family: BinnedColumn, released: Any, prior: Any, shape: tuple) -> dict:
     "Independent draws {probabilities, position, s}, each (*shape, …)."
     n, K, size, edges = int(released.n), family.bins, int(np.prod(shape)), family.edges
     z, noise = np.asarray(released.z, float), released.noise
@@ -334,11 +335,11 @@ HISTOGRAM = HISTOGRAM._replace(general=_counts_alone)
 
 # %% ../../nbs/posterior/28_histograms.ipynb #hp000017
 # § What people ask
-def _of_histogram(idata) -> tuple[Histogram, dict]:
+def _of_histogram(idata) -> tuple[BinnedColumn, dict]:
     "The model and its draws; ValueError for another result."
     release, theta = fitted(idata)
-    if not isinstance(release.family, Histogram):
-        refuse("idata", "the result of fit for a Histogram", type(release.family).__name__)
+    if not isinstance(release.family, BinnedColumn):
+        refuse("idata", "the result of fit for a Histogram or a DateHistogram", type(release.family).__name__)
     return release.family, theta
 
 
@@ -371,27 +372,32 @@ def column_quantiles(idata,                     # result of fit for a Histogram
     Intervals are at least a bin wide (no width has an end of the range, where clipped records are), unless
     `within="even"`, which is for columns whose density changes little over a bin: not for whole numbers, or for
     columns with values that many records share. An interval that touches an end of the range may lie beyond it in a
-    column that is not clipped. ValueError for other results and arguments.
+    column that is not clipped. Of a `DateHistogram` they are dates, the last one included. ValueError for other results
+    and arguments.
     """
     import pandas as pd
     family, theta = _of_histogram(idata)
     check_choice("within", within, ("bin", "even"))
     asked = [check_fraction("q", each) for each in (q if isinstance(q, (list, tuple, np.ndarray)) else [q])]
     p, level = theta["probabilities"].reshape(-1, family.bins), check_fraction("level", level)
-    rows = [quantile_interval(p, family.limits, each, level, within) for each in asked]
-    return pd.DataFrame(rows, index=pd.Index(asked, name="q"), columns=["estimate", "low", "high"])
+    found = np.array([quantile_interval(p, family.limits, each, level, within) for each in asked])
+    low, high = family.as_read(found[:, 1]), family.as_read(found[:, 2], upper=within == "bin")
+    columns = {"estimate": family.as_read(found[:, 0]), "low": low, "high": np.maximum(low, high)}
+    return pd.DataFrame(columns, index=pd.Index(asked, name="q"))
 
 
 def column_mean(idata):
     "Draws of the mean of the clipped column in the population: a DataArray (chain, draw)."
     import xarray as xr
     family, theta = _of_histogram(idata)
+    if isinstance(family, DateHistogram):
+        refuse("idata", "the result of fit for a Histogram", "a DateHistogram, which counts dates and adds none up")
     e = family.limits
     mean = theta["probabilities"] @ e[:-1] + theta["position"] * (theta["probabilities"] @ np.diff(e))
     return xr.DataArray(mean, dims=("chain", "draw"), name="mean")
 
 
-def column_above(idata, limit: float  # in the unit of the column, in the range
+def column_above(idata, limit: Any  # in the unit of the column, in the range; of dates, the first one that counts
                  ):
     """Draws of the share of records above a limit: a Dataset of `low` and `high` (chain, draw), equal at an edge.
 
@@ -400,12 +406,11 @@ def column_above(idata, limit: float  # in the unit of the column, in the range
     import xarray as xr
     family, theta = _of_histogram(idata)
     low, high = family.limits[:-1], family.limits[1:]
-    try:
-        at = float(as_numbers(limit))
-    except (TypeError, ValueError, OverflowError):
-        at = math.nan
+    at = family.as_number(limit)
     if not low[0] <= at <= high[-1]:
-        refuse("limit", f"a number in the range, {low[0]:g} to {high[-1]:g}", limit)
+        of, (a, z) = ("number", (f"{low[0]:g}", f"{high[-1]:g}")) if not isinstance(family, DateHistogram) else (
+            "date", family.as_read(np.array([low[0], high[-1]])))
+        refuse("limit", f"a {of} in the range, {a} to {z}", limit)
     surely = (low >= at) & (np.arange(family.bins) > 0)
     share = lambda bins: xr.DataArray(theta["probabilities"][..., bins].sum(axis=-1), dims=("chain", "draw"))
     return xr.Dataset({"low": share(surely), "high": share(surely | (high > at))})

@@ -66,8 +66,14 @@ def _shared_records(rng, model, fixed):
     return {name: x[:count] for name, x in values.items()}
 
 # %% ../../nbs/research/14_audit.ipynb #d9ff3fb6
-def as_table(records: dict) -> Any:
+def _held(model, record):
+    "Values of the declared columns, by name, as a table holds them: days as dates."
+    return {c.name: c.held(record[c.name]) for c in model.columns}
+
+
+def as_table(model: Model, records: dict) -> Any:
     "Records, columns by name, as a data holder has them: a data frame, or an array where the column has no name."
+    records = _held(model, records)
     if list(records) == [None]:
         return records[None]
     import pandas as pd
@@ -82,18 +88,19 @@ def neighbouring_tables(rng, model: Model,  # what is counted
     of = lambda values: _record_steps(model, values, exponent, rows)
     fixed = tuple(model.fixed) if neighbours == "change_value" else ()
     shared = _shared_records(rng, model, fixed)
-    added = lambda record: as_table({name: np.append(x, np.asarray([record[name]])) for name, x in shared.items()})
+    added = lambda record: as_table(
+        model, {name: np.append(x, np.asarray([record[name]])) for name, x in shared.items()})
     if neighbours == "add_remove":
         values = made_up_records(rng, model)
         far = int(np.argmax(np.abs(of(values)).sum(axis=1) if norm == "l1" else (of(values) ** 2).sum(axis=1)))
         one = {name: x[far] for name, x in values.items()}
-        words = f"{rows_of(shared)} made-up records; the first table has one more: {shown_record(one)}"
-        return added(one), as_table(shared), words
+        words = f"{rows_of(shared)} made-up records; the first table has one more: {shown_record(_held(model, one))}"
+        return added(one), as_table(model, shared), words
     _, pair = farthest_pair(rng, model, of, norm, fixed=fixed)
     if pair is None:
         refuse("model", "one whose sums a record can move", type(model).__name__)
-    words = (f"{rows_of(shared)} made-up records and one more: in the first table {shown_record(pair[0])}, in the "
-             f"second {shown_record(pair[1])}")
+    words = (f"{rows_of(shared)} made-up records and one more: in the first table "
+             f"{shown_record(_held(model, pair[0]))}, in the second {shown_record(_held(model, pair[1]))}")
     return added(pair[0]), added(pair[1]), words
 
 # %% ../../nbs/research/14_audit.ipynb #a0d17001
@@ -440,7 +447,7 @@ def _of_persons(model, budget, rho, promised, seed, owner):
 def counted_for_search(rng, model: Model) -> Model:
     "The model with the public numbers of records of a made-up table, where it needs some."
     model = model.uncounted()
-    return model.counted(as_table(_shared_records(rng, model, tuple(model.fixed)))) if model.fixed else model
+    return model.counted(as_table(model, _shared_records(rng, model, tuple(model.fixed)))) if model.fixed else model
 
 
 def _reach(ready):

@@ -350,7 +350,7 @@ def check_records(key, model: Model, theta: dict, rows: int = 2_000):
     if type(model).written is Model.written:
         _check_codes(model, records)
     values, claimed = model.written(records), np.asarray(model.record_statistics(records), dtype=float)
-    _check_written(model, values, claimed)
+    _check_written(model, {c.name: c.seen(values[c.name]) for c in model.columns}, claimed)
 
 # %% ../../nbs/research/11_check_model.ipynb #bded163d
 def _check_written(model, values, claimed):

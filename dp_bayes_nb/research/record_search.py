@@ -23,6 +23,7 @@ from ..noise.design import grid_exponent
 WIDE = 1e6  # limits farther apart than that are no limits: numbers of ordinary size are tried between them
 
 
+_CALENDAR = -719162.0, 2932896.0  # days of the years 1 to 9999
 _OTHERS = (0.5, -1.0, 1e3, -1e6, 2.0**40)  # numbers that are tried beside the levels, from the last one on
 
 
@@ -52,6 +53,8 @@ def column_values(rng, column: Column, rows: int, others: tuple = ()) -> np.ndar
         rng.integers(-20, 21, rows).astype(float),
     ]
     x = np.choose(rng.choice(len(kinds), rows, p=[0.2, 0.3, 0.1, 0.2, 0.1, 0.1]), kinds)
+    if column.date:
+        return np.clip(np.rint(x), *_CALENDAR)
     return np.where(rng.random(rows) < 0.5, np.rint(x), x)
 
 # %% ../../nbs/research/10_record_search.ipynb #5e4a0011
