@@ -25,10 +25,11 @@ from typing import Any
 import numpy as np
 
 from .models.conjugate_priors import Gamma, NormalInverseGamma, NormalMean
-from .command.output import (check_output, check_plot, component_name, lines, number, replacing,
+from .command.output import (answers_table, check_output, check_plot, component_name, lines, number, replacing,
                                         save_plot, summary_table)
 from .command.results import (CONTRAST_OPTIONS, PREDICT_OPTIONS, SHOW_OPTIONS, read_posterior,
                                          run_contrast, run_predict, run_show)
+from .models.histogram import AtEnds, PolyaTree
 from .models.varied_counts import Overdispersion
 from .models.contract import STATIC_FIELDS, Model, family_from_dict
 from .models.counts import Bernoulli, Categorical
@@ -108,7 +109,8 @@ def _plain_values(words):
 # § Priors as text
 PRIORS: dict[str, Any] = {kind.__name__: kind for kind in (Beta, Dirichlet, Gamma, NormalMean, NormalInverseGamma,
                                                          SharedGamma, FlatCounts, Shrinkage, NormalEffects,
-                                                         NormalCoefficients, InformationPrior, Overdispersion)}
+                                                         NormalCoefficients, InformationPrior, Overdispersion,
+                                                         PolyaTree, AtEnds)}
 _FILLED_IN = (*STATIC_FIELDS, "to_effects", "shapes")  # by the model
 
 
@@ -337,7 +339,8 @@ def _quick_summary(releases, prior, settings):
     if not drawn or not drawn.independent:
         return None
     n = {"n": all_sizes(releases, drawn.confidential["n"])} if "n" in drawn.confidential else {}
-    return summary_table(family, drawn.theta, sizes=_sizes(releases, n))
+    summary = summary_table(family, drawn.theta, sizes=_sizes(releases, n))
+    return "\n".join([summary, *answers_table(family, drawn.theta)])
 
 
 def _sizes(releases, confidential):
@@ -385,7 +388,9 @@ def _write_fit(releases, prior, settings, output, plot, check=False):
                for label in ("ess_bulk", "rhat")}
     sizes = _sizes(releases, idata.confidential if "confidential" in idata.groups() else {})
     theta = {name: posterior[name].values for name in shown}
-    return summary_table(releases[0].family, theta, quality, sizes, labels), words
+    family = releases[0].family
+    answers = answers_table(family, theta) if settings["pool"] == "none" else []
+    return "\n".join([summary_table(family, theta, quality, sizes, labels), *answers]), words
 
 # %% ../nbs/cli.ipynb #85b94785
 def check_groups_plot(family, plot):
@@ -556,7 +561,8 @@ def _show_account(ledger, args):
         check_output("-o", args.output, args.force, inputs)
     delta = 1e-6 if args.delta is None else args.delta
     if args.registry is None:
-        text = ledger_report(ledger, delta)
+        html = args.output is not None and Path(args.output).suffix.lower() in (".html", ".htm")
+        text = ledger_report(ledger, delta, "html" if html else "markdown")
     else:
         try:
             about = tomllib.loads(read_text(args.registry, "the file of --registry"))
@@ -974,8 +980,8 @@ _LEDGER_OPTIONS: tuple = (
      "--registry: at which a total in rho is shown (default: 1e-6)", {}),
     ("--rho", "with --create: the total of a ledger in rho (zero-concentrated), > 0, in place of --epsilon; no "
      "default", {}),
-    ("--report", "a page in Markdown: what was published, what each release cost, what is left (default: one line an "
-     "entry)",
+    ("--report", "a page: what was published, what each release cost, what is left, in Markdown, or in HTML where -o ends in "
+     ".html (default: one line an entry)",
      {"action": "store_true"}),
     ("--registry", "an entry of the public registry of deployments, as YAML; the TOML file has what only you can say: "
      "name, data_curators, description, intended_use, data_product_region, registry_authors (default: none)",

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..base.arguments import printable, refuse
-from .output import check_output, component_name, lines, number, replacing, summary_table
+from .output import answers_table, check_output, component_name, lines, number, replacing, summary_table
 from ..releases.document import Release
 from ..releases.other_tools import csv_columns
 from ..releases.readings import MOST_SHOWN, describe_release, of_persons, readings, table, with_reach
@@ -76,8 +76,10 @@ def table_draws(idata, release) -> dict:
     return {printable(name): v for name, v in found.items() if np.isfinite(v).all()}
 
 # %% ../../nbs/command/02_results.ipynb #c0de0211
-def describe_posterior(idata) -> str:
-    "The draws of a fit as a page of text: whose numbers, the parameters in units, and what the table itself says."
+def describe_posterior(idata, quantiles: Any = None, limits: Any = ()) -> str:
+    """The draws of a fit as a page of text: whose numbers, the parameters in units, what people ask of the column
+    beside them, and what the table itself says.
+    """
     from dp_bayes_nb.posterior.fit import read_releases_text
     kept = idata.posterior
     releases = read_releases_text(kept.attrs["release_json"])
@@ -88,6 +90,8 @@ def describe_posterior(idata) -> str:
     out += [f"  warning: {printable(problem)}" for problem in problems]
     if labels:
         out += ["The population, by the model:", summary_table(family, draws, labels=labels)]
+    if kept.attrs.get("pool", "none") == "none":
+        out += answers_table(family, {name: array.values for name, array in kept.data_vars.items()}, quantiles, limits)
     return "\n".join(out + (_of_the_table(idata, releases[0]) if len(releases) == 1 else []))
 
 
@@ -102,13 +106,24 @@ def _of_the_table(idata, release):
     return ["Read off the released numbers; 95% of the noise stays within ±:", *table(rows)] if rows else []
 
 
+def _limit(word):
+    "A limit as a number; as it stands where it is none, such as a date."
+    try:
+        return float(word)
+    except ValueError:
+        return word
+
+
 def run_show(args) -> int:
     "A release or a posterior for people."
     for i, path in enumerate(args.file):
         if not Path(path).is_file():
             refuse("file", "an existing file", path, "name a release of dp-bayes release or draws of dp-bayes fit")
+        if is_document(path) and (args.quantiles or args.above):
+            refuse("file", "a posterior where quantiles or shares are asked for", path,
+                   "dp-bayes fit release.json -o FILE makes one")
         text = describe_release(Release.load(path)) if is_document(path) else describe_posterior(
-            read_posterior(path, "file"))
+            read_posterior(path, "file"), args.quantiles, [_limit(word) for word in args.above or ()])
         print(("\n" if i else "") + lines(text))
     return 0
 
@@ -138,6 +153,7 @@ def _prediction_draws(found, rows) -> dict:
     out: dict = {}
     for name, array in found.items():
         x = array.values.reshape(-1, array.sizes["row"]) if array.ndim == 3 else None
+        x = x.astype("datetime64[D]").astype(str) if x is not None and x.dtype.kind == "M" else x
         if x is None:
             raise ValueError(f"predict does not apply here: {name} has other dimensions than rows; use Python")
         if isinstance(rows, dict) or x.shape[1] == 1:
@@ -252,7 +268,11 @@ _OUTPUT: tuple = (("-o --output", "CSV file to write (default: none, the table i
            ("--force", "replace an existing output (default: refuse)", {"action": "store_true"}))
 SHOW_OPTIONS: tuple = (
     ("file", "release file, or netCDF file of the draws of dp-bayes fit; several: one after the other",
-     {"nargs": "+", "metavar": "FILE"}),)
+     {"nargs": "+", "metavar": "FILE"}),
+    ("--quantiles", "of the column of a histogram, between 0 and 1 (default: the quartiles)",
+     {"type": number, "nargs": "+", "metavar": "Q"}),
+    ("--above", "limits of the column of a histogram: the share of each or above; of dates, such as 2024-07-01 "
+     "(default: none)", {"nargs": "+", "metavar": "LIMIT"}))
 PREDICT_OPTIONS: tuple = (
     ("posterior", "netCDF file of the draws of dp-bayes fit", {"metavar": "POSTERIOR.nc"}),
     ("--new-data", "how many records, or for a regression a CSV file of covariates (default: one record)",

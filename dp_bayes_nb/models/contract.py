@@ -156,6 +156,9 @@ class Model:
     # which `fit` warns of, at posterior means; `sized`: the number of records was estimated. None: nothing is looked
     # for
     misfit: ClassVar[str | None] = None
+    # "module:function" of what people ask of the column beside parameters, with 95% intervals: (model, theta,
+    # quantiles, limits) -> {name: (estimate, low, high)}, texts; None: the parameters are what they ask for
+    answers: ClassVar[str | None] = None
     refusals: Mapping[str, str] = {}  # what it refuses, by the name of the part or of the function, and why
 
     # What is said to people

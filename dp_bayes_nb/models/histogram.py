@@ -152,6 +152,7 @@ class BinnedColumn(WeightedRecords):
     beyond, prior_type = True, Independent
     preferred = ("exact",)
     methods = {"exact": "dp_bayes_nb.posterior.histograms:HISTOGRAM"}
+    answers = "dp_bayes_nb.posterior.histograms:histogram_answers"
     proof = ("A change takes 1 from a count, adds it to another, and moves the place in the range, which is clipped to "
              "[0, 1], by at most 1: 2 + w in L1, the root of 2 + w² in L2.")
 
@@ -160,6 +161,7 @@ class BinnedColumn(WeightedRecords):
     limits = property(lambda self: np.array([self.edges[0], *self.edges, self.edges[-1]]),
                       doc="Ends of the bins, (K + 1,): the range's are there twice.")
     integer = property(lambda self: self.weight == 0, doc="Are counts alone released?")
+    nuisance = property(lambda self: ("position",) * (self.weight == 0), doc="The position, where it is not identified.")
     columns = property(lambda self: (Column(self.column, low=self.edges[0], high=self.edges[-1]),), doc="The column.")
     exclusive = property(lambda self: (tuple(range(self.bins)),) * self.integer, doc="A record is in one bin.")
 
@@ -233,6 +235,14 @@ class BinnedColumn(WeightedRecords):
     default_prior = property(lambda self: independent(probabilities=PolyaTree(), position=AtEnds()),
                              doc="A Pólya tree, and `AtEnds`.")
 
+    @property
+    def scenario(self):
+        "What `plan` supposes: records that are spread evenly, a hundredth at or beyond each end."
+        share = np.diff(self.limits) / (self.edges[-1] - self.edges[0])
+        share = np.where(share > 0, 0.98 * share, 0.01)
+        return ({"probabilities": share, "position": 0.5},
+                "records spread evenly over the range, 1% at or beyond each end")
+
     def accept(self, prior):
         "A dictionary of priors by parameter, or the prior of the probabilities alone: a PolyaTree or a Dirichlet."
         if isinstance(prior, LogDensity):
@@ -263,9 +273,14 @@ class BinnedColumn(WeightedRecords):
         "Statistics of the ends of the bins, (2K, m), and their weights."
         return jnp.asarray(_end_statistics(self)), self.weights(theta)
 
-    def as_read(self, numbers, upper: bool = False) -> Any:
-        "Numbers of the column as people read them, in its unit; `upper`: they are upper ends of bins."
+    def as_read(self, numbers) -> Any:
+        "Numbers of the column as people read them, in its unit."
         return np.asarray(numbers)
+
+    @property
+    def read_ends(self) -> tuple:
+        "The least and the largest value of each bin as people read them, (K,) each."
+        return self.limits[:-1], self.limits[1:]
 
     def as_number(self, value) -> float:
         "What people write for a number of the column, as one; NaN for anything else."
@@ -449,9 +464,19 @@ class DateHistogram(BinnedColumn):
         log_p = jnp.log(jnp.maximum(jnp.asarray(theta["probabilities"]), 1e-300))
         return at[jax.random.categorical(key, log_p, shape=(n,))]
 
-    def as_read(self, numbers, upper: bool = False) -> Any:
-        "Numbers of days as dates; of an `upper` end of bins, the last day before it."
-        return (np.ceil(numbers) - 1 if upper else np.ceil(numbers)).astype("datetime64[D]")
+    def as_read(self, numbers) -> Any:
+        "Numbers of days as dates."
+        return np.ceil(numbers).astype("datetime64[D]")
+
+    @property
+    def read_ends(self) -> tuple:
+        "First and last day of each bin, (K,) each; of those without an end the day that is next to the others."
+        starts = self.as_read(np.array(self.edges))
+        return np.append(starts[:1] - 1, starts), np.concatenate([starts - 1, starts[-1:]])
+
+    def recorded(self, x):
+        "Days as dates."
+        return self.columns[0].held(x)
 
     def as_number(self, value) -> float:
         "A date as days since 1970-01-01; NaN for anything else. The first day of all bins is where they begin."

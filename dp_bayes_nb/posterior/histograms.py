@@ -6,7 +6,7 @@
 __all__ = ['FAR', 'LEAST', 'BY_TERMS', 'ENUMERATED', 'ROOM', 'ROUNDS', 'MOST', 'HISTOGRAM', 'Node', 'bin_node', 'joined',
            'tree_halves', 'draw_first', 'draw_histograms', 'draw_probabilities', 'between', 'draw_position', 'SumRow',
            'Sums', 'draw_counts_and_sum', 'sum_row', 'sample_histogram', 'histogram_unavailable', 'quantile_bins',
-           'quantile_interval', 'column_quantiles', 'column_mean', 'column_above']
+           'interval_bins', 'quantile_interval', 'column_quantiles', 'column_mean', 'column_above', 'histogram_answers']
 
 # %% ../../nbs/posterior/28_histograms.ipynb #hp000004
 import math
@@ -284,6 +284,14 @@ def sum_row(family: BinnedColumn, z, noise, n, prior=Beta(1.0, 1.0)) -> SumRow:
 
 
 # %% ../../nbs/posterior/28_histograms.ipynb #hp000012
+def _prior_position(rng, prior, size):
+    "Draws of the prior of the position, (size,), by NumPy: a compiled program of simulations calls this too."
+    if isinstance(prior, Beta):
+        return rng.beta(float(prior.alpha), float(prior.beta), size)
+    near, u, share = rng.beta(1.0, NEAR, size), rng.random(size), float(prior.share)
+    return np.where(u < 0.5 * share, near, np.where(u < share, 1 - near, rng.random(size)))
+
+
 def sample_histogram(rng: np.random.Generator, family: BinnedColumn, released: Any, prior: Any, shape: tuple) -> dict:
     "Independent draws {probabilities, position, s}, each (*shape, …)."
     n, K, size, edges = int(released.n), family.bins, int(np.prod(shape)), family.edges
@@ -296,8 +304,7 @@ def sample_histogram(rng: np.random.Generator, family: BinnedColumn, released: A
         s = np.column_stack([counts, (total - n * edges[0]) / (edges[-1] - edges[0]) * family.weight])
     else:
         s = counts = draw_histograms(rng, halves, n, K, size).astype(float)
-        key = jax.random.key(int(rng.integers(2**62)))
-        position = np.asarray(prior.priors["position"].sample(key, (size,))["position"])
+        position = _prior_position(rng, prior.priors["position"], size)
         if family.weight:  # the sum that nobody published
             e = family.limits
             place = counts @ (e[:-1] - edges[0]) + position * (counts @ np.diff(e))
@@ -352,13 +359,20 @@ def quantile_bins(p: np.ndarray,  # (draws, K)
     return j, np.clip((q - (above[rows, j] - inside)) / np.maximum(inside, 1e-300), 0.0, 1.0)
 
 
+def interval_bins(j: np.ndarray,  # in which bin, (draws,)
+                  level: float) -> tuple[int, int]:
+    "The first and the last bin of an interval, which it contains whole."
+    tails = np.quantile(j, 0.5 - level / 2, method="lower"), np.quantile(j, 0.5 + level / 2, method="higher")
+    return int(tails[0]), int(tails[1])
+
+
 def quantile_interval(p: np.ndarray, edges: np.ndarray, q: float, level: float, within: str) -> tuple:
     "Estimate, and ends of the interval."
     (j, place), tails = quantile_bins(p, q), (0.5 - level / 2, 0.5 + level / 2)
     even = edges[j] + place * np.diff(edges)[j]
     if within == "even":
         return (float(np.median(even)), *map(float, np.quantile(even, tails)))
-    low, high = int(np.quantile(j, tails[0], method="lower")), int(np.quantile(j, tails[1], method="higher"))
+    low, high = interval_bins(j, level)
     return float(np.median(even)), float(edges[low]), float(edges[high + 1])
 
 # %% ../../nbs/posterior/28_histograms.ipynb #hp000018
@@ -380,10 +394,36 @@ def column_quantiles(idata,                     # result of fit for a Histogram
     check_choice("within", within, ("bin", "even"))
     asked = [check_fraction("q", each) for each in (q if isinstance(q, (list, tuple, np.ndarray)) else [q])]
     p, level = theta["probabilities"].reshape(-1, family.bins), check_fraction("level", level)
-    found = np.array([quantile_interval(p, family.limits, each, level, within) for each in asked])
-    low, high = family.as_read(found[:, 1]), family.as_read(found[:, 2], upper=within == "bin")
-    columns = {"estimate": family.as_read(found[:, 0]), "low": low, "high": np.maximum(low, high)}
-    return pd.DataFrame(columns, index=pd.Index(asked, name="q"))
+    rows = [_quantile_as_read(family, p, each, level, within) for each in asked]
+    return pd.DataFrame(rows, index=pd.Index(asked, name="q"), columns=["estimate", "low", "high"])
+
+
+def _quantile_as_read(family, p, q, level, within) -> tuple:
+    "Estimate, and ends of the interval, as people read them."
+    found = [family.as_read(number) for number in quantile_interval(p, family.limits, q, level, within)]
+    if within == "even":
+        return tuple(found)
+    low, high = interval_bins(quantile_bins(p, q)[0], level)
+    return found[0], family.read_ends[0][low], family.read_ends[1][high]
+
+
+def _means(family, theta) -> np.ndarray:
+    "The mean of the clipped column, of each draw."
+    e = family.limits
+    return theta["probabilities"] @ e[:-1] + theta["position"] * (theta["probabilities"] @ np.diff(e))
+
+
+def _shares_above(family, theta, limit) -> tuple:
+    "The least and the largest share of records above a limit, of each draw."
+    low, high = family.limits[:-1], family.limits[1:]
+    at = family.as_number(limit)
+    if not low[0] <= at <= high[-1]:
+        of, (a, z) = ("number", (f"{low[0]:g}", f"{high[-1]:g}")) if not isinstance(family, DateHistogram) else (
+            "date", family.as_read(np.array([low[0], high[-1]])))
+        refuse("limit", f"a {of} in the range, {a} to {z}", limit)
+    surely = (low >= at) & (np.arange(family.bins) > 0)
+    share = lambda bins: theta["probabilities"][..., bins].sum(axis=-1)
+    return share(surely), share(surely | (high > at))
 
 
 def column_mean(idata):
@@ -392,9 +432,7 @@ def column_mean(idata):
     family, theta = _of_histogram(idata)
     if isinstance(family, DateHistogram):
         refuse("idata", "the result of fit for a Histogram", "a DateHistogram, which counts dates and adds none up")
-    e = family.limits
-    mean = theta["probabilities"] @ e[:-1] + theta["position"] * (theta["probabilities"] @ np.diff(e))
-    return xr.DataArray(mean, dims=("chain", "draw"), name="mean")
+    return xr.DataArray(_means(family, theta), dims=("chain", "draw"), name="mean")
 
 
 def column_above(idata, limit: Any  # in the unit of the column, in the range; of dates, the first one that counts
@@ -404,13 +442,26 @@ def column_above(idata, limit: Any  # in the unit of the column, in the range; o
     A record on the limit is above it, unless the limit is the first edge: above 0 are those that are not 0.
     """
     import xarray as xr
-    family, theta = _of_histogram(idata)
-    low, high = family.limits[:-1], family.limits[1:]
-    at = family.as_number(limit)
-    if not low[0] <= at <= high[-1]:
-        of, (a, z) = ("number", (f"{low[0]:g}", f"{high[-1]:g}")) if not isinstance(family, DateHistogram) else (
-            "date", family.as_read(np.array([low[0], high[-1]])))
-        refuse("limit", f"a {of} in the range, {a} to {z}", limit)
-    surely = (low >= at) & (np.arange(family.bins) > 0)
-    share = lambda bins: xr.DataArray(theta["probabilities"][..., bins].sum(axis=-1), dims=("chain", "draw"))
-    return xr.Dataset({"low": share(surely), "high": share(surely | (high > at))})
+    low, high = (xr.DataArray(each, dims=("chain", "draw")) for each in _shares_above(*_of_histogram(idata), limit))
+    return xr.Dataset({"low": low, "high": high})
+
+# %% ../../nbs/posterior/28_histograms.ipynb #hp0000e2
+# § In words
+def histogram_answers(family: BinnedColumn, theta: dict,  # draws, (chain, draw, …)
+                      quantiles: Any = (0.25, 0.5, 0.75), limits: Any = ()) -> dict[str, tuple[str, str, str]]:
+    "Mean (where a sum was released), quantiles and shares above limits, with 95% intervals, as texts by name."
+    tails = (0.025, 0.975)
+    said = lambda value: f"{value:.4g}" if np.asarray(value).dtype.kind == "f" else str(value)
+    found: dict = {}
+    if family.weight > 0:
+        mean = _means(family, theta)
+        found["mean"] = mean.mean(), *np.quantile(mean, tails)
+    p = np.reshape(theta["probabilities"], (-1, family.bins))
+    for q in quantiles:
+        name = "median" if check_fraction("quantiles", q) == 0.5 else f"{q:g}-quantile"
+        found[name] = _quantile_as_read(family, p, q, 0.95, "bin")
+    for limit in limits:
+        low, high = _shares_above(family, theta, limit)
+        found[f"share of {limit:g} or above" if isinstance(limit, float) else f"share of {limit} or above"] = (
+            0.5 * (low.mean() + high.mean()), np.quantile(low, tails[0]), np.quantile(high, tails[1]))
+    return {name: tuple(map(said, row)) for name, row in found.items()}

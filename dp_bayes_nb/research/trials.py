@@ -50,12 +50,23 @@ def simulate_study(key, family, prior, noise: Noise, n,
     return Study(theta, s, rows, Measurement(simulate_values(key_noise, s, noise), noise, n), key_fit)
 
 
+def _by_numpy(key, family, released, prior, sample, draws):
+    "Draws of a method that draws by NumPy, {name: (draws, …)}, one release after another."
+    def host(words, released, prior):
+        found = sample(np.random.default_rng(np.asarray(words)), family, released, prior, (draws,))
+        return {name: np.asarray(found[name], float) for name in family.parameters}
+    shapes = {name: jax.ShapeDtypeStruct((draws, *p.shape), float) for name, p in family.parameters.items()}
+    return jax.pure_callback(host, shapes, jax.random.key_data(key), released, prior, vmap_method="sequential")
+
+
 def method_draws(key, family, prior, method: Method, released: Measurement, *,
                  draws: int, warmup: int, options: dict | None = None):
     "Draws of a method, {name: (draws, …)}, and what its chain says about itself, inside a compiled program."
     prior = family.designed_prior(prior, released.n, released.noise)
     if method.draw is not None:
         return method.draw(key, family, released, prior, draws), {}
+    if method.sample is not None:
+        return _by_numpy(key, family, released, prior, method.sample, draws), {}
     kernel = method.kernel(family, released, prior, **(options or {}))
     states, infos = run_chain(key, kernel, draws=draws, warmup=warmup)
     return states.theta, infos
