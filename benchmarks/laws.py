@@ -64,7 +64,8 @@ LAWS = {  # model, prior; bounds that clip a few records in a hundred, and half 
 LAWS["ten normal columns, short chains"] = LAWS["ten normal columns"]  # as others: at n = 300 they are too short
 METHODS = {"normal mixture, one mode": "collapsed"}  # which knows one mode only: what the default method is for
 # draws and warm-up of chains that are slow; else DRAWS and WARMUP
-LENGTHS = {"normal mixture": (999, 1000), ("ten normal columns", 300): (999, 500)}
+LENGTHS = {"normal mixture": (999, 1000), "zero-inflated negative binomial": (999, 500),
+           ("ten normal columns", 300): (999, 500)}
 TRIALS = {"two normal columns": 1000, "five normal columns": 200, "ten normal columns": 30,  # more cost too much
           "ten normal columns, short chains": 30}
 TOGETHER = {"five normal columns": 20, **{name: 5 for name in LAWS if name.startswith("ten")}}  # trials a file

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from ..base.arguments import printable, refuse
-from .output import answers_table, check_output, component_name, lines, number, replacing, summary_table
+from .output import (answers_table, check_output, component_name, lines, number, replacing,
+                                        summary_table)
 from ..releases.document import Release
 from ..releases.other_tools import csv_columns
 from ..releases.readings import MOST_SHOWN, describe_release, of_persons, readings, table, with_reach
@@ -106,6 +107,7 @@ def _of_the_table(idata, release):
     return ["Read off the released numbers; 95% of the noise stays within ±:", *table(rows)] if rows else []
 
 
+# %% ../../nbs/command/02_results.ipynb #c0de02f1
 def _limit(word):
     "A limit as a number; as it stands where it is none, such as a date."
     try:

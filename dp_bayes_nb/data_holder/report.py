@@ -68,6 +68,7 @@ def _table(head, rows):
     return "\n".join(f"| {' | '.join(row)} |" for row in [head, ["---"] * len(head), *rows])
 
 
+# %% ../../nbs/data_holder/07_report.ipynb #de22f001
 class Form(NamedTuple):
     "How a page is written: each part makes markup of texts, in which nothing is read as markup."
     text: Callable  # a text
@@ -124,6 +125,7 @@ _MEANING = {
            "except with probability delta."}
 
 
+# %% ../../nbs/data_holder/07_report.ipynb #de22f002
 def ledger_report(ledger: Ledger,    # the account
                   delta: Any = 1e-6,  # at which a total in rho is shown as (epsilon, delta)
                   form: str = "markdown"  # or "html", a page that needs no other file

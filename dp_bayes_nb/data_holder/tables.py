@@ -414,7 +414,8 @@ def check_objects(model, column: str, kind: str, frame):
     from pandas.api.types import infer_dtype
     values = frame.to_native()[column]
     found = quietly(lambda: infer_dtype(values, skipna=True), "read as a column")
-    zoned = _OBJECTS.get(found) == kind == "date" and quietly(lambda: any(getattr(v, "tzinfo", None) for v in values), "read")
+    zoned = _OBJECTS.get(found) == kind == "date" and quietly(
+        lambda: any(getattr(v, "tzinfo", None) for v in values), "read as a column")
     if found != "empty" and _OBJECTS.get(found) != kind or zoned:
         _refuse_type(model, column, kind, "objects of mixed types" if found.startswith("mixed")
                      else f"objects of type {found}" + " with a time zone" * zoned)
@@ -541,8 +542,8 @@ def plain(frame, columns: dict[str, str],  # name: its kind
           ids: Any = ()  # names of columns of whole numbers that say whose a row is
           ):
     """A pandas frame with its columns in kinds whose comparisons can be combined:
-    of the nullable kinds, numbers as floats, texts as objects and dates as NumPy's. Ids stay whole numbers: as floats, ids beyond
-    2⁵³ would be those of other persons.
+    of the nullable kinds, numbers as floats, texts as objects and dates as NumPy's. Ids stay whole numbers: as floats,
+    ids beyond 2⁵³ would be those of other persons.
     """
     import narwhals as nw
     import pandas as pd

@@ -710,6 +710,9 @@ def register(family_class: type, *, releases_only: bool = False) -> type:
     if not issubclass(family_class, Model):
         refuse("family_class", "a class derived from Model", family_class)
     name = family_class.__name__
+    if vars(family_class).get("__annotations__") and not {"__dataclass_fields__", "__init__"} & {*vars(family_class)}:
+        refuse("family_class", "decorated with family_class, because it declares fields", name,
+               "write @family_class above the class; else it takes no arguments")
     if name in MODELS:
         refuse("family_class", "named unlike the families of this package", name, "choose another class name")
     if missing := missing_parts(family_class, RELEASED):

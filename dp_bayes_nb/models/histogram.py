@@ -161,7 +161,7 @@ class BinnedColumn(WeightedRecords):
     limits = property(lambda self: np.array([self.edges[0], *self.edges, self.edges[-1]]),
                       doc="Ends of the bins, (K + 1,): the range's are there twice.")
     integer = property(lambda self: self.weight == 0, doc="Are counts alone released?")
-    nuisance = property(lambda self: ("position",) * (self.weight == 0), doc="The position, where it is not identified.")
+    nuisance = property(lambda self: ("position",) * (self.weight == 0), doc="What the release cannot tell.")
     columns = property(lambda self: (Column(self.column, low=self.edges[0], high=self.edges[-1]),), doc="The column.")
     exclusive = property(lambda self: (tuple(range(self.bins)),) * self.integer, doc="A record is in one bin.")
 
@@ -423,6 +423,11 @@ def _has_zone(dates, array):
     return stated or array.dtype.kind == "O" and any(getattr(date, "tzinfo", None) is not None for date in array)
 
 # %% ../../nbs/models/17_histogram.ipynb #hg0000f3
+@lru_cache(maxsize=256)
+def _calendar(first, last, unit):
+    return calendar_edges(first, last, unit)
+
+
 @family_class
 class DateHistogram(BinnedColumn):
     """A column of dates: how many are in each public month, week, year or day, before the first and after the last.
@@ -485,6 +490,3 @@ class DateHistogram(BinnedColumn):
         except ValueError:
             return math.nan
         return self.edges[0] if day == math.ceil(self.edges[0]) else day
-
-# %% ../../nbs/models/17_histogram.ipynb #hg0000f4
-_calendar = lru_cache(maxsize=256)(calendar_edges)

@@ -12,7 +12,6 @@ __all__ = ['FAR', 'LEAST', 'BY_TERMS', 'ENUMERATED', 'ROOM', 'ROUNDS', 'MOST', '
 import math
 from typing import Any, NamedTuple
 
-import jax
 import numpy as np
 from scipy.special import gammaln, ndtr, ndtri
 
@@ -407,6 +406,7 @@ def _quantile_as_read(family, p, q, level, within) -> tuple:
     return found[0], family.read_ends[0][low], family.read_ends[1][high]
 
 
+# %% ../../nbs/posterior/28_histograms.ipynb #hp0000f1
 def _means(family, theta) -> np.ndarray:
     "The mean of the clipped column, of each draw."
     e = family.limits
@@ -464,4 +464,4 @@ def histogram_answers(family: BinnedColumn, theta: dict,  # draws, (chain, draw,
         low, high = _shares_above(family, theta, limit)
         found[f"share of {limit:g} or above" if isinstance(limit, float) else f"share of {limit} or above"] = (
             0.5 * (low.mean() + high.mean()), np.quantile(low, tails[0]), np.quantile(high, tails[1]))
-    return {name: tuple(map(said, row)) for name, row in found.items()}
+    return {name: (said(value), said(low), said(high)) for name, (value, low, high) in found.items()}

@@ -50,6 +50,7 @@ def simulate_study(key, family, prior, noise: Noise, n,
     return Study(theta, s, rows, Measurement(simulate_values(key_noise, s, noise), noise, n), key_fit)
 
 
+# %% ../../nbs/research/01_trials.ipynb #bd30f001
 def _by_numpy(key, family, released, prior, sample, draws):
     "Draws of a method that draws by NumPy, {name: (draws, …)}, one release after another."
     def host(words, released, prior):
