@@ -1123,7 +1123,8 @@ def _as_typed(message):
     "A refusal of the library in the words of the command line."
     message = re.sub(r"pass (\w+)\(\.\.\.\), or LogDensity\(fn, sample\)",
                      r'write --prior "\1(…)" with numbers, see --help', message)
-    message = message.replace("(...) or LogDensity(...)", "(…)")
+    message = message.replace("(...) or LogDensity(...)", "(…)").replace(
+        "register(YourFamily) first", "for a model of your own give --models FILE.py")
     options = {name.removeprefix("--").replace("-", "_")
                for group in _OPTIONS.values() for names, *_ in group for name in names.split()
                if name.startswith("--")}

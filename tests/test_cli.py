@@ -56,6 +56,62 @@ def release(folder, *more, data="survey.csv", family="family.toml", epsilon="0.5
                *more, cwd=folder)
 
 
+OWN = '''
+import dp_bayes_nb as db
+
+
+@db.family_class
+class Pairs(db.Model):
+    "How many throws of two dice are a pair."
+    column: str | None = None
+    statistics, integer = ("pairs",), True
+    columns = property(lambda self: (db.Column(self.column, (0, 1)),))
+    parameters = property(lambda self: {"share": db.Parameter("unit")})
+    prior_type, default_prior = db.Beta, db.Beta(1.0, 1.0)
+
+    def statistic(self, x):
+        return (x,)
+
+    def sensitivity(self, neighbours="change_one", norm="l1", grid_exponent=None):
+        return 1.0
+
+    def moments(self, theta):
+        p = theta["share"]
+        return p[None], (p * (1 - p))[None, None]
+
+    def simulate_records(self, key, theta, n):
+        import jax
+        return (jax.random.uniform(key, (n,)) < theta["share"]).astype(float)
+'''
+
+
+def test_a_model_of_ones_own_is_released_and_fitted_by_commands(folder):
+    (folder / "mine.py").write_text(OWN)
+    (folder / "mine.toml").write_text('family = "Pairs"\ncolumn = "smokes"\n')
+    code, _, err = release(folder, family="mine.toml")
+    assert code == 2 and "--models FILE.py" in err
+    assert release(folder, "--models", "mine.py", family="mine.toml", run=dp_bayes_process)[0] == 0
+    code, _, err = dp_bayes_process("fit", "release.json", cwd=folder)
+    assert code == 2 and "Pairs" in err and len(err.splitlines()) == 1
+    code, out, err = dp_bayes_process("fit", "release.json", "--models", "mine.py", cwd=folder)
+    assert code == 0, err
+    share = [float(line.split()[1]) for line in out.splitlines() if line.startswith("share")]
+    assert abs(share[0] - 0.25) < 0.06
+    (folder / "broken.py").write_text("raise RuntimeError('no')")
+    code, _, err = dp_bayes("fit", "release.json", "--models", "broken.py", cwd=folder)
+    assert code == 2 and "--models must be a Python file that runs" in err
+
+
+def test_the_account_is_a_page_of_html_where_the_file_is_called_so(folder):
+    assert release(folder)[0] == 0
+    assert dp_bayes("ledger", "budget.json", "--report", "-o", "a.html", cwd=folder)[0] == 0
+    assert dp_bayes("ledger", "budget.json", "--report", "-o", "a.md", cwd=folder)[0] == 0
+    page, text = (folder / "a.html").read_text(), (folder / "a.md").read_text()
+    assert page.startswith("<!DOCTYPE html>") and text.startswith("# Privacy account")
+    for words in ("1 release", "survey.csv", "laplace", "50.00%"):
+        assert words in page and words in text
+
+
 def test_release_then_ledger(folder):
     code, out, err = release(folder, "--name", "survey of 2026", run=dp_bayes_process)
     assert (code, err) == (0, "")

@@ -75,6 +75,12 @@ DECLARED = {  # model, parameters, prior, records
         None,
         400,
     ),
+    "DateHistogram": (
+        dpb.DateHistogram("2024-01", "2024-03", column="day"),
+        {"probabilities": [0.1, 0.3, 0.2, 0.3, 0.1], "position": 0.3},
+        None,
+        400,
+    ),
     "MultivariateNormal": (
         dpb.MultivariateNormal({"height": (160, 190), "weight": (50, 110)}),
         {"mean": [172.0, 75.0], "covariance": [[100.0, 80.0], [80.0, 200.0]]},
@@ -163,7 +169,8 @@ DECLARED = {  # model, parameters, prior, records
 HERE_CHECKED = ("Bernoulli", "Categorical", "Poisson", "LinearRegression", "NaiveBayes")
 # Of the others one of each class, in test_contract_models.py, and so in another process; further forms wait for `slow`.
 LAWS_CHECKED = ("NegativeBinomial", "ZeroInflatedPoisson", "TruncatedPoisson", "NormalMixture",
-                "MultivariateNormal", "TobitRegression", "Histogram")  # in test_laws.py, test_histogram.py
+                "MultivariateNormal", "TobitRegression",  # in test_laws.py, and in test_histogram.py
+                "Histogram", "DateHistogram")
 THERE_CHECKED = ("Above", "Geometric", "Exponential", "Pareto", "Weibull", "Normal", "LogNormal", "GammaData",
                  "HiddenMarkov", "LogLinear", "LogisticRegression", "NegativeBinomialRegression")
 LATER_CHECKED = ("OrderedLogistic", "MultinomialLogistic", "PoissonRegression",  # of one base: one of them is enough

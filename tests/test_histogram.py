@@ -24,6 +24,11 @@ def made(weight=2.0, n=600, **budget):
     return db.simulate_release(3, db.Histogram(EDGES, weight=weight), THETA, n, **(budget or {"epsilon": 1.0}))[1]
 
 
+def test_a_histogram_of_dates_keeps_its_promises():
+    model = db.DateHistogram("2024-01", "2024-03", column="day")
+    db.check_model(2, model, {"probabilities": [0.1, 0.3, 0.2, 0.3, 0.1], "position": 0.3}, n=400)
+
+
 @pytest.mark.parametrize("weight", [0.0, 0.7])  # 2: in test_laws.py
 def test_the_model_keeps_its_promises(weight):
     db.check_model(2, db.Histogram(EDGES, weight=weight), THETA, n=400)
@@ -192,6 +197,45 @@ def test_rows_of_a_private_size():
     release = db.release(db.Histogram(EDGES, "x"), frame, epsilon=4.0, neighbours="add_remove", n_max=1000)
     idata = db.fit(release, draws=100, warmup=100, chains=2, progress=False)
     assert abs(float(db.column_mean(idata).mean()) - 4.0) < 1.0
+
+
+def test_dates_from_a_csv_file_to_a_median_that_is_a_date(tmp_path, capsys):
+    "Nothing but the shell: dates as texts, how many a month, when half had happened, and how many since July."
+    from dp_bayes_nb.cli import main
+    days = np.datetime64("2024-01-01") + np.random.default_rng(1).integers(0, 366, 3000)
+    (tmp_path / "t.csv").write_text("admitted,ill\n" + "".join(f"{day} 08:30,1\n" for day in days))
+    (tmp_path / "f.toml").write_text('family = "DateHistogram"\nfirst = "2024-01"\nlast = "2024-12"\n')
+    at = lambda name: str(tmp_path / name)
+    assert not main(["release", at("t.csv"), "--family", at("f.toml"), "--column", "admitted", "--epsilon", "2", "-o",
+                     at("r.json")])
+    release, edges = db.Release.load(at("r.json")), np.arange("2024-01", "2025-02", dtype="datetime64[M]")
+    months = np.histogram(days.astype(float), edges.astype("datetime64[D]").astype(float))[0]
+    assert release.family == db.DateHistogram("2024-01", "2024-12", column="admitted")
+    assert np.all(np.abs(release.values[1:-1] - months) < 20) and np.all(np.abs(release.values[[0, -1]]) < 20)
+    assert not main(["fit", at("r.json"), "-o", at("p.nc")])
+    assert "0.25-quantile" in capsys.readouterr().out
+    assert not main(["show", at("p.nc"), "--quantiles", "0.5", "--above", "2024-07-01"])
+    shown = {line.split("  ")[0]: line.split() for line in capsys.readouterr().out.splitlines()}
+    estimate, low, high = shown["median"][1:]
+    assert low <= str(np.sort(days)[1500]) <= high and low.endswith("-01") and estimate[:4] == "2024"
+    share = float(shown["share of 2024-07-01 or above"][5])
+    assert abs(share - (days >= np.datetime64("2024-07-01")).mean()) < 0.02
+    assert main(["show", at("r.json"), "--above", "2024-07-01"]) == 2
+    assert main(["show", at("p.nc"), "--above", "9"]) == 2
+    assert "--above must be a date in the range, 2024-01-01 to 2025-01-01" in capsys.readouterr().err
+
+
+def test_the_rows_of_a_person_are_one_date():
+    frame = pd.DataFrame({"id": [1, 1, 2, 2, 3], "day": pd.to_datetime(["2024-01-05", "2024-02-03", "2024-03-01",
+                                                                       "2024-02-29", "2024-04-04"])})
+    model = db.DateHistogram("2024-01", "2024-03", column="day")
+    of = lambda **rule: exact_sums(model, frame, person=db.Person("id", **rule), empty=True).integers
+    assert of(combine="first") == of(combine="min") == (0, 1, 1, 0, 1)
+    assert of(combine="last") == of(combine="max") == (0, 0, 1, 1, 1)
+    assert of(combine="mean") == of(rows=1) == (0, 1, 1, 0, 1)  # half a day is in the month of the day before
+    for rule in ("sum", "count"):
+        with pytest.raises(ValueError, match="for dates"):
+            of(combine=rule)
 
 
 def test_the_command_line(tmp_path, capsys):

@@ -271,8 +271,8 @@ PENDING = ()  # not in the stored reference
 
 
 # Models that 0.2.0 did not have.
-SINCE = {"Above", "Counts", "Grouped", "Histogram", "LogLinear", "LogisticRegression", "MultinomialLogistic",
-         "MultivariateNormal", "NegativeBinomial", "NegativeBinomialRegression", "NormalMixture",
+SINCE = {"Above", "Counts", "DateHistogram", "Grouped", "Histogram", "LogLinear", "LogisticRegression",
+         "MultinomialLogistic", "MultivariateNormal", "NegativeBinomial", "NegativeBinomialRegression", "NormalMixture",
          "OrderedLogistic", "PoissonRegression", "TobitRegression", "TruncatedPoisson",
          "ZeroInflatedNegativeBinomial", "ZeroInflatedPoisson"}
 

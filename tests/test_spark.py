@@ -8,7 +8,7 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from dp_bayes_nb import Grouped, HiddenMarkov, LinearRegression, LogLinear, NaiveBayes, Person, release
+from dp_bayes_nb import DateHistogram, Grouped, HiddenMarkov, LinearRegression, LogLinear, NaiveBayes, Person, release
 from dp_bayes_nb.models.bounds import Clip, Redact
 from dp_bayes_nb.models.counts import Bernoulli, Categorical
 from dp_bayes_nb.models.gamma import GammaData
@@ -95,6 +95,16 @@ def test_a_collation_of_spark_does_not_make_levels_overlap(spark, expected):
     assert spark.sql("select sum(cast(text = 'a' as int)) from collated").first()[0] > COLUMNS["text"].count("a")
     for family in (FAMILIES[2], FAMILIES[5], FAMILIES[15]):
         assert row(family, collated) == expected[family]
+
+
+def test_spark_counts_dates_as_other_engines_do_and_refuses_times_of_its_own_zone(spark):
+    days = spark.sql("select explode(sequence(date'2023-11-15', date'2024-05-15')) as day")
+    family = DateHistogram("2024-01", "2024-04", column="day")
+    assert exact_sums(family, days).integers == (47, 31, 29, 31, 30, 15)
+    at_night = days.selectExpr("cast(day as timestamp_ntz) + interval 23 hours as day")
+    assert exact_sums(family, at_night).integers == (47, 31, 29, 31, 30, 15)
+    with pytest.raises(ValueError, match="dates without time zone, got 'Datetime with a time zone'"):
+        exact_sums(family, days.selectExpr("cast(day as timestamp) as day"))
 
 
 def test_spark_does_not_quote_a_record(spark, capfd):

@@ -115,7 +115,7 @@ class AtEnds:
 
 # %% ../../nbs/models/17_histogram.ipynb #hg00000c
 # § The model: equations (1), (2) and (5)
-_BINS = (2, 512)  # least and most
+_BINS = (1, 512)  # between the edges, least and most
 
 
 def _edges(value) -> tuple[float, ...]:
