@@ -31,6 +31,7 @@ from dp_bayes_nb.models.varied_counts import (
 )
 from dp_bayes_nb.noise.design import noise_design, simulate_noise
 from dp_bayes_nb.posterior.methods import choose_method
+from dp_bayes_nb.posterior.modes import RIDGE
 from dp_bayes_nb.regression.covariates import NormalInverseWishart
 from dp_bayes_nb.regression.multivariate_normal import MultivariateNormal
 from dp_bayes_nb.regression.model import LinearRegression
@@ -62,10 +63,12 @@ LAWS = {  # model, prior; bounds that clip a few records in a hundred, and half 
     "ten normal columns": (MultivariateNormal({f"x{j}": (-2, 2) for j in range(10)}), COLUMNS[10]),
 }
 LAWS["ten normal columns, short chains"] = LAWS["ten normal columns"]  # as others: at n = 300 they are too short
-METHODS = {"normal mixture, one mode": "collapsed"}  # which knows one mode only: what the default method is for
+LAWS["zero-inflated negative binomial, one mode"] = LAWS["zero-inflated negative binomial"]
+# the chain that knows one mode only: what the default method of these models is for
+METHODS = dict.fromkeys(("normal mixture, one mode", "zero-inflated negative binomial, one mode"), "collapsed")
 # draws and warm-up of chains that are slow; else DRAWS and WARMUP
-LENGTHS = {"normal mixture": (999, 1000), "zero-inflated negative binomial": (999, 500),
-           ("ten normal columns", 300): (999, 500)}
+LENGTHS = {"normal mixture": (999, 1000), ("ten normal columns", 300): (999, 500)}
+LENGTHS |= {name: (999, 500) for name in LAWS if name.startswith("zero-inflated negative")}
 TRIALS = {"two normal columns": 1000, "five normal columns": 200, "ten normal columns": 30,  # more cost too much
           "ten normal columns, short chains": 30}
 TOGETHER = {"five normal columns": 20, **{name: 5 for name in LAWS if name.startswith("ten")}}  # trials a file
@@ -82,6 +85,7 @@ def calibrated(name, n, trials):
     return {"p_values": {k: float(v) for k, v in found.p_values.items()},
             "coverage": dict(zip(found.parameters, map(float, found.coverage()))), "trials": trials,
             **({"mixed": mixed(found)} if found.slow.any() else {}),
+            **({"ridges": ridges(found, folder)} if found.method == "modes" else {}),
             **({"pooled": pooled(found)} if isinstance(model, MultivariateNormal) else {}),
             "coverage_error": float(found.coverage_error()), "method": found.method,
             "slow": float(found.slow.mean()), "seconds": time.perf_counter() - start}
@@ -92,6 +96,15 @@ def mixed(found):
     quick = ~found.slow.astype(bool)
     inside = np.abs((found.ranks[quick] + 0.5) / (found.draws + 1) - 0.5) < 0.475
     return {"trials": int(quick.sum()), "coverage": dict(zip(found.parameters, map(float, inside.mean(axis=0))))}
+
+
+def ridges(found, folder):
+    "Coverage where `fit` would warn of a ridge, and elsewhere."
+    batches = [np.load(file)["info accepted"] for file in sorted(folder.glob("trials-*.npz"))]
+    of_ridges = np.concatenate(batches)[:len(found.ranks)] < RIDGE
+    inside = np.abs((found.ranks + 0.5) / (found.draws + 1) - 0.5) < 0.475
+    share = lambda which: dict(zip(found.parameters, map(float, inside[which].mean(axis=0)))) if which.any() else {}
+    return {"trials": int(of_ridges.sum()), "coverage": share(of_ridges), "others": share(~of_ridges)}
 
 
 def pooled(found):

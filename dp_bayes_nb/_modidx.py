@@ -2025,8 +2025,6 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                                                           'dp_bayes_nb/models/varied_counts.py'),
                                                   'dp_bayes_nb.models.varied_counts.ZeroInflatedNegativeBinomial': ( 'models/varied_counts.html#zeroinflatednegativebinomial',
                                                                                                                      'dp_bayes_nb/models/varied_counts.py'),
-                                                  'dp_bayes_nb.models.varied_counts.ZeroInflatedNegativeBinomial.default_prior': ( 'models/varied_counts.html#zeroinflatednegativebinomial.default_prior',
-                                                                                                                                   'dp_bayes_nb/models/varied_counts.py'),
                                                   'dp_bayes_nb.models.varied_counts.ZeroInflatedNegativeBinomial.own_limits': ( 'models/varied_counts.html#zeroinflatednegativebinomial.own_limits',
                                                                                                                                 'dp_bayes_nb/models/varied_counts.py'),
                                                   'dp_bayes_nb.models.varied_counts.ZeroInflatedNegativeBinomial.parameters': ( 'models/varied_counts.html#zeroinflatednegativebinomial.parameters',

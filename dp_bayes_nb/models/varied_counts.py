@@ -264,6 +264,9 @@ class ZeroInflatedNegativeBinomial(_ZeroInflated):
     above: Any = None
     weight: Any = None
 
+    methods = {"modes": "dp_bayes_nb.posterior.modes:SEVERAL_MODES"}  # two solutions and ridges: see the chapter
+    preferred = ("modes",)
+
     def own_limits(self):
         "The share that is not 0, and one limit in the tail."
         return (0.0, self.tail)
@@ -274,10 +277,8 @@ class ZeroInflatedNegativeBinomial(_ZeroInflated):
         return {"mean": Parameter("positive", scale=self.middle), "size": Parameter("positive"),
                 "inflation": Parameter("unit")}
 
-    @property
-    def default_prior(self):
-        "By parameter."
-        return independent(mean=Gamma(1.0, 1 / self.middle), size=Overdispersion(), inflation=Beta(1.0, 1.0))
+    default_prior = property(lambda self: independent(mean=Gamma(1.0, 1 / self.middle), size=Overdispersion(),
+                                                      inflation=Beta(1.0, 1.0)), doc="By parameter.")
 
     def pmf(self, x, theta):
         "Probabilities of the mixture."

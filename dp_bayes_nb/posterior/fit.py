@@ -687,6 +687,10 @@ def _sampler_problems(stats):
         problems.append(
             f"in {share:.0%} of the steps of a chain no possible sum was found and the last one was kept; use another "
             f"method")
+    if "ridge" in stats and (stats["ridge"].mean("draw") > 0.5).any():
+        problems.append("walkers find little room: this posterior is a thin ridge, or has explanations that are far "
+                        "apart, and a part of it may be missing, so that intervals are too narrow; use a prior that "
+                        "says more")
     if "stuck" in stats and (share := float(stats["stuck"].mean("draw").max())) > _MOST_STUCK:
         problems.append(f"in {share:.0%} of the steps of a chain no record changed its cell: the noise is small beside "
                         "what one record adds, and tables that are far apart may be missed; compare with "
@@ -696,6 +700,7 @@ def _sampler_problems(stats):
     return problems
 
 
+# %% ../../nbs/posterior/09_fit.ipynb #e2a71c21
 def _diagnose(idata, independent, doubts=(), nuisance=()):
     "Attach rhat and effective sample sizes; warn of what is wrong, and of what a model says against its sums."
     problems = list(doubts)
