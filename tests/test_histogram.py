@@ -65,6 +65,7 @@ def test_answers_and_refusals():
     assert idata.posterior.attrs["method"] == "exact"
     table = db.column_quantiles(idata, [0.25, 0.5])
     assert list(table.columns) == ["estimate", "low", "high"] and {*table.low, *table.high} <= {*EDGES}
+    assert table.dtypes.tolist() == [np.dtype(float)] * 3, "so that round() works"
     even = db.column_quantiles(idata, 0.5, within="even").iloc[0]
     assert table.loc[0.5, "low"] <= even.low < even.high <= table.loc[0.5, "high"]
     share = db.column_above(idata, 2.0)

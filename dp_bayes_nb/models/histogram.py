@@ -275,7 +275,7 @@ class BinnedColumn(WeightedRecords):
 
     def as_read(self, numbers) -> Any:
         "Numbers of the column as people read them, in its unit."
-        return np.asarray(numbers)
+        return numbers
 
     @property
     def read_ends(self) -> tuple:
