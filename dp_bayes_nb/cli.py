@@ -855,7 +855,7 @@ _PERSON: tuple = (
      "one person's rows, and --combine or --rows is needed (default: none, each row is somebody else's)",
      {"metavar": "COLUMN"}),
     ("--combine", "with --person: how a person's rows become one record: sum, mean, min, max, count, any, all, first "
-     "or last; for several columns: spending=sum ill=yes,no, the level that counts first (default: none)",
+     "or last (of its levels as declared, or the least or the largest number); for several columns: spending=sum ill=yes,no, the level that counts first (default: none)",
      {"nargs": "+", "metavar": "RULE"}),
     ("--rows", "with --person, in place of --combine: the most rows of a person that are kept as records; needs "
      "--n-max, the most there can be (default: none)", {"type": int}))
@@ -999,8 +999,8 @@ _QUANTILE_OPTIONS: tuple = (
     ("--ledger", "existing ledger to spend from (default: none, the budget is not recorded)", {}),
     ("--person", "column that says whose a row is, where a person may have several; needs --combine (default: none)",
      {"metavar": "COLUMN"}),
-    ("--combine", "with --person: how a person's rows become one number: sum, mean, min, max, count, first or last "
-     "(default: none)", {"metavar": "RULE"}),
+    ("--combine", "with --person: how a person's rows become one number: sum, mean, min, max, count, first (the least) "
+     "or last (the largest); default: none", {"metavar": "RULE"}),
     ("--missing-as", "number that a missing value counts as, row by row (default: none, they are refused)",
      {"type": number, "metavar": "VALUE"}),
     ("--name", "name of the data set in the ledger (default: the path)", {}))

@@ -360,7 +360,7 @@ class Ledger:
         elif epsilon is not None:
             create_state(self.path, State(amount("epsilon", epsilon, 1), spare, ()), self.timeout)
         elif not self.path.exists():
-            raise ValueError(f"the ledger {str(self.path)!r} does not exist; give epsilon to create it")
+            raise ValueError(f"the ledger {str(self.path)!r} does not exist; give epsilon or rho to create it")
         read_state(self.path)  # a damaged file is refused now
 
     unit = property(lambda self: read_state(self.path).units[0], doc="In what it counts: \"epsilon\" or \"rho\".")

@@ -441,7 +441,8 @@ def _of_persons(model, budget, rho, promised, seed, owner):
     (a, b), words = _tables(model, None, budget, rho, promised, seed)
     several = (True, promised != "add_remove")  # without its person the second table has only others
     a, b = (rows_of_persons(each, owner, more) for each, more in zip((a, b), several))
-    return (a, b), f"{words}; each record is a person, the last one has {owner.rows or 1} rows more"
+    return (a, b), (f"{words}; each record is a person, the last one has "
+                    f"{owner.rows or 1} row{'s' * ((owner.rows or 1) > 1)} more")
 
 # %% ../../nbs/research/14_audit.ipynb #4ced6803
 def counted_for_search(rng, model: Model) -> Model:
