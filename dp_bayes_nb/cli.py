@@ -86,10 +86,13 @@ def load_models(path):
         refuse("--models", "an existing Python file, such as models.py", str(path))
     spec: Any = importlib.util.spec_from_file_location(f"models_of_{abs(hash(str(Path(path).resolve())))}", path)
     module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, str(Path(path).resolve().parent))  # as Python does for a file that it runs
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         refuse("--models", "a Python file that runs", str(path), f"{type(error).__name__}: {error}")
+    finally:
+        del sys.path[0]
     own = [cls for cls in vars(module).values()
            if isinstance(cls, type) and issubclass(cls, Model) and cls.__module__ == spec.name]
     if not own:
@@ -660,8 +663,8 @@ def _command(commands, name, purpose, epilog, *options):
         parser.add_argument(*names.split(), help=text, **settings)
 
 
-_MODELS: tuple = ("--models", "Python file with models of your own, which is run (default: none)",
-                  {"metavar": "FILE.py"})
+_MODELS: tuple = ("--models", "Python files with models of your own, which are run (default: none)",
+                  {"metavar": "FILE.py", "nargs": "+", "action": "extend"})
 _WITH_MODELS = ("plan", "release", "show", "fit", "predict", "contrast", "fit-many", "synthesize", "calibrate", "audit")
 
 # %% ../nbs/cli.ipynb #b6692ea5
@@ -1102,8 +1105,8 @@ def main(argv=None) -> int:
     "Run one command: 0 done, 2 refused, 1 otherwise, and where an audit finds a contradiction."
     try:
         args = build_parser().parse_args(argv)
-        if getattr(args, "models", None) is not None:
-            load_models(args.models)
+        for path in getattr(args, "models", None) or ():
+            load_models(path)
         return _COMMANDS[args.command](args)
     except SystemExit as leaving:  # --help and --version
         return int(leaving.code or 0)

@@ -97,6 +97,11 @@ def test_a_model_of_ones_own_is_released_and_fitted_by_commands(folder):
     assert code == 0, err
     share = [float(line.split()[1]) for line in out.splitlines() if line.startswith("share")]
     assert abs(share[0] - 0.25) < 0.06
+    (folder / "a folder").mkdir()
+    (folder / "a folder" / "neighbour.py").write_text("TOP = 3")
+    (folder / "a folder" / "more.py").write_text("from neighbour import TOP\n" + OWN.replace("Pairs", "More"))
+    both = ["--models", "mine.py", "--models", "a folder/more.py"]
+    assert dp_bayes_process("fit", "release.json", *both, cwd=folder)[0] == 0
     (folder / "broken.py").write_text("raise RuntimeError('no')")
     code, _, err = dp_bayes("fit", "release.json", "--models", "broken.py", cwd=folder)
     assert code == 2 and "--models must be a Python file that runs" in err
@@ -290,9 +295,9 @@ def test_help_shows_defaults_and_an_example_that_runs(folder, command):
         families = re.findall(r"^  family = .*\n(?:  .*\n?)+", out, re.M)
         assert len(families) >= 15  # every kind of model has an example, and each is released below
         (folder / "survey.csv").write_text(
-            "smokes,days,insured,health,self_employed,age,region,wage,month,ill,visits,minutes,height,weight,route\n"
-            + ("yes,3,no,poor,0,30,north,900,2024-01,no,2,41.5,170,60,car\n"
-               "no,120.5,yes,good,1,61,south,1200,2024-03,yes,9,77,181,95,bus\n") * 100)
+            "smokes,days,insured,health,self_employed,age,region,wage,month,ill,visits,minutes,height,weight,route,admitted\n"
+            + ("yes,3,no,poor,0,30,north,900,2024-01,no,2,41.5,170,60,car,2024-02-29\n"
+               "no,120.5,yes,good,1,61,south,1200,2024-03,yes,9,77,181,95,bus,2024-11-30 08:15\n") * 100)
         line = next(line for line in out.splitlines() if line.startswith("  dp-bayes release")).split()[1:]
         Ledger(folder / "wide.json", epsilon=len(families))
         for family in families:

@@ -226,6 +226,55 @@ def test_dates_from_a_csv_file_to_a_median_that_is_a_date(tmp_path, capsys):
     assert "--above must be a date in the range, 2024-01-01 to 2025-01-01" in capsys.readouterr().err
 
 
+def test_one_record_of_a_list_does_not_decide_how_the_others_are_read():
+    "NumPy reads a list of dates in the finest unit among them, in which far dates wrap around."
+    import datetime
+    model = db.DateHistogram("2024-01-01", "2024-01-05", "day")
+    far, day = [np.datetime64("9999-12-31")] * 100, (0, 0, 0, 1, 0, 0, 100)
+    for one in (np.datetime64("2024-01-03"), np.datetime64("2024-01-03T12:00:00.000000001"),
+                datetime.date(2024, 1, 3), datetime.datetime(2024, 1, 3, 23, 59), pd.Timestamp("2024-01-03 08:00")):
+        assert exact_sums(model, [*far, one]).integers == day, repr(one)
+    assert exact_sums(model, np.array([298_000], "datetime64[Y]")).integers == (0,) * 6 + (1,)  # beyond a database
+    aware = datetime.datetime(2024, 1, 3, tzinfo=datetime.timezone.utc)
+    with pytest.raises(ValueError, match="data must be dates without time zone"):
+        exact_sums(model, [*far, aware])
+
+
+def test_a_missing_date_counts_as_a_date_that_is_declared():
+    import datetime
+    frame, model = pd.DataFrame({"day": pd.to_datetime(["2024-01-05", None])}), db.DateHistogram("2024", "2024")
+    found = {exact_sums(db.DateHistogram("2024", "2024", column="day"), frame, missing_as=value).integers
+             for value in ("2024-02-10", datetime.date(2024, 2, 10), np.datetime64("2024-02-10"))}
+    assert found == {(0, 1, 1, *[0] * 11)} and model.labels[-1] == "2025-01-01 or later"
+    for wrong in ("today", "2024-02-30", "2024-02-10T00:00+02:00"):
+        with pytest.raises(ValueError, match="missing_as must be a date"):
+            exact_sums(model, frame.day, missing_as=wrong)
+
+
+@pytest.mark.parametrize("day", ["2023-06-01", "2024-01-01", "2024-01-03", "2024-01-05", "2024-06-01"])
+def test_a_median_of_dates_is_the_day_that_all_records_share(day):
+    model = db.DateHistogram("2024-01-01", "2024-01-05", "day")
+    counts = np.array(exact_sums(model, np.full(500, day, "datetime64[D]")).integers)
+    made = db.declare(model, counts, n=500, noise=db.Laplace(scale=0.4), source="these tests")
+    row = db.column_quantiles(db.fit(made, draws=200, chains=2, progress=False), 0.5).iloc[0]
+    wanted = {"2023-06-01": "2023-12-31", "2024-06-01": "2024-01-06"}.get(day, day)
+    assert [str(value)[:10] for value in row] == [wanted] * 3
+
+
+def test_a_plan_is_of_the_parameter_that_it_names():
+    "JAX sorts the keys of a dictionary, and a plan once took inflation for rate, and position for probabilities."
+    for model, theta, names in (
+            (db.ZeroInflatedPoisson((0, 15)), {"rate": 5.0, "inflation": 0.3}, ("rate", "inflation")),
+            (db.Histogram(EDGES), THETA, ("probabilities[1 to 2]", "position"))):
+        idata = db.fit(db.simulate_release(1, model, theta, 1000, 1.0)[1], draws=500, chains=2, progress=False)
+        draws = {name: idata.posterior[name] for name in model.parameters}
+        found = {name: float((draws[name.split("[")[0]][..., 2] if "[" in name else draws[name]).std())
+                 for name in names}
+        for name in names:
+            told = db.plan(model, n=1000, epsilon=1.0, theta=theta, trials=8, parameter=name, progress=False)
+            assert 0.6 < told.table[0]["posterior_sd"] / found[name] < 1.6, name
+
+
 def test_the_rows_of_a_person_are_one_date():
     frame = pd.DataFrame({"id": [1, 1, 2, 2, 3], "day": pd.to_datetime(["2024-01-05", "2024-02-03", "2024-03-01",
                                                                        "2024-02-29", "2024-04-04"])})

@@ -44,8 +44,9 @@ def _as_columns(data, width):
     if isinstance(data, np.ma.MaskedArray):
         refuse("data", "a plain array", "a masked array", "fill it with NaN and choose what missing= should do")
     rows = list(data) if isinstance(data, (list, tuple)) else []
-    mixed = any(isinstance(v, str) for row in rows for v in (row if isinstance(row, (list, tuple)) else [row]))
-    # NumPy would turn 1 into "1"
+    mixed = any(isinstance(v, (str, np.datetime64, datetime.date)) for row in rows
+                for v in (row if isinstance(row, (list, tuple)) else [row]))
+    # NumPy would turn 1 into "1", and all dates into the unit of the finest one, in which others do not fit
     array = quietly(lambda: np.asarray(data, dtype=object if mixed else None), "read as an array")
     if width is None and array.ndim != 1:
         refuse("data", "one-dimensional", f"an array of shape {array.shape}", "pass one column, or a data frame")
@@ -61,7 +62,9 @@ def _as_array(array):
     if array.dtype.kind not in "biufUOM":
         refuse("data", "numbers, booleans, texts or dates", f"an array of type {array.dtype}")
     if array.dtype.kind == "M":
-        return array.astype("datetime64[us]")
+        return _in_calendar(array.astype("datetime64[D]"))
+    if array.dtype.kind == "O" and any(getattr(v, "tzinfo", None) is not None for v in array):
+        refuse("data", "dates without time zone", Said("times with a time zone"), "take the local date of each")
     if array.dtype.kind in "UO":
         return quietly(lambda: _as_objects(array), "read as numbers or texts")
     return np.ascontiguousarray(array, dtype=float if array.dtype.kind == "f" else array.dtype.newbyteorder("="))
@@ -70,14 +73,26 @@ def _as_array(array):
 def _as_objects(array):
     "Python objects as texts, dates or floats; None and NaN are missing in all."
     values = [None if v is None or v != v else v for v in array]
-    dates = [isinstance(v, datetime.date) and getattr(v, "tzinfo", None) is None for v in values if v is not None]
+    dates = [isinstance(v, (datetime.date, np.datetime64)) for v in values if v is not None]
     if dates and all(dates):
-        return np.array(values, "datetime64[us]")
+        return _in_calendar(np.array([_day_of(v) for v in values], "datetime64[D]"))
     if all(isinstance(v, str) for v in values if v is not None) and any(v is not None for v in values):
         return np.array(values, dtype=object)
     if any(isinstance(v, (str, bytes)) for v in values):
         raise TypeError("texts and numbers mixed")
     return np.array([math.nan if v is None else v for v in values], dtype=float)
+
+
+def _day_of(value):
+    "One date of Python or NumPy, whatever its unit; NaT where there is none."
+    return np.datetime64("NaT") if value is None else np.datetime64(value.date() if isinstance(value, datetime.datetime)
+                                                                    else value).astype("datetime64[D]")
+
+
+def _in_calendar(days):
+    "Days in the unit of a database, those beyond the years 1 to 9999 at their ends."
+    return np.clip(days, np.datetime64("0001-01-01"), np.datetime64("9999-12-31")).astype("datetime64[us]")
+
 
 # %% ../../nbs/data_holder/02_tables.ipynb #fa35e192
 def _check_path(path):

@@ -7,8 +7,9 @@ __all__ = ['NEAR', 'halvings', 'split_numbers', 'PolyaTree', 'AtEnds', 'BinnedCo
            'calendar_days', 'DateHistogram']
 
 # %% ../../nbs/models/17_histogram.ipynb #hg000004
-import datetime
+import calendar
 import math
+import re
 import warnings
 from functools import lru_cache
 from typing import Any
@@ -23,7 +24,7 @@ from ..base.arguments import check_choice, pytree, refuse
 from ..base.priors import Beta, Dirichlet, Independent, LogDensity, independent
 from ..base.supports import Parameter
 from .above import _plain
-from .contract import Column, as_numbers, checked_numbers, family_class, whole_sensitivity
+from .contract import Column, as_day, as_numbers, checked_numbers, family_class, whole_sensitivity
 from .counts import CategoricalLaw, _check_column
 from .weighted_records import WeightedRecords
 from ..noise.add_remove import Rows, apart
@@ -361,18 +362,30 @@ def _end_statistics(model: Histogram) -> np.ndarray:
 _UNITS = {"day": "D", "week": "W", "month": "M", "year": "Y"}
 
 
+def _period(text) -> tuple:
+    "The first and the last day of a year, a month or a day, as texts; what is none of these as it is."
+    if not isinstance(text, str) or not re.fullmatch("[0-9]{4}(-[0-9]{2})?", text):
+        return text, text
+    year, month = int(text[:4]), text[5:]
+    if not 1 <= year <= 9999 or month and not 1 <= int(month) <= 12:
+        return None, None
+    return f"{text}{'' if month else '-01'}-01", f"{text}-{calendar.monthrange(year, int(month or 12))[1]}" if month \
+        else f"{text}-12-31"
+
+
 def calendar_edges(first: str,        # a date, such as "2024-01" or "2024-01-15"
                    last: str,         # a date in the last bin
                    unit: str = "month"  # "day", "week" (from Monday), "month" or "year"
                    ) -> tuple[float, ...]:
-    "Edges of a `Histogram` of dates: first days of public units, since 1970-01-01; the first half a day before."
+    """Edges of a `Histogram` of dates: first days of public units, since 1970-01-01; the first half a day before.
+
+    A year or a month, "2024" or "2024-01", is all of it: as `last` its last day.
+    """
     check_choice("unit", unit, tuple(_UNITS))
-    try:
-        days = np.array([first, last], "datetime64[D]")
-    except (TypeError, ValueError):
-        days = np.array(["NaT", "NaT"], "datetime64[D]")
-    if any(np.isnat(day) for day in days) or not days[0] <= days[1]:
-        refuse("first", "a date that is not after last, such as '2024-01'", f"{first!r}, {last!r}")
+    ends = [as_day(day) for day in (_period(first)[0], _period(last)[1])]
+    if not ends[0] <= ends[1]:
+        refuse("first", "a year, month or day that is not after last, such as '2024-01'", f"{first!r}, {last!r}")
+    days = np.array(ends).astype("datetime64[D]")
     shift = np.timedelta64(3 * (unit == "week"), "D")  # weeks of NumPy begin on Thursdays, as 1970 did
     one, two = ((day + shift).astype(f"datetime64[{_UNITS[unit]}]") for day in days)
     starts = np.arange(one, two + 2).astype("datetime64[D]") - shift
@@ -391,7 +404,10 @@ def calendar_days(dates: Any  # a column of dates: a Series, an array or a list;
         refuse("dates", "dates without time zone, or texts such as '2024-03-31'", "a column with a time zone",
                "take the local date first: column.dt.tz_localize(None) of pandas, "
                "column.dt.replace_time_zone(None) of Polars, [d.date() for d in dates] of Python")
+    texts = [value for value in array.ravel() if isinstance(value, str)] if array.dtype.kind in "OUS" else []
     try:
+        if not all(re.match("[0-9]{4}-[0-9]{2}-[0-9]{2}", text) for text in texts):  # NumPy reads "today" too
+            raise ValueError
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # of texts with an offset, such as +02:00 or Z
             days = array.astype("datetime64[D]")
@@ -432,7 +448,8 @@ def _calendar(first, last, unit):
 class DateHistogram(BinnedColumn):
     """A column of dates: how many are in each public month, week, year or day, before the first and after the last.
 
-    - `first, last:` dates in the first and the last bin, such as "2024-01" or "2024-01-15".
+    - `first, last:` what is in the first and the last bin: a year, a month or a date, "2024-01" or "2024-01-15". A year
+      or a month is all of it.
     - `unit:` "month", "week" (from Monday), "year" or "day".
     - `column:` its name; None: the only one. A table holds dates there, without a time zone; times of day are cut off.
     - Parameters: `probabilities` of the bins; prior as of `Histogram`. `position` is not identified: counts alone are
@@ -449,6 +466,10 @@ class DateHistogram(BinnedColumn):
 
     def __post_init__(self):
         _check_column(self.column)
+        for name in ("first", "last"):  # dates of Python, NumPy and TOML are kept as texts
+            day = getattr(self, name)
+            if not isinstance(day, str) and (number := as_day(day)) == number:
+                object.__setattr__(self, name, str(np.datetime64(int(number), "D")))
         _edges(calendar_edges(self.first, self.last, self.unit))
 
     edges = property(lambda self: _calendar(self.first, self.last, self.unit), doc="Days since 1970-01-01, as floats.")
@@ -470,13 +491,14 @@ class DateHistogram(BinnedColumn):
         return at[jax.random.categorical(key, log_p, shape=(n,))]
 
     def as_read(self, numbers) -> Any:
-        "Numbers of days as dates."
-        return np.ceil(numbers).astype("datetime64[D]")
+        "Numbers of days as dates; of the half day before the first one, the first."
+        first, days = np.ceil(self.edges[0]), np.floor(numbers)
+        return np.where((days < first) & (np.asarray(numbers) > self.edges[0]), first, days)[()].astype("datetime64[D]")
 
     @property
     def read_ends(self) -> tuple:
         "First and last day of each bin, (K,) each; of those without an end the day that is next to the others."
-        starts = self.as_read(np.array(self.edges))
+        starts = np.ceil(self.edges).astype("datetime64[D]")
         return np.append(starts[:1] - 1, starts), np.concatenate([starts - 1, starts[-1:]])
 
     def recorded(self, x):
@@ -484,9 +506,6 @@ class DateHistogram(BinnedColumn):
         return self.columns[0].held(x)
 
     def as_number(self, value) -> float:
-        "A date as days since 1970-01-01; NaN for anything else. The first day of all bins is where they begin."
-        try:
-            day = float(np.datetime64(value, "D").astype(int)) if isinstance(value, (str, datetime.date)) else math.nan
-        except ValueError:
-            return math.nan
+        "A date as days since 1970-01-01, its month as its first day; NaN for anything else."
+        day = as_day(_period(value)[0])
         return self.edges[0] if day == math.ceil(self.edges[0]) else day

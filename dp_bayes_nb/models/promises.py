@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..base.arguments import check_choice, check_count, refuse
-from .contract import Model
+from .contract import Model, as_day
 from ..noise.contradictions import Sums
 
 # %% ../../nbs/models/11_promises.ipynb #5c7d21e1
@@ -56,6 +56,11 @@ def _declared_value(family, column, value):
         if not same:
             refuse(name, f"a declared level, among {', '.join(map(repr, levels[:12]))}", value, _declare(column, value))
         return same[0]
+    if column.date:
+        day = as_day(value) if not isinstance(value, (int, float)) else float(value)
+        if not day == day:
+            refuse(name, "a date, such as '2024-03-31'", f"{value!r:.60}")
+        return day
     low, high = (column.low, column.high) if family.by_name else (-LARGEST, LARGEST)  # of one column, `valid` knows
     if not isinstance(value, (int, float, np.number)) or not low <= value <= high:
         refuse(name, f"a number from {low:g} to {high:g}, as declared", f"{value!r:.60}")

@@ -402,8 +402,9 @@ def _quantile_as_read(family, p, q, level, within) -> tuple:
     found = [family.as_read(number) for number in quantile_interval(p, family.limits, q, level, within)]
     if within == "even":
         return tuple(found)
-    low, high = interval_bins(quantile_bins(p, q)[0], level)
-    return found[0], family.read_ends[0][low], family.read_ends[1][high]
+    bins = interval_bins(quantile_bins(p, q)[0], level)
+    low, high = (ends[j] for ends, j in zip(family.read_ends, bins))
+    return min(max(found[0], low), high), low, high  # the last day of a bin is before the number where it ends
 
 
 # %% ../../nbs/posterior/28_histograms.ipynb #hp0000f1
@@ -419,7 +420,7 @@ def _shares_above(family, theta, limit) -> tuple:
     at = family.as_number(limit)
     if not low[0] <= at <= high[-1]:
         of, (a, z) = ("number", (f"{low[0]:g}", f"{high[-1]:g}")) if not isinstance(family, DateHistogram) else (
-            "date", family.as_read(np.array([low[0], high[-1]])))
+            "date", family.read_ends[0][[1, -1]])
         refuse("limit", f"a {of} in the range, {a} to {z}", limit)
     surely = (low >= at) & (np.arange(family.bins) > 0)
     share = lambda bins: theta["probabilities"][..., bins].sum(axis=-1)
@@ -462,6 +463,8 @@ def histogram_answers(family: BinnedColumn, theta: dict,  # draws, (chain, draw,
         found[name] = _quantile_as_read(family, p, q, 0.95, "bin")
     for limit in limits:
         low, high = _shares_above(family, theta, limit)
-        found[f"share of {limit:g} or above" if isinstance(limit, float) else f"share of {limit} or above"] = (
+        shown = f"{limit:g}" if isinstance(limit, float) else str(limit)
+        alone = family.as_number(limit) == family.edges[0] and not isinstance(family, DateHistogram)
+        found[f"share above {shown}" if alone else f"share of {shown} or above"] = (
             0.5 * (low.mean() + high.mean()), np.quantile(low, tails[0]), np.quantile(high, tails[1]))
     return {name: (said(value), said(low), said(high)) for name, (value, low, high) in found.items()}

@@ -77,7 +77,12 @@ def _posterior_spread(family, prior, way, moments, study):
     if way.route is not None:
         return _tabulated_spread(family, bulk_posterior(family, study.released, prior, way.route, moments))
     theta, _ = method_draws(study.key, family, prior, way.method, study.released, draws=way.draws, warmup=way.warmup)
-    return _drawn_spread(jnp.concatenate([a.reshape(way.draws, -1) for a in theta.values()], axis=1))
+    return _drawn_spread(_in_columns(family, theta, way.draws))
+
+
+def _in_columns(family, theta, draws):
+    "Draws of all components, (draws, p), in the order of their names: JAX sorts the keys of a dictionary."
+    return jnp.concatenate([jnp.reshape(theta[name], (draws, -1)) for name in family.parameters], axis=1)
 
 
 def _one_trial(way, data, key):
@@ -161,7 +166,7 @@ def _prior_spread(study):
         return np.asarray(_tabulated_spread(study.family, grid_posterior(study.family, all_noise, study.prior, False)))
     prior = study.family.designed_prior(study.prior, None, None)
     theta = prior.sample(jax.random.fold_in(study.key, 2**32 - 1), (20_000,))
-    return np.asarray(_drawn_spread(jnp.concatenate([jnp.reshape(a, (20_000, -1)) for a in theta.values()], axis=1)))
+    return np.asarray(_drawn_spread(_in_columns(study.family, theta, 20_000)))
 
 # %% ../../nbs/research/06_planning.ipynb #1574bddb
 @dataclass(frozen=True, eq=False)
