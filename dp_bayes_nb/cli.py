@@ -858,7 +858,8 @@ _PERSON: tuple = (
      "one person's rows, and --combine or --rows is needed (default: none, each row is somebody else's)",
      {"metavar": "COLUMN"}),
     ("--combine", "with --person: how a person's rows become one record: sum, mean, min, max, count, any, all, first "
-     "or last (of its levels as declared, or the least or the largest number); for several columns: spending=sum ill=yes,no, the level that counts first (default: none)",
+     "or last (of its levels as declared, or the least or the largest number); for several columns: spending=sum "
+     "ill=yes,no, the level that counts first (default: none)",
      {"nargs": "+", "metavar": "RULE"}),
     ("--rows", "with --person, in place of --combine: the most rows of a person that are kept as records; needs "
      "--n-max, the most there can be (default: none)", {"type": int}))
