@@ -57,6 +57,7 @@ def _as_columns(data, width):
     return [_as_array(column) for column in (array[:, None] if width is None else array).T]
 
 
+# %% ../../nbs/data_holder/02_tables.ipynb #7b52f001
 def _as_array(array):
     "One column of numbers, booleans or texts."
     if array.dtype.kind not in "biufUOM":

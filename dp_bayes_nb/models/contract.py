@@ -71,6 +71,7 @@ class Column(NamedTuple):
         return np.array(levels, dtype=object if 0 < len(self.texts) < len(self.levels) else None)[codes]
 
 
+# %% ../../nbs/models/01_contract.ipynb #c0a7f001
 _DAY = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
