@@ -113,3 +113,15 @@ def test_a_climb_that_ends_on_a_slope_is_no_home(monkeypatch):
     alone = lambda target, curvature, start: collapsed.climb(target, curvature, start, 40)
     monkeypatch.setattr(collapsed, "summit", alone)
     assert homes_of_chains().min() > -0.1
+
+
+def test_fit_warns_of_walkers_that_find_little_room_and_of_no_others():
+    "In any chain, in more than half of its steps; a rule without chains, or of the least room, would be another."
+    import xarray as xr
+    from dp_bayes_nb.posterior.fit import _sampler_problems
+    def said(*shares):
+        ridge = np.arange(100)[None, :] < 100 * np.array(shares)[:, None]
+        stats = {"ridge": (("chain", "draw"), ridge), "nonfinite": (("chain", "draw"), np.zeros(ridge.shape))}
+        return [words for words in _sampler_problems(xr.Dataset(stats)) if "thin ridge" in words]
+    assert len(said(0.0, 0.6)) == len(said(0.9, 0.9)) == 1
+    assert said(0.4, 0.4) == said(0.0, 0.0) == []
