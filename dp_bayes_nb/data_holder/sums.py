@@ -21,8 +21,8 @@ from ..base.frames import quietly
 from ..models.promises import Person, check_missing_as, check_person
 from .persons import (MOST_COMBINED, OWNER, Ranked, combined_rows, kept_rows, ranked_levels,
                                              with_windows)
-from .tables import (OfOneRecord, Utf8, as_record, check_objects, check_owner, check_type,
-                                            choose_columns, counted, names_of, open_pieces, typed)
+from .tables import (OTHER_TYPES, OfOneRecord, Utf8, as_record, check_owner, check_type,
+                                            choose_columns, counted, names_of, only_row, open_pieces, spelled_out, typed)
 
 # %% ../../nbs/data_holder/03_sums.ipynb #7b52009b
 # § An example
@@ -218,26 +218,29 @@ def run_query(family, data: Any, grid_exponent: int, filled: dict | None = None,
 # %% ../../nbs/data_holder/03_sums.ipynb #56f1c11a
 def _ask(family, frame, in_order, grid_exponent, filled, quick, person, drop) -> dict[str, int]:
     "The query's row for one frame; where rows without an owner stand in it, only how many."
-    import narwhals as nw
     engine = frame.implementation
     schema = quietly(frame.collect_schema, "read as a table")
     names = choose_columns(family, schema, in_order, engine.is_duckdb() or engine.is_ibis() or engine.is_pyspark(),
                            None if person is None else person.column)
+    wanted = dict(zip(names, [*(column.kind for column in family.columns), "owner"]))
+    frame, wrong = spelled_out(frame, wanted)
+    if not engine.is_dask():  # whose partitions are looked at when they are read
+        schema = quietly(frame.collect_schema, "read as a table")
     for name, column in zip(names, family.columns):
-        check_type(family, name, column.kind, schema[name])
-        if schema[name] == nw.Object and engine.is_pandas():
-            check_objects(family, name, column.kind, frame)
+        check_type(family, name, column.kind, schema[name], wrong.get(name, ""))
+    other = OTHER_TYPES if engine.is_dask() else "" if type(family).__name__ in MODELS else (
+        f"its columns are read, so it may be the statistic of {type(family).__name__}: check_model says whether it runs "
+        "on every engine")
     asked = query if family.inner is None else group_query
-    read = _row if family.inner is None else partial(_group_row, family, person)
+    read = only_row if family.inner is None else partial(_group_row, family, person)
     if person is not None:
-        check_owner(frame, names[-1], schema)
-        found = quietly(lambda: _row(_unowned(frame, names[-1]), engine), "read as a table")
+        check_owner(names[-1], schema[names[-1]], wrong.get(names[-1], ""))
+        found = quietly(lambda: only_row(_unowned(frame, names[-1])), "read as a table",
+                        OTHER_TYPES * engine.is_dask())
         if found["unowned"]:
             return {**dict.fromkeys(("good", "missing", "infinite"), 0), **found}
-    return quietly(lambda: read(asked(family, frame, names, grid_exponent, filled, quick, person, drop), engine),
-                   "summed",
-                   "" if type(family).__name__ in MODELS else f"its columns are read, so it may be the statistic of "
-                   f"{type(family).__name__}: check_model says whether it runs on every engine")
+    return quietly(lambda: read(asked(family, frame, names, grid_exponent, filled, quick, person, drop)), "summed",
+                   other)
 
 # %% ../../nbs/data_holder/03_sums.ipynb #b70ffaf7
 def _unowned(frame, owner):
@@ -245,17 +248,6 @@ def _unowned(frame, owner):
     import narwhals as nw
     add = lambda condition: nw.when(condition).then(nw.lit(1)).otherwise(nw.lit(0)).sum()
     return frame.select(nw.len().alias("rows"), add(nw.col(owner).is_null()).alias("unowned"))
-
-
-def _row(asked, engine):
-    "The only row of a query, as integers; the sum of nothing is 0."
-    if engine.is_duckdb():  # its own row: collect would need pyarrow
-        relation: Any = asked.to_native()
-        return dict(zip(relation.columns, (int(v or 0) for v in relation.fetchall()[0])))
-    if engine.is_pyspark():
-        return {name: int(value or 0) for name, value in asked.to_native().first().asDict().items()}
-    row = asked.collect(**({"engine": "streaming"} if engine.is_polars() else {}))
-    return {name: int(row[name][0] or 0) for name in row.columns}
 
 
 def _added(rows, others):
@@ -454,8 +446,9 @@ def _group_keys(family, x):
     return keys
 
 # %% ../../nbs/data_holder/03_sums.ipynb #9a0300a2
-def _rows_found(asked, engine):
+def _rows_found(asked):
     "All rows of a small query, as dicts."
+    engine = asked.implementation
     if engine.is_duckdb():
         relation: Any = asked.to_native()
         return [dict(zip(relation.columns, row)) for row in relation.fetchall()]
@@ -464,14 +457,14 @@ def _rows_found(asked, engine):
     return asked.collect(**({"engine": "streaming"} if engine.is_polars() else {})).rows(named=True)
 
 
-def _group_row(family, person, asked, engine):
+def _group_row(family, person, asked):
     "The rows of a grouped query as one, like that of `query`: counts, and sum_j and size_g of groups that were met."
     place = {key: g for g, key in enumerate(itertools.product(*family.levels))}
     m, out = len(family.inner.names), dict.fromkeys(("rows", "good", "missing", "infinite", "elsewhere"), 0)
     text = lambda value: bytes(value).decode() if isinstance(value, (bytes, bytearray, memoryview)) else value
     ranked = ranked_levels(family, person)
     level = lambda name, value: text(value) if name not in ranked else ranked[name][int(value)]
-    for row in _rows_found(asked, engine):
+    for row in _rows_found(asked):
         key = tuple(level(name, row.pop(f"k_{j}")) for j, name in enumerate(family.by))
         sums, good = [int(row.pop(f"sum_{j}") or 0) for j in range(m)], int(row.pop("good"))
         for name, value in row.items():
