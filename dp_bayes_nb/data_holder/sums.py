@@ -22,7 +22,8 @@ from ..models.promises import Person, check_missing_as, check_person
 from .persons import (MOST_COMBINED, OWNER, Ranked, combined_rows, kept_rows, ranked_levels,
                                              with_windows)
 from .tables import (OTHER_TYPES, OfOneRecord, Utf8, as_record, check_owner, check_type,
-                                            choose_columns, counted, names_of, only_row, open_pieces, spelled_out, typed)
+                                            choose_columns, counted, names_of, only_row, open_pieces, spelled_out,
+                                            typed)
 
 # %% ../../nbs/data_holder/03_sums.ipynb #7b52009b
 # § An example
@@ -229,8 +230,8 @@ def _ask(family, frame, in_order, grid_exponent, filled, quick, person, drop) ->
     for name, column in zip(names, family.columns):
         check_type(family, name, column.kind, schema[name], wrong.get(name, ""))
     other = OTHER_TYPES if engine.is_dask() else "" if type(family).__name__ in MODELS else (
-        f"its columns are read, so it may be the statistic of {type(family).__name__}: check_model says whether it runs "
-        "on every engine")
+        f"its columns are read, so it may be the statistic of {type(family).__name__}: check_model says whether it "
+        "runs on every engine")
     asked = query if family.inner is None else group_query
     read = only_row if family.inner is None else partial(_group_row, family, person)
     if person is not None:

@@ -428,9 +428,9 @@ def _of_values():
             return ""
         dtype, found = values.dtype, pd.api.types.infer_dtype(values, skipna=True)
         fits, arrow = kind in kinds.get(found, ()), getattr(dtype, "pyarrow_dtype", None)
-        zone = fits and kind == "date" and (
-            any(getattr(each, "tzinfo", None) is not None for each in values[there]) if pd.api.types.is_object_dtype(dtype)
-            else getattr(dtype if arrow is None else arrow, "tz", None) is not None)
+        zoned = lambda: [getattr(dtype if arrow is None else arrow, "tz", None),
+                         *(getattr(each, "tzinfo", None) for each in values[there] if dtype.kind == "O")]
+        zone = fits and kind == "date" and any(each is not None for each in zoned())
         if fits and not zone:
             return ""
         what = "mixed types" if found.startswith("mixed") else f"type {found}" + " with a time zone" * zone

@@ -138,13 +138,14 @@ def _of_dask(columns, folder):
 
 # %% ../../nbs/research/18_table_forms.ipynb #1d8f0a11
 # § All of them
-GUESSED = ("duckdb read_csv", "polars read_csv", "pandas read_csv")  # a program reads a whole file and chooses its types
+# forms in which a program reads a whole file and chooses its types
+GUESSED = ("duckdb read_csv", "polars read_csv", "pandas read_csv")
 
 
-def table_forms(columns: dict[str, list],    # values by column: int, float, bool, text, date or None; lists of one length
-                folder: Any = None,          # where files go; None: forms in memory only
-                engines: tuple = ("pandas", "pyarrow", "polars", "duckdb", "dask")  # of which each is left out where
-                # its package is missing
+def table_forms(columns: dict[str, list],  # values by column: int, float, bool, text, date or None; of one length
+                folder: Any = None,  # where files go; None: forms in memory only
+                # each is left out where its package is missing
+                engines: tuple = ("pandas", "pyarrow", "polars", "duckdb", "dask")
                 ) -> dict[str, Callable]:
     """Each form of a table with a function that makes it of these values, of all engines that are installed.
 
