@@ -2,6 +2,8 @@
 and persons. Where `distributed` is not installed, Dask's own scheduler of processes stands for it.
 """
 
+import subprocess
+import sys
 from importlib.util import find_spec
 
 import numpy as np
@@ -96,6 +98,34 @@ def test_a_release_of_a_cluster_is_the_sums_and_noise(visits):
     assert found[0].names == found[1].names and found[0].person == person
     apart = np.abs(found[0].values - found[1].values) / np.asarray(found[0].noise.scale)
     assert apart.max() < 2 * 30  # beyond 30 scales once in 10^12
+
+
+def test_a_partition_of_other_types_is_refused_where_it_is(visits):
+    "One record of a partition must not decide how its others are read; the words come from the processes."
+    def other(part, column, value):
+        part = part.astype({column: object})
+        part.loc[part.index[-1:], column] = value
+        return part
+    two, all_rows = Person("id", rows=2), Person("id", combine="sum")
+    for model, person, column, value in ((CASES["margins"][0], None, "sex", 1), (SPENT, two, "id", "7"),
+                                         (SPENT, all_rows, "id", 7.5)):
+        mixed = visits.map_partitions(other, column, value, meta=visits._meta)
+        with pytest.raises(ValueError, match="partition of Dask has columns of other types than the table"):
+            sums(model, mixed, person)
+
+
+def test_what_is_sent_to_a_cluster_needs_no_package(visits):
+    "Processes that lack this package hold their partitions to one type all the same."
+    import cloudpickle
+    import narwhals as nw
+    from dp_bayes_nb.data_holder.tables import spelled_out
+    frame, _ = spelled_out(nw.from_native(visits).lazy(), {"spent": "number", "region": "text", "id": "owner"})
+    graph = dict(frame.to_native().optimize().__dask_graph__())
+    alone = ("import sys; sys.modules['dp_bayes_nb'] = None; import cloudpickle, dask.threaded as threaded; "
+             "graph = cloudpickle.load(sys.stdin.buffer); print(sum(map(len, threaded.get(graph, list(graph)))))")
+    done = subprocess.run([sys.executable, "-c", alone], input=cloudpickle.dumps(graph), capture_output=True,
+                          timeout=300)
+    assert done.stdout.split() == [str(N).encode()], done.stderr.decode()[-500:]
 
 
 def test_a_cluster_does_not_quote_a_record(visits):

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 
 # %% ../../nbs/research/18_table_forms.ipynb #1d8f0a07
@@ -39,13 +40,15 @@ def _slots(columns):
 
 # %% ../../nbs/research/18_table_forms.ipynb #1d8f0a18
 def _of_arrow(columns):
-    "Tables of Arrow: plain, with dictionaries, and in chunks that each have a dictionary."
+    "Tables of Arrow: plain, with dictionaries, in chunks that each have a dictionary, and with run ends."
     import pyarrow as pa
+    import pyarrow.compute as pc
     whole = lambda: pa.table(columns)
     encoded = lambda table: pa.table({name: table[name].dictionary_encode() for name in table.column_names})
     chunks = lambda: pa.concat_tables([encoded(whole().slice(k, 1)) for k in range(whole().num_rows)])
+    runs = lambda: pa.table({name: pc.run_end_encode(values) for name, values in zip(columns, whole().columns)})
     return {"arrow": whole, "arrow dictionary": lambda: encoded(whole()), "arrow dictionary of rows":
-            lambda: _slots(columns), "arrow dictionaries in chunks": chunks}
+            lambda: _slots(columns), "arrow dictionaries in chunks": chunks, "arrow run ends": runs}
 
 
 def _of_polars(columns):
@@ -116,11 +119,11 @@ def _of_files(columns, folder):
 
 
 def _apart(columns):
-    "The values of two files: records with a text that is no number, and the others; halves where there are not both."
+    "The values of two files: records with a text that is no number and half of the others, and the rest with the last."
     rows = list(zip(*columns.values()))
-    mixed = [any(isinstance(value, str) and not value.isnumeric() for value in row) for row in rows]
-    mixed = mixed if any(mixed) and not all(mixed) else [k < len(rows) / 2 for k in range(len(rows))]
-    return [{name: [row[j] for row, each in zip(rows, mixed) if each == wanted] for j, name in enumerate(columns)}
+    words = [any(isinstance(value, str) and not value.isnumeric() for value in row) for row in rows]
+    first = [each or words[:k].count(False) < words.count(False) // 2 for k, each in enumerate(words[:-1])] + [False]
+    return [{name: [row[j] for row, each in zip(rows, first) if each == wanted] for j, name in enumerate(columns)}
             for wanted in (True, False)]
 
 # %% ../../nbs/research/18_table_forms.ipynb #1d8f0a19
@@ -128,7 +131,10 @@ def _of_dask(columns, folder):
     "Frames of Dask: of one table, of files that are typed one by one, of partitions with categories of their own."
     import dask.dataframe as dd
     import pandas as pd
-    paths = lambda: [_written(part, folder / f"part{k}.csv") for k, part in enumerate(_apart(columns))]
+    def paths():
+        new = Path(mkdtemp(dir=folder))  # Dask remembers the types of a path
+        return [_written(part, new / f"{k}.csv") for k, part in enumerate(_apart(columns))]
+
     cut = lambda **how: dd.from_pandas(pd.DataFrame(columns, **how), npartitions=2)
     return {"dask": cut, "dask categories": lambda: cut().astype("category"),
             "dask of csv files": lambda: dd.from_map(pd.read_csv, paths()),
