@@ -524,8 +524,12 @@ def test_ids_that_are_near_are_different_persons_on_every_kind_of_frame(tmp_path
         for kind in whole:
             assert (whole[kind].n - less[kind].n, whole[kind].integers[0] - less[kind].integers[0]) == (2, 2), kind
     from dp_bayes_nb.data_holder import tables
-    honest = tables.plain
-    monkeypatch.setattr(tables, "plain", lambda frame, columns, ids=(): honest(frame, columns))  # the mutant
+    honest = tables.plain_columns()
+
+    def through_floats(native, wanted):
+        columns, wrong = honest(native, wanted)
+        return {**columns, "id": columns["id"].astype(float).astype("int64")}, wrong
+    monkeypatch.setattr(tables, "plain_columns", lambda: through_floats)  # the mutant
     assert _records_of_ids(ids, x, combine="any")["Int64"].n < len(IDS)
 
 
