@@ -3,10 +3,10 @@
 One test each: the notebooks and the package agree; the README agrees with its notebook; saved outputs are there and
 clean; every notebook runs; every pytest test; ruff; mypy. A failure shows its output and the rest goes on. Nothing in
 the working tree is changed. A test that lacks something of the machine, such as a browser, is skipped, and a line at
-the end says what is missing and how to get it. `--slow` adds the statistical checks; `--ci` also demands that no
-browser or Spark test was skipped, and a clean git tree at the end, installs the wheel into an empty environment, and
-runs the tests of tables on the lowest and the newest allowed versions of DuckDB, narwhals and OpenDP (so does
-`--versions`).
+the end says what is missing and how to get it. `--slow` adds the repetitions and the statistical checks; `--ci` also
+demands that no browser or Spark test was skipped, and a clean git tree at the end, installs the wheel into an empty
+environment, and runs the tests of tables on the lowest and the newest allowed versions of DuckDB, narwhals and OpenDP
+(so does `--versions`).
 """
 
 import argparse
@@ -274,7 +274,7 @@ def left_out(ran):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--workers", type=int, default=2, help="notebooks and files of tests at a time")
-    parser.add_argument("--slow", action="store_true", help="the statistical checks too")
+    parser.add_argument("--slow", action="store_true", help="the repetitions and the statistical checks too")
     parser.add_argument("--ci", action="store_true",
                         help="demand a clean git tree at the end, and that no browser or Spark test is skipped")
     parser.add_argument("--versions", action="store_true",
