@@ -180,7 +180,8 @@ SIMULATED, FITTED = ("check_moments", "check_sizes", "check_moments_elsewhere"),
 LATER = {  # parts of the check that wait for `slow`, where they cost most: chapters and tests of the model do them too
     "Poisson": SIMULATED, "Above": SIMULATED + FITTED, "GammaData": SIMULATED + FITTED,
     **dict.fromkeys(("LinearRegression", "LogNormal", "LogisticRegression", "NegativeBinomialRegression",
-                     "ZeroInflatedPoisson", "TruncatedPoisson", "NormalMixture", "TobitRegression"), FITTED)}
+                     "ZeroInflatedPoisson", "TruncatedPoisson", "NormalMixture", "MultivariateNormal",
+                     "TobitRegression"), FITTED)}
 
 
 def cases(names):
