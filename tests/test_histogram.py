@@ -199,6 +199,7 @@ def test_priors_of_the_position():
         db.fit(made, {"position": db.Beta(2.0, 1.0)}, draws=50, method="exact")
 
 
+@pytest.mark.slow
 def test_rows_of_a_private_size():
     frame = pd.DataFrame({"x": np.linspace(0, 8, 400)})
     release = db.release(db.Histogram(EDGES, "x"), frame, epsilon=4.0, neighbours="add_remove", n_max=1000)
