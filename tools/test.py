@@ -33,7 +33,7 @@ from install import run as installs  # noqa: E402
 BIN = Path(sys.executable).parent
 NEEDED = ("Chromium", "Playwright", "Voilà", "Java", "Spark", "pyspark")  # a skip that names one of them fails CI
 # Tests compile many programs and run each for a moment: XLA compiles them 2.5 times faster with little optimisation.
-# Not --xla_cpu_parallel_codegen_split_count=1, which compiles faster still: a pool of groups had an infinite density with it.
+# Not --xla_cpu_parallel_codegen_split_count=1: the density of a pool of groups came out infinite with it.
 QUICK = ("--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true "
          "--xla_cpu_use_fusion_emitters=false")
 SPENT = {}  # processor time of each notebook and file of tests, in seconds
