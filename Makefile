@@ -28,7 +28,7 @@ help:
 	@echo "make app        five tools in a browser: explorer, calibration, budget, regression, your own data"
 	@echo "make test       set-up, then every test; closes 'N passed, N failed'"
 	@echo "make check      one notebook: export, lint, types, its cells and its outputs (NB='posterior/collapsed')"
-	@echo "make slow       the statistical checks of the notebooks too"
+	@echo "make slow       repetitions of tests and the statistical checks too; each keeps a quick case that bites"
 	@echo "make docs       the site, into _docs/"
 	@echo "make notebooks  run every notebook and save its outputs (NB='name …' for some)"
 	@echo "make outputs    run every notebook but its slow cells and compare with the saved outputs (NB='name …')"

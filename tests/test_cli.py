@@ -462,6 +462,10 @@ def test_a_summary_shows_n_where_it_is_unknown_and_only_there(declared, more):
     assert (code, err) == (0, "")
     assert re.search(rf"^n +{float(n.mean()):.4g} +{float(n.std(ddof=1)):.4g} ", out, re.M), out
     assert not re.search(r"^n ", dp_bayes("fit", "d1.json", cwd=declared)[1], re.M)
+
+
+@pytest.mark.slow  # the fit is that of test_declare
+def test_a_summary_of_several_files_shows_n_where_it_is_unknown(declared):
     code, out, err = dp_bayes("fit", "d1.json", "sized.json", "--draws", "50", "--warmup", "50", cwd=declared)
     assert code == 0 and re.search(r"^n\[2\] +3\d\d", out, re.M) and "n[1]" not in out, (out, err)
 
@@ -724,7 +728,11 @@ def test_groups_are_contrasted_by_name(groups):
     assert (code, out, len(err.splitlines())) == (2, "", 1) and "nowhere" in err, err
 
 
-def test_the_example_of_each_command_runs(tmp_path):
+STUDIES = ("plan", "calibrate", "audit")  # each has a quick test of its own
+
+
+@pytest.mark.parametrize("left", [STUDIES, pytest.param((), marks=pytest.mark.slow)], ids=["few", "all"])
+def test_the_example_of_each_command_runs(tmp_path, left):
     "Every line of the help, in the order in which a person would type them; studies and experiments made small."
     (tmp_path / "survey.csv").write_text("smokes,days\n" + "yes,10\nno,30\nno,4\n" * 100)
     (tmp_path / "FAMILY.toml").write_text('family = "Bernoulli"\ncolumn = "smokes"\nsuccess = "yes"\n')
@@ -735,6 +743,6 @@ def test_the_example_of_each_command_runs(tmp_path):
              "audit": ["--trials", "1000", "--releases", "2"]}
     assert {*cli.EXAMPLES} == {*cli._COMMANDS}
     for name, line in cli.EXAMPLES.items():
-        if name != "experiment":  # test_experiments.py runs them
+        if name not in ("experiment", *left):  # test_experiments.py runs them
             code, out, err = dp_bayes(*shlex.split(line)[1:], *small.get(name, []), cwd=tmp_path)
             assert code == 0 and out, (line, out, err)

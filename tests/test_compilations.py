@@ -80,7 +80,12 @@ def fitted(release, prior, method, options, seed):
     return d.fit(release, prior, method=method, draws=20, warmup=20, chains=2, seed=seed, progress=False, **options)
 
 
-@pytest.mark.parametrize("name", FITS)
+OFTEN = ("share exact", "share on the grid", "share collapsed", "share gibbs", "categories collapsed",
+         "clipped collapsed", "normal", "line exact", "line gibbs prior", "naive Bayes", "hidden Markov")
+
+
+@pytest.mark.parametrize("name", [name if name in OFTEN else pytest.param(name, marks=pytest.mark.slow)
+                                  for name in FITS])
 def test_a_second_fit_compiles_nothing(name):
     family, theta, prior, method, options = FITS[name]
     first, second = (released(family, theta, key) for key in (1, 2))

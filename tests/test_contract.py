@@ -176,6 +176,27 @@ THERE_CHECKED = ("Above", "Geometric", "Exponential", "Pareto", "Weibull", "Norm
 LATER_CHECKED = ("OrderedLogistic", "MultinomialLogistic", "PoissonRegression",  # of one base: one of them is enough
                  "ZeroInflatedNegativeBinomial")
 
+SIMULATED, FITTED = ("check_moments", "check_sizes", "check_moments_elsewhere"), ("check_run",)
+LATER = {  # parts of the check that wait for `slow`, where they cost most: chapters and tests of the model do them too
+    "Poisson": SIMULATED, "Above": SIMULATED + FITTED, "GammaData": SIMULATED + FITTED,
+    **dict.fromkeys(("LinearRegression", "LogNormal", "LogisticRegression", "NegativeBinomialRegression",
+                     "ZeroInflatedPoisson", "TruncatedPoisson", "NormalMixture", "MultivariateNormal",
+                     "TobitRegression"), FITTED)}
+
+
+def cases(names):
+    "Names of models, each with the parts of its check that are left out; whole checks of `LATER` wait for `slow`."
+    whole = [pytest.param(name, (), id=f"{name}, whole", marks=pytest.mark.slow) for name in names if name in LATER]
+    return [pytest.param(name, LATER.get(name, ()), id=name) for name in names] + whole
+
+
+def check(monkeypatch, name, later):
+    "`check_model` of a declared model, without some of its parts."
+    for part in later:
+        monkeypatch.setitem(dpb.check_model.__globals__, part, lambda *given: None)
+    model, theta, prior, n = DECLARED[name]
+    dpb.check_model(1, model, theta, prior, n=n)
+
 
 def test_every_model_is_declared_here():
     """All but Counts, which has no population: nothing to simulate, no record, no sensitivity; and Grouped, whose
@@ -185,13 +206,21 @@ def test_every_model_is_declared_here():
     assert {*HERE_CHECKED, *THERE_CHECKED, *LAWS_CHECKED, *LATER_CHECKED, "Counts", "Grouped"} == set(MODELS)
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=() if name in HERE_CHECKED else pytest.mark.slow) for name in DECLARED
-             if name not in THERE_CHECKED + LAWS_CHECKED]
-)
-def test_every_model_keeps_its_promises(name):
-    model, theta, prior, n = DECLARED[name]
-    dpb.check_model(1, model, theta, prior, n=n)
+@pytest.mark.parametrize("name, later", cases(HERE_CHECKED) + [
+    pytest.param(name, (), id=name, marks=pytest.mark.slow) for name in DECLARED
+    if name not in HERE_CHECKED + THERE_CHECKED + LAWS_CHECKED])
+def test_every_model_keeps_its_promises(name, later, monkeypatch):
+    check(monkeypatch, name, later)
+
+
+def test_a_check_without_some_parts_holds_the_others(monkeypatch):
+    "The rest still refuses; what is left out would have refused a wrong simulation (`CAUGHT`)."
+    assert {part for parts in LATER.values() for part in parts} < set(dpb.check_model.__globals__)
+    monkeypatch.setitem(DECLARED, "wrong", (Prior(), {"probability": 0.4}, None, 400))
+    with pytest.raises(AssertionError, match="prior: accept"):
+        check(monkeypatch, "wrong", SIMULATED + FITTED)
+    monkeypatch.setitem(DECLARED, "wrong", (Sums(), {"probability": 0.4}, None, 400))
+    check(monkeypatch, "wrong", SIMULATED + FITTED)
 
 
 @family_class
@@ -576,7 +605,9 @@ def test_a_statistic_that_an_engine_refuses_is_named():
 
 
 @pytest.mark.parametrize("wrong", CAUGHT, ids=lambda cls: cls.__name__)
-def test_what_is_wrong_is_caught_by_its_own_message(wrong):
+def test_what_is_wrong_is_caught_by_its_own_message(wrong, monkeypatch):
+    for part in () if CAUGHT[wrong].startswith(("moments", "simulate:")) else SIMULATED:  # not what is at fault
+        monkeypatch.setitem(dpb.check_model.__globals__, part, lambda *given: None)
     with pytest.raises(AssertionError) as caught:
         dpb.check_model(2, wrong(), {"probability": 0.4}, dpb.Beta(2.0, 2.0))
     assert str(caught.value).startswith(CAUGHT[wrong]), str(caught.value)

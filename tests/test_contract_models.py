@@ -2,15 +2,12 @@
 
 import jax
 import pytest
-from test_contract import DECLARED, THERE_CHECKED
-
-import dp_bayes_nb as dpb
+from test_contract import DECLARED, THERE_CHECKED, cases, check
 
 
-@pytest.mark.parametrize("name", THERE_CHECKED)
-def test_every_model_keeps_its_promises(name):
-    model, theta, prior, n = DECLARED[name]
-    dpb.check_model(1, model, theta, prior, n=n)
+@pytest.mark.parametrize("name, later", cases(THERE_CHECKED))
+def test_every_model_keeps_its_promises(name, later, monkeypatch):
+    check(monkeypatch, name, later)
 
 
 NO_SIZE = {"DateHistogram", "Histogram"}  # their tree gets one from the model

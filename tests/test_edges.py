@@ -147,6 +147,7 @@ def test_a_posterior_that_does_not_integrate_is_said():
         assert not any("may be improper" in each for each in problems(made, prior))
 
 
+@pytest.mark.slow
 def test_a_mesh_that_runs_off_its_box_is_said():
     made = simulate_release(0, Normal((0, 1)), {"mean": 0.4, "variance": 0.02}, 20, epsilon=1e-3)[1]
     assert any("may be improper" in each for each in problems(made, LogDensity(flat)))

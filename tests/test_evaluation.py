@@ -61,6 +61,7 @@ def test_two_devices_give_the_same_ranks(whole, tmp_path):
     assert same(whole, tmp_path / "two.npz")
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_and_gives_the_same_ranks(whole, tmp_path):
     folder = tmp_path / "run"
     process = start(1, folder, tmp_path / "killed.npz")

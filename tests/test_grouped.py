@@ -566,8 +566,8 @@ def test_shares_of_groups_are_in_the_result():
     assert "share" not in public.confidential
 
 
-@pytest.mark.parametrize("sizes", ["private", "public"])
-@pytest.mark.parametrize("name", ["share", "categories", "waiting"])
+@pytest.mark.parametrize("name, sizes", [pytest.param(name, sizes, marks=pytest.mark.slow if (name, sizes) == (
+    "waiting", "private") else ()) for name in ("share", "categories", "waiting") for sizes in ("private", "public")])
 def test_predictive_checks_of_groups(name, sizes):
     "Right models give ordinary p-values; the group whose number contradicts its prior, and no other, a small one."
     inner = {"share": db.Bernoulli("x"), "categories": db.Categorical(2, "x"), "waiting": db.Exponential((0, 20), "x")}
@@ -634,6 +634,7 @@ def rate_of_rows(z, b, most):
     return (w.sum(axis=1) @ rate, w.sum(axis=0) @ means)
 
 
+@pytest.mark.slow
 def test_private_sizes_of_sums_are_whole_numbers():
     "Groups of no or few records, where a continuum of sizes is furthest from whole ones."
     b, most, z = 12.0, 40, [[3.0, -6.0], [14.0, 30.0], [60.0, 190.0]]

@@ -24,12 +24,13 @@ def made(weight=2.0, n=600, **budget):
     return db.simulate_release(3, db.Histogram(EDGES, weight=weight), THETA, n, **(budget or {"epsilon": 1.0}))[1]
 
 
+@pytest.mark.slow  # other months are in test_laws.py
 def test_a_histogram_of_dates_keeps_its_promises():
     model = db.DateHistogram("2024-01", "2024-03", column="day")
     db.check_model(2, model, {"probabilities": [0.1, 0.3, 0.2, 0.3, 0.1], "position": 0.3}, n=400)
 
 
-@pytest.mark.parametrize("weight", [0.0, 0.7])  # 2: in test_laws.py
+@pytest.mark.parametrize("weight", [0.0, pytest.param(0.7, marks=pytest.mark.slow)])  # 2: in test_laws.py
 def test_the_model_keeps_its_promises(weight):
     db.check_model(2, db.Histogram(EDGES, weight=weight), THETA, n=400)
 
@@ -84,13 +85,17 @@ def test_answers_and_refusals():
 def test_other_ways_to_release_it():
     assert db.fit(made(weight=0.0), draws=50).posterior.attrs["method"] == "exact"
     assert db.fit(made(epsilon=None, rho=0.5, mechanism="gaussian"), draws=50).posterior.attrs["method"] == "exact"
+    assert db.fit(made(), db.Dirichlet(np.full(6, 0.5)), draws=50).posterior.attrs["method"] == "exact"
+    with pytest.raises(ValueError, match="prior must be"):
+        db.fit(made(), db.Beta(1.0, 1.0), draws=50)
+
+
+@pytest.mark.slow
+def test_histograms_of_groups():
     grouped = db.Grouped(db.Histogram(EDGES, "x"), "g", ["a", "b"])
     frame = pd.DataFrame({"x": np.linspace(0, 8, 400), "g": ["a", "b"] * 200})
     idata = db.fit(db.release(grouped, frame, epsilon=2.0), draws=50, chains=2)
     assert idata.posterior["probabilities"].shape == (2, 50, 2, 6)
-    assert db.fit(made(), db.Dirichlet(np.full(6, 0.5)), draws=50).posterior.attrs["method"] == "exact"
-    with pytest.raises(ValueError, match="prior must be"):
-        db.fit(made(), db.Beta(1.0, 1.0), draws=50)
 
 
 def test_the_posterior_is_the_one_of_a_dirichlet_where_both_know_it():
@@ -162,6 +167,7 @@ def test_an_end_of_the_range_is_known_without_the_width_of_a_bin():
     assert float(db.column_above(idata, 10).high.max()) < 0.05
 
 
+@pytest.mark.slow
 def test_a_study_a_plan_and_offices_together():
     model = db.Histogram(EDGES)
     found = db.calibrate(3, model, n=60, epsilon=1.0, trials=40, draws=39, power=False)
@@ -193,6 +199,7 @@ def test_priors_of_the_position():
         db.fit(made, {"position": db.Beta(2.0, 1.0)}, draws=50, method="exact")
 
 
+@pytest.mark.slow
 def test_rows_of_a_private_size():
     frame = pd.DataFrame({"x": np.linspace(0, 8, 400)})
     release = db.release(db.Histogram(EDGES, "x"), frame, epsilon=4.0, neighbours="add_remove", n_max=1000)
@@ -261,18 +268,18 @@ def test_a_median_of_dates_is_the_day_that_all_records_share(day):
     assert [str(value)[:10] for value in row] == [wanted] * 3
 
 
-def test_a_plan_is_of_the_parameter_that_it_names():
+@pytest.mark.parametrize("model, theta, names", [
+    (db.Histogram(EDGES), THETA, ("probabilities[1 to 2]", "position")),
+    pytest.param(db.ZeroInflatedPoisson((0, 15)), {"rate": 5.0, "inflation": 0.3}, ("rate", "inflation"),
+                 marks=pytest.mark.slow)], ids=["histogram", "zeros"])
+def test_a_plan_is_of_the_parameter_that_it_names(model, theta, names):
     "JAX sorts the keys of a dictionary, and a plan once took inflation for rate, and position for probabilities."
-    for model, theta, names in (
-            (db.ZeroInflatedPoisson((0, 15)), {"rate": 5.0, "inflation": 0.3}, ("rate", "inflation")),
-            (db.Histogram(EDGES), THETA, ("probabilities[1 to 2]", "position"))):
-        idata = db.fit(db.simulate_release(1, model, theta, 1000, 1.0)[1], draws=500, chains=2, progress=False)
-        draws = {name: idata.posterior[name] for name in model.parameters}
-        found = {name: float((draws[name.split("[")[0]][..., 2] if "[" in name else draws[name]).std())
-                 for name in names}
-        for name in names:
-            told = db.plan(model, n=1000, epsilon=1.0, theta=theta, trials=8, parameter=name, progress=False)
-            assert 0.6 < told.table[0]["posterior_sd"] / found[name] < 1.6, name
+    idata = db.fit(db.simulate_release(1, model, theta, 1000, 1.0)[1], draws=500, chains=2, progress=False)
+    draws = {name: idata.posterior[name] for name in model.parameters}
+    found = {name: float((draws[name.split("[")[0]][..., 2] if "[" in name else draws[name]).std()) for name in names}
+    for name in names:
+        told = db.plan(model, n=1000, epsilon=1.0, theta=theta, trials=8, parameter=name, progress=False)
+        assert 0.6 < told.table[0]["posterior_sd"] / found[name] < 1.6, name
 
 
 def test_the_rows_of_a_person_are_one_date():

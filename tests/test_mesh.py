@@ -77,6 +77,7 @@ DESIGNS = {  # of clipped records: with redaction the chain may climb into the w
 
 
 @pytest.mark.parametrize("name", DESIGNS)
+@pytest.mark.slow
 def test_mesh_and_chain_agree(name):
     "Means within Monte Carlo error, standard deviations within five per cent."
     family, prior, truth, n, epsilon, more = DESIGNS[name]

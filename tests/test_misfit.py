@@ -86,7 +86,7 @@ def test_a_refused_table_says_what_is_declared(table, words):
     assert "north" not in str(error.value) and "2.5" not in str(error.value) and "-1" not in str(error.value)
 
 
-def test_a_plan_is_made_for_what_it_says():
+def test_what_a_plan_is_made_for():
     models = (db.LogisticRegression(("ill", ["no", "yes"]), {"age": (18, 90), "region": ["n", "s"]}, knots=3),
               db.OrderedLogistic(("h", ["a", "b", "c"]), {"age": (18, 90)}, knots=3),
               db.MultinomialLogistic(("h", ["a", "b", "c"]), {"age": (18, 90)}, knots=3), POISSON, WIDE)
@@ -99,6 +99,10 @@ def test_a_plan_is_made_for_what_it_says():
     middle = models[1]
     answers = np.exp(np.asarray(middle.answers_at(middle.scenario[0], np.array([[54.0, 1.0]]))))
     np.testing.assert_allclose(answers, 1 / 3, atol=1e-6)
+
+
+@pytest.mark.slow
+def test_a_plan_says_under_which_parameters():
     made = db.plan(POISSON, n=500, epsilon=1.0, trials=2, draws=20, warmup=20, progress=False)
     assert "rates times 1.28" in made.truth and made.truth in repr(made)
     own = db.plan(POISSON, n=500, epsilon=1.0, trials=2, draws=20, warmup=20, progress=False,

@@ -61,6 +61,7 @@ def test_a_pooled_result_is_used_as_any_other(offices, tmp_path):
         dp.predict(again, {"sun": 1})
 
 
+@pytest.mark.slow
 def test_two_parameters_and_private_sizes():
     heights = dp.Grouped(dp.Normal((100, 220), column="cm"), "place", ["x", "y", "z"])
     truth = {"mean": [170.0, 165.0, 175.0], "variance": [90.0, 60.0, 70.0]}

@@ -205,6 +205,7 @@ def test_draws_are_worth_what_their_weights_say(monkeypatch):
         assert np.max(variable.attrs["ess_bulk"]) <= worth and np.max(variable.attrs["ess_tail"]) <= worth
 
 
+@pytest.mark.slow
 def test_more_proposals_are_made_where_they_are_worth_little(monkeypatch):
     rng = np.random.default_rng(1)
     n, z = [10_000] * 300, rng.binomial(10_000, 1 / (1 + np.exp(-0.4 * rng.standard_normal(300))))

@@ -8,6 +8,7 @@ import arviz as az
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 from oracles import table_counts as oracle
 
 import dp_bayes_nb as dpb
@@ -65,6 +66,7 @@ def ranks(releases, told):
     return jax.vmap(one)(jax.random.split(jax.random.key(7), releases), jnp.where(jnp.arange(releases) % 2, 40.0, 20.0))
 
 
+@pytest.mark.slow
 def test_ranks_of_an_effect_are_uniform_and_a_smaller_noise_is_noticed():
     "100 tables of 20 and of 40 records; four standard errors of a coverage of .8 are .16."
     found, wrong = (np.asarray(ranks(100, told)) for told in (1.0, 0.2))

@@ -145,6 +145,7 @@ def summary(kernel, draws):
     return found.mean(axis=(0, 1)), sd / np.sqrt([float(az.ess(found[..., k])) for k in range(3)]), sd
 
 
+@pytest.mark.slow
 def test_a_private_size_has_a_coordinate_of_its_own():
     "Beside the generic sampler: means within 4 standard errors, sds within 10%; not with twice the noise."
     tables, prior = private_size()

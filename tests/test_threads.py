@@ -28,7 +28,8 @@ MODELS = {  # with many sums: model, true parameter (None: drawn), prior
 }
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow if name.startswith("20") else ())
+                                  for name in MODELS])
 def test_chains_side_by_side_leave_no_batch_to_the_threads_of_jaxlib(name):
     model, theta, prior = MODELS[name]
     prior = check_prior(model, prior)

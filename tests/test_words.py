@@ -54,6 +54,7 @@ def test_a_refusal_says_what_to_do(mistake):
     assert str(error.value).isprintable() and "leave rows out" not in str(error.value)
 
 
+@pytest.mark.slow
 def test_the_advice_is_right():
     "What each refusal says to do is done, and works."
     apart = [said(Bernoulli(), 12, f"area {k}", n=80) for k in (1, 2)]

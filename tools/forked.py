@@ -1,5 +1,6 @@
 """Notebooks and files of tests, each in a process of its own that is forked after what all of them import."""
 
+import gc
 import multiprocessing
 import os
 import resource
@@ -31,6 +32,8 @@ def _inside(folder, work, arguments):
     with open(folder / "log", "w") as out:
         os.dup2(out.fileno(), 1)
         os.dup2(out.fileno(), 2)
+    gc.freeze()  # what was imported stays, and is not looked through again and again
+    gc.set_threshold(50_000, 20, 100)
     os.chdir(ROOT)
     sys.path.insert(0, str(ROOT))
     try:
