@@ -63,7 +63,7 @@ def select_max(scores, epsilon: float) -> int:
 
 
 def _selector(epsilon):
-    "OpenDP's mechanism for integer scores, with its cost confirmed by its own `map`."
+    "OpenDP's mechanism for integer scores, with its cost confirmed by its own `map`; ValueError where it is not."
     check_installed("private_quantile", "opendp", extra="release")
     from opendp.domains import atom_domain, vector_domain
     from opendp.measurements import make_noisy_max
@@ -71,12 +71,17 @@ def _selector(epsilon):
     from opendp.metrics import linf_distance
     from opendp.mod import enable_features
     enable_features("contrib")
-    space, scale = (vector_domain(atom_domain(T="i64")), linf_distance(T="i64")), laplace_scale(2.0, epsilon)
-    for _ in range(64):
-        if (mechanism := make_noisy_max(*space, max_divergence(), scale=scale)).map(1) <= epsilon:
-            return mechanism
-        scale = math.nextafter(scale, math.inf)
-    raise RuntimeError(f"OpenDP does not confirm epsilon = {epsilon} at scale {scale}; nothing was spent")
+    space, reason = (vector_domain(atom_domain(T="i64")), linf_distance(T="i64")), "another epsilon"
+    try:
+        scale = laplace_scale(2.0, epsilon)
+        for _ in range(64):
+            if (mechanism := make_noisy_max(*space, max_divergence(), scale=scale)).map(1) <= epsilon:
+                return mechanism
+            scale = math.nextafter(scale, math.inf)
+    except Exception as error:  # public numbers alone: no data have been read
+        reason = type(error).__name__
+    refuse("epsilon", "such that OpenDP confirms the choice", epsilon,
+           f"it answers with {reason}; nothing was spent; take an epsilon of about 0.1 to 10")
 
 # %% ../../nbs/data_holder/06_quantiles.ipynb #fb644351
 def private_quantile(data: Any,             # array, list, data frame, or CSV or Parquet path

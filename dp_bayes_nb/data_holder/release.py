@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..models.contract import RELEASED, Model, as_model, missing_parts
-from ..base.arguments import check_choice, check_count, check_fraction, check_installed, refuse
+from ..base.arguments import Said, check_choice, check_count, check_fraction, check_installed, refuse
 from ..base.measurement import Noise
 from ..models.promises import as_person, check_missing_as, check_person, relation, said_of
 from ..releases.document import SHOWN_DELTA, Release, from_json
@@ -36,7 +36,32 @@ def _gaussian(space, scale, delta):
 
 
 def measurement(d: NoiseDesign, m: int, epsilon: float | None, delta: float | None, rho: float | None = None):
-    "OpenDP's mechanism for m integers, with its scale in grid steps, checked by its own `map`."
+    """OpenDP's mechanism for m integers, with its scale in grid steps, checked by its own `map`.
+    ValueError for a budget that it does not confirm at a scale like ours.
+    """
+    try:
+        mechanism, scale = _confirmed(d, m, epsilon, delta, rho)
+        reason = "" if abs(scale - d.scale) <= SAME_SCALE * d.scale else f"a scale of {scale:g} in place of {d.scale:g}"
+    except Exception as error:  # public numbers alone: no data have been read
+        reason = type(error).__name__
+    if reason:
+        _refuse_budget(epsilon, delta, rho, "such that OpenDP confirms the noise",
+                       f"it answers with {reason}; nothing was spent; take an epsilon of about 0.1 to 10, and a delta "
+                       "far below 1/n, such as 1e-6")
+    return mechanism, scale
+
+
+SAME_SCALE = 1e-6  # by which scales may differ; a file with another one is refused when it is read
+
+
+def _refuse_budget(epsilon, delta, rho, wanted, fix):
+    "Refuse a budget, by the names of its arguments."
+    given = {name: value for name, value in (("epsilon", epsilon), ("delta", delta), ("rho", rho)) if value is not None}
+    refuse(" and ".join(given), wanted, Said(" and ".join(map(repr, given.values()))), fix)
+
+
+def _confirmed(d, m, epsilon, delta, rho):
+    "OpenDP's mechanism and its scale, the first that it confirms."
     from opendp.domains import atom_domain, vector_domain
     from opendp.measurements import make_gaussian, make_laplace
     from opendp.metrics import l1_distance, l2_distance
@@ -56,8 +81,7 @@ def measurement(d: NoiseDesign, m: int, epsilon: float | None, delta: float | No
         if (mechanism := build(scale)).map(steps) <= target:
             return mechanism, scale
         scale = math.nextafter(scale, math.inf)
-    budget = f"epsilon = {epsilon}" if rho is None else f"rho = {rho}"
-    raise RuntimeError(f"OpenDP does not confirm {budget} at scale {scale}; nothing was spent")
+    raise ArithmeticError("not confirmed")
 
 # %% ../../nbs/data_holder/04_release.ipynb #cb7a1d77
 # § release
@@ -168,12 +192,28 @@ def _designed(family, budget, rho, promised, n_max, owner=None):
         if n_max is not None:
             refuse("n_max", "left out where the number of records is public", n_max, "state neighbours='add_remove'")
         if family.private_sizes:
-            return size_design(family, *budget, promised, rho)
-        return design(family, *budget, "change_one", rho), None  # of both relations
+            d, rows = size_design(family, *budget, promised, rho)
+            return _checked_range(d, family, budget, rho, max(rows.moved, rows.largest)), rows
+        d = design(family, *budget, "change_one", rho)  # of both relations
+        return _checked_range(d, family, budget, rho), None
     d, rows = size_design(family, *budget, promised, rho, most or 1)
+    _checked_range(d, family, budget, rho, max(rows.moved, rows.largest))
     check_largest(n_max, family, rows, d)
     _warn_of_delta(budget[2], n_max, "n_max")
     return d, rows
+
+
+def _checked_range(d, family, budget, rho, largest=0):
+    "The noise, if 53 bits hold it beside one record; else the budget is refused, before any data are read."
+    (epsilon, _, delta), one = budget, family.magnitude * 2.0**d.grid_exponent
+    room = f"{one:.3g} steps of one record and {TAIL} noise scales of {d.scale:.3g} steps"
+    if max(one, largest) + TAIL * d.scale >= MAX_STEPS and TAIL * d.scale > one:
+        _refuse_budget(epsilon, delta, rho, "such that 53 bits hold the noise",
+                       f"these are {room}: choose a larger budget, or narrower bounds")
+    if one >= 2**52 and d.scale / 1000 < d.steps * 2.0**-20:  # the grid is this fine for the budget's sake
+        _refuse_budget(epsilon, delta, rho, "such that 52 bits hold one record on the grid of the noise",
+                       f"these are {room}: choose a smaller budget, or subtract a public offset from records and bounds")
+    return d
 
 
 def rows_kept(person):
