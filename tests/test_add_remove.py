@@ -1,11 +1,14 @@
 """A release that protects whether a record is there: rows, their sensitivity, the file, and the posterior."""
 
+import gzip
 import json
 import math
 import warnings
 from fractions import Fraction
 
+import duckdb
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -272,3 +275,160 @@ def test_coverage_of_a_clipped_mean_with_a_private_n():
         hits, widths, sizes = [*hits, low <= 10 <= high], [*widths, high - low], [*sizes, least <= 100 <= most]
     assert np.mean(hits) > 0.95 - 3 * 0.0126 and np.mean(sizes) > 0.95 - 3 * 0.0126
     assert np.mean(widths) < 4.8
+
+
+# A refusal must not say how many records there are: each fault is planted in a table of 3 records, of which 1 is bad,
+# and in one of 7, of which 2 are; then in tables of which all are.
+RELATIONS = {"add_remove": dict(neighbours="add_remove", n_max=10**6),
+             "rows": dict(person="id", rows=2, n_max=10**6),
+             "combined": dict(neighbours="add_remove", n_max=10**6, person="id", combine="first")}
+SIZES = ((3, 1), (7, 2), (3, 3), (7, 7))
+SHARE, WAIT = db.Bernoulli("x"), db.Exponential((0, 20), "x")
+DAY = db.DateHistogram("2024-01", "2024-03", column="x")
+LEVELS, OPEN = db.Categorical(("a", "b"), "x"), db.Bernoulli("x", "yes")
+TWO = db.NaiveBayes(("x", ["a", "b"]), {"y": ["u", "v"]})
+FAULTS = {  # model, a good value of x, a bad one, options of the release
+    "no number": (SHARE, 1, "none", {}), "no date": (DAY, "2024-01-01", "1/2/2024", {}),
+    "missing": (SHARE, 1, None, {}), "a missing text": (LEVELS, "a", None, {}), "infinite": (WAIT, 1.0, np.inf, {}),
+    "outside": (SHARE, 1, 5, {}), "an undeclared text": (LEVELS, "a", "c", {}), "no text": (LEVELS, "a", 3.5, {}),
+    "outside of two columns": (TWO, "a", "c", {}), "missing in two": (TWO, "a", None, {}),
+    "dropped": (SHARE, 1, None, dict(missing="drop")), "too many": (SHARE, 1, 1, dict(n_max=1)),
+    "a large delta": (SHARE, 1, 1, dict(mechanism="gaussian", delta=0.01)),
+}  # fmt: skip
+
+
+def tables_of(good, bad, n, faults, folder):
+    "The same table in memory and as files, under names that do not depend on it."
+    x = [bad] * faults + [good] * (n - faults)
+    frame = {"id": [f"p{i}" for i in range(n)], "x": x, "y": ["u"] * n}
+    yield "list", [list(row) for row in zip(x, frame["y"])]
+    yield "values", x
+    yield "array", np.array(x, dtype=object)
+    yield "pandas", pd.DataFrame(frame)
+    polars = pl.DataFrame(frame, strict=False)
+    yield "polars", polars
+    polars.write_csv(folder / "t.csv")
+    yield "csv", folder / "t.csv"
+    polars.write_parquet(folder / "t.parquet")
+    yield "parquet", folder / "t.parquet"
+    yield "without a name", pd.Series(x, name="x")
+
+
+def shapes(n, faults, folder):
+    "Tables of a wrong form, whatever the model."
+    rows = [f"p{i},1,u" for i in range(n)]
+    for name, broken in {"short": ["p9"] * faults, "long": ["p9,1,u,v"] * faults, "blank": [""] * faults}.items():
+        (folder / "t.csv").write_text("\n".join(["id,x,y", *rows, *broken]) + "\n")
+        yield name, folder / "t.csv"
+    yield "unowned", pd.DataFrame({"id": [None] * faults + ["p"] * (n - faults), "x": [1] * n, "y": ["u"] * n})
+    (folder / "t.csv").write_text("\n".join(["id,x,y", *rows[faults:], *[",1,u"] * faults]) + "\n")
+    yield "unowned in a file", folder / "t.csv"
+    yield "crowded", pd.DataFrame({"id": ["p", "q"] * (2 * n), "x": [1] * 4 * n, "y": ["u"] * 4 * n})
+    yield "columns", np.zeros((n, 3))
+    yield "turned", np.zeros((3, n))
+    yield "deep", np.zeros((n, 2, 2))
+    yield "a ragged list", [[1] * (1 + i % 2) for i in range(n)]
+    yield "the text of a file", "\n".join(["id,x,y", *rows])
+    yield "a line of text", " ".join(rows)
+    yield "a dict", {"x": [1] * n}
+
+
+def what_is_said(model, data, options):
+    "The refusal and the warnings of a release."
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            db.release(model, data, epsilon=1.0, **options)
+        except ValueError as error:
+            return str(error)
+    return " ".join(str(each.message) for each in caught)
+
+
+def all_that_is_said(folder, relation, sizes, only=None):
+    "By fault and kind of table, what is said of tables of several sizes."
+    found = {}
+    for n, faults in sizes:
+        for fault, (model, good, bad, options) in FAULTS.items():
+            for kind, data in tables_of(good, bad, n, faults, folder):
+                if only in (None, kind):
+                    said = what_is_said(model, data, RELATIONS[relation] | options)
+                    found.setdefault((fault, kind), []).append(said)
+        for fault, data in shapes(n, faults, folder):
+            for model in (SHARE, TWO, db.Bernoulli()):
+                found.setdefault((fault, model), []).append(what_is_said(model, data, RELATIONS[relation]))
+    return found
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_no_refusal_depends_on_how_many_records_there_are(relation, tmp_path, monkeypatch):
+    "Every fault, kind of table and size; the messages of 0.6.0, which counted, are found."
+    from dp_bayes_nb.data_holder import persons, sums
+
+    for module in (persons, sums):
+        monkeypatch.setattr(module, "MOST_COMBINED", 1)
+    for sizes, only in ((SIZES[:2], None), (SIZES[2:], "csv")):
+        found = all_that_is_said(tmp_path, relation, sizes, only)
+        assert {at: said for at, said in found.items() if len(set(said)) > 1} == {}
+        refused = {fault for (fault, _), said in found.items() if any(said)}
+        assert set(FAULTS) - refused <= {"dropped"} and len(found) > (130 if only is None else 50)
+    whole = sums.open_pieces
+    monkeypatch.setattr(sums, "open_pieces", lambda *asked: whole(*asked[:5]))
+    counted = all_that_is_said(tmp_path, relation, SIZES[:2], "csv")
+    assert {at[0] for at, said in counted.items() if len(set(said)) > 1} >= {"no number", "no date", "short", "blank"}
+
+
+def nothing(n, folder):
+    "Tables of no record, or of records without any value, that say of no column what type it has."
+    none = [None] * n
+    yield "list", none
+    yield "array", np.array(none, dtype=object)
+    yield "NaN", [math.nan] * n
+    yield "pandas", pd.DataFrame({"x": pd.Series(none, dtype=object)})
+    yield "series", pd.Series(none, dtype=object)
+    yield "polars", pl.DataFrame({"x": pl.Series(none, dtype=pl.Null)}).lazy()
+    yield "pyarrow", pl.DataFrame({"x": pl.Series(none, dtype=pl.Null)}).to_arrow()
+    yield "duckdb", duckdb.sql("select null as x" + " where false" * (n == 0))
+    pl.DataFrame({"x": pl.Series(none, dtype=pl.Null)}).write_parquet(folder / "t.parquet")
+    yield "parquet", folder / "t.parquet"
+    for name, text in {"t.csv": "x\n" + "\n" * n, "more.csv": "x,y\r\n" + ",\r\n" * n, "open.csv": "x"}.items():
+        (folder / f"{name}").write_text(text)
+        (folder / f"{name}.gz").write_bytes(gzip.compress(text.encode()))
+        yield from ((path, folder / path) for path in (name, f"{name}.gz"))
+
+
+@pytest.mark.parametrize("n", [0, 2])
+def test_a_table_without_a_value_is_fit_for_every_kind_of_column(n, tmp_path):
+    "It has no type; where n is public it is refused in words, and where n is private released as any other."
+    private = dict(epsilon=1.0, missing="drop", neighbours="add_remove", n_max=100)
+    for model in (SHARE, WAIT, DAY, LEVELS, OPEN, db.LogLinear({"x": ["a", "b"]}, [("x",)])):
+        for kind, data in nothing(n, tmp_path):
+            data = [(None,)] * n if kind == "list" and model.by_name else data
+            if model.by_name and kind in ("array", "NaN", "series"):
+                continue
+            sums = exact_sums(model, data, missing="drop", empty=True)
+            assert (sums.n, set(sums.integers)) == (0, {0}), (model, kind)
+            for options in (dict(missing="drop"), {}):
+                with pytest.raises(ValueError, match="at least one complete record" if options or not n or
+                                   kind == "open.csv" else "missing"):
+                    exact_sums(model, data, **options)
+        assert db.release(model, data, **private).n is None
+
+
+def test_a_file_of_names_only_has_no_person(tmp_path):
+    (tmp_path / "t.csv").write_text("id,x\n")
+    frame = pd.DataFrame({"id": pd.Series([], dtype=object), "x": pd.Series([], dtype=object)})
+    for data in (tmp_path / "t.csv", frame):
+        for how in (dict(rows=2), dict(combine="first", neighbours="add_remove")):
+            for model in (SHARE, DAY, LEVELS):
+                made = db.release(model, data, epsilon=50.0, n_max=100, person="id", **how)
+                assert made.n is None and np.all(np.abs(made.values) < 100)
+        with pytest.raises(ValueError, match="at least one complete record"):
+            db.release(SHARE, data, epsilon=1.0, person="id", combine="first")
+
+
+def test_values_that_are_there_keep_their_type():
+    "Numbers are still no texts, and a column that a frame types is what it says."
+    for model, data in ((LEVELS, [1.0, None]), (LEVELS, pd.DataFrame({"x": [math.nan]})), (SHARE, ["1", None]),
+                        (DAY, [math.nan, 3.0]), (SHARE, pd.DataFrame({"x": pd.Series(["1", None], dtype=object)}))):
+        with pytest.raises(ValueError, match="must be of"):
+            exact_sums(model, data, missing="drop", empty=True)

@@ -10,6 +10,7 @@ import random
 import re
 from decimal import Context, Decimal
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -411,3 +412,59 @@ def test_a_rho_that_contradicts_a_pure_epsilon_is_not_charged(tmp_path, unit):
     ledger.spend(epsilon="0.1", rho=0.1**2 / 2, **words)  # 0.005000000000000001 in floats: the exact one is charged
     ledger.spend(epsilon=1, delta="1e-6", rho="0.02", mechanism="gaussian", **words)  # Gaussian noise has its own
     assert ledger.spent[0] == (Decimal("2.1") if unit == "epsilon" else Decimal("0.525"))
+
+
+NOWHERE = "data must be an existing file"  # where a budget is no reason to refuse, the file is looked for
+FAR = (5e-324, 1e-300, 1e-100, 1e-12, 1e-9, 1.0, 1e5, 1e12, 1e15, 1e18, 1e100, 1e300)
+
+
+def refusals_of_far_budgets():
+    "What `release`, `private_quantile` and `audit` say of budgets from one end of floats to the other."
+    from dp_bayes_nb.research.audit import audit
+
+    models = (db.Bernoulli("x"), db.Exponential((0, 20), "x"), db.Exponential((0, 1e-10), "x"))
+    budgets = [{name: value} for name in ("epsilon", "rho") for value in FAR]
+    private = dict(neighbours="add_remove", n_max=10)
+    gaussian = [dict(epsilon=e, mechanism="gaussian", delta=d) for e in FAR for d in (1e-300, 1e-6, 1 - 1e-16)]
+    for model, budget, more in [*itertools.product(models, budgets, ({}, private)),
+                                *itertools.product(models[:1], gaussian, ({},)),
+                                *itertools.product(models[1:2], gaussian, (private,))]:
+        yield "release", budget, partial(db.release, model, "nowhere.csv", **budget, **more)
+    for value in FAR:
+        yield "quantile", dict(epsilon=value), partial(db.private_quantile, "nowhere.csv", 0.5, epsilon=value, lower=0,
+                                                       upper=1)
+    for budget in (dict(epsilon=1e5, mechanism="gaussian", delta=1e-6), dict(epsilon=1e-300), dict(rho=1e300),
+                   dict(epsilon=1e15), dict(epsilon=1e-10)):
+        yield "audit", budget, partial(audit, models[1], trials=200, releases=1, **budget)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_budget_that_cannot_be_is_refused_by_name_before_data_are_read():
+    "Whatever the mechanism: a ValueError that names the budget, or no refusal at all until the file is looked for."
+    seen = dict.fromkeys(("release", "quantile", "audit"), 0)
+    for door, budget, call in refusals_of_far_budgets():
+        with pytest.raises(ValueError) as refused:  # an error of OpenDP is none
+            call()
+        said = str(refused.value)
+        named = said.startswith(("epsilon must be", "epsilon and delta must be")) if "epsilon" in budget \
+            else said.startswith("rho must be")
+        of_n = said.startswith("n_max must be below") and "another budget" in said
+        assert named or of_n or said.startswith(NOWHERE), (door, budget, said)
+        assert repr(next(iter(budget.values()))) in said or not named, said
+        seen[door] += named
+    assert seen["release"] > 100 and seen["audit"] == 5 and seen["quantile"] == 1
+
+
+def test_opendp_has_the_last_word_before_data_are_read(monkeypatch):
+    "Its own exception, no confirmation, and a scale unlike ours: each is a refusal of the budget."
+    from dp_bayes_nb.data_holder import release as module
+
+    def broken(*args):
+        raise OverflowError("inner words")
+
+    for wrong, why in ((broken, "OverflowError"), (lambda d, *rest: (None, 2 * d.scale), "in place of"),
+                       (lambda d, *rest: (None, d.scale), NOWHERE)):
+        monkeypatch.setattr(module, "_confirmed", wrong)
+        with pytest.raises(ValueError, match=why) as refused:
+            db.release(db.Bernoulli("x"), "nowhere.csv", epsilon=1.0, mechanism="gaussian", delta=1e-6)
+        assert "inner words" not in str(refused.value)

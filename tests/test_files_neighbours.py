@@ -167,7 +167,7 @@ def test_one_record_of_a_file_moves_the_sums_by_the_sensitivity(examples, tmp_pa
     assert read_twice > pairs / 10
 
 
-def guessing(family, data, connection, others, owner=None):
+def guessing(family, data, connection, others, owner=None, empty=False):
     "The mutant: DuckDB reads the file, with header, separator and quote fixed, and guesses the rest from the records."
     import narwhals as nw
 

@@ -522,3 +522,28 @@ def test_a_folder_that_is_removed_meanwhile_is_a_value_error(tmp_path, monkeypat
             account.left  # noqa: B018
     with pytest.raises(ValueError, match="path must be a path"):
         Ledger(3)
+
+
+def spend_beside_others(folder):
+    "Spend in a folder with a file that a dead writer left, and with files that only look like it; what is there then."
+    from dp_bayes_nb.base.files import temporary_name
+
+    folder.mkdir()
+    account = Ledger(folder / "c.json", 1)
+    others = [".c.json.20240101", ".c.json.deadbeef", ".c.json.backup~~", temporary_name("c.json") + "x",
+              temporary_name("other.json"), "c.json.20240101"]
+    for name in [*others, temporary_name("c.json")]:
+        (folder / name).write_text("a file")
+    account.spend(epsilon=0.5, data="d", release="r")
+    assert sorted(os.listdir(folder)) == sorted([*others, "c.json"])
+
+
+def test_only_its_own_temporary_files_are_removed(tmp_path, monkeypatch):
+    "A spend removes what a writer that died left behind, and no file that looks like it; the rule of 0.6.0 does."
+    from dp_bayes_nb.data_holder import ledger as module
+
+    spend_beside_others(tmp_path / "a")
+    monkeypatch.setattr(module, "is_temporary", lambda found, name: found.startswith(f".{name}.")
+                        and len(found) == len(name) + 10)
+    with pytest.raises(AssertionError):
+        spend_beside_others(tmp_path / "b")

@@ -11,14 +11,15 @@ import pytest
 
 from dp_bayes_nb import (Above, Bernoulli, Categorical, Clip, Exponential, Gamma, Grouped, HiddenMarkov, Histogram,
                          Ledger, LinearRegression, LogisticRegression, LogLinear, NaiveBayes, Normal, Person, Poisson,
-                         Redact, Release, combine, fit, release)
+                         Redact, Release, combine, fit, private_quantile, release)
 from dp_bayes_nb.cli import main
 from dp_bayes_nb.command.results import table_draws
 from dp_bayes_nb.data_holder import sums as sums_module
 from dp_bayes_nb.data_holder.persons import MOST_COMBINED, step_of
+from dp_bayes_nb.data_holder.report import ledger_report
 from dp_bayes_nb.data_holder.sums import exact_sums
 from dp_bayes_nb.models.contract import Column
-from dp_bayes_nb.models.promises import check_person
+from dp_bayes_nb.models.promises import check_person, mixed_units
 from dp_bayes_nb.noise.add_remove import moving_rows, replaced_rows, size_design, times
 from dp_bayes_nb.noise.design import design
 from dp_bayes_nb.releases.files import seal
@@ -541,23 +542,21 @@ def test_unsigned_ids_are_whole_numbers_too():
 
 def test_bounds_that_were_bought_for_rows_are_said_to_be(tmp_path):
     "The epsilon of a private quantile protects one row, and its number is a quantile of rows."
-    from dp_bayes_nb import private_quantile
     import pandas as pd
     frame = pd.DataFrame({"id": [1, 1, 2, 3] * 25, "x": np.linspace(0, 9, 100)})
     ledger = Ledger(tmp_path / "l.json", epsilon=9)
     private_quantile(frame, 0.9, column="x", epsilon=1.0, lower=0, upper=10, ledger=ledger)
-    with pytest.warns(UserWarning, match="this private quantile counts rows, not persons"):
-        release(Exponential((0, 9), "x"), frame, epsilon=1.0, person="id", combine="sum", ledger=ledger,
-                bounds_source=1)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         release(Exponential((0, 9), "x"), frame, epsilon=1.0, ledger=ledger, bounds_source=1)
+    with pytest.warns(UserWarning, match="this private quantile counts rows, not persons"):
+        release(Exponential((0, 9), "x"), frame, epsilon=1.0, person="id", combine="sum", ledger=ledger,
+                bounds_source=1)
 
 
 @pytest.mark.parametrize("combine", ["sum", "mean", "max", "min", "count"])
 def test_a_private_quantile_of_persons_is_that_of_their_combined_rows(tmp_path, combine):
     "Changing all rows of one person moves every count by at most 1, and bounds bought so are bought for persons."
-    from dp_bayes_nb import private_quantile
     from dp_bayes_nb.data_holder.quantiles import CountsUpTo
     import pandas as pd
     rng = np.random.default_rng(5)
@@ -637,3 +636,39 @@ def test_a_person_of_huge_or_tiny_values_is_rounded_as_before():
         found = exact_sums(model, pd.DataFrame({"id": [1], "x": [value]}),
                            person=check_person(model, Person("id", combine="sum"))).integers
         assert sum(found) == 1 and (found[2] == 1 or value == 123456789012.0)
+
+
+def warned_of_units(ledger, *steps):
+    "For each of several releases into a ledger, whether a warning says that its entries protect different units."
+    rows = pl.DataFrame({"id": [1, 1, 2, 3], "ill": [0, 1, 0, 1], "days": [1.0, 2.0, 3.0, 4.0]})
+    doors = {"release": lambda **how: release(Bernoulli("ill"), rows, epsilon=0.1, ledger=ledger, **how),
+             "quantile": lambda **how: private_quantile(rows, 0.5, epsilon=0.1, lower=0, upper=9, column="days",
+                                                        ledger=ledger, **how)}
+    found = []
+    for door, of_person in steps:
+        how = dict(person="id", combine="any" if door == "release" else "sum") if of_person else {}
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            doors[door](**how)
+        said = [each for each in caught if "protect a person with all rows" in str(each.message)]
+        assert all(each.filename == __file__ for each in said)  # at the caller's line
+        found.append([str(each.message) for each in said])
+    return found
+
+
+@pytest.mark.parametrize("first, then", itertools.product(("release", "quantile"), repeat=2))
+@pytest.mark.parametrize("persons_first", [True, False])
+def test_a_release_into_an_account_of_another_unit_warns_as_the_report_does(first, then, persons_first, tmp_path):
+    "By record after by person, and the other way round; never between releases of one unit."
+    account = Ledger(tmp_path / "l.json", 1)
+    alone, same, other = warned_of_units(account, (first, persons_first), (then, persons_first),
+                                         (then, not persons_first))
+    assert alone == same == [] and len(other) == 1
+    what, means = mixed_units([entry.release for entry in account.entries])
+    assert what in other[0] and means in other[0] and what in ledger_report(account)
+
+
+def test_the_check_of_mixed_units_sees_a_release_that_says_nothing(tmp_path, monkeypatch):
+    "The release of 0.6.0, which left it to the report."
+    monkeypatch.setattr("dp_bayes_nb.data_holder.release.warn_of_unit", lambda ledger, said: None)
+    assert warned_of_units(Ledger(tmp_path / "l.json", 1), ("release", True), ("release", False)) == [[], []]

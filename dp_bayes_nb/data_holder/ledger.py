@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..base.arguments import Said, check_choice, check_count, refuse
-from ..base.files import atomic_write
+from ..base.files import atomic_write, is_temporary
 from ..noise.design import epsilon_of_rho
 from ..releases.files import as_path, open_sealed, parse, read_text, seal
 
@@ -318,7 +318,7 @@ def affordable(entry: Entry, state: State, what: str = "the account") -> Entry:
 def _remove_strays(path, folder):
     "Temporary files of writers that died; the caller holds the lock."
     for name in os.listdir(folder):
-        if name.startswith(f".{path.name}.") and len(name) == len(path.name) + 10:  # atomic_write adds 8 letters
+        if is_temporary(name, path.name):
             with suppress(FileNotFoundError):
                 os.unlink(name, dir_fd=folder)
 

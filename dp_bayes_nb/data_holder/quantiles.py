@@ -7,7 +7,6 @@ __all__ = ['private_quantile', 'simulate_private_quantile']
 
 # %% ../../nbs/data_holder/06_quantiles.ipynb #04a00003
 import math
-import warnings
 from typing import Any
 
 import jax
@@ -16,9 +15,9 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ..models.contract import Column, Model, family_class
-from ..base.arguments import as_key, check_count, check_fraction, check_installed, check_positive, refuse
+from ..base.arguments import as_key, check_count, check_fraction, check_installed, check_positive, refuse, warn_user
 from ..noise.design import laplace_scale
-from .release import describe
+from .release import describe, warn_of_unit
 from .sums import exact_sums
 from ..models.promises import as_person, check_person, said_of
 
@@ -63,7 +62,7 @@ def select_max(scores, epsilon: float) -> int:
 
 
 def _selector(epsilon):
-    "OpenDP's mechanism for integer scores, with its cost confirmed by its own `map`."
+    "OpenDP's mechanism for integer scores, with its cost confirmed by its own `map`; ValueError where it is not."
     check_installed("private_quantile", "opendp", extra="release")
     from opendp.domains import atom_domain, vector_domain
     from opendp.measurements import make_noisy_max
@@ -71,12 +70,17 @@ def _selector(epsilon):
     from opendp.metrics import linf_distance
     from opendp.mod import enable_features
     enable_features("contrib")
-    space, scale = (vector_domain(atom_domain(T="i64")), linf_distance(T="i64")), laplace_scale(2.0, epsilon)
-    for _ in range(64):
-        if (mechanism := make_noisy_max(*space, max_divergence(), scale=scale)).map(1) <= epsilon:
-            return mechanism
-        scale = math.nextafter(scale, math.inf)
-    raise RuntimeError(f"OpenDP does not confirm epsilon = {epsilon} at scale {scale}; nothing was spent")
+    space, reason = (vector_domain(atom_domain(T="i64")), linf_distance(T="i64")), "another epsilon"
+    try:
+        scale = laplace_scale(2.0, epsilon)
+        for _ in range(64):
+            if (mechanism := make_noisy_max(*space, max_divergence(), scale=scale)).map(1) <= epsilon:
+                return mechanism
+            scale = math.nextafter(scale, math.inf)
+    except Exception as error:  # public numbers alone: no data have been read
+        reason = type(error).__name__
+    refuse("epsilon", "such that OpenDP confirms the choice", epsilon,
+           f"it answers with {reason}; nothing was spent; take an epsilon of about 0.1 to 10")
 
 # %% ../../nbs/data_holder/06_quantiles.ipynb #fb644351
 def private_quantile(data: Any,             # array, list, data frame, or CSV or Parquet path
@@ -112,17 +116,16 @@ def private_quantile(data: Any,             # array, list, data frame, or CSV or
         refuse("ledger", "a Ledger or None", ledger, "open it with Ledger(path)")
     family, select = CountsUpTo(low, high, int(candidates), column), _selector(epsilon)
     owner = check_person(family, _owner(person, combine, column))
+    said = f"{q:g}-quantile on {family!r:.900}{said_of(owner)}"
+    warn_of_unit(ledger, said)
     sums = exact_sums(family, data, person=owner, missing_as=missing_as)
     enough = 2 * math.log(20 * candidates) / (min(q, 1 - q) * sums.n)
     if epsilon < enough:
-        warnings.warn(
-            f"epsilon = {epsilon:g} is little for the {q:g}-quantile of {sums.n} "
-            f"{'records' if owner is None else 'persons'}: with less than about "
-            f"{enough:.2g}, "
-                      "candidates far from the quantile are chosen often", UserWarning, stacklevel=2)
+        warn_user(f"epsilon = {epsilon:g} is little for the {q:g}-quantile of {sums.n} "
+                  f"{'records' if owner is None else 'persons'}: with less than about {enough:.2g}, candidates far from "
+                  "the quantile are chosen often")
     if ledger is not None:
-        ledger.spend(epsilon=epsilon, data=name or describe(data), mechanism="noisy max",
-                     release=f"{q:g}-quantile on {family!r:.900}{said_of(owner)}")
+        ledger.spend(epsilon=epsilon, data=name or describe(data), mechanism="noisy max", release=said)
     rank = math.ceil(q * sums.n)
     return family.grid[_selected(select, [-abs(count - rank) for count in sums.integers])]  # eq. (2)
 

@@ -16,6 +16,7 @@ from typing import Any, Callable, NamedTuple
 
 from ..base.arguments import check_choice, printable, refuse
 from .ledger import Entry, Ledger, State, add, amount, read_state
+from ..models.promises import entry_parts, mixed_units
 from ..noise.design import epsilon_of_rho
 
 # %% ../../nbs/data_holder/07_report.ipynb #de220407
@@ -36,21 +37,14 @@ def _cell(text: str) -> str:
 _LONGEST = 90  # characters of what was published
 
 
-def _parts(text: str) -> tuple[str, str, str]:
-    "What was published, whose records they are where a person may have several rows, and which relation is stated."
-    words, _, promised = text.partition("; neighbours: ")
-    words, _, whose = words.partition("; person: ")
-    return words, whose, promised
-
-
 def _of_persons(state: State) -> set[bool]:
     "Do releases protect a person with all her rows? Both where some do and others do not."
-    return {bool(_parts(e.release)[1]) for e in state.entries}
+    return {bool(entry_parts(e.release)[1]) for e in state.entries}
 
 
 def _short(text: str) -> str:
     "What was published on one line: innermost lists and sets are left out until it is short."
-    words, whose, promised = _parts(printable(text))
+    words, whose, promised = entry_parts(printable(text))
     innermost = r"\[[^][(){}…]+\]|\([^][(){}…]+\)|\{[^][(){}…]+\}"
     while len(words) > _LONGEST and (shorter := re.sub(innermost, "…", words)) != words:
         words = re.sub(r"…(, …)+", "…", shorter)
@@ -181,13 +175,9 @@ def _row(number: int, e: Entry, state: State, to: Form = FORMS["markdown"]) -> l
 
 def _mixed(state: State) -> dict[str, tuple[str, str]]:
     "What a sum over all releases does not promise, by what it is about: a warning, and what it means."
-    of_persons, found = [bool(_parts(e.release)[1]) for e in state.entries], {}
+    found = {} if (unit := mixed_units([e.release for e in state.entries])) is None else {"unit": unit}
     stated = [named[1] if (named := re.search("; neighbours: ([a-z_]+)$", e.release)) else "change_one"
               for e in state.entries]
-    if len(set(of_persons)) > 1:
-        found["unit"] = (f"{sum(of_persons)} of these {len(of_persons)} releases protect a person with all rows, the "
-                         "others a single record.", "A sum over all of them is a promise for a person only where "
-                         "nobody has two records in the others.")
     if len(set(stated)) > 1:
         found["relation"] = (f"These releases compare different neighbouring tables ({', '.join(sorted(set(stated)))}"
                              ").", "A sum over all of them is a promise for no single relation: see the limits of the "

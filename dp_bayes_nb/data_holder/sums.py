@@ -198,7 +198,7 @@ def _check_declared(family):
 
 # %% ../../nbs/data_holder/03_sums.ipynb #b3f0c7f6
 def run_query(family, data: Any, grid_exponent: int, filled: dict | None = None, quick: bool = False,
-              person: Person | None = None, drop: bool = False) -> dict[str, int]:
+              person: Person | None = None, drop: bool = False, empty: bool = False) -> dict[str, int]:
     """Run the query where the data are: counts of rows, missing, infinite and good records, of faults by column,
     and sum_0 … sum_(m−1), of groups sum_0 … sum_(G m−1) and size_0 … size_(G−1).
     """
@@ -208,7 +208,7 @@ def run_query(family, data: Any, grid_exponent: int, filled: dict | None = None,
     connection, others = duckdb.connect(), set()  # type: ignore[var-annotated]
     owner = None if person is None else person.column
     try:
-        pieces = open_pieces(family, data, connection, others, owner)
+        pieces = open_pieces(family, data, connection, others, owner, empty)
         if person is not None and person.rows is not None:
             pieces = ((with_windows(frame, connection), in_order) for frame, in_order in pieces)
         return _added([_ask(family, frame, in_order, grid_exponent, filled, quick, person, drop)
@@ -295,7 +295,7 @@ def exact_sums(family, data: Any, *,
         refuse("grid_exponent", "at most 52 bits for one record's statistic", g,
                "subtract a public offset from records and bounds, so that the numbers are small against their range")
     person = check_person(family, person)
-    row = _asked(family, data, g, filled, missing, person)
+    row = _asked(family, data, g, filled, missing, person, empty)
     _refuse_owners(row, person, empty)
     _refuse_records(family, row, missing, empty, "persons" if person and person.rows is None else "records")
     if row["rows"] * _largest(family, g) >= 2**62:
@@ -318,15 +318,15 @@ def _largest(family, g):
     return Fraction(family.magnitude) * 2**g + Fraction(1, 2)
 
 
-def _asked(family, data, g, filled, missing, person=None):
+def _asked(family, data, g, filled, missing, person=None, empty=False):
     "The row of the query: of the quick one, where every record is good and floats hold the sums."
     if person is not None:
-        return run_query(family, data, g, filled, person=person, drop=missing == "drop")
+        return run_query(family, data, g, filled, person=person, drop=missing == "drop", empty=empty)
     if missing == "error" and family.inner is None:
-        row = run_query(family, data, g, filled, quick=True)
+        row = run_query(family, data, g, filled, quick=True, empty=empty)
         if row["good"] == row["rows"] and row["rows"] * _largest(family, g) < 2**53:
             return {"missing": 0, "infinite": 0, **row}
-    return run_query(family, data, g, filled)
+    return run_query(family, data, g, filled, empty=empty)
 
 
 # %% ../../nbs/data_holder/03_sums.ipynb #f6e1126c

@@ -40,7 +40,7 @@ def as_record(model: Model, values: list):
 FILES = (".csv", ".csv.gz", ".parquet", ".pq")
 
 
-def _as_columns(data, width):
+def _as_columns(data, width, empty=False):
     "An array or a list of records as `width` NumPy columns that DuckDB can scan."
     if isinstance(data, np.ma.MaskedArray):
         refuse("data", "a plain array", "a masked array", "fill it with NaN and choose what missing= should do")
@@ -49,12 +49,12 @@ def _as_columns(data, width):
                 for v in (row if isinstance(row, (list, tuple)) else [row]))
     # NumPy would turn 1 into "1", and all dates into the unit of the finest one, in which others do not fit
     array = quietly(lambda: np.asarray(data, dtype=object if mixed else None), "read as an array")
+    found = f"one of {array.ndim} dimensions" if empty else f"an array of shape {array.shape}"
     if width is None and array.ndim != 1:
-        refuse("data", "one-dimensional", f"an array of shape {array.shape}", "pass one column, or a data frame")
+        refuse("data", "one-dimensional", found, "pass one column, or a data frame")
     if width is not None and array.shape[1:] != (width,):
         refuse("data", f"an array of shape (n, {width}), the family's columns in order",
-               f"an array of shape {array.shape}",
-               "or pass a data frame with these columns")
+               found, "or pass a data frame with these columns")
     return [_as_array(column) for column in (array[:, None] if width is None else array).T]
 
 
@@ -85,6 +85,26 @@ def _as_objects(array):
     return np.array([math.nan if v is None else v for v in values], dtype=float)
 
 
+_NOTHING = {"text": (None, "O"), "number": (math.nan, "d"), "date": (np.datetime64("NaT"), "M8[us]")}
+
+
+def _declared(column, kind):
+    "A column of an array; one without any value has no type, and is of the declared kind."
+    return column if (column == column).any() else np.full(len(column), *_NOTHING[kind])
+
+
+def _declared_frame(frame, model, single):
+    "A pandas frame, its columns of Python objects without any value likewise."
+    import narwhals as nw
+    native = frame.to_native()
+    kinds = {column.name: column.kind for column in model.columns}
+    if single or None in kinds:
+        kinds = dict.fromkeys(native.columns[:1], model.columns[0].kind)
+    nothing = {name: _NOTHING[kinds[name]][1] for name in kinds if list(native.columns).count(name) == 1
+               and native.dtypes[name] == "O" and native[name].isna().all()}
+    return nw.from_native(native.astype(nothing)) if nothing else frame
+
+
 def _day_of(value):
     "One date of Python or NumPy, whatever its unit; NaT where there is none."
     return np.datetime64("NaT") if value is None else np.datetime64(value.date() if isinstance(value, datetime.datetime)
@@ -100,11 +120,11 @@ def _in_calendar(days):
 def _check_path(path):
     "Refuse what is no file of records."
     if "\n" in path or "\r" in path or len(path) > 1000:
-        refuse("data", "the path of a file", f"a text of {len(path)} characters",
+        refuse("data", "the path of a file", Said("a text of several lines, or a long one"),
                "write the table to a file, or pass a data frame")
     if not path.lower().endswith(FILES):
         refuse("data", f"a file that ends in {', '.join(FILES)}", path if os.path.exists(path)
-               else f"a text of {len(path)} characters that is no file")
+               else Said("a text that is no file"))
     if not os.path.isfile(path):
         refuse("data", "an existing file", path, "check the path")
     if any(letter in path for letter in "*?["):
@@ -205,7 +225,7 @@ _TYPES = {"text": "varchar", "number": "double", "date": "timestamp"}  # of Duck
 _MOST_OTHERS = 1000  # texts without a declaration that are told apart
 
 
-def _csv_frames(path, model, connection, others, owner=None) -> Iterator:
+def _csv_frames(path, model, connection, others, owner=None, empty=False) -> Iterator:
     """A CSV file in pieces, as frames of the declared columns in order;
     `others` collects its texts that are no declared level. With an owner in one piece, which DuckDB holds.
     """
@@ -227,7 +247,9 @@ def _csv_frames(path, model, connection, others, owner=None) -> Iterator:
         if sum(column.size for part in kept for column in part) >= CELLS:
             yield from _handed_on(kept, connection, owner)
             kept = []
-    _check_csv(path, model, file, places, others)
+    _check_csv(path, model, file, places, others, empty)
+    if not file.records:
+        kept = [[np.full(0, *_NOTHING[kind]) for kind in kinds.values()]]
     if kept:
         yield from _handed_on(kept, connection, owner)
     if owner is not None:
@@ -251,30 +273,30 @@ def _register(pieces, connection):
     return connection.table("records")
 
 # %% ../../nbs/data_holder/02_tables.ipynb #112bc2b1
-def _check_csv(path, model, file, places, others):
-    "Refuse a file that was read to its end, for what was found on the way."
+def _check_csv(path, model, file, places, others, empty=False):
+    """Refuse a file that was read to its end, for what was found on the way.
+    Where n is private (`empty`), nothing that is said depends on how many records there are.
+    """
     if file.fault:
         _refuse_csv(path, FAULTS[file.fault])
     if file.ragged:
+        many = "some" if empty else f"{file.ragged} of {file.records}"
         _refuse_csv(path,
-                    f"{file.ragged} of {file.records} records have another number of fields than its first line, "
-                    f"which has {len(file.header)}; "
+                    f"{many} records have another number of fields than its first line, which has {len(file.header)}; "
                     "put texts that contain commas or line breaks into double quotes, fill short lines up, and remove "
                     "blank ones")
-    if not file.records:
-        refuse("data", "a CSV file with a record", path, "there is nothing below its header line")
     dates = {column.name for column in model.columns if column.date}
     for place, wrong in file.wrong.items():
+        found = "fields" if empty else f"{wrong} of {file.fields[place]} fields"
         if wrong and places[place] in dates:
-            raise ValueError(f"{_column(places[place])} must be of dates such as 2024-03-31, got {wrong} of "
-                             f"{file.fields[place]} fields that are none; leave missing values empty, and write times "
-                             "of day without a time zone, as 2024-03-31 08:30:00, or not at all")
-        if wrong and wrong == file.fields[place]:
+            raise ValueError(f"{_column(places[place])} must be of dates such as 2024-03-31, got {found} that "
+                             "are none; leave missing values empty, and write times of day without a time zone, as "
+                             "2024-03-31 08:30:00, or not at all")
+        if wrong and wrong == file.fields[place] and not empty:
             _refuse_type(model, places[place], "number", "texts")
         if wrong:
             raise ValueError(
-                f"{_column(places[place])} must be of numbers, got {wrong} of {file.fields[place]} fields that are "
-                f"none; leave missing "
+                f"{_column(places[place])} must be of numbers, got {found} that are none; leave missing "
                              "values empty (NA or a dash is a text), and write numbers with a point, without blanks "
                              "and without a separator of thousands")
     if places == {0: None} and file.header[0] in others:
@@ -294,7 +316,8 @@ def open_pieces(model,
                 data: Any,         # array, list, frame, series, or path
                 connection,        # DuckDB connection for arrays and files
                 others: set[Any],  # collects texts of a CSV file that are no declared level
-                owner: str | None = None  # the column that says whose a row is, besides the model's
+                owner: str | None = None,  # the column that says whose a row is, besides the model's
+                empty: bool = False  # may a table have no record, because n is private? Then refusals have no counts
                 ) -> Iterator:
     """The table as one lazy frame, or a CSV file as several,
     and whether their columns are the declared ones in order (an array or a series has no names).
@@ -302,21 +325,22 @@ def open_pieces(model,
     # no types from a sample of records
     quietly(lambda: connection.execute("set pandas_analyze_sample = 0"), "read as an array")
     if not isinstance(data, (str, os.PathLike)):
-        yield open_table(model, data, connection, owner)
+        yield open_table(model, data, connection, owner, empty)
         return
     path = quietly(lambda: os.fsdecode(data), "opened")
     _check_path(path)
     if path.lower().endswith((".parquet", ".pq")):
         yield open_table(model, _open_parquet(path, connection), connection)
     else:
-        for frame in _csv_frames(path, model, connection, others, owner):
+        for frame in _csv_frames(path, model, connection, others, owner, empty):
             yield frame, True
 
 # %% ../../nbs/data_holder/02_tables.ipynb #af435207
 def open_table(model,
                data: Any,  # array, list, frame or series
                connection,  # DuckDB connection for arrays
-               owner: str | None = None  # the column that says whose a row is: then columns have names
+               owner: str | None = None,  # the column that says whose a row is: then columns have names
+               empty: bool = False  # is n private? Then refusals have no counts
                ):
     "A lazy frame, and whether its columns are the declared ones in order."
     import narwhals as nw
@@ -325,16 +349,20 @@ def open_table(model,
                f"a {type(data).__name__}", "pass a data frame, or a CSV or Parquet file")
     width = len(model.columns) if model.by_name else None
     if isinstance(data, (np.ndarray, list, tuple, jax.Array)):
-        records = {f"values_{j}": column for j, column in enumerate(_as_columns(data, width))}
+        data = np.empty((0, width)) if width and isinstance(data, (list, tuple)) and not data else data
+        records = {f"values_{j}": _declared(column, model.columns[j].kind)
+                   for j, column in enumerate(_as_columns(data, width, empty))}
         quietly(lambda: connection.register("records", records), "read as an array")
         return nw.from_native(connection.table("records")).lazy(), True
     frame = quietly(lambda: nw.from_native(data, allow_series=True), "opened")
     _check_engine(frame)
-    if isinstance(frame, nw.Series):
-        if owner is not None:
-            refuse("data", f"a table, of which column {owner!r} says whose a row is", "a single column")
-        return quietly(lambda: frame.alias("values").to_frame().lazy(), "opened"), width in (None, 1)
-    return quietly(frame.lazy, "opened"), False
+    single = isinstance(frame, nw.Series)
+    if single and owner is not None:
+        refuse("data", f"a table, of which column {owner!r} says whose a row is", "a single column")
+    frame = quietly(lambda: frame.alias("values").to_frame(), "opened") if single else frame
+    if frame.implementation.is_pandas():
+        frame = quietly(lambda: _declared_frame(frame, model, single), "opened")
+    return quietly(frame.lazy, "opened"), single and width in (None, 1)
 
 
 def _check_engine(frame):

@@ -4,7 +4,8 @@
 
 # %% auto #0
 __all__ = ['LARGEST', 'RELATIONS', 'CHANGE_VALUE', 'RULES', 'ID_LENGTH', 'MOST_ROWS', 'check_missing_as', 'checked_missing',
-           'value_words', 'relation', 'Person', 'said_of', 'as_person', 'check_person', 'counted_level', 'known_sums']
+           'value_words', 'relation', 'Person', 'said_of', 'entry_parts', 'mixed_units', 'as_person', 'check_person',
+           'counted_level', 'known_sums']
 
 # %% ../../nbs/models/11_promises.ipynb #5b11a003
 from dataclasses import dataclass
@@ -190,6 +191,25 @@ class Person:
 def said_of(person: "Person | None") -> str:
     "What an entry of a ledger says of persons, after what was released."
     return "" if person is None else f"; person: {person.words:.900}"
+
+# %% ../../nbs/models/11_promises.ipynb #fc8c82de
+def entry_parts(text: str) -> tuple[str, str, str]:
+    """Of what an entry of a ledger says: what was published, whose records they are if a person may have several rows
+    (as `said_of` writes it), and which relation is stated.
+    """
+    words, _, promised = text.partition("; neighbours: ")
+    words, _, whose = words.partition("; person: ")
+    return words, whose, promised
+
+
+def mixed_units(entries: list[str]) -> tuple[str, str] | None:
+    "A warning, and what it means, where some entries of a ledger protect a person and others a record; else None."
+    of_persons = [bool(entry_parts(text)[1]) for text in entries]
+    if len(set(of_persons)) < 2:
+        return None
+    return (f"{sum(of_persons)} of these {len(of_persons)} releases protect a person with all rows, the others a single "
+            "record.",
+            "A sum over all of them is a promise for a person only where nobody has two records in the others.")
 
 # %% ../../nbs/models/11_promises.ipynb #9e500013
 def _checked_rules(combine):

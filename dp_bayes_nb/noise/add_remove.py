@@ -136,7 +136,7 @@ def check_largest(n_max: Any, family: Any, rows: Rows, d: NoiseDesign) -> int:
     most = (MAX_STEPS - 64 * d.scale) / max(rows.moved, rows.largest, float(family.magnitude) * 2.0**d.grid_exponent)
     if not n_max < most:
         refuse("n_max", f"below {most:.3g}, so that sums have at most 53 bits", n_max,
-               "name a smaller number, or subtract a public offset from records and bounds")
+               "name a smaller number, choose another budget, or subtract a public offset from records and bounds")
     return n_max
 
 # %% ../../nbs/noise/07_add_remove.ipynb #ad00000e

@@ -145,6 +145,7 @@ MECHANISMS = ("laplace", "gaussian")
 MAX_STEPS = 2**53  # floats hold integers exactly below this
 TAIL = 64  # scales: noise beyond has probability e⁻⁶⁴
 _LEAST_SENSITIVITY = 1e-100  # beyond this and its inverse no honest unit leads
+_FINEST = 1000  # grid exponents whose powers are floats
 
 
 class NoiseDesign(NamedTuple):
@@ -213,6 +214,9 @@ def design(family: Any,             # a model: declares t and its bounds
                epsilon if rho is None else rho,
                f"choose another budget, or narrower bounds: one record moves the sum by {sensitivity:g}")
     g = 0 if family.integer else grid_exponent(unrounded, sensitivity)
+    if g > _FINEST:
+        refuse(budget, f"such that the grid of the noise is not finer than 2**-{_FINEST}",
+               epsilon if rho is None else rho, "choose a smaller budget, or measure the records in another unit")
     steps = float(family.rounded_sensitivity(g, neighbours, norm))
     return NoiseDesign(mechanism, g, steps, noise_scale(steps, epsilon, mechanism, delta, rho))
 
