@@ -895,8 +895,6 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                             'dp_bayes_nb/data_holder/tables.py'),
                                                 'dp_bayes_nb.data_holder.tables._declared': ( 'data_holder/tables.html#_declared',
                                                                                               'dp_bayes_nb/data_holder/tables.py'),
-                                                'dp_bayes_nb.data_holder.tables._declared_frame': ( 'data_holder/tables.html#_declared_frame',
-                                                                                                    'dp_bayes_nb/data_holder/tables.py'),
                                                 'dp_bayes_nb.data_holder.tables._decoded': ( 'data_holder/tables.html#_decoded',
                                                                                              'dp_bayes_nb/data_holder/tables.py'),
                                                 'dp_bayes_nb.data_holder.tables._encode': ( 'data_holder/tables.html#_encode',

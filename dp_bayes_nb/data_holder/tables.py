@@ -93,18 +93,6 @@ def _declared(column, kind):
     return column if (column == column).any() else np.full(len(column), *_NOTHING[kind])
 
 
-def _declared_frame(frame, model, single):
-    "A pandas frame, its columns of Python objects without any value likewise."
-    import narwhals as nw
-    native = frame.to_native()
-    kinds = {column.name: column.kind for column in model.columns}
-    if single or None in kinds:
-        kinds = dict.fromkeys(native.columns[:1], model.columns[0].kind)
-    nothing = {name: _NOTHING[kinds[name]][1] for name in kinds if list(native.columns).count(name) == 1
-               and native.dtypes[name] == "O" and native[name].isna().all()}
-    return nw.from_native(native.astype(nothing)) if nothing else frame
-
-
 def _day_of(value):
     "One date of Python or NumPy, whatever its unit; NaT where there is none."
     return np.datetime64("NaT") if value is None else np.datetime64(value.date() if isinstance(value, datetime.datetime)
@@ -114,7 +102,6 @@ def _day_of(value):
 def _in_calendar(days):
     "Days in the unit of a database, those beyond the years 1 to 9999 at their ends."
     return np.clip(days, np.datetime64("0001-01-01"), np.datetime64("9999-12-31")).astype("datetime64[us]")
-
 
 # %% ../../nbs/data_holder/02_tables.ipynb #fa35e192
 def _check_path(path):
@@ -360,8 +347,6 @@ def open_table(model,
     if single and owner is not None:
         refuse("data", f"a table, of which column {owner!r} says whose a row is", "a single column")
     frame = quietly(lambda: frame.alias("values").to_frame(), "opened") if single else frame
-    if frame.implementation.is_pandas():
-        frame = quietly(lambda: _declared_frame(frame, model, single), "opened")
     return quietly(frame.lazy, "opened"), single and width in (None, 1)
 
 
