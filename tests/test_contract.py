@@ -564,7 +564,7 @@ def own_expressions():
              "compared": nw.when(x > x.mean()).then(nw.lit(1.0)).otherwise(nw.lit(0.0)), "only max": x.max()}
     for name, found in wrong.items():
         yield f"statistic {name}", {"statistic": lambda self, x, found=found: (found,)}
-    yield "valid", {"valid": lambda self, x: x <= nw.col("x_0").max()}
+    yield "valid", {"valid": lambda self, x: x <= nw.col("x_0").min()}
     yield "staged", {"staged": lambda self, x: [x, nw.col("x_0").max()], "combined": lambda self, v: (v[0] * v[1],)}
 
 
