@@ -154,7 +154,7 @@ def test_a_refused_release_costs_nothing_and_writes_nothing(folder, case):
     assert "Traceback" not in err and after == before
 
 
-@pytest.mark.parametrize("rows, said", [("", "nothing below its header line"), ("1\n\n0\n", "1 missing"),
+@pytest.mark.parametrize("rows, said", [("", "at least one complete record"), ("1\n\n0\n", "1 missing"),
                                         ("1\n2\n", "1 outside"), ("1\nMrs Smith\n", "1 of 2 fields that are none")])
 def test_bad_tables_are_refused_without_quoting_them(folder, rows, said):
     (folder / "bad.csv").write_text("smokes,id\n" + "".join(f"{row},7\n" for row in rows.splitlines()))

@@ -583,6 +583,67 @@ def test_what_moves_the_sums_further_than_one_record_may_is_not_released():
                 dpb.release(wrong(), table, epsilon=1.0)
 
 
+def own_expressions():
+    "Statistics, and parts of one, that build expressions of narwhals over the table they are asked in."
+    import narwhals as nw
+
+    x = nw.col("x_0")
+    wrong = {"max": x.max() + 0 * x, "mean": x - x.mean(), "len": x / nw.len(), "shift": x.shift(1), "rank": x.rank(),
+             "cumulative": x.cum_sum(), "over": x.max().over("x_0") * nw.len(), "below": nw.min_horizontal(x, x.mean()),
+             "compared": nw.when(x > x.mean()).then(nw.lit(1.0)).otherwise(nw.lit(0.0)), "only max": x.max()}
+    for name, found in wrong.items():
+        yield f"statistic {name}", {"statistic": lambda self, x, found=found: (found,)}
+    yield "valid", {"valid": lambda self, x: x <= nw.col("x_0").min()}
+    yield "staged", {"staged": lambda self, x: [x, nw.col("x_0").max()], "combined": lambda self, v: (v[0] * v[1],)}
+
+
+@pytest.mark.parametrize("name, parts", list(own_expressions()))
+def test_an_expression_over_the_whole_table_is_refused_before_data_are_read(name, parts, monkeypatch):
+    "Whatever it is built of; without the check, data are read."
+    from dp_bayes_nb.data_holder import sums
+    from dp_bayes_nb.data_holder.tables import OfOneRecord
+
+    def read(*args):
+        raise AssertionError("data were read")
+
+    def summed(parts):
+        own = type("Own", (Days,), {"columns": (Column(None, (), 0.0, 7.0),), "integer": False, "magnitude": 7.0,
+                                     **parts})
+        return sums.exact_sums(own(), [1.0, 2.0, 7.0])
+
+    monkeypatch.setattr(sums, "open_pieces", read)
+    with pytest.raises(OfOneRecord, match="at one record at a time"):
+        summed(parts)
+    with pytest.raises(AssertionError, match="data were read"):
+        summed({})
+    monkeypatch.setattr(sums, "_check_of_one", lambda family: None)
+    with pytest.raises(AssertionError, match="data were read"):
+        summed(parts)
+
+
+def test_a_model_of_ones_own_within_groups_is_looked_at_too():
+    import narwhals as nw
+
+    from dp_bayes_nb.data_holder.sums import exact_sums
+
+    own = type("Own", (dpb.Bernoulli,), {"statistic": lambda self, x: (nw.col("x_0").max(),)})
+    table = pd.DataFrame({"ill": [0, 1], "ward": ["a", "b"]})
+    with pytest.raises(ValueError, match="at one record at a time"):
+        exact_sums(dpb.Grouped(own("ill"), by="ward", levels={"ward": ["a", "b"]}), table)
+
+
+@pytest.mark.parametrize("name", DECLARED)
+def test_no_model_of_the_package_is_taken_for_one_that_looks_at_other_records(name):
+    from dp_bayes_nb.data_holder import sums
+    from dp_bayes_nb.models.contract import as_model
+
+    model = as_model(DECLARED[name][0])
+    made = {f"x_{j}": sums._made_up(column, j) for j, column in enumerate(model.columns)}
+    if not model.lacks("statistic"):
+        sums._values(model, made)  # it runs: the check is no empty one
+        sums._check_of_one(model)
+
+
 def test_a_model_of_ones_own_is_accepted():
     dpb.check_model(jax.random.key(2), Days(), {"probability": 0.4}, dpb.Beta(2.0, 2.0))
 

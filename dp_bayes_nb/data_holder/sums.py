@@ -14,6 +14,7 @@ from functools import partial, reduce
 from operator import and_, or_
 from typing import Any
 
+import numpy as np
 
 from ..models.contract import MODELS, Column, Model, as_model, family_class, is_level
 from ..base.arguments import check_choice, check_count, check_installed, refuse
@@ -182,12 +183,13 @@ def _check_declared(family):
     try:
         staged = family.staged(record)
         family.combined(staged)
+        zeros = [float(t) for t in family.combined([0.0] * len(staged))]
     except ValueError:
         raise
     except Exception as error:  # no data have been read
         refuse("statistic", "written with + − × ÷ and comparisons, for arrays and narwhals expressions alike",
                f"{type(error).__name__}: {error}", "check_model holds it against every engine")
-    if any(float(t) for t in family.combined([0.0] * len(staged))):
+    if any(zeros):
         refuse("family", "one whose combined() makes zeros of zeros", family)
     try:
         family.admitted(record)
@@ -195,6 +197,57 @@ def _check_declared(family):
         raise
     except Exception:  # said where the query is run, without what `valid` may quote
         pass
+    if _is_own(family):
+        _check_of_one(family)
+
+# %% ../../nbs/data_holder/03_sums.ipynb #c1b58212
+def _is_own(family):
+    "Is a model, or one inside it, somebody's own? Those of this package are tested."
+    return not type(family).__module__.startswith("dp_bayes_nb.") or any(
+        isinstance(part, Model) and _is_own(part) for part in vars(family).values())
+
+
+def _check_of_one(family):
+    "Refuse a statistic or a `valid` whose values for a made-up record change with the records beside it."
+    made = {f"x_{j}": _made_up(column, j) for j, column in enumerate(family.columns)}
+    try:
+        together, rows = _values(family, made), range(len(made["x_0"]))
+        alone = [_values(family, {name: column[i:i + 1] for name, column in made.items()}) for i in rows]
+    except OfOneRecord:
+        raise
+    except Exception:  # said where the query is run
+        return
+    if not np.allclose(together, np.concatenate(alone), rtol=1e-9, atol=1e-9, equal_nan=True):
+        raise OfOneRecord("statistic and valid must look at one record at a time, got values of a made-up record that "
+                          "change with the records beside it; write them with the columns that they are given alone, "
+                          "without a max, a len or a shift of nw.col(…)")
+    if family.inner is not None:
+        _check_of_one(as_model(family.inner))
+
+
+def _made_up(column, j):
+    "Values of a column, from its declaration: levels, or numbers within its limits, also whole ones."
+    turn = [(i * (j + 1) + i // 3) for i in range(6)]
+    if column.levels:
+        return [column.levels[i % len(column.levels)] for i in turn]
+    low = column.low if math.isfinite(column.low) else min(0.0, column.high - 9.0)
+    high = min(column.high, low + 9.0) if not math.isfinite(column.high) else column.high
+    numbers = [low + (high - low) * (i % 6 + 0.3) / 6 for i in turn]
+    return [float(round(v)) if i % 2 else v for i, v in enumerate(numbers)]
+
+
+def _values(family, made):
+    "Statistic and `valid` of made-up records, (n, m + 1)."
+    import narwhals as nw
+    import pandas as pd
+    table = nw.from_native(pd.DataFrame(made))
+    record = as_record(family, [counted(nw.col(name)) for name in made])
+    number = lambda condition: nw.when(condition).then(nw.lit(1.0)).otherwise(nw.lit(0.0))
+    staged = {f"v_{j}": value.cast(nw.Float64) for j, value in enumerate(family.staged(record))}
+    table = table.with_columns(**staged, good=number(family.admitted(record)))
+    combined = family.combined([counted(nw.col(name)) for name in staged])
+    table = table.with_columns(**{f"t_{j}": value.cast(nw.Float64) for j, value in enumerate(combined)})
+    return table.select("good", *(f"t_{j}" for j in range(len(combined)))).to_numpy()
 
 # %% ../../nbs/data_holder/03_sums.ipynb #b3f0c7f6
 def run_query(family, data: Any, grid_exponent: int, filled: dict | None = None, quick: bool = False,
