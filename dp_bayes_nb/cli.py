@@ -602,6 +602,7 @@ def _show_account(ledger, args):
 # § dp-bayes audit
 def _forms(words):
     "Which forms of tables are read: one word for some, or names."
+    words = [words] if isinstance(words, str) else words
     return {"none": (), "few": "few", "all": "all"}.get(words[0], tuple(words)) if len(words) == 1 else tuple(words)
 
 
@@ -989,7 +990,7 @@ _AUDIT_OPTIONS: tuple = (
     ("--seed", "seed of the search for tables, a whole number; noise has none (default: 0)",
      {"type": int, "default": 0}),
     ("--forms", "as which tables those of made-up records are read too: few, all, none, or names such as: polars csv "
-     "(default: few)", {"nargs": "+", "metavar": "FORM", "default": ["few"]}))
+     "(default: few)", {"nargs": "+", "metavar": "FORM", "default": "few"}))
 _EXPERIMENT_OPTIONS: tuple = (
     ("name", "which one: see below", {"metavar": "NAME"}),
     ("--trials", "simulated releases of a cell, computed in batches of 64 (default: the experiment's, mostly 1000)",
