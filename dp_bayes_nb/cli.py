@@ -600,6 +600,12 @@ def _show_account(ledger, args):
 
 # %% ../nbs/cli.ipynb #ad220012
 # § dp-bayes audit
+def _forms(words):
+    "Which forms of tables are read: one word for some, or names."
+    words = [words] if isinstance(words, str) else words
+    return {"none": (), "few": "few", "all": "all"}.get(words[0], tuple(words)) if len(words) == 1 else tuple(words)
+
+
 def run_audit(args) -> int:
     "Audit a declaration: 1 if its promise is contradicted."
     if args.epsilon is None and args.rho is None:
@@ -610,7 +616,8 @@ def run_audit(args) -> int:
         found = audit(family, epsilon=args.epsilon, rho=args.rho, mechanism=args.mechanism, delta=args.delta,
                       neighbours=args.neighbours, n_max=args.n_max, trials=args.trials, releases=args.releases,
                       confidence=args.confidence, tables=args.tables, seed=args.seed, person=args.person,
-                      combine=parse_combine(family, args.combine), rows=args.rows)
+                      combine=parse_combine(family, args.combine), rows=args.rows,
+                      forms=_forms(args.forms))
     print(lines(found))
     return int(found.contradicted)
 
@@ -981,7 +988,9 @@ _AUDIT_OPTIONS: tuple = (
     ("--tables", "two CSV or Parquet files that are neighbours (default: tables of made-up records are searched for)",
      {"nargs": 2, "metavar": "FILE"}),
     ("--seed", "seed of the search for tables, a whole number; noise has none (default: 0)",
-     {"type": int, "default": 0}))
+     {"type": int, "default": 0}),
+    ("--forms", "as which tables those of made-up records are read too: few, all, none, or names such as: polars csv "
+     "(default: few)", {"nargs": "+", "metavar": "FORM", "default": "few"}))
 _EXPERIMENT_OPTIONS: tuple = (
     ("name", "which one: see below", {"metavar": "NAME"}),
     ("--trials", "simulated releases of a cell, computed in batches of 64 (default: the experiment's, mostly 1000)",

@@ -1,8 +1,10 @@
-"""Audits: no honest model, relation or mechanism is blamed, and planted faults are found at the size that runs here.
+"""Audits: no honest model, relation, mechanism or form of a table is blamed, and planted faults are found at the size
+that runs here.
 
 The noise is OpenDP's, which has no seed. All audits that must find nothing share one hundredth of false alarm, by
 Bonferroni; their p-values of noise and of whole releases blame at 1e-6, which adds a tenth of that. A fault is found at
-the default confidence, with a margin of four standard errors or more.
+the default confidence, with a margin of four standard errors or more. Sums and forms of tables are compared without
+noise.
 """
 
 import dataclasses
@@ -24,6 +26,7 @@ from dp_bayes_nb import audit
 from dp_bayes_nb.cli import main
 from dp_bayes_nb.data_holder import release as door_of_release  # noqa: F401  (the module is loaded)
 from dp_bayes_nb.data_holder import sums as room_of_sums  # noqa: F401
+from dp_bayes_nb.models import bounds as room_of_bounds  # noqa: F401
 from dp_bayes_nb.models.contract import MODELS, family_class, register
 from dp_bayes_nb.models.promises import RELATIONS
 from dp_bayes_nb.research.audit import Audit, exact_p_value, neighbouring_tables, noise_p_value, signs_p_value
@@ -32,7 +35,7 @@ from dp_bayes_nb.research.lower_bounds import (best_threshold, credible_bound, e
 from dp_bayes_nb.research.promise_of_models import moved_by_one_record, relations
 
 HERE_IS = Path(__file__).parent
-SUMS = sys.modules["dp_bayes_nb.data_holder.sums"]
+SUMS, BOUNDS = sys.modules["dp_bayes_nb.data_holder.sums"], sys.modules["dp_bayes_nb.models.bounds"]
 DOOR, AUDIT = sys.modules["dp_bayes_nb.data_holder.release"], sys.modules["dp_bayes_nb.research.audit"]
 PLACES = {"region": ["north", "south"]}
 TRIED = {name: model for name, (model, *_) in DECLARED.items()} | {
@@ -54,22 +57,26 @@ PERSONS = {  # whose rows are combined, and of whom some are kept
     "three rows, margins": (dpb.LogLinear({"a": 2, "b": 3}, margins=2), dict(rows=3)),
 }
 CASES_OF_PERSONS = list(itertools.product(PERSONS, ("change_one", "add_remove"), BUDGETS))
+# whose tables have missing values, in several forms: every model, and persons
+CASES_OF_FORMS = [*((name, model.relation) for name, model in TRIED.items()), *itertools.product(
+    PERSONS, ("change_one", "add_remove"))]
 # of each audit, here and at the full size, so that all together stay below .01
-FALSE_ALARM = 0.009 / (2 * (len(CASES) + len(CASES_OF_PERSONS)))
-HERE, FULL = dict(trials=2000, releases=1), dict(trials=20_000, releases=20)
+FALSE_ALARM = 0.009 / (2 * (len(CASES) + len(CASES_OF_PERSONS) + len(CASES_OF_FORMS)))
+HERE, FULL = dict(trials=2000, releases=1, forms=()), dict(trials=20_000, releases=20)
 CONFIDENCE = 1 - FALSE_ALARM
+BOTH = ("Bernoulli", "Exponential", "Grouped, private", "Grouped, public")  # of which all noise is tried here
 
 
 def here(name, promise, budget):
-    """What runs in CI: every model under its own relation, and the first form of each class under both, with Laplace
-    noise; and of Gaussian noise one budget in turn.
-    """
-    model = TRIED[name]
-    first = next(other for other, each in TRIED.items() if type(each) is type(model)) == name or "Grouped" in name
-    turn = ("gaussian", "rho")[list(TRIED).index(name) % 2]
-    if promise == model.relation:
-        return budget == "laplace" or first and budget == turn
-    return first and promise == "add_remove" and budget == "laplace"
+    "What runs in CI: every model under its own relation with Laplace noise; a few under both, by all budgets."
+    if promise == TRIED[name].relation:
+        return budget == "laplace" or name in BOTH
+    return name in BOTH and promise == "add_remove" and budget == "laplace"
+
+
+def quick(names, few):
+    "Names of cases of which a few run in CI, and all in the slow set."
+    return [name if name in few else pytest.param(name, marks=pytest.mark.slow) for name in names]
 
 
 def audited(name, promise, budget, size):
@@ -108,6 +115,43 @@ def test_no_honest_release_of_persons_is_blamed(case):
     passed(audited_persons(*case, HERE))
 
 
+def some_missing(model):
+    "A value that a missing one counts as, of each column: the first level, or the middle of the limits."
+    values = {column.name: column.levels[0] if column.levels else "2024-02-03" if column.date else
+              round((column.low + column.high) / 2) for column in model.columns}
+    return values if model.by_name else next(iter(values.values()))
+
+
+def audited_forms(name, promise, forms):
+    "The audit of tables with missing values in several forms; few draws, because other tests have many."
+    model, options = PERSONS[name] if name in PERSONS else (TRIED[name], {})
+    options = options | ({"person": "id"} if name in PERSONS else {})
+    return audit(model, epsilon=1, neighbours=promise, missing_as=some_missing(model), confidence=CONFIDENCE,
+                 trials=200, releases=0, forms=forms, **options)
+
+
+def read(found, forms):
+    "Nothing is blamed, and these forms are accepted; of those that were read some are as far apart as can be."
+    passed(found)
+    apart = {row["form"]: row["apart"] for row in found.form_table}
+    assert {name for name in forms if apart[name] is not None} == set(forms), found
+    assert max(apart[name] for name in forms) > 0.5 * found.sensitivity
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, marks=() if case in [
+    ("Bernoulli, texts", "change_one"), ("Normal", "change_one"), ("combined, sum", "add_remove"),
+    ("two rows, groups", "change_one")] else pytest.mark.slow)
+    for case in CASES_OF_FORMS], ids=", ".join)
+def test_no_form_of_an_honest_table_is_blamed(case):
+    read(audited_forms(*case, "few"), ["pandas sparse", "arrow, texts in slots", "polars", "duckdb of arrow", "csv"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES_OF_FORMS, ids=", ".join)
+def test_no_form_of_all_is_blamed(case):
+    read(audited_forms(*case, "all"), ["pandas objects", "arrow", "polars lazy", "csv.gz", "parquet", "ibis of arrow"])
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES_OF_PERSONS, ids=", ".join)
 def test_no_honest_release_of_persons_is_blamed_by_many_releases(case):
@@ -127,6 +171,7 @@ def test_every_model_is_audited():
     assert {type(model).__name__ for model in TRIED.values()} == set(MODELS) - {"Counts"}
     assert {(name, promise) for name, promise, budget in CASES if here(name, promise, budget)} >= {
         (name, model.relation) for name, model in TRIED.items()}
+    assert len(CASES_OF_FORMS) >= 40
     with pytest.raises(ValueError, match="family must be one whose records are summed"):
         audit(dpb.Counts(["a", "b"]), epsilon=1)
 
@@ -220,7 +265,9 @@ def caught(found):
     assert found.mechanism == "gaussian" and found.rho is None or found.lower_bound > (found.rho or found.epsilon)
 
 
-@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("name", quick(MECHANISMS, [
+    "half_the_scale, Bernoulli, laplace", "half_the_scale, Exponential, gaussian", "budget_twice, Exponential, rho",
+    "budget_twice, Bernoulli, add_remove"]))
 def test_a_fault_of_the_mechanism_is_found_at_this_size(name, monkeypatch):
     fault, model, claim = MECHANISMS[name]
     monkeypatch.setattr(DOOR, "measurement", fault(DOOR.measurement))
@@ -295,7 +342,9 @@ UNSEEN = {"a scale 5% too small": (scale_short, SEVERAL, dict(epsilon=1.0)),
           "noise of the last release": (again, CLIPPED, dict(epsilon=1.0))}
 
 
-@pytest.mark.parametrize("name", UNSEEN)
+@pytest.mark.parametrize("name", quick(UNSEEN, [
+    "a scale 5% too small", "a leak in a hundred, rho", "a table in five hundred", "one noise for both groups, rho",
+    "noise of the last release"]))
 def test_a_fault_that_no_bound_shows_is_found_in_the_noise(name, monkeypatch):
     "The bound stays below the claim; the noise is not what is stated."
     fault, model, claim = UNSEEN[name]
@@ -315,10 +364,10 @@ def test_values_off_their_grid_and_repeated_numbers_are_seen(monkeypatch):
         return made
 
     monkeypatch.setattr(AUDIT, "release", finer)
-    assert audit(SHARE, epsilon=1, trials=200, releases=2).noise == 0
+    assert audit(SHARE, epsilon=1, trials=200, releases=2, forms=()).noise == 0
     monkeypatch.setattr(AUDIT, "release", honest)
     monkeypatch.setattr(DOOR.secrets, "token_hex", lambda k: "0" * 16)
-    assert audit(SHARE, epsilon=1, trials=200, releases=2).noise == 0
+    assert audit(SHARE, epsilon=1, trials=200, releases=2, forms=()).noise == 0
 
 
 def test_the_test_of_noise_keeps_its_level_and_sees_another_scale():
@@ -381,6 +430,115 @@ def test_a_person_whose_rows_are_not_all_paid_for_is_found(monkeypatch):
         audit(CLIPPED_X, epsilon=1, person="id", rows=2, **HERE)
 
 
+def passed_through(model, person, table, kinds, x, presence, drop):
+    "Rows are taken for persons."
+    import narwhals as nw
+    return table.with_columns(held=nw.lit(1)), kinds, x, presence
+
+
+def by_rule(rule):
+    "Rows of a person by a rule, of numbers."
+    return CLIPPED_X, dict(combine=rule)
+
+
+ROWS_FOR_PERSONS = {**{rule: (*by_rule(rule), 4) for rule in ("sum", "mean", "max", "min", "first")},
+                    "redacted": (dpb.Poisson(dpb.Redact(2, 6), "x"), dict(combine="sum"), 3),
+                    "two sums": (dpb.Normal((40, 160), column="x"), dict(combine="sum"), 3.6),
+                    "levels": (dpb.Bernoulli("x", "yes", "no"), dict(combine="any"), 4),
+                    "added": (*by_rule("sum"), 4), "sum, rho": (*by_rule("sum"), 4)}
+
+
+@pytest.mark.parametrize("name", quick(ROWS_FOR_PERSONS, ["sum", "mean", "max", "redacted"]))
+def test_rows_that_are_taken_for_persons_are_found(name, monkeypatch):
+    "By draws; the tables are several times the sensitivity apart."
+    model, options, times = ROWS_FOR_PERSONS[name]
+    claim = dict(rho=1.0) if "rho" in name else dict(epsilon=1.0)
+    claim |= dict(neighbours="add_remove") if name == "added" else {}
+    few = {**HERE, "trials": 200, "releases": 0, "confidence": CONFIDENCE}
+    assert passed(audit(model, person="id", **claim, **options, **few)) > 0.8, "rows of one person are one record"
+    monkeypatch.setattr(SUMS, "combined_rows", passed_through)
+    found = audit(model, person="id", **claim, **options, **HERE)
+    caught(found)
+    assert found.moved > 0.999 * times * found.sensitivity and "sums are" in found.verdict
+
+
+UNCLIPPED = {
+    "sum": (CLIPPED, {}), "two sums": (dpb.Normal((40, 160)), {}), "logarithms": (dpb.LogNormal((1, 500)), {}),
+    "groups": (dpb.Grouped(CLIPPED_X, "region", PLACES), {}), "added": (CLIPPED, dict(neighbours="add_remove")),
+    "rho": (CLIPPED, dict(epsilon=None, rho=1.0)), "counts": (dpb.Poisson((0, 12)), {}),
+    "person": (CLIPPED_X, dict(person="id", combine="sum"))}
+
+
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
+@pytest.mark.parametrize("name", quick(UNCLIPPED, ["sum", "logarithms", "person"]))
+def test_a_clip_that_is_removed_ends_in_a_verdict(name, monkeypatch):
+    "Sums beyond what can be added, or of 10²⁸: how far apart is said in words."
+    monkeypatch.setattr(BOUNDS.Bounds, "apply", lambda self, x: x)
+    model, options = UNCLIPPED[name]
+    found = audit(model, **{"epsilon": 1.0, **options}, **HERE)
+    assert found.contradicted and found.moved > 100 * found.sensitivity
+    assert f"tables are {found.moved:.6g} apart, and the noise is designed for {found.sensitivity:.6g}" in repr(found)
+    if name in ("sum", "two sums", "added", "rho"):
+        assert found.trials == 0 and "more than 53 bits" in found.verdict and "nothing was drawn" in repr(found)
+    if name == "logarithms":
+        assert "are refused: data could not be summed" in found.verdict and found.lower_bound == 0
+
+
+def fill_a_thousandfold(honest):
+    "A missing number counts as a thousand times what is declared."
+    return lambda value, absent, kind, fill: honest(value, absent, kind, fill if fill is None or isinstance(
+        fill, str) else 1000 * fill)
+
+
+FILLED = {
+    "clipped": (CLIPPED_X, 5, {}), "an array": (CLIPPED, 5, {}), "redacted": (dpb.Poisson(dpb.Redact(2, 6)), 5, {}),
+    "a level": (SHARE, 1, {}), "groups": (dpb.Grouped(CLIPPED_X, "region", PLACES), {"x": 5}, {}),
+    "a response": (dpb.LinearRegression({"age": (18, 90)}, {"wage": (0, 800)}), {"wage": 50}, {}),
+    "persons": (CLIPPED_X, 5, dict(person="id", combine="sum")), "rows": (CLIPPED_X, 5, dict(person="id", rows=2))}
+
+
+@pytest.mark.parametrize("name", quick(FILLED, ["clipped", "a level", "persons"]))
+def test_a_fill_that_is_a_thousand_times_too_large_is_found(name, monkeypatch):
+    "By the sums, which are not those of the records; or because a record becomes one that there cannot be."
+    model, fill, options = FILLED[name]
+    monkeypatch.setattr(SUMS, "_filled", fill_a_thousandfold(SUMS._filled))
+    found = audit(model, epsilon=1, missing_as=fill, **options, **HERE)
+    said = "outside the declared support" if name == "a level" else "the sums are"
+    assert found.contradicted and said in found.verdict
+
+
+LIKE_NUMBERS = ("no", "1", "0", "1.0", "true", "01")
+FORMS = {  # forms in which values were once taken as they are held, and how far tables were then apart, at the least
+    "a person a slot": ("arrow, texts in slots", CLIPPED_X, dict(person="id", combine="sum"), 4),
+    "a person a slot, any": ("arrow, texts in slots", dpb.Bernoulli("x", "1", "0"),
+                             dict(person="id", combine="any"), 4),
+    "an id that is two": ("dask of csv files", CLIPPED_X, dict(person="id", combine="mean"), 2),
+    "two ids, two rows each": ("dask of csv files", CLIPPED_X, dict(person="id", rows=2), 1.4),
+    "files typed one by one": ("dask of csv files", dpb.Categorical(LIKE_NUMBERS, "x"), dict(missing_as="no"), 10),
+    "files, success": ("dask of csv files", dpb.Bernoulli("x", "1", ["no", "1.0"]), dict(missing_as="1"), 10),
+    "groups by files": ("dask of csv files", dpb.Grouped(CLIPPED_X, "place", LIKE_NUMBERS),
+                        dict(missing_as={"place": "no"}), 10),
+    "categories of numbers": ("pandas categories", dpb.Bernoulli("x", "1"), dict(missing_as="1"), 10),
+    "categories, levels": ("pandas categories", dpb.Categorical(LIKE_NUMBERS, "x"), dict(missing_as="no"), 10),
+    "categories, groups": ("pandas sparse", dpb.Grouped(CLIPPED_X, "place", LIKE_NUMBERS),
+                           dict(missing_as={"place": "no"}), 10),
+}
+
+
+@pytest.mark.parametrize("name", quick(FORMS, ["a person a slot", "an id that is two", "files typed one by one",
+                                               "categories of numbers", "categories, groups"]))
+def test_a_form_that_decides_how_others_are_read_is_found(name, monkeypatch):
+    "Columns taken as they are held: dictionaries, categories of numbers, files that are typed one by one."
+    form, model, options, times = FORMS[name]
+    size = dict(epsilon=1, trials=200, releases=0, confidence=CONFIDENCE, forms=(form,))
+    assert not audit(model, **options, **size).contradicted
+    monkeypatch.setattr(SUMS, "spelled_out", lambda frame, wanted: (frame, {}))
+    found = audit(model, **options, **size)
+    assert found.contradicted and found.moved <= found.sensitivity * (1 + 1e-9), "no other table shows it"
+    assert max(row["apart"] or 0 for row in found.form_table) >= times * found.sensitivity
+    assert f"as {form}" in found.verdict and re.search("the tables are up to [0-9.]+ apart", repr(found))
+
+
 def test_a_person_of_whom_rows_are_counted_needs_tables():
     with pytest.raises(ValueError, match="tables must be given where a person counts rows"):
         audit(dpb.Poisson((0, 9), "x"), epsilon=1, person="id", combine="count", **HERE)
@@ -401,10 +559,10 @@ def test_a_release_without_noise_is_not_what_was_measured(monkeypatch):
     "Draws of the measurement are honest; `release` publishes the exact sum."
     honest = DOOR._draw
     monkeypatch.setattr(DOOR, "_draw", lambda draw, exact: list(exact))
-    found = audit(CLIPPED, epsilon=1, trials=1000, releases=50)
+    found = audit(CLIPPED, epsilon=1, trials=1000, releases=40, forms=())
     assert found.agreement < 1e-6 and found.contradicted and "do not draw alike" in found.verdict
     monkeypatch.setattr(DOOR, "_draw", honest)
-    assert not audit(CLIPPED, epsilon=1, trials=1000, releases=50, confidence=CONFIDENCE).contradicted
+    assert not audit(CLIPPED, epsilon=1, trials=1000, releases=4, confidence=CONFIDENCE, forms=()).contradicted
 
 
 # ---------------------------------------------------------------- the statistics
@@ -434,6 +592,7 @@ def test_what_is_needed_is_what_mechanisms_have():
     assert found.max() == pytest.approx(1.0, abs=1e-3)
 
 
+@pytest.mark.slow
 def test_a_threshold_chosen_on_the_counted_half_blames_too_often():
     "Of honest audits at confidence .5: at most a half by halves (four standard errors), more where halves are one."
     rng, blamed = np.random.default_rng(0), np.zeros(2)
@@ -503,13 +662,14 @@ def test_found_tables_are_neighbours(promise):
 
 
 def test_an_audit_says_what_was_tested():
-    found = audit(dpb.Normal((40, 160)), epsilon=2, trials=500, releases=1)
+    found = audit(dpb.Normal((40, 160)), epsilon=2, trials=500, releases=1, forms=("polars",))
     assert isinstance(found, Audit) and found.confidence == 0.99
     said = repr(found)
     for word in ("Normal", "epsilon = 2", "laplace", "change_one", "L1 2.25", "500 of each table, 1 of them",
-                 "99% bound", "no contradiction found", "never proves"):
+                 "99% bound", "no contradiction found", "never proves", "1 read, 2.25 apart at most"):
         assert word in said, word
-    assert found._repr_html_().count("<tr>") == len(said.splitlines()) == 7
+    assert found._repr_html_().count("<tr>") == len(said.splitlines()) == 8
+    assert found.form_table == [{"form": "polars", "apart": 2.25}] and not found.faults
     assert [*found.table[0]] == ["what", "claimed", "lower_bound", "credible_bound", "order", "hits", "trials"]
     assert found.lower_bound == found.table[0]["lower_bound"] < found.credible_bound
 
@@ -533,7 +693,8 @@ def test_given_tables_are_audited_and_never_shown():
     ("an audit charges no ledger", dict(ledger="budget.json")), ("options must be", dict(persons="id")),
     ("tables that differ in n", dict(tables=([0, 1], [0]))), ("same sums", dict(tables=([0, 1], [1, 0]))),
     ("two tables", dict(tables=[[0, 1]])), ("seed must be", dict(seed=-1)),
-    ("data must", dict(tables=([0, 5], [0, 1])))])
+    ("data must", dict(tables=([0, 5], [0, 1]))), ("forms must be", dict(forms=("a scroll",))),
+    ("forms must be", dict(forms="scrolls")), ("forms must be", dict(forms=3))])
 def test_bad_input_is_refused(why, options):
     with pytest.raises(ValueError, match=why):
         audit(SHARE, **{"epsilon": 1, **HERE, **options})
@@ -549,12 +710,13 @@ def family(tmp_path):
 
 
 def test_the_command_exits_with_0_and_1_and_2(family, monkeypatch, capsys, tmp_path):
-    command = ["audit", family, "--trials", "1000", "--releases", "2", "--confidence", str(CONFIDENCE)]
+    command = ["audit", family, "--trials", "1000", "--releases", "2", "--confidence", str(CONFIDENCE), "--forms",
+               "none"]
     for budget in (["--epsilon", "1"], ["--rho", "1"], ["--epsilon", "4", "--mechanism", "gaussian", "--delta", "1e-6"],
                    ["--epsilon", "1", "--neighbours", "add_remove", "--n-max", "50"]):
         assert main([*command, *budget]) == 0
         assert "no contradiction found" in capsys.readouterr().out
-    assert main([*command, "--epsilon", "1", "--person", "id", "--combine", "sum"]) == 0
+    assert main([*command, "--epsilon", "1", "--person", "id", "--combine", "sum", "--forms", "polars", "csv"]) == 0
     assert "each record is a person" in capsys.readouterr().out
     (tmp_path / "a.csv").write_text("days\n10\n5\n")
     (tmp_path / "b.csv").write_text("days\n0\n5\n")
