@@ -122,8 +122,8 @@ def private_quantile(data: Any,             # array, list, data frame, or CSV or
     enough = 2 * math.log(20 * candidates) / (min(q, 1 - q) * sums.n)
     if epsilon < enough:
         warn_user(f"epsilon = {epsilon:g} is little for the {q:g}-quantile of {sums.n} "
-                  f"{'records' if owner is None else 'persons'}: with less than about {enough:.2g}, candidates far from "
-                  "the quantile are chosen often")
+                  f"{'records' if owner is None else 'persons'}: with less than about {enough:.2g}, candidates far "
+                  "from the quantile are chosen often")
     if ledger is not None:
         ledger.spend(epsilon=epsilon, data=name or describe(data), mechanism="noisy max", release=said)
     rank = math.ceil(q * sums.n)

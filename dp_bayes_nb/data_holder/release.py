@@ -130,7 +130,6 @@ def release(family: Model,                  # what to count: public declarations
         ledger.spend(**ready.charge)
     return ready.made(_draw(ready.draw, ready.exact))
 
-
 # %% ../../nbs/data_holder/04_release.ipynb #ad220002
 @dataclass(frozen=True)
 class Prepared:
@@ -181,7 +180,6 @@ def prepare(family, data, epsilon=None, mechanism=None, delta=None, neighbours=N
     n = sums.sizes if H is None and family.inner is not None else sums.n
     return Prepared(d, draw, exact, lambda integers: made(integers, n), charge)
 
-
 # %% ../../nbs/data_holder/04_release.ipynb #ad00e001
 def _designed(family, budget, rho, promised, n_max, owner=None):
     "The noise, and where n is private the rows."
@@ -213,7 +211,8 @@ def _checked_range(d, family, budget, rho, largest=0):
                        f"these are {room}: choose a larger budget, or narrower bounds")
     if one >= 2**52 and d.scale / 1000 < d.steps * 2.0**-20:  # the grid is this fine for the budget's sake
         _refuse_budget(epsilon, delta, rho, "such that 52 bits hold one record on the grid of the noise",
-                       f"these are {room}: choose a smaller budget, or subtract a public offset from records and bounds")
+                       f"these are {room}: choose a smaller budget, or subtract a public offset from records and "
+                       "bounds")
     return d
 
 
@@ -334,9 +333,9 @@ def _warn_of_promise(epsilon, rho, missing, neighbours):
         warn_user(f"epsilon should be at most {MUCH}, got {said}, which hardly protects anybody: the odds of what is "
                   f"known of a record may change{odds}")
     if missing == "drop" and neighbours is None:
-        warn_user("missing='drop' publishes the exact number of complete records, so whether a record is complete is not "
-                  "protected (neighbours: 'change_value'); pass missing_as= with a declared level, or with a number "
-                  "inside the bounds, that a missing value counts as; or state neighbours='change_value'")
+        warn_user("missing='drop' publishes the exact number of complete records, so whether a record is complete is "
+                  "not protected (neighbours: 'change_value'); pass missing_as= with a declared level, or with a "
+                  "number inside the bounds, that a missing value counts as; or state neighbours='change_value'")
 
 # %% ../../nbs/data_holder/04_release.ipynb #af3e1334
 def _rehearse(made, p, family, rows):
@@ -367,8 +366,8 @@ def _check_size(sums, family, scale):
 def _warn_of_delta(delta, n, name):
     "Say that a delta promises little."
     if delta is not None and delta * n >= 1:
-        warn_user(f"delta should be far below 1/{name} = {1 / n:.2g}, got {delta:g}: it allows a release that exposes a "
-                  "whole record; choose 1e-6 or less")
+        warn_user(f"delta should be far below 1/{name} = {1 / n:.2g}, got {delta:g}: it allows a release that exposes "
+                  "a whole record; choose 1e-6 or less")
 
 
 def describe(data):
