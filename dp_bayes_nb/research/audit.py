@@ -696,12 +696,9 @@ def _in_python(found, made, numbers):
     for each in made:
         columns = {c.name or "value": _plain(c, each.rows[c.name], whole[c.name], c.name in numbers)
                    for c in found.model.columns}
-        size = len(next(iter(columns.values())))
         if found.person is not None:
             last = max(each.rows[found.person.column])
             columns[found.person.column] = ["1" if k == last else f"p{k}" for k in each.rows[found.person.column]]
-        if None not in each.rows:  # a column that nobody reads: texts in the first half
-            columns["_".join(("note", *map(str, columns)))] = ["1" if k >= size // 2 else "a" for k in range(size)]
         tables.append(columns)
     return tables
 
