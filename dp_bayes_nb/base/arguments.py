@@ -117,15 +117,16 @@ def warn_user(text: str):
 
 # %% ../../nbs/base/01_arguments.ipynb #49fe0696
 def discreet(call, arguments: dict) -> Any:
-    """Call a function that holds confidential numbers. An exception leaves it without the frames in which it was raised:
-    local variables there are what an error reporter collects. One that nobody foresaw keeps the lines, as a note.
+    """Call a function that holds confidential numbers. An exception leaves it without the frames in which it was
+    raised, whose local variables an error reporter collects. One that nobody foresaw keeps the lines, as a note.
     """
     try:
         return call(**arguments)
     except Exception as error:
         kept = error
-    if not isinstance(kept, (ValueError, ImportError, OSError)):
-        kept.add_note("Raised, without local variables, at\n" + "".join(traceback.format_tb(kept.__traceback__)))
+    if not isinstance(kept, (ValueError, ImportError, OSError)) and type(kept) is not RuntimeError:
+        lines = "".join(traceback.format_tb(kept.__traceback__)).rstrip()
+        kept.add_note(f"Raised, without local variables, at\n{lines}")
     del arguments
     kept.__cause__ = kept.__context__ = None
     raise kept.with_traceback(None)

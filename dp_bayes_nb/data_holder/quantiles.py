@@ -111,7 +111,7 @@ def private_quantile(data: Any,             # array, list, data frame, or CSV or
     """
     return discreet(_private_quantile, locals())
 
-
+# %% ../../nbs/data_holder/06_quantiles.ipynb #8c46c12c
 def _private_quantile(data, q, epsilon, lower, upper, column, candidates, ledger, person, combine, missing_as, name):
     "The same, with frames that hold counts."
     q, epsilon = check_fraction("q", q), check_positive("epsilon", epsilon, "give the budget of this quantile")
@@ -128,8 +128,8 @@ def _private_quantile(data, q, epsilon, lower, upper, column, candidates, ledger
     enough = 2 * math.log(20 * candidates) / (min(q, 1 - q) * sums.n)
     if epsilon < enough:
         warn_user(f"epsilon = {epsilon:g} is little for the {q:g}-quantile of {sums.n} "
-                  f"{'records' if owner is None else 'persons'}: with less than about {enough:.2g}, candidates far from "
-                  "the quantile are chosen often")
+                  f"{'records' if owner is None else 'persons'}: with less than about {enough:.2g}, candidates far "
+                  "from the quantile are chosen often")
     if ledger is not None:
         ledger.spend(epsilon=epsilon, data=name or describe(data), mechanism="noisy max", release=said)
     rank = math.ceil(q * sums.n)

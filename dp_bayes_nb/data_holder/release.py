@@ -60,7 +60,7 @@ def _refuse_budget(epsilon, delta, rho, wanted, fix):
     given = {name: value for name, value in (("epsilon", epsilon), ("delta", delta), ("rho", rho)) if value is not None}
     refuse(" and ".join(given), wanted, Said(" and ".join(map(repr, given.values()))), fix)
 
-
+# %% ../../nbs/data_holder/04_release.ipynb #ba43da09
 def _confirmed(d, m, epsilon, delta, rho):
     "OpenDP's mechanism and its scale, the first that it confirms."
     from opendp.domains import atom_domain, vector_domain
@@ -127,14 +127,13 @@ def release(family: Model,                  # what to count: public declarations
     """
     return discreet(_released, locals())
 
-
+# %% ../../nbs/data_holder/04_release.ipynb #200bf830
 def _released(ledger, **asked):
     "The same, with frames that hold sums."
     ready = prepare(ledger=ledger, **asked)
     if ledger is not None:
         ledger.spend(**ready.charge)
     return ready.made(_draw(ready.draw, ready.exact))
-
 
 # %% ../../nbs/data_holder/04_release.ipynb #ad220002
 @dataclass(frozen=True)
@@ -153,7 +152,7 @@ def prepare(family, data, epsilon=None, mechanism=None, delta=None, neighbours=N
     "Everything that `release` does before it spends: what is published is `made(draw(exact))`."
     return discreet(_prepare, locals())
 
-
+# %% ../../nbs/data_holder/04_release.ipynb #c13a1b71
 def _prepare(family, data, epsilon, mechanism, delta, neighbours, n_max, missing, missing_as, ledger, name,
              bounds_source, rho, person, combine, rows):
     "The same, with frames that hold sums."
@@ -192,7 +191,6 @@ def _prepare(family, data, epsilon, mechanism, delta, neighbours, n_max, missing
     n = sums.sizes if H is None and family.inner is not None else sums.n
     return Prepared(d, draw, exact, lambda integers: made(integers, n), charge)
 
-
 # %% ../../nbs/data_holder/04_release.ipynb #ad00e001
 def _designed(family, budget, rho, promised, n_max, owner=None):
     "The noise, and where n is private the rows."
@@ -214,7 +212,7 @@ def _designed(family, budget, rho, promised, n_max, owner=None):
     _warn_of_delta(budget[2], n_max, "n_max")
     return d, rows
 
-
+# %% ../../nbs/data_holder/04_release.ipynb #2c7eaf23
 def _checked_range(d, family, budget, rho, largest=0):
     "The noise, if 53 bits hold it beside one record; else the budget is refused, before any data are read."
     (epsilon, _, delta), one = budget, family.magnitude * 2.0**d.grid_exponent
@@ -224,7 +222,8 @@ def _checked_range(d, family, budget, rho, largest=0):
                        f"these are {room}: choose a larger budget, or narrower bounds")
     if one >= 2**52 and d.scale / 1000 < d.steps * 2.0**-20:  # the grid is this fine for the budget's sake
         _refuse_budget(epsilon, delta, rho, "such that 52 bits hold one record on the grid of the noise",
-                       f"these are {room}: choose a smaller budget, or subtract a public offset from records and bounds")
+                       f"these are {room}: choose a smaller budget, or subtract a public offset from records and "
+                       "bounds")
     return d
 
 
@@ -345,9 +344,9 @@ def _warn_of_promise(epsilon, rho, missing, neighbours):
         warn_user(f"epsilon should be at most {MUCH}, got {said}, which hardly protects anybody: the odds of what is "
                   f"known of a record may change{odds}")
     if missing == "drop" and neighbours is None:
-        warn_user("missing='drop' publishes the exact number of complete records, so whether a record is complete is not "
-                  "protected (neighbours: 'change_value'); pass missing_as= with a declared level, or with a number "
-                  "inside the bounds, that a missing value counts as; or state neighbours='change_value'")
+        warn_user("missing='drop' publishes the exact number of complete records, so whether a record is complete is "
+                  "not protected (neighbours: 'change_value'); pass missing_as= with a declared level, or with a "
+                  "number inside the bounds, that a missing value counts as; or state neighbours='change_value'")
 
 # %% ../../nbs/data_holder/04_release.ipynb #af3e1334
 def _rehearse(made, p, family, rows):
@@ -378,8 +377,8 @@ def _check_size(sums, family, scale):
 def _warn_of_delta(delta, n, name):
     "Say that a delta promises little."
     if delta is not None and delta * n >= 1:
-        warn_user(f"delta should be far below 1/{name} = {1 / n:.2g}, got {delta:g}: it allows a release that exposes a "
-                  "whole record; choose 1e-6 or less")
+        warn_user(f"delta should be far below 1/{name} = {1 / n:.2g}, got {delta:g}: it allows a release that exposes "
+                  "a whole record; choose 1e-6 or less")
 
 
 def describe(data):

@@ -223,7 +223,7 @@ def _check_of_one(family):
     if family.inner is not None:
         _check_of_one(as_model(family.inner))
 
-
+# %% ../../nbs/data_holder/03_sums.ipynb #9336bfcf
 def _made_up(column, j):
     "Values of a column, from its declaration: levels, or numbers within its limits, also whole ones."
     turn = [(i * (j + 1) + i // 3) for i in range(6)]
@@ -350,7 +350,7 @@ def exact_sums(family, data: Any, *,
     """
     return discreet(_exact_sums, locals())
 
-
+# %% ../../nbs/data_holder/03_sums.ipynb #9a87144f
 def _exact_sums(family, data, grid_exponent, missing, missing_as, empty, person):
     "The same, with frames that hold sums."
     g = check_count("grid_exponent", grid_exponent, 0)

@@ -84,6 +84,17 @@ def _as_objects(array):
     return np.array([math.nan if v is None else v for v in values], dtype=float)
 
 
+def _day_of(value):
+    "One date of Python or NumPy, whatever its unit; NaT where there is none."
+    return np.datetime64("NaT") if value is None else np.datetime64(value.date() if isinstance(value, datetime.datetime)
+                                                                    else value).astype("datetime64[D]")
+
+
+def _in_calendar(days):
+    "Days in the unit of a database, those beyond the years 1 to 9999 at their ends."
+    return np.clip(days, np.datetime64("0001-01-01"), np.datetime64("9999-12-31")).astype("datetime64[us]")
+
+# %% ../../nbs/data_holder/02_tables.ipynb #000e9552
 _NOTHING = {"text": (None, "O"), "number": (math.nan, "d"), "date": (np.datetime64("NaT"), "M8[us]")}
 
 
@@ -102,18 +113,6 @@ def _declared_frame(frame, model, single):
     nothing = {name: _NOTHING[kinds[name]][1] for name in kinds if list(native.columns).count(name) == 1
                and native.dtypes[name] == "O" and native[name].isna().all()}
     return nw.from_native(native.astype(nothing)) if nothing else frame
-
-
-def _day_of(value):
-    "One date of Python or NumPy, whatever its unit; NaT where there is none."
-    return np.datetime64("NaT") if value is None else np.datetime64(value.date() if isinstance(value, datetime.datetime)
-                                                                    else value).astype("datetime64[D]")
-
-
-def _in_calendar(days):
-    "Days in the unit of a database, those beyond the years 1 to 9999 at their ends."
-    return np.clip(days, np.datetime64("0001-01-01"), np.datetime64("9999-12-31")).astype("datetime64[us]")
-
 
 # %% ../../nbs/data_holder/02_tables.ipynb #fa35e192
 def _check_path(path):
@@ -363,7 +362,7 @@ def open_table(model,
         frame = quietly(lambda: _declared_frame(frame, model, single), "opened")
     return quietly(frame.lazy, "opened"), single and width in (None, 1)
 
-
+# %% ../../nbs/data_holder/02_tables.ipynb #b9b4cbab
 def _check_engine(frame):
     "Refuse an engine whose texts and numbers nobody has compared with those of the others."
     engine = frame.implementation.name.lower()

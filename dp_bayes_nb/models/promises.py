@@ -207,8 +207,8 @@ def mixed_units(entries: list[str]) -> tuple[str, str] | None:
     of_persons = [bool(entry_parts(text)[1]) for text in entries]
     if len(set(of_persons)) < 2:
         return None
-    return (f"{sum(of_persons)} of these {len(of_persons)} releases protect a person with all rows, the others a single "
-            "record.",
+    return (f"{sum(of_persons)} of these {len(of_persons)} releases protect a person with all rows, the others a "
+            "single record.",
             "A sum over all of them is a promise for a person only where nobody has two records in the others.")
 
 # %% ../../nbs/models/11_promises.ipynb #9e500013
