@@ -316,3 +316,154 @@ def test_the_check_sees_a_leak():
         with pytest.raises((AssertionError, ValueError)):
             assert not leaks([("mutant", lambda call=call: call())])[0]
             raise RuntimeError("not seen")
+
+
+# Error reporters walk the frames of a traceback and show local variables.
+SECRET, HELD = 31_337, 40_009  # the exact sum, and how many records there are
+BAD = 7_919  # records of them that are bad
+
+
+def numbers_in(value, depth=6):
+    "Whole numbers in a variable: in what it holds, in arrays, tables and fields."
+    if isinstance(value, (bool, str, bytes, type(None))) or depth == 0:
+        return
+    if isinstance(value, (int, float, np.number)):
+        yield float(value)
+    elif isinstance(value, np.ndarray) and value.ndim and value.dtype.kind in "iufO":
+        yield from (float(v) for v in value.ravel() if isinstance(v, (int, float)))
+    elif isinstance(value, (pd.DataFrame, pd.Series)):
+        yield from numbers_in(value.to_numpy().ravel(), depth)
+    elif isinstance(value, dict):
+        for each in list(value.items()):
+            yield from numbers_in(each, depth - 1)
+    elif isinstance(value, (list, tuple, set, frozenset)):
+        for each in value:
+            yield from numbers_in(each, depth - 1)
+    elif callable(value) and getattr(value, "__closure__", None):
+        for cell in value.__closure__:
+            yield from numbers_in(cell.cell_contents, depth - 1)
+    elif hasattr(value, "__dict__") and not isinstance(value, (type, type(np))):
+        yield from numbers_in({k: v for k, v in vars(value).items() if not k.startswith("__")}, depth - 1)
+
+
+def frames_of(error, seen=None):
+    "The frames of an exception and of those behind it, that are this package's."
+    seen = seen if seen is not None else set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        step = error.__traceback__
+        while step is not None:
+            if step.tb_frame.f_globals.get("__name__", "").startswith("dp_bayes_nb."):
+                yield step.tb_frame
+            step = step.tb_next
+        yield from frames_of(error.__cause__, seen)
+        error = error.__context__
+
+
+def confidential(error):
+    "Where a frame of the package holds the sum, the number of records or that of bad ones."
+    return [(frame.f_code.co_name, name) for frame in frames_of(error) for name, value in list(frame.f_locals.items())
+            if {SECRET, HELD, BAD, HELD - BAD, HELD - SECRET} & set(map(abs, numbers_in(value)))]
+
+
+class Refusing(Bernoulli):
+    "A share whose check refuses what it sees."
+
+    def check(self, n, sums):
+        raise ValueError("no such sums")
+
+
+class Spent:
+    "A ledger that has nothing left, or one that fails in another way."
+
+    def __init__(self, error):
+        self.error = error
+
+    def spend(self, **entry):
+        raise self.error
+
+
+def planted():
+    "By name, calls that are refused or fail, and what of the package is broken for it."
+    from dp_bayes_nb import private_quantile
+    from dp_bayes_nb.data_holder import quantiles
+    from dp_bayes_nb.data_holder import release as room
+    from dp_bayes_nb.data_holder import sums
+
+    def broken(*args, **options):
+        raise KeyError(f"cannot digest {args!r:.50}")
+
+    good = (np.arange(HELD) < SECRET).astype(float)
+    bad = {name: np.where(np.arange(HELD) < HELD - BAD, good, value) for name, value in
+           {"missing": np.nan, "infinite": np.inf, "outside": 5.0}.items()}
+    third = pd.DataFrame({"x": ["yes"] * SECRET + ["no"] * 10 + ["other"] * (HELD - SECRET - 10)})
+    ask = {"share": lambda data=good, **how: release(Bernoulli(), data, epsilon=1.0, **how),
+           "private": lambda data=good, **how: release(Bernoulli(), data, epsilon=1.0, neighbours="add_remove",
+                                                       **{"n_max": 10**6, **how}),
+           "quantile": lambda data=good, **how: private_quantile(data, 0.5, epsilon=1.0, lower=-0.5, upper=1.5,
+                                                                 candidates=3, **how),
+           "sums": lambda data=good, **how: exact_sums(Bernoulli(), data, **how)}
+    for door, (kind, data) in ((door, case) for door in ask for case in bad.items()):
+        if (door, kind) != ("quantile", "outside"):
+            yield f"{door}, {kind}", lambda call=ask[door], data=data: call(data), None
+    yield "a third value", lambda: release(Bernoulli("x", "yes"), third, epsilon=1.0), None
+    yield "n_max", lambda: ask["private"](n_max=HELD - 1), None
+    for door in ("share", "private", "quantile"):
+        for error in (ValueError("nothing left"), OSError("the disk is full"), KeyError("a defect")):
+            yield f"{door}, ledger {type(error).__name__}", lambda d=door, e=error: ask[d](ledger=Spent(e)), None
+    yield "check", lambda: release(Refusing(), good, epsilon=1.0), None
+    yield "size", ask["share"], (room, "TAIL", 2.0**60)
+    yield "OpenDP", ask["share"], (room, "measurement", lambda d, *rest: (broken, d.scale))
+    yield "OpenDP, n private", ask["private"], (room, "measurement", lambda d, *rest: (broken, d.scale))
+    yield "the noise", ask["share"], (room, "_draw", broken)
+    yield "the rows", ask["private"], (room, "_rows_of", broken)
+    yield "OpenDP's choice", ask["quantile"], (quantiles, "_selector", lambda epsilon: broken)
+    yield "after the sums", ask["sums"], (sums, "ExactSums", broken)
+    yield "64 bits", ask["sums"], (sums, "_largest", lambda family, g: 2**60)
+
+
+def held_in_frames(monkeypatch):
+    "Of each planted failure, where a frame holds what is confidential; and how many frames are left."
+    found, frames = {}, 0
+    for name, call, broken in planted():
+        with monkeypatch.context() as patch:
+            if broken:
+                patch.setattr(*broken, raising=True)
+            with pytest.raises(Exception) as raised:
+                call()
+        found[name] = confidential(raised.value)
+        names = [frame.f_code.co_name for frame in frames_of(raised.value)]
+        assert names[:1] in (["release"], ["private_quantile"], ["exact_sums"]), (name, names)
+        frames += len(names)
+    return found, frames
+
+
+def test_no_frame_of_an_exception_holds_what_is_confidential(monkeypatch):
+    "Whatever fails: the sums, counts and scores are in no local variable, and the public function is in the traceback."
+    found, frames = held_in_frames(monkeypatch)
+    assert {name: held for name, held in found.items() if held} == {} and frames >= len(found) > 25
+
+
+def test_the_search_of_frames_finds_what_is_in_them(monkeypatch):
+    "Without `discreet`, as in 0.6.0, all but a few of them are found."
+    from dp_bayes_nb.data_holder import quantiles, sums
+    from dp_bayes_nb.data_holder import release as room
+
+    for module in (quantiles, sums, room):
+        monkeypatch.setattr(module, "discreet", lambda call, arguments: call(**arguments))
+    found, _ = held_in_frames(monkeypatch)
+    assert sum(map(bool, found.values())) > len(found) - 3, [name for name, held in found.items() if not held]
+
+
+def test_a_defect_keeps_the_lines_where_it_was(monkeypatch):
+    "As a note, without a value."
+    from dp_bayes_nb.data_holder import release as room
+
+    def broken(*args):
+        raise KeyError("a defect")
+
+    monkeypatch.setattr(room, "_draw", broken)
+    with pytest.raises(KeyError) as raised:
+        release(Bernoulli(), [1, 0, 1], epsilon=1.0)
+    (note,) = raised.value.__notes__
+    assert "in _released" in note and "in broken" in note and WORD not in note

@@ -33,7 +33,7 @@ def _of_name(name):
     "How temporary names of a file begin: with a digest that no other program writes."
     return f".{name[:60]}.{hashlib.sha256(os.fsencode(name)).hexdigest()[:16]}."
 
-
+# %% ../../nbs/base/02_files.ipynb #1163244e
 def atomic_write(path, text: str, folder: int | None = None):
     """Write `text` to `path` durably and all at once (POSIX rename), in the open folder if one is given.
 

@@ -15,7 +15,8 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ..models.contract import Column, Model, family_class
-from ..base.arguments import as_key, check_count, check_fraction, check_installed, check_positive, refuse, warn_user
+from ..base.arguments import (as_key, check_count, check_fraction, check_installed, check_positive, discreet,
+                                       refuse, warn_user)
 from ..noise.design import laplace_scale
 from .release import describe, warn_of_unit
 from .sums import exact_sums
@@ -108,6 +109,11 @@ def private_quantile(data: Any,             # array, list, data frame, or CSV or
     candidates, a budget that is refused, and data as in `exact_sums` (records missing or infinite, no numbers).
     Nothing is spent then. RuntimeError if OpenDP fails.
     """
+    return discreet(_private_quantile, locals())
+
+# %% ../../nbs/data_holder/06_quantiles.ipynb #8c46c12c
+def _private_quantile(data, q, epsilon, lower, upper, column, candidates, ledger, person, combine, missing_as, name):
+    "The same, with frames that hold counts."
     q, epsilon = check_fraction("q", q), check_positive("epsilon", epsilon, "give the budget of this quantile")
     low, high = _bounds(lower, upper)
     if check_count("candidates", candidates, 2) > MOST_CANDIDATES:

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from ..models.contract import RELEASED, Model, as_model, missing_parts
-from ..base.arguments import Said, check_choice, check_count, check_fraction, check_installed, refuse, warn_user
+from ..base.arguments import (Said, check_choice, check_count, check_fraction, check_installed, discreet,
+                                       refuse, warn_user)
 from ..base.measurement import Noise
 from ..models.promises import (as_person, check_missing_as, check_person, mixed_units,
                                          relation, said_of)
@@ -59,7 +60,7 @@ def _refuse_budget(epsilon, delta, rho, wanted, fix):
     given = {name: value for name, value in (("epsilon", epsilon), ("delta", delta), ("rho", rho)) if value is not None}
     refuse(" and ".join(given), wanted, Said(" and ".join(map(repr, given.values()))), fix)
 
-
+# %% ../../nbs/data_holder/04_release.ipynb #ba43da09
 def _confirmed(d, m, epsilon, delta, rho):
     "OpenDP's mechanism and its scale, the first that it confirms."
     from opendp.domains import atom_domain, vector_domain
@@ -124,8 +125,12 @@ def release(family: Model,                  # what to count: public declarations
     table is refused depends on it. Raises RuntimeError if OpenDP fails. Warns if delta >= 1/n, if
     epsilon > 10, and of missing="drop" unless neighbours is stated.
     """
-    ready = prepare(family, data, epsilon, mechanism, delta, neighbours, n_max, missing, missing_as, ledger, name,
-                    bounds_source, rho, person, combine, rows)
+    return discreet(_released, locals())
+
+# %% ../../nbs/data_holder/04_release.ipynb #200bf830
+def _released(ledger, **asked):
+    "The same, with frames that hold sums."
+    ready = prepare(ledger=ledger, **asked)
     if ledger is not None:
         ledger.spend(**ready.charge)
     return ready.made(_draw(ready.draw, ready.exact))
@@ -145,6 +150,12 @@ def prepare(family, data, epsilon=None, mechanism=None, delta=None, neighbours=N
             missing_as=None, ledger=None, name=None, bounds_source="public", rho=None, person=None, combine=None,
             rows=None) -> Prepared:
     "Everything that `release` does before it spends: what is published is `made(draw(exact))`."
+    return discreet(_prepare, locals())
+
+# %% ../../nbs/data_holder/04_release.ipynb #c13a1b71
+def _prepare(family, data, epsilon, mechanism, delta, neighbours, n_max, missing, missing_as, ledger, name,
+             bounds_source, rho, person, combine, rows):
+    "The same, with frames that hold sums."
     check_installed("release", "opendp", "duckdb", "narwhals", extra="release")
     _check_release_arguments(family, missing, ledger, name)
     at_delta, delta = (None, delta) if rho is None else (delta, None)
@@ -201,7 +212,7 @@ def _designed(family, budget, rho, promised, n_max, owner=None):
     _warn_of_delta(budget[2], n_max, "n_max")
     return d, rows
 
-
+# %% ../../nbs/data_holder/04_release.ipynb #2c7eaf23
 def _checked_range(d, family, budget, rho, largest=0):
     "The noise, if 53 bits hold it beside one record; else the budget is refused, before any data are read."
     (epsilon, _, delta), one = budget, family.magnitude * 2.0**d.grid_exponent

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..models.contract import MODELS, Column, Model, as_model, family_class, is_level
-from ..base.arguments import check_choice, check_count, check_installed, refuse
+from ..base.arguments import check_choice, check_count, check_installed, discreet, refuse
 from ..base.frames import quietly
 from ..models.promises import Person, check_missing_as, check_person
 from .persons import (MOST_COMBINED, OWNER, Ranked, combined_rows, kept_rows, ranked_levels,
@@ -224,7 +224,7 @@ def _check_of_one(family):
     if family.inner is not None:
         _check_of_one(as_model(family.inner))
 
-
+# %% ../../nbs/data_holder/03_sums.ipynb #9336bfcf
 def _made_up(column, j):
     "Values of a column, from its declaration: levels, or numbers within its limits, also whole ones."
     turn = [(i * (j + 1) + i // 3) for i in range(6)]
@@ -341,6 +341,11 @@ def exact_sums(family, data: Any, *,
     have no counts of records. With a `person` n counts persons, or the rows that are kept of them (chapter ‘A person is
     not a row’), and rows that belong to nobody are refused. The result is confidential.
     """
+    return discreet(_exact_sums, locals())
+
+# %% ../../nbs/data_holder/03_sums.ipynb #9a87144f
+def _exact_sums(family, data, grid_exponent, missing, missing_as, empty, person):
+    "The same, with frames that hold sums."
     g = check_count("grid_exponent", grid_exponent, 0)
     check_choice("missing", missing, ("error", "drop"))
     filled = check_missing_as(family, missing_as, missing)

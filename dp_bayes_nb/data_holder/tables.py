@@ -85,14 +85,6 @@ def _as_objects(array):
     return np.array([math.nan if v is None else v for v in values], dtype=float)
 
 
-_NOTHING = {"text": (None, "O"), "number": (math.nan, "d"), "date": (np.datetime64("NaT"), "M8[us]")}
-
-
-def _declared(column, kind):
-    "A column of an array; one without any value has no type, and is of the declared kind."
-    return column if (column == column).any() else np.full(len(column), *_NOTHING[kind])
-
-
 def _day_of(value):
     "One date of Python or NumPy, whatever its unit; NaT where there is none."
     return np.datetime64("NaT") if value is None else np.datetime64(value.date() if isinstance(value, datetime.datetime)
@@ -102,6 +94,14 @@ def _day_of(value):
 def _in_calendar(days):
     "Days in the unit of a database, those beyond the years 1 to 9999 at their ends."
     return np.clip(days, np.datetime64("0001-01-01"), np.datetime64("9999-12-31")).astype("datetime64[us]")
+
+# %% ../../nbs/data_holder/02_tables.ipynb #000e9552
+_NOTHING = {"text": (None, "O"), "number": (math.nan, "d"), "date": (np.datetime64("NaT"), "M8[us]")}
+
+
+def _declared(column, kind):
+    "A column of an array; one without any value has no type, and is of the declared kind."
+    return column if (column == column).any() else np.full(len(column), *_NOTHING[kind])
 
 # %% ../../nbs/data_holder/02_tables.ipynb #fa35e192
 def _check_path(path):
@@ -349,7 +349,7 @@ def open_table(model,
     frame = quietly(lambda: frame.alias("values").to_frame(), "opened") if single else frame
     return quietly(frame.lazy, "opened"), single and width in (None, 1)
 
-
+# %% ../../nbs/data_holder/02_tables.ipynb #b9b4cbab
 def _check_engine(frame):
     "Refuse an engine whose texts and numbers nobody has compared with those of the others."
     engine = frame.implementation.name.lower()
