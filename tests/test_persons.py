@@ -342,8 +342,7 @@ def test_rows_of_nobody_are_refused_on_every_engine(tmp_path):
             with pytest.raises(ValueError) as refused:
                 exact_sums(DAYS, data, grid_exponent=4, person=person, empty=empty)
             said = str(refused.value)
-            assert ("got 1 of 4 rows without a value" in said) is not empty and "Qzmarker" not in said, name
-            assert not empty or "got rows without a value" in said
+            assert "got rows without a value" in said and "Qzmarker" not in said, name
 
 
 @pytest.mark.parametrize("ids", [[1.0, 2.0], [True, False], [1.5, None]])

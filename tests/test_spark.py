@@ -135,7 +135,7 @@ def test_spark_gives_the_same_integers_of_persons(person, spark):
                        for data in (frame, pl.DataFrame(columns)))
     assert found == expected and found.n > 5
     if person.column == "text":
-        with pytest.raises(ValueError, match="got 1 of 400 rows without a value"):
+        with pytest.raises(ValueError, match="got rows without a value"):
             exact_sums(family, table(spark), grid_exponent=20, person=person)
 
 

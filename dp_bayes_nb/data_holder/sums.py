@@ -8,13 +8,13 @@ __all__ = ['UnitMean', 'run_query', 'exact_sums', 'group_query']
 # %% ../../nbs/data_holder/03_sums.ipynb #77de68da
 import itertools
 import math
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial, reduce
 from operator import and_, or_
 from typing import Any
 
-import numpy as np
 
 from ..models.contract import MODELS, Column, Model, as_model, family_class, is_level
 from ..base.arguments import check_choice, check_count, check_installed, discreet, refuse
@@ -207,47 +207,39 @@ def _is_own(family):
         isinstance(part, Model) and _is_own(part) for part in vars(family).values())
 
 
+_OF_ONE = ("LITERAL", "ELEMENTWISE", "COL", "WHEN_THEN")  # kinds of narwhals' operations that look at one record
+
+
+def _over_records(found):
+    "Names of the operations in an expression, and in those inside it, that may look at other records."
+    import narwhals as nw
+    if isinstance(found, nw.Series):
+        yield "Series"
+    if isinstance(found, (list, tuple)):
+        for part in found:
+            yield from _over_records(part)
+    if isinstance(found, nw.Expr):
+        for node in found._nodes:
+            if node.kind.name not in _OF_ONE or node.name == "map_batches":
+                yield node.name
+            yield from _over_records([*node.exprs, *node.kwargs.values()])
+
+
 def _check_of_one(family):
-    "Refuse a statistic or a `valid` whose values for a made-up record change with the records beside it."
-    made = {f"x_{j}": _made_up(column, j) for j, column in enumerate(family.columns)}
-    try:
-        together, rows = _values(family, made), range(len(made["x_0"]))
-        alone = [_values(family, {name: column[i:i + 1] for name, column in made.items()}) for i in rows]
-    except OfOneRecord:
-        raise
-    except Exception:  # said where the query is run
-        return
-    if not np.allclose(together, np.concatenate(alone), rtol=1e-9, atol=1e-9, equal_nan=True):
-        raise OfOneRecord("statistic and valid must look at one record at a time, got values of a made-up record that "
-                          "change with the records beside it; write them with the columns that they are given alone, "
-                          "without a max, a len or a shift of nw.col(…)")
+    "Refuse a statistic or a `valid` with an aggregate, a window or anything else that is no operation on one record."
+    import narwhals as nw
+    columns = lambda letter, n: [counted(nw.col(f"{letter}_{j}")) for j in range(n)]
+    record = as_record(family, columns("x", len(family.columns)))
+    staged = list(family.staged(record))
+    found = [*staged, *family.combined(columns("v", len(staged)))]
+    with suppress(TypeError, ValueError, AttributeError):  # said where the query is run
+        found.append(family.admitted(record))
+    for name in _over_records(found):
+        raise OfOneRecord(f"statistic and valid must look at one record at a time, got {name}() of a column; one "
+                          "record would move the sums by more than any sensitivity says: use the columns that are "
+                          "handed in, without a max, a len or a shift of nw.col(…)")
     if family.inner is not None:
         _check_of_one(as_model(family.inner))
-
-# %% ../../nbs/data_holder/03_sums.ipynb #9336bfcf
-def _made_up(column, j):
-    "Values of a column, from its declaration: levels, or numbers within its limits, also whole ones."
-    turn = [(i * (j + 1) + i // 3) for i in range(6)]
-    if column.levels:
-        return [column.levels[i % len(column.levels)] for i in turn]
-    low = column.low if math.isfinite(column.low) else min(0.0, column.high - 9.0)
-    high = min(column.high, low + 9.0) if not math.isfinite(column.high) else column.high
-    numbers = [low + (high - low) * (i % 6 + 0.3) / 6 for i in turn]
-    return [float(round(v)) if i % 2 else v for i, v in enumerate(numbers)]
-
-
-def _values(family, made):
-    "Statistic and `valid` of made-up records, (n, m + 1)."
-    import narwhals as nw
-    import pandas as pd
-    table = nw.from_native(pd.DataFrame(made))
-    record = as_record(family, [counted(nw.col(name)) for name in made])
-    number = lambda condition: nw.when(condition).then(nw.lit(1.0)).otherwise(nw.lit(0.0))
-    staged = {f"v_{j}": value.cast(nw.Float64) for j, value in enumerate(family.staged(record))}
-    table = table.with_columns(**staged, good=number(family.admitted(record)))
-    combined = family.combined([counted(nw.col(name)) for name in staged])
-    table = table.with_columns(**{f"t_{j}": value.cast(nw.Float64) for j, value in enumerate(combined)})
-    return table.select("good", *(f"t_{j}" for j in range(len(combined)))).to_numpy()
 
 # %% ../../nbs/data_holder/03_sums.ipynb #b3f0c7f6
 def run_query(family, data: Any, grid_exponent: int, filled: dict | None = None, quick: bool = False,
@@ -261,7 +253,7 @@ def run_query(family, data: Any, grid_exponent: int, filled: dict | None = None,
     connection, others = duckdb.connect(), set()  # type: ignore[var-annotated]
     owner = None if person is None else person.column
     try:
-        pieces = open_pieces(family, data, connection, others, owner, empty)
+        pieces = open_pieces(family, data, connection, others, owner, empty or owner is not None)
         if person is not None and person.rows is not None:
             pieces = ((with_windows(frame, connection), in_order) for frame, in_order in pieces)
         return _added([_ask(family, frame, in_order, grid_exponent, filled, quick, person, drop)
@@ -386,7 +378,6 @@ def _asked(family, data, g, filled, missing, person=None, empty=False):
             return {"missing": 0, "infinite": 0, **row}
     return run_query(family, data, g, filled, empty=empty)
 
-
 # %% ../../nbs/data_holder/03_sums.ipynb #f6e1126c
 def _overlap(family, row):
     "Do the levels of one of several columns count more records than there are?"
@@ -407,11 +398,9 @@ def _wider(family, row):
 # %% ../../nbs/data_holder/03_sums.ipynb #1c7312de
 def _refuse_owners(row, person, empty):
     "Refuse rows that do not say whose they are, and more rows of a person than are added exactly."
-    if unowned := row.get("unowned"):
-        found = "rows" if empty else f"{unowned} of {row['rows']} rows"
-        raise ValueError(f"data must say in column {person.column!r} whose each row is, got {found} without a value "
-                         f"there; leave them out, or name these persons. "
-                         f"{'That there are such rows' if empty else 'This count'} is not private")
+    if row.get("unowned"):  # how many rows there are is private: a person may have any number
+        raise ValueError(f"data must say in column {person.column!r} whose each row is, got rows without a value "
+                         "there; leave them out, or name these persons. That there are such rows is not private")
     if row.get("crowded"):
         raise ValueError(f"data must have at most {MOST_COMBINED} rows of a person, got more of "
                          f"{'some' if empty else row['crowded']}; combine them beforehand. "

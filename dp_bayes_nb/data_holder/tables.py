@@ -57,7 +57,6 @@ def _as_columns(data, width, empty=False):
                found, "or pass a data frame with these columns")
     return [_as_array(column) for column in (array[:, None] if width is None else array).T]
 
-
 # %% ../../nbs/data_holder/02_tables.ipynb #7b52f001
 def _as_array(array):
     "One column of numbers, booleans or texts."
@@ -439,11 +438,15 @@ def _of_values():
         import pandas as pd
         if not there.any():
             return ""
-        dtype, found = values.dtype, pd.api.types.infer_dtype(values, skipna=True)
+        dtype = values.dtype
+        try:
+            found = pd.api.types.infer_dtype(values, skipna=True)
+        except NotImplementedError:  # a type of Arrow that pandas hardly knows
+            found = str(dtype)
         fits, arrow = kind in kinds.get(found, ()), getattr(dtype, "pyarrow_dtype", None)
-        zoned = lambda: [getattr(dtype if arrow is None else arrow, "tz", None),
-                         *(getattr(each, "tzinfo", None) for each in values[there] if dtype.kind == "O")]
-        zone = fits and kind == "date" and any(each is not None for each in zoned())
+        objects = values[there] if kind == "date" and dtype.kind == "O" else ()
+        zones = [getattr(dtype if arrow is None else arrow, "tz", None), *(getattr(v, "tzinfo", None) for v in objects)]
+        zone = fits and kind == "date" and any(each is not None for each in zones)
         if fits and not zone:
             return ""
         what = "mixed types" if found.startswith("mixed") else f"type {found}" + " with a time zone" * zone
@@ -462,7 +465,8 @@ def plain_columns():
 
     def converted(values, there, kind):
         import pandas as pd
-        nullable = pd.api.types.is_object_dtype(values.dtype) or getattr(values.dtype, "na_value", None) is pd.NA
+        nullable = (pd.api.types.is_object_dtype(values.dtype) or not there.any()
+                    or getattr(values.dtype, "na_value", None) is pd.NA)
         if kind == "date":
             return values.astype("datetime64[us]") if nullable else values
         if kind == "number":
@@ -470,7 +474,7 @@ def plain_columns():
         if kind == "owner" and values.dtype.kind in "iu":  # as floats, ids beyond 2⁵³ would be those of other persons
             whole = f"{'u' * (values.dtype.kind == 'u')}int64"
             return pd.Series(values.to_numpy(dtype=whole), values.index) if nullable and there.all() else values
-        return values.astype(object).where(there, None) if nullable or not there.any() else values
+        return values.astype(object).where(there, None) if nullable else values
 
     def plain(native, wanted):
         columns, wrong = {}, {}
@@ -500,20 +504,28 @@ def spelled_out(frame, wanted: dict[str, str]  # name of a column: text, number,
     if engine.is_pyarrow():
         frame = quietly(lambda: _decoded(frame.to_native(), wanted), "read as columns")
     schema = quietly(frame.collect_schema, "read as a table")
-    unknown = [name for name in wanted if schema[name] in (nw.Object, nw.Unknown)]
+    unknown = [name for name in wanted if schema[name] in (nw.Object, nw.Unknown) and not _is_uuid(frame, name)]
     return frame, {name: "values of a type that is not known" for name in unknown if _any(frame, name)}
 
 
+def _is_uuid(frame, name):
+    "Is it a column of UUIDs of DuckDB, each of which has one text?"
+    native, engine = frame.to_native(), frame.implementation
+    if engine.is_duckdb():
+        return str(native.types[native.columns.index(name)]) == "UUID"
+    return engine.is_ibis() and native.schema()[name].is_uuid()
+
+
 def _decoded(table, names):
-    "An Arrow table with its dictionaries written out."
+    "An Arrow table with its dictionaries written out, also those in dictionaries, and decimals as floats."
     import narwhals as nw
     import pyarrow as pa
     for name in names:
-        kind = table.schema.field(name).type
-        if pa.types.is_dictionary(kind):
-            at, whole = table.schema.get_field_index(name), table.column(name)
-            chunks = [each.dictionary_decode() for each in whole.chunks]
-            table = table.set_column(at, name, pa.chunked_array(chunks, kind.value_type))
+        whole, at = table.column(name), table.schema.get_field_index(name)
+        while pa.types.is_dictionary(whole.type):
+            whole = pa.chunked_array([each.dictionary_decode() for each in whole.chunks], whole.type.value_type)
+        whole = whole.cast("float64") if pa.types.is_decimal(whole.type) else whole
+        table = table.set_column(at, name, whole)
     return nw.from_native(table).lazy()
 
 # %% ../../nbs/data_holder/02_tables.ipynb #5c1f7a03
@@ -543,10 +555,11 @@ def _one_type(frame, wanted):
     import narwhals as nw
     import pandas as pd
     native, plain = frame.to_native(), plain_columns()
+    _check_guessed(native, wanted)
     held = {name: native.dtypes[name] for name, kind in wanted.items() if kind == "owner"}
-    types = {"text": "object", "number": "float64", "date": "datetime64[us]",
-             "owner": next((dtype for dtype in held.values() if isinstance(dtype, np.dtype) and dtype.kind in "iu"),
-                           "object")}
+    ids = next((f"{'u' * (dtype.kind == 'u')}int64" for dtype in held.values() if isinstance(dtype, np.dtype)
+                and dtype.kind in "iu"), "object")
+    types = {"text": "object", "number": "float64", "date": "datetime64[us]", "owner": ids}
 
     def of_one_type(part):
         import pandas as pd
@@ -555,8 +568,9 @@ def _one_type(frame, wanted):
             "A partition has columns of other types than the table."
         columns, wrong = plain(part, wanted)
         for name, dtype in held.items():
-            whole = dtype.kind in "iu"
-            if len(part) and (part[name].dtype != dtype if whole else part[name].dropna().map(type).ne(str).any()):
+            whole = part[name].dtype.kind == dtype.kind if dtype.kind in "iu" else (
+                part[name].dropna().map(type).eq(str).all())
+            if len(part) and not whole:
                 raise OtherTypes
             columns[name] = columns[name].map(str, na_action="ignore") if types["owner"] == "object" else columns[name]
         if wrong:
@@ -565,6 +579,22 @@ def _one_type(frame, wanted):
 
     meta = pd.DataFrame({name: pd.Series(dtype=types[kind]) for name, kind in wanted.items()})
     return nw.from_native(native[list(wanted)].map_partitions(of_one_type, meta=meta)).lazy()
+
+# %% ../../nbs/data_holder/02_tables.ipynb #5c1f7a05
+def _check_guessed(native, wanted):
+    """Refuse texts, and names of persons, in files that Dask's `read_csv` types block by block: it turns them into the
+    type of the first block afterwards, which no partition shows.
+    """
+    readers = [getattr(operand, "keywords", None) or {} for each in native.expr.walk() for operand in each.operands]
+    for reader in readers:
+        if {"full_columns", "kwargs"} <= set(reader):
+            given, columns = reader["kwargs"].get("dtype"), reader["full_columns"]
+            typed = given if isinstance(given, dict) else dict.fromkeys(columns if given is not None else ())
+            for name in (name for name, kind in wanted.items() if kind in ("text", "owner")):
+                if name not in typed and (name in columns or not set(columns) <= set(typed)):
+                    refuse(f"column {name!r}", "of a type that is given", Said(
+                        "a column of read_csv of Dask, which types each block of a file by its own records"),
+                        f"read it with dtype={{{name!r}: str}}")
 
 # %% ../../nbs/data_holder/02_tables.ipynb #5c1f7a04
 OTHER_TYPES = ("where a partition of Dask has columns of other types than the table, give types when files are read, "

@@ -138,6 +138,7 @@ def _of_dask(columns, folder):
     cut = lambda **how: dd.from_pandas(pd.DataFrame(columns, **how), npartitions=2)
     return {"dask": cut, "dask categories": lambda: cut().astype("category"),
             "dask of csv files": lambda: dd.from_map(pd.read_csv, paths()),
+            "dask read_csv": lambda: dd.read_csv(paths()),
             "dask of parts": lambda: dd.from_map(pd.DataFrame, _apart(columns)),
             "dask of categories": lambda: dd.from_map(lambda part: pd.DataFrame(part).astype("category"),
                                                       _apart(columns))}
