@@ -518,6 +518,9 @@ FORMS = {  # forms in which values were once taken as they are held, and how far
     "files, success": ("dask of csv files", dpb.Bernoulli("x", "1", ["no", "1.0"]), dict(missing_as="1"), 10),
     "groups by files": ("dask of csv files", dpb.Grouped(CLIPPED_X, "place", LIKE_NUMBERS),
                         dict(missing_as={"place": "no"}), 10),
+    "a float in a file": ("dask of csv files", dpb.Categorical(("no", "1", "1.0"), "x"), {}, 10),
+    "a code with a zero": ("dask of csv files", dpb.Categorical(("no", "1", "01"), "x"), {}, 10),
+    "true as a text": ("dask of csv files", dpb.Categorical(("no", "true", "True"), "x"), {}, 10),
     "categories of numbers": ("pandas categories", dpb.Bernoulli("x", "1"), dict(missing_as="1"), 10),
     "categories, levels": ("pandas categories", dpb.Categorical(LIKE_NUMBERS, "x"), dict(missing_as="no"), 10),
     "categories, groups": ("pandas sparse", dpb.Grouped(CLIPPED_X, "place", LIKE_NUMBERS),
@@ -526,7 +529,7 @@ FORMS = {  # forms in which values were once taken as they are held, and how far
 
 
 @pytest.mark.parametrize("name", quick(FORMS, ["a person a slot", "an id that is two", "files typed one by one",
-                                               "categories of numbers", "categories, groups"]))
+                                               "a code with a zero", "categories of numbers", "categories, groups"]))
 def test_a_form_that_decides_how_others_are_read_is_found(name, monkeypatch):
     "Columns taken as they are held: dictionaries, categories of numbers, files that are typed one by one."
     form, model, options, times = FORMS[name]

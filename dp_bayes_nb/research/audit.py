@@ -24,6 +24,7 @@ import numpy as np
 import scipy.stats as st
 
 from ..base.arguments import check_count, check_fraction, refuse
+from ..data_holder.csv_files import FLAGS, number
 from ..data_holder.persons import step_of
 from ..data_holder.release import _check_release_arguments, prepare, release
 from ..models.contract import Model
@@ -665,6 +666,30 @@ def _like_numbers(column):
     return sorted(found, key=lambda text: f"{text}.0" not in column.texts)
 
 
+def _read_as(text):
+    "What a text is where a reader has taken it for a number or a Boolean, and somebody for a text again."
+    value = number(text)
+    if value is None or not math.isfinite(value):
+        return {text}
+    if not text.isnumeric():
+        return {str(value) if text not in FLAGS else text.capitalize()}
+    return {str(int(text)), str(value)}
+
+
+def _confused(column):
+    """A level that a reader may take for another one, and a level of the last record that decides whether it does;
+    () where there is none.
+    """
+    words = [text for text in column.texts if number(text) is None]
+    for text in column.texts:
+        others = _read_as(text) & set(column.texts) - {text}
+        if others:  # as a float by a float, or as a number or a Boolean unless there is a word
+            last = [other for other in others if "." in other] if str(number(text)) in others else words
+            if last:
+                return text, last[0]
+    return ()
+
+
 def _for_readers(found, first, columns):
     "What was found, with records that readers take for numbers from the `first` on, in these columns."
     levels = {c.name: _like_numbers(c) for c in columns}
@@ -673,11 +698,24 @@ def _for_readers(found, first, columns):
         shared[name][first:] = likes[0]
     pair = found.pair if first else tuple(each and {**each, **{name: likes[k % len(likes)] for name, likes in
                                                                levels.items()}} for k, each in enumerate(found.pair))
+    return _if_valid(found, shared, pair)
+
+
+def _with_confused(found, columns):
+    "What was found, with records that a reader may take for others, and a last one that decides whether it does."
+    shared = {name: np.asarray(x, dtype=object) for name, x in found.shared.items()}
+    for name, two in columns.items():
+        shared[name][len(shared[name]) // 2:] = two[0]
+    ends = [{name: two[k] for name, two in columns.items()} for k in (0, 1)]
+    return _if_valid(found, shared, tuple(each and {**each, **end} for each, end in zip(found.pair, ends)))
+
+
+def _if_valid(found, shared, pair):
+    "What was found with other records, if these are valid."
     records = _columns(found.model, [dict(zip(shared, row)) for row in zip(*shared.values())])
     ends = [_columns(found.model, [each]) for each in pair if each is not None]
     good = all(np.all(is_valid(found.model, each)) for each in (records, *ends))
     return found._replace(shared=records, pair=pair) if good else found
-
 
 # %% ../../nbs/research/14_audit.ipynb #46f662bb
 def _plain(column, values, whole, numbers):
@@ -712,6 +750,8 @@ def tables_of_forms(found: Found, seed: int = 0) -> dict:
     numbers = [c for c in texts if c.name in found.filled]
     if numbers:
         kinds[", codes as numbers"] = _for_readers(found, 0, numbers), tuple(c.name for c in numbers)
+    if confused := {c.name: pair for c in found.model.columns if c.name not in found.fixed and (pair := _confused(c))}:
+        kinds[", codes that readers confuse"] = _with_confused(found, confused), ()
     out = {}
     for words, (each, names) in kinds.items():
         each = _on_the_grid_of_persons(each)

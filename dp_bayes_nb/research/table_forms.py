@@ -15,6 +15,8 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
+from ..data_holder.csv_files import number
+
 # %% ../../nbs/research/18_table_forms.ipynb #1d8f0a07
 # § Frames
 def _of_pandas(columns):
@@ -119,9 +121,9 @@ def _of_files(columns, folder):
 
 
 def _apart(columns):
-    "The values of two files: records with a text that is no number and half of the others, and the rest with the last."
+    "The values of two files: records with a word (no number, no Boolean) and half of the others; the rest, with the last."
     rows = list(zip(*columns.values()))
-    words = [any(isinstance(value, str) and not value.isnumeric() for value in row) for row in rows]
+    words = [any(isinstance(value, str) and number(value) is None for value in row) for row in rows]
     first = [each or words[:k].count(False) < words.count(False) // 2 for k, each in enumerate(words[:-1])] + [False]
     return [{name: [row[j] for row, each in zip(rows, first) if each == wanted] for j, name in enumerate(columns)}
             for wanted in (True, False)]
