@@ -121,7 +121,7 @@ def _of_files(columns, folder):
 
 
 def _apart(columns):
-    "The values of two files: records with a word (no number, no Boolean) and half of the others; the rest, with the last."
+    "Two files: records with a word (no number, no Boolean) and half of the others; the rest, with the last."
     rows = list(zip(*columns.values()))
     words = [any(isinstance(value, str) and number(value) is None for value in row) for row in rows]
     first = [each or words[:k].count(False) < words.count(False) // 2 for k, each in enumerate(words[:-1])] + [False]
