@@ -143,7 +143,7 @@ def read(found, forms):
     ("two rows, groups", "change_one")] else pytest.mark.slow)
     for case in CASES_OF_FORMS], ids=", ".join)
 def test_no_form_of_an_honest_table_is_blamed(case):
-    read(audited_forms(*case, "few"), ["pandas sparse", "arrow, texts in slots", "polars", "duckdb of arrow", "csv"])
+    read(audited_forms(*case, "few"), ["pandas sparse", "arrow (texts in slots)", "polars", "duckdb of arrow", "csv"])
 
 
 @pytest.mark.slow
@@ -509,8 +509,8 @@ def test_a_fill_that_is_a_thousand_times_too_large_is_found(name, monkeypatch):
 
 LIKE_NUMBERS = ("no", "1", "0", "1.0", "true", "01")
 FORMS = {  # forms in which values were once taken as they are held, and how far tables were then apart, at the least
-    "a person a slot": ("arrow, texts in slots", CLIPPED_X, dict(person="id", combine="sum"), 4),
-    "a person a slot, any": ("arrow, texts in slots", dpb.Bernoulli("x", "1", "0"),
+    "a person a slot": ("arrow (texts in slots)", CLIPPED_X, dict(person="id", combine="sum"), 4),
+    "a person a slot, any": ("arrow (texts in slots)", dpb.Bernoulli("x", "1", "0"),
                              dict(person="id", combine="any"), 4),
     "an id that is two": ("dask of csv files", CLIPPED_X, dict(person="id", combine="mean"), 2),
     "two ids, two rows each": ("dask of csv files", CLIPPED_X, dict(person="id", rows=2), 1.4),

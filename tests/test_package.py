@@ -179,7 +179,8 @@ def unguarded(tree):
 
 # expressions of a frame that is open already; a frame of `fit_many`, which asks at its door; parts that are written
 OPEN = {("models.bounds", "_where"), ("regression.model", "_one_where"), ("posterior.fit_many", "as_frame"),
-        ("posterior.fit_many", "_with_results"), ("posterior.fit_many", "join_parts")}
+        ("posterior.fit_many", "_with_results"), ("posterior.fit_many", "join_parts"),
+        ("research.table_forms", "_of_databases"), ("research.table_forms", "_of_files")}
 
 
 def test_every_function_of_the_analyst_that_needs_an_engine_asks_for_it():

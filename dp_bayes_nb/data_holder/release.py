@@ -43,6 +43,8 @@ def measurement(d: NoiseDesign, m: int, epsilon: float | None, delta: float | No
     try:
         mechanism, scale = _confirmed(d, m, epsilon, delta, rho)
         reason = "" if abs(scale - d.scale) <= SAME_SCALE * d.scale else f"a scale of {scale:g} in place of {d.scale:g}"
+    except ImportError:
+        raise
     except Exception as error:  # public numbers alone: no data have been read
         reason = type(error).__name__
     if reason:
@@ -311,7 +313,8 @@ def warn_of_unit(ledger, release: str):
     "Say where a release protects a person and others in its ledger a record, or the other way round."
     if getattr(ledger, "unit", None) is not None and (
             mixed := mixed_units([*(entry.release for entry in ledger.entries), release])):
-        warn_user(f"with this release, of the account {' '.join(mixed)}")
+        warn_user(f"the ledger then has releases of both kinds: {' '.join(mixed)} Use person= in all of them, or a "
+                  "ledger for each kind")
 
 
 def _check_bounds_source(source, ledger, person=None):

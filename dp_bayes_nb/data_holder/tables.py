@@ -378,7 +378,7 @@ def choose_columns(model, schema, in_order: bool, case_blind: bool = False, owne
         if column not in columns:
             close = difflib.get_close_matches(column, columns, 1)
             refuse("column", "a column of the data", column,
-                   (f"did you mean {close[0]!r}? " if close else "") + f"it has {shown}")
+                   (f"did you mean {close[0]!r}? " if close else "") + f"it has {shown or 'no column'}")
     return [str(column) for column in declared]
 
 # %% ../../nbs/data_holder/02_tables.ipynb #472b07b9
@@ -404,7 +404,8 @@ def check_type(model, column: str, kind: str, dtype, wrong: str = ""):
         _refuse_type(model, column, kind, wrong)
 
 
-_FIXES = {"text": ("texts", "convert it, or declare the levels as numbers"),
+_FIXES = {"text": ("texts", "read it as texts, as by pd.read_csv(…, dtype=str), or declare the levels as numbers; "
+                    ".astype(str) of numbers writes 1 or 1.0 by what other records are"),
           "number": ("numbers or booleans", "convert it to numbers"),
           "date": ("dates without time zone", "convert it, as with pd.to_datetime of pandas, str.to_date of Polars or "
                    "cast(… as date) of SQL; of times with a zone take the local date")}
@@ -504,16 +505,19 @@ def spelled_out(frame, wanted: dict[str, str]  # name of a column: text, number,
     if engine.is_pyarrow():
         frame = quietly(lambda: _decoded(frame.to_native(), wanted), "read as columns")
     schema = quietly(frame.collect_schema, "read as a table")
-    unknown = [name for name in wanted if schema[name] in (nw.Object, nw.Unknown) and not _is_uuid(frame, name)]
-    return frame, {name: "values of a type that is not known" for name in unknown if _any(frame, name)}
+    unknown = [name for name in wanted if schema[name] in (nw.Object, nw.Unknown)
+               and _type_of(frame, name).lower() != "uuid"]  # each UUID has one text
+    return frame, {name: f"values of type {_type_of(frame, name)}" for name in unknown if _any(frame, name)}
 
 
-def _is_uuid(frame, name):
-    "Is it a column of UUIDs of DuckDB, each of which has one text?"
+def _type_of(frame, name):
+    "The engine's own word for the type of a column."
     native, engine = frame.to_native(), frame.implementation
     if engine.is_duckdb():
-        return str(native.types[native.columns.index(name)]) == "UUID"
-    return engine.is_ibis() and native.schema()[name].is_uuid()
+        return str(native.types[native.columns.index(name)])
+    if engine.is_ibis() or engine.is_pyarrow():
+        return str(native.schema()[name] if engine.is_ibis() else native.schema.field(name).type)
+    return str(frame.collect_schema()[name])
 
 
 def _decoded(table, names):
@@ -597,8 +601,8 @@ def _check_guessed(native, wanted):
                         f"read it with dtype={{{name!r}: str}}")
 
 # %% ../../nbs/data_holder/02_tables.ipynb #5c1f7a04
-OTHER_TYPES = ("where a partition of Dask has columns of other types than the table, give types when files are read, "
-               "such as pd.read_csv(…, dtype={…})")
+OTHER_TYPES = ("where a partition of Dask has columns of other types than the table or the declaration, give types "
+               "when files are read, such as pd.read_csv(…, dtype={…})")
 
 
 def check_owner(column: str, dtype, wrong: str = ""):
@@ -608,7 +612,8 @@ def check_owner(column: str, dtype, wrong: str = ""):
     if wrong or not fits:
         refuse(f"column {column!r}, which says whose a row is,", "of texts or whole numbers",
                Said(wrong if fits else str(getattr(dtype, "__name__", type(dtype).__name__))),
-               "pandas reads whole numbers as floats where one is missing" if dtype.is_float() else "convert it")
+               f"read it as texts, as by pd.read_csv(…, dtype={{{column!r}: str}})" + (
+                   "; pandas makes floats of whole numbers where one is missing" if dtype.is_float() else ""))
 
 # %% ../../nbs/data_holder/02_tables.ipynb #bc33ea4e
 # § Texts are bytes

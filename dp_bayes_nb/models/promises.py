@@ -209,7 +209,7 @@ def mixed_units(entries: list[str]) -> tuple[str, str] | None:
         return None
     return (f"{sum(of_persons)} of these {len(of_persons)} releases protect a person with all rows, the others a "
             "single record.",
-            "A sum over all of them is a promise for a person only where nobody has two records in the others.")
+            "Their sum is a promise for a person only if nobody has two records in the others.")
 
 # %% ../../nbs/models/11_promises.ipynb #9e500013
 def _checked_rules(combine):

@@ -72,7 +72,8 @@ def _shared_records(rng, model, fixed, least=0):
     enough = (k for k in OTHERS if k >= least and (model.inner is not None or _enough(model, k)))
     count = _OF_EACH * cells if fixed else next(enough, OTHERS[-1])
     values = made_up_records(rng, model, max(4096, 4 * count))
-    return {name: x[:count] for name, x in values.items()}
+    inside = is_valid(model, values, by_columns=True)  # where `valid` is wider than the columns, both are needed
+    return {name: x[inside][:count] for name, x in values.items()}
 
 # %% ../../nbs/research/14_audit.ipynb #d9ff3fb6
 def _held(model, record):
@@ -161,7 +162,6 @@ def _columns(model, records):
     "Records as columns by name."
     return {c.name: np.asarray([each[c.name] for each in records]) for c in model.columns}
 
-
 # %% ../../nbs/research/14_audit.ipynb #6da3d3cc
 def _counts_as(found, total, record):
     "Is a record valid, and counted as another one is?"
@@ -189,7 +189,6 @@ def rows_of_pair(found: Found) -> tuple:
     reach = lambda rows: found.steps(_columns(found.model, rows)) if rows else 0
     ways = [[[]] if each is None else _choices(found, each) for each in found.pair]
     return max(itertools.product(*ways), key=lambda two: found.apart(*map(reach, two)))
-
 
 # %% ../../nbs/research/14_audit.ipynb #b290ace7
 def made_tables(found: Found, missing: bool = True  # has a record that tables share a missing value?
@@ -228,7 +227,6 @@ def made_table(model: Model, made: Made) -> Any:
         return columns[None]
     import pandas as pd
     return pd.DataFrame(columns | {name: x for name, x in made.rows.items() if name not in columns})
-
 
 # %% ../../nbs/research/14_audit.ipynb #a0d17001
 # § Many releases
@@ -310,7 +308,6 @@ def signs_p_value(noise  # (releases, k) whole numbers of grid steps
     rarer = np.round((there - np.abs(sums)) / 2)  # how often alike, or unlike, whichever is rarer
     return float(min(1.0, len(there) * 2 * st.binom.cdf(rarer, there, 0.5).min()))
 
-
 # %% ../../nbs/research/14_audit.ipynb #9cc05c41
 def _public(ready):
     "Everything in the document of a release but its values and its number."
@@ -345,7 +342,6 @@ def _reach(ready, neighbours):
         return sum(moves) if d.kind == "laplace" else math.sqrt(sum(move**2 for move in moves))
     pair = max(pairs, key=apart)
     return d.steps * 2.0**-d.grid_exponent, apart(pair) * 2.0**-d.grid_exponent, pair
-
 
 # %% ../../nbs/research/14_audit.ipynb #007ed7db
 def _statistic(ready):
@@ -459,8 +455,10 @@ def _contradictions(a):
     if a.noise < _AGREE:
         found.append("the noise that was drawn is not what releases state")
     if far := _too_far(a):
-        found.append(f"as {', as '.join(far)}, the tables are up to {max(far.values()):.6g} apart, and the noise is "
-                     f"designed for {a.sensitivity:.6g}")
+        more = f", and in {len(far) - 1} other forms further than that" * (len(far) > 1)
+        worst = max(far, key=lambda name: far[name])
+        found.append(f"as {worst}, the tables are up to {far[worst]:.6g} apart, and the noise is designed for "
+                     f"{a.sensitivity:.6g}{more}")
     return [*found, *a.faults]
 
 
@@ -468,7 +466,8 @@ def _verdict(a):
     "What follows from an audit, and what does not."
     if found := _contradictions(a):
         return f"contradicted: {'; '.join(found)}" + ", if the tables are neighbours" * (a.tables == GIVEN)
-    return "no contradiction found (an audit never proves a promise)"
+    unread = "; no form of the tables could be read" * (bool(a.forms) and all(m is None for _, m in a.forms))
+    return f"no contradiction found (an audit never proves a promise){unread}"
 
 
 def _html_table(said):
@@ -489,8 +488,8 @@ def _said(a):
     bounds = bounds if a.trials else "none: nothing was drawn"
     refused = [name for name, moved in a.forms if moved is None]
     most = max((moved for _, moved in a.forms if moved is not None), default=0.0)
-    forms = [("forms", f"{len(a.forms) - len(refused)} read, {most:.6g} apart at most" + (
-        f"; refused: {', '.join(refused)}" if refused else ""))] if a.forms else []
+    forms = [("forms", f"{len(a.forms) - len(refused)} read, in which the sums differ by {most:.6g} at most" + (
+        f"; {len(refused)} refused, see form_table" if refused else ""))] if a.forms else []
     return [("audit of", f"{a.model!r:.200}"), ("claim", f"{budget}, {a.mechanism}, neighbours: {a.neighbours}"),
             ("sensitivity", f"{norm} {a.sensitivity:.6g} in the design; the two tables are {a.moved:.6g} apart"),
             ("tables", a.tables), *forms,
@@ -538,7 +537,6 @@ def audit(model: Model, *,              # what is released: public declarations
         warnings.simplefilter("ignore")  # of few records and careless budgets: nothing is published
         return _audited(found, _counted(model, tables[0], options), tables, words, (trials, releases, confidence),
                         options, forms)
-
 
 # %% ../../nbs/research/14_audit.ipynb #a50ffb23
 def _check_sizes(trials, releases, confidence):
@@ -626,7 +624,6 @@ def _on_the_grid_of_persons(found):
 
 _COARSER = 8  # binary digits
 
-
 # %% ../../nbs/research/14_audit.ipynb #4ced6803
 def counted_for_search(rng, model: Model) -> Model:
     "The model with the public numbers of records of a made-up table, where it needs some."
@@ -654,7 +651,7 @@ def _agreement(pairs):
 
 # %% ../../nbs/research/14_audit.ipynb #12b29e75
 # § Other forms of a table
-FORMS = ("pandas categories", "pandas sparse", "arrow, texts in slots", "polars", "duckdb of arrow", "csv",
+FORMS = ("pandas categories", "pandas sparse", "arrow (texts in slots)", "polars", "duckdb of arrow", "csv",
          "dask of csv files")  # a few, of each engine those that choose types
 _SHARED = 12  # records of such tables
 _BY_ITSELF = (*GUESSED, "dask of csv files")  # a program chooses types: its values are not those that were written
@@ -749,9 +746,9 @@ def tables_of_forms(found: Found, seed: int = 0) -> dict:
     kinds: dict[str, tuple] = {"": (_for_readers(found, rows_of(shared) // 2, texts), ())}
     numbers = [c for c in texts if c.name in found.filled]
     if numbers:
-        kinds[", codes as numbers"] = _for_readers(found, 0, numbers), tuple(c.name for c in numbers)
+        kinds[" (codes as numbers)"] = _for_readers(found, 0, numbers), tuple(c.name for c in numbers)
     if confused := {c.name: pair for c in found.model.columns if c.name not in found.fixed and (pair := _confused(c))}:
-        kinds[", codes that readers confuse"] = _with_confused(found, confused), ()
+        kinds[" (codes that readers confuse)"] = _with_confused(found, confused), ()
     out = {}
     for words, (each, names) in kinds.items():
         each = _on_the_grid_of_persons(each)
@@ -797,7 +794,7 @@ def _texts_in_slots(columns):
     import pyarrow as pa
     held = lambda values: pa.DictionaryArray.from_arrays(pa.array(range(len(values))), pa.array(values)) \
         if any(isinstance(value, str) for value in values) else pa.array(values)
-    return {"arrow, texts in slots": lambda: pa.table({name: held(values) for name, values in columns.items()})}
+    return {"arrow (texts in slots)": lambda: pa.table({name: held(values) for name, values in columns.items()})}
 
 # %% ../../nbs/research/14_audit.ipynb #9d17db5a
 def _ready_form(found, make, made, options):
