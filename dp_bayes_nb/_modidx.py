@@ -744,6 +744,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                                'dp_bayes_nb/data_holder/release.py'),
                                                  'dp_bayes_nb.data_holder.release._refuse_budget': ( 'data_holder/release.html#_refuse_budget',
                                                                                                      'dp_bayes_nb/data_holder/release.py'),
+                                                 'dp_bayes_nb.data_holder.release._refuse_noise': ( 'data_holder/release.html#_refuse_noise',
+                                                                                                    'dp_bayes_nb/data_holder/release.py'),
                                                  'dp_bayes_nb.data_holder.release._rehearse': ( 'data_holder/release.html#_rehearse',
                                                                                                 'dp_bayes_nb/data_holder/release.py'),
                                                  'dp_bayes_nb.data_holder.release._released': ( 'data_holder/release.html#_released',

@@ -38,20 +38,22 @@ def _gaussian(space, scale, delta):
 
 def measurement(d: NoiseDesign, m: int, epsilon: float | None, delta: float | None, rho: float | None = None):
     """OpenDP's mechanism for m integers, with its scale in grid steps, checked by its own `map`.
-    ValueError for a budget that it does not confirm at a scale like ours.
+    ValueError for a budget that it does not confirm.
     """
     try:
-        mechanism, scale = _confirmed(d, m, epsilon, delta, rho)
-        reason = "" if abs(scale - d.scale) <= SAME_SCALE * d.scale else f"a scale of {scale:g} in place of {d.scale:g}"
+        return _confirmed(d, m, epsilon, delta, rho)
     except ImportError:
         raise
     except Exception as error:  # public numbers alone: no data have been read
         reason = type(error).__name__
-    if reason:
-        _refuse_budget(epsilon, delta, rho, "such that OpenDP confirms the noise",
-                       f"it answers with {reason}; nothing was spent; take an epsilon of about 0.1 to 10, and a delta "
-                       "far below 1/n, such as 1e-6")
-    return mechanism, scale
+    _refuse_noise(epsilon, delta, rho, reason)
+
+
+def _refuse_noise(epsilon, delta, rho, answer):
+    "Refuse a budget for what OpenDP answers."
+    _refuse_budget(epsilon, delta, rho, "such that OpenDP confirms the noise",
+                   f"it answers with {answer}; nothing was spent; take an epsilon of about 0.1 to 10, and a delta far "
+                   "below 1/n, such as 1e-6")
 
 
 SAME_SCALE = 1e-6  # by which scales may differ; a file with another one is refused when it is read
@@ -171,6 +173,8 @@ def _prepare(family, data, epsilon, mechanism, delta, neighbours, n_max, missing
     names = family.names if H is None else family.in_groups(H.names)
     p = len(names)
     draw, scale = measurement(d, p, epsilon, delta, rho)
+    if abs(scale - d.scale) > SAME_SCALE * d.scale:
+        _refuse_noise(epsilon, delta, rho, f"a scale of {scale:g} in place of {d.scale:g}")
     grid = 2.0**-d.grid_exponent
     noise, number = Noise(mechanism, np.full(p, scale * grid), np.full(p, grid)), secrets.token_hex(8)
     def made(integers, n):
