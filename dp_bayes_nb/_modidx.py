@@ -5298,6 +5298,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                  'dp_bayes_nb/research/audit.py'),
                                             'dp_bayes_nb.research.audit._agreement': ( 'research/audit.html#_agreement',
                                                                                        'dp_bayes_nb/research/audit.py'),
+                                            'dp_bayes_nb.research.audit._audit': ( 'research/audit.html#_audit',
+                                                                                   'dp_bayes_nb/research/audit.py'),
                                             'dp_bayes_nb.research.audit._audited': ( 'research/audit.html#_audited',
                                                                                      'dp_bayes_nb/research/audit.py'),
                                             'dp_bayes_nb.research.audit._bounds': ( 'research/audit.html#_bounds',

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.stats as st
 
-from ..base.arguments import check_count, check_fraction, refuse
+from ..base.arguments import check_count, check_fraction, discreet, refuse
 from ..data_holder.csv_files import FLAGS, number
 from ..data_holder.persons import step_of
 from ..data_holder.release import _check_release_arguments, prepare, release
@@ -522,6 +522,12 @@ def audit(model: Model, *,              # what is released: public declarations
     publish what an audit of real tables shows but its verdict. Raises ValueError for what `release` refuses, fewer than
     200 trials, a confidence outside (0, 1), and tables that are no neighbours or have the same sums.
     """
+    return discreet(_audit, locals())
+
+# %% ../../nbs/research/14_audit.ipynb #5c1f7b01
+def _audit(model, epsilon, mechanism, delta, rho, neighbours, trials, tables, releases, confidence, n_max, seed,
+           forms, options):
+    "The same, with frames that hold sums."
     _check_release_arguments(model, "error", None, None)
     trials, releases, confidence = _check_sizes(trials, releases, confidence)
     _check_options(options)
