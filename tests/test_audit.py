@@ -669,7 +669,8 @@ def test_an_audit_says_what_was_tested():
     assert isinstance(found, Audit) and found.confidence == 0.99
     said = repr(found)
     for word in ("Normal", "epsilon = 2", "laplace", "change_one", "L1 2.25", "500 of each table, 1 of them",
-                 "99% bound", "no contradiction found", "never proves", "1 read, in which the sums differ by 2.25 at most"):
+                 "99% bound", "no contradiction found", "never proves",
+                 "1 read, in which the sums differ by 2.25 at most"):
         assert word in said, word
     assert found._repr_html_().count("<tr>") == len(said.splitlines()) == 8
     assert found.form_table == [{"form": "polars", "apart": 2.25}] and not found.faults
