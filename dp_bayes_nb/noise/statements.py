@@ -311,14 +311,15 @@ def _limit(name, value, optional=False):
     return float(value)
 
 
-_TIES = ("even", "away", "up", "down")  # where halves go: to the even multiple, away from zero, up, down
+# where halves go: to the even multiple, away from zero, up, down; "either": nobody says, and both are kept
+_TIES = ("even", "away", "up", "down", "either")
 
 # %% ../../nbs/noise/04_statements.ipynb #5fe881c1
 @dataclass(frozen=True)
 class Rounded(Printing):
     "Rounded to the nearest multiple of a step. `ties`: where the middle between two goes; it matters on a grid."
     step: float
-    ties: str = "even"  # "even": NumPy, pandas, R; "away" from zero: spreadsheets, SQL; "up"; "down"
+    ties: str = "even"  # "even": NumPy, pandas, R; "away" from zero: spreadsheets, SQL; "up"; "down"; "either"
 
     def __post_init__(self):
         object.__setattr__(self, "step", _numbers("the step of Rounded", self.step, one=True))
@@ -331,21 +332,22 @@ class Rounded(Printing):
 
     def apply(self, y):
         q = np.asarray(y, float) / self.step
-        toward = {"even": np.rint, "up": lambda q: np.floor(q + 0.5), "down": lambda q: np.ceil(q - 0.5),
+        toward = {"even": np.rint, "either": np.rint, "up": lambda q: np.floor(q + 0.5), "down": lambda q: np.ceil(q - 0.5),
                   "away": lambda q: np.copysign(np.floor(np.abs(q) + 0.5), q)}[self.ties]
         return toward(q) * self.step
 
     def before(self, ends, grid):
         half, finer = self.step / 2, self.lattice(grid) == grid  # finer: nothing happened
-        moved = (ends.low - half, ends.high + half, ~self._goes_up(ends.low / self.step - 0.5),
-                 self._goes_up(ends.high / self.step + 0.5))
+        known = self.ties != "either"
+        moved = (ends.low - half, ends.high + half, known & ~self._goes_up(ends.low / self.step - 0.5),
+                 known & self._goes_up(ends.high / self.step + 0.5))
         return Ends(*(np.where(finer, old, new) for old, new in zip(ends, moved)))
 
     def _goes_up(self, middle):
         "Does the middle between two multiples go to the upper one? In steps; False for an end that is infinite."
         with np.errstate(invalid="ignore"):
             upper = np.rint(middle + 0.5)
-            up = {"even": upper % 2 == 0, "up": True, "down": False, "away": middle > 0}[self.ties]
+            up = {"even": upper % 2 == 0, "up": True, "down": False}.get(self.ties, middle > 0)
         return up & np.isfinite(middle)
 
 # %% ../../nbs/noise/04_statements.ipynb #476b893d

@@ -22,7 +22,8 @@ from ..base.arguments import Said, check_count, printable, refuse
 from ..base.frames import by_label, own_index
 from ..noise.contradictions import largest_n
 from ..noise.design import MAX_STEPS
-from ..noise.statements import (Exact, Printing, Suppressed, Unprinted, as_printed, noise_law, stacked)
+from ..noise.statements import (Exact, Laplace, Printing, Suppressed, Unprinted, as_printed, noise_law,
+                                          stacked)
 from ..models.promises import known_sums
 from .document import Release, check_consistency, check_source, each_group, full_matrix
 
@@ -180,8 +181,8 @@ def _different(names):
 
 # %% ../../nbs/releases/04_declare.ipynb #cffa02bb
 # § The number of records
-def _records(n, n_noise, matrix_has_n):
-    "n as it is known: a whole number, None, or the value of a row."
+def _records(n, n_noise, matrix_has_n, printed=Exact()):
+    "n as it is known: a whole number, None, or the value of a row, of which it is said what was printed."
     if n_noise is None:
         if n is None:
             return None
@@ -191,7 +192,7 @@ def _records(n, n_noise, matrix_has_n):
     if matrix_has_n:
         refuse("n_noise", "left out where the matrix has a column for n", n_noise,
                "add a row for n to values and matrix")
-    if np.any(noise_law(n_noise, 1).scale == 0):
+    if np.any(noise_law(n_noise, 1).scale == 0) and printed == Exact():
         refuse("n_noise", "left out where n is known exactly", n_noise)
     if isinstance(n, bool) or not isinstance(n, (int, float, np.number)) or not math.isfinite(n):
         refuse("n", "the noisy number of records where n_noise is given", n, "leave n_noise out where n is unknown")
@@ -233,8 +234,8 @@ def declare(model: Any,              # what the numbers are sums of, such as Ber
     """A `Release` of numbers that somebody else made: z = H s + e, with what is known of e and of printing.
 
     Scales are in units of the sums (of `matrix` times the sums, where there is one); a scale of 0 says that a row is
-    known exactly. One statement of printing holds for
-    all rows, that of a noisy n included; a list is for the rows of `values`. Where n is unknown or noisy and no
+    known exactly, unless it was rounded or left blank: then it is an interval. One statement of printing holds for
+    all rows, that of a noisy or rounded n included; a list is for the rows of `values`. Where n is unknown or noisy and no
     `n_range` is given, it is from 0 to the largest n with which the numbers are possible when each is off by 64 scales,
     rounded up to two digits; where rows known exactly (scale 0) add up to n, n is that. Nothing can be checked against
     a design: ValueError for what contradicts itself (values off their grid or step, exact rows that disagree, a count
@@ -257,7 +258,10 @@ def declare(model: Any,              # what the numbers are sums of, such as Ber
     if model.one_table and (n, n_noise) not in ((None, None), (1, None)):
         refuse("n", f"left out for {type(model).__name__}, which has no records", n)
     n = 1 if model.one_table else n
-    size = _records(n, n_noise, len(shape) == 2 and shape[1] > len(model.names))
+    of_n = _statement_of_n(printed)
+    if n_noise is None and n is not None and isinstance(printed, Mapping) and "n" in printed:
+        n_noise = Laplace(scale=0)  # its print is stated
+    size = _records(n, n_noise, len(shape) == 2 and shape[1] > len(model.names), of_n)
     names, found, H = _rows(model, values, matrix, n is not None and n_noise is None)
     law = noise_law(_by_name("noise", noise, names), len(names))
     by_row, first = _with_n(printed, names) if isinstance(size, float) else (printed, Exact())
@@ -289,9 +293,14 @@ def _with_n(printed, names):
     "Statements for the rows, one or by row, and that for the noisy n beside them."
     if "n" in names:
         refuse("n_noise", "left out where a row is called 'n'", "two rows of this name", "give that row another name")
-    if isinstance(printed, Mapping):
-        return {k: v for k, v in printed.items() if k != "n"}, printed.get("n", Exact())
-    return printed, printed if isinstance(printed, Printing) else Exact()
+    rest = {k: v for k, v in printed.items() if k != "n"} if isinstance(printed, Mapping) else printed
+    return rest, _statement_of_n(printed)
+
+
+def _statement_of_n(printed):
+    "What was printed of a noisy or rounded n: its own statement, or the one for all rows."
+    return (printed.get("n") or Exact()) if isinstance(printed, Mapping) else (
+        printed if isinstance(printed, Printing) else Exact())
 
 
 _HARDLY = {"laplace": 5.0, "gaussian": 3.0}  # scales: noise goes further with a probability of 0.007 or 0.003

@@ -4,7 +4,8 @@
 
 # %% auto #0
 __all__ = ['LONGEST_SOURCE', 'DEPENDENT', 'SHOWN_DELTA', 'SAME', 'CHANCE', 'Release', 'check_source', 'is_extended', 'measured',
-           'size_part', 'to_json', 'from_json', 'numbers_in', 'full_matrix', 'check_consistency', 'each_group']
+           'size_part', 'to_json', 'from_json', 'numbers_in', 'full_matrix', 'row_grid', 'check_consistency',
+           'each_group']
 
 # %% ../../nbs/releases/02_document.ipynb #04d00004
 import errno
@@ -33,7 +34,7 @@ from ..base.measurement import Measurement, Noise
 from .files import as_path, open_sealed, parse, read_text, seal, tuples
 from ..noise.add_remove import size_design
 from ..noise.design import MAX_STEPS, MECHANISMS, design, epsilon_of_rho
-from ..noise.contradictions import check_rows, reach
+from ..noise.contradictions import check_rows, reach, whole_unit
 from ..noise.statements import (Exact, Unprinted, as_printed, printing_from_json, printing_to_json,
                                           unprinted)
 
@@ -90,7 +91,7 @@ class Release:
     def unprinted(self) -> Unprinted | None:
         "What the noisy numbers can have been before they were printed, (p,) each; None: all were printed exactly."
         exact = isinstance(self.printed, str)
-        return None if exact else unprinted(self.printed, self.values, self.noise.grid)
+        return None if exact else unprinted(self.printed, self.values, row_grid(self.family, self.matrix, self.noise))
 
     @property
     def released(self) -> Measurement:
@@ -221,11 +222,13 @@ def _checked_rows(r):
     rows = (Exact(),) * p if isinstance(r.printed, str) and r.printed == "exact" else as_printed(r.printed, p)
     exact = rows == (Exact(),) * p
     values = _vector("values", r.values, p, blank=not exact)
-    if not exact:
-        unprinted(rows, values, grid)  # refuses what cannot have been printed so
+    known = scale == 0
+    if not exact:  # refuses what cannot have been printed so
+        found = unprinted(rows, values, row_grid(r.family, matrix, Noise(kind, scale, grid)))
+        known = known & (found.low == found.high)
     limits = _checked_range(r.n_range, n)
-    if n is None and declared and G == 1 and np.any(scale == 0):
-        n = _size_of_rows(r.family, matrix, values, (scale == 0) & np.array([row == Exact() for row in rows]), limits)
+    if n is None and declared and G == 1 and np.any(known):
+        n = _size_of_rows(r.family, matrix, values, known, limits)
         limits = limits if n is None else None
         matrix = _checked_matrix(matrix, p, m, n, r.family.one_table)
     return {"names": names, "matrix": matrix, "values": values, "n": n, "noise": Noise(kind, scale, grid),
@@ -386,7 +389,9 @@ def measured(r: Release) -> Measurement:
     if found is None:
         return Measurement(r.values - of_n, r.noise, n, H)
     exact, always = bool(np.all(found.low == found.high)), bool(np.all(np.isneginf(found.floor)))
-    return Measurement(found.z - of_n, r.noise, n, H, low=None if exact else found.low - of_n,
+    kind = r.noise.kind if np.any(r.noise.scale > 0) else "gaussian"  # without noise either is right, and simpler so
+    noise = Noise(kind, r.noise.scale, row_grid(r.family, r.matrix, r.noise))
+    return Measurement(found.z - of_n, noise, n, H, low=None if exact else found.low - of_n,
                        high=None if exact else found.high - of_n, floor=None if always else found.floor - of_n)
 
 
@@ -929,9 +934,23 @@ def _check_rho_scale(r, sensitivity):
 # § A declared release must not contradict itself
 def full_matrix(r: Release) -> np.ndarray | None:
     "H (of groups that of one) with the column of n first, (p, 1 + m); None for the sums themselves."
-    if r.matrix is None or r.matrix.shape[1] > len(r.family.names) // len(r.family.group_names):
-        return r.matrix
-    return np.column_stack([np.zeros(len(r.matrix)), r.matrix])
+    return _sized(r.family, r.matrix)
+
+
+def _sized(family, H):
+    "H with a column for n first; None for the sums themselves."
+    if H is None or H.shape[1] > len(family.names) // len(family.group_names):
+        return H
+    return np.column_stack([np.zeros(len(H)), H])
+
+
+def row_grid(family, matrix, noise: Noise) -> Float[np.ndarray, "p"]:
+    "Grid of the noisy numbers: that of their noise; of whole sums without noise, what H makes multiples of."
+    silent, G = noise.scale == 0, len(family.group_names)
+    if not np.any(silent) or not (family if family.inner is None else family.inner).integer:
+        return noise.grid
+    unit = np.tile(whole_unit(_sized(family, matrix), len(silent) // G), G)
+    return np.where(silent & (unit > 0), unit, noise.grid)
 
 
 CHANCE = 1e-9  # of noise beyond which a declaration contradicts itself
