@@ -158,3 +158,70 @@ def test_one_blank_share():
     share = found.posterior["probability"].values
     assert set(np.unique(found.confidential["s"])) == {0, 1, 2, 3, 4}
     assert abs(share.mean() - 3 / 202) < 4 * share.std() / len(share.ravel()) ** 0.5  # each count is as likely
+
+
+OVERLAP = np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0]])  # no tree: a chain with normal sums
+
+
+def overlapping(values, printed, n=80, names=("a", "b", "c")):
+    "Mean and sd of the three shares under a flat prior, table by table, and by the package."
+    tables = np.array([t for t in product(range(n + 1), repeat=3) if sum(t) == n])
+    shown, _ = prints(printed, tables @ OVERLAP.T)
+    same = tables[np.all((shown == values) | (np.isnan(shown) & np.isnan(values)), axis=1)]
+    share = (same + 1) / (n + 3)
+    sd = np.sqrt(share.var(axis=0) + (share * (1 - share) / (n + 4)).mean(axis=0))
+    release = declare(Categorical(names), [None if np.isnan(v) else v for v in values], n=n, matrix=OVERLAP,
+                      noise=Laplace(scale=0), printed=printed, source="s")
+    draws = fit(release, warmup=500, draws=2000, progress=False)
+    found = draws.posterior["probabilities"].values.reshape(-1, 3)
+    rows = draws.confidential["s"].values.reshape(-1, 3) @ OVERLAP.T
+    return share.mean(axis=0), sd, found.mean(axis=0), found.std(axis=0), np.unique(np.round(rows, 6), axis=0)
+
+
+def _close(wanted_mean, wanted_sd, mean, sd, rows):
+    assert len(rows) > 100  # the chain moves inside the interval
+    np.testing.assert_allclose(mean, wanted_mean, atol=0.015)
+    np.testing.assert_allclose(sd, wanted_sd, rtol=0.08)
+
+
+@pytest.mark.parametrize("values, printed", [([40.0, 60.0], Rounded(20)), ([np.nan, 60.0], Suppressed(45))], ids=str)
+def test_rows_that_overlap_move_inside_their_intervals(values, printed, monkeypatch):
+    "A chain with a row that is not known exactly and has no noise; as in 0.6.0 it stood still, in silence."
+    _close(*overlapping(np.array(values), printed))
+    if printed == Rounded(20):
+        from dp_bayes_nb.posterior import measurements
+        monkeypatch.setattr(measurements, "_between_ends", lambda key, table, mean, covariance, y, D: y)
+        with pytest.raises(AssertionError):
+            _close(*overlapping(np.array(values), printed, names=("still", "as", "before")))  # a program of its own
+
+
+@pytest.mark.parametrize("printed, v, low, high", [(Rounded(5), 30.0, 27.5, 32.5), (Suppressed(30), None, -np.inf, 30)])
+def test_one_sum_without_noise_that_was_rounded_or_left_blank(printed, v, low, high):
+    "A clipped rate from an interval of its sum: the likelihood is the mass of the normal sum between the ends."
+    from scipy.stats import norm
+    family = Exponential(Clip(0, 10))
+    release = declare(family, [v], n=20, noise=Laplace(scale=0), printed=printed, source="s")
+    draws = fit(release, Gamma(2.0, 1.0), progress=False)
+    x = np.linspace(1e-3, 20, 40_001)
+    law = [np.array(part) for part in __import__("jax").vmap(lambda r: family.moments({"rate": r}))(x)]
+    mean, sd = 20 * law[0][:, 0], np.sqrt(20 * law[1][:, 0, 0])
+    w = x * np.exp(-x) * (norm.cdf((high - mean) / sd) - norm.cdf((low - mean) / sd))
+    mean, second = (w * x).sum() / w.sum(), (w * x**2).sum() / w.sum()
+    found = draws.posterior["rate"].values.ravel()
+    assert abs(found.mean() - mean) < 5 * found.std() / len(found) ** 0.5
+    np.testing.assert_allclose(found.std(), np.sqrt(second - mean**2), rtol=0.08)
+    s = draws.confidential["s"].values
+    assert low <= s.min() and s.max() <= high and len(np.unique(s)) > 1000
+
+
+def test_groups_and_frames_of_rounded_counts_without_noise():
+    "Grouped counts, and a table of somebody's, with blanks below 5."
+    model = Grouped(Bernoulli("ill"), "region", ["x", "y", "z"])
+    found = fit(declare(model, [None, 20, 40], n=[50, 60, 70], noise=Laplace(scale=0), source="s",
+                        printed=[Suppressed(5), Rounded(5), Exact()]), progress=False)
+    assert [set(np.unique(found.confidential["s"].values[:, :, g])) for g in range(3)] == [
+        set(range(5)), set(range(18, 23)), {40}]
+    blank = read_table({"cell": ["a", "b"], "count": [None, 7]}, model=Counts, value="count", name="cell", sd=0,
+                       printed=Suppressed(5), source="s")
+    assert (blank.unprinted.low[0], blank.unprinted.high[0], blank.unprinted.low[1]) == (-np.inf, 4, 7)
+    assert set(np.unique(fit(blank).posterior["counts"].values[..., 0])) == set(range(5))
