@@ -1,4 +1,4 @@
-"""Published tables of three cells against all tables that there are, whatever was printed of them: with noise and without."""
+"""Published tables of three cells against all tables that there are, whatever was printed, with noise and without"""
 
 from itertools import product
 
@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.special import gammaln
 
-from dp_bayes_nb import (Bernoulli, Beta, Categorical, Clamped, Clip, Counts, Dirichlet, Exact, Exponential, Gamma,
-                         Gaussian, Grouped, Laplace, Normal, PrintedAbove, Release, Rounded, Suppressed, declare, fit,
+from dp_bayes_nb import (Bernoulli, Categorical, Clamped, Clip, Counts, Exact, Exponential, Gamma,
+                         Grouped, Laplace, PrintedAbove, Release, Rounded, Suppressed, declare, fit,
                          read_table)
 from dp_bayes_nb.noise.statements import print_rows
 from dp_bayes_nb.posterior.noisy_tables import _by_size, released_tree
@@ -20,7 +20,8 @@ H = np.vstack([np.eye(3), np.ones(3)])
 TABLES = [table for table in CELLS if table.sum() <= 5 and table[0] <= table[1]]
 TIES = ("even", "away", "up", "down")
 STATEMENTS = [Exact(), *(Rounded(2, ties) for ties in TIES), *(Rounded(4, ties) for ties in TIES), Rounded(3),
-              Suppressed(2), Clamped(1, 3), PrintedAbove(0), Rounded(2, "up") & Suppressed(3), Clamped(low=1) & Rounded(2)]
+              Suppressed(2), Clamped(1, 3), PrintedAbove(0), Rounded(2, "up") & Suppressed(3),
+              Clamped(low=1) & Rounded(2)]
 ALPHA, GAMMA = np.array([0.5, 1.0, 2.0]), (1.5, 4.0)
 
 
@@ -55,14 +56,16 @@ def chance(statement, v, y, scale):
 def enumerated(kind, statement, values, n, scale):
     "The posterior of each row, as probabilities of 0, …: all tables, one by one."
     with np.errstate(divide="ignore"):
-        log_p = log_prior(kind, n) + sum(np.log(chance(statement, v, y, scale)) for v, y in zip(values, (CELLS @ H.T).T))
+        rows = [np.log(chance(statement, v, y, scale)) for v, y in zip(values, (CELLS @ H.T).T)]
+    log_p = log_prior(kind, n) + sum(rows)
     p = np.exp(log_p - log_p.max())
     return [np.bincount(row, p / p.sum(), 3 * MOST + 1) for row in (CELLS @ H.T).T.astype(int)]
 
 
 def declared(kind, statement, values, n, scale):
     "The same table as somebody publishes it."
-    model, more = (Counts(["a", "b", "c"]), {}) if kind == "counts" else (Categorical(3), {"n": n} if n else {"n_range": (0, MOST)})
+    size = {"n": n} if n else {"n_range": (0, MOST)}
+    model, more = (Counts(["a", "b", "c"]), {}) if kind == "counts" else (Categorical(3), size)
     return declare(model, [None if np.isnan(v) else v for v in values], matrix=H, source="s", printed=statement,
                    noise=Laplace(scale=scale, discrete=scale > 0), **more)
 
@@ -135,10 +138,10 @@ def test_halves_that_may_have_gone_either_way(kind):
 
 def test_a_rounded_table_may_disagree_with_its_total():
     "Item 12: what is printed decides what is exact, and not the noise alone."
-    draws = fit(declare(Categorical(["a", "b"]), [20, 85], n=104, noise=Laplace(scale=0), printed=Rounded(5), source="s"))
+    common = dict(noise=Laplace(scale=0), printed=Rounded(5), source="s")
+    draws = fit(declare(Categorical(["a", "b"]), [20, 85], n=104, **common))
     s = draws.confidential["s"].values.reshape(-1, 2)
     assert set(s[:, 0]) == {18, 19, 20, 21} and np.all(s.sum(axis=1) == 104)  # b is 83 to 87
-    common = dict(noise=Laplace(scale=0), printed=Rounded(5), source="s")
     for release in (declare(Categorical(["a", "b"]), [20, 85], n=105, n_noise=Laplace(scale=0), **common),
                     declare(Categorical(["a", "b"]), [20, 85], n=105, noise=Laplace(scale=0), source="s",
                             printed={"n": Rounded(5), "count[a]": Rounded(5), "count[b]": Rounded(5)}),

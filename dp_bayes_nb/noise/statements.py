@@ -332,7 +332,8 @@ class Rounded(Printing):
 
     def apply(self, y):
         q = np.asarray(y, float) / self.step
-        toward = {"even": np.rint, "either": np.rint, "up": lambda q: np.floor(q + 0.5), "down": lambda q: np.ceil(q - 0.5),
+        toward = {"even": np.rint, "either": np.rint, "up": lambda q: np.floor(q + 0.5),
+                  "down": lambda q: np.ceil(q - 0.5),
                   "away": lambda q: np.copysign(np.floor(np.abs(q) + 0.5), q)}[self.ties]
         return toward(q) * self.step
 

@@ -501,22 +501,39 @@ def _misfits(release, theta, seen, prior):
         return []
     return _stands_at(release.family.misfit)(release.family, theta, seen, prior, release.n is None)
 
-
-def _cautions(release):
-    "What the model warns of by any method; of groups, each warning once, with the groups that it is of."
-    if release.family.inner is None:
-        return release.family.cautions(measured(release))
-    seen, groups, found = measured(release), release.family.group_names, {}
+# %% ../../nbs/posterior/09_fit.ipynb #8fb521fe
+def _each_seen(release):
+    "Name and measurement of each group."
+    seen, groups = measured(release), release.family.group_names
     rows = lambda value, g: value if value is None or isinstance(value, str) else np.split(np.asarray(value),
                                                                                           len(groups))[g]
     for g, name in enumerate(groups):
         noise = Noise(*(rows(getattr(seen.noise, part), g) for part in ("kind", "scale", "grid")))
         of_group = Measurement(rows(seen.z, g), noise, None if seen.n is None else seen.n[g], seen.matrix,
                                *(rows(each, g) for each in (seen.low, seen.high, seen.floor)))
+        yield name, of_group
+
+
+def _cautions(release):
+    "What the model warns of by any method; of groups, each warning once, with the groups that it is of."
+    if release.family.inner is None:
+        return release.family.cautions(measured(release))
+    groups, found = release.family.group_names, {}
+    for name, of_group in _each_seen(release):
         for said in release.family.inner.cautions(of_group):
             found.setdefault(said, []).append(name)
     few = lambda names: ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
     return [f"{said} (groups: {'all' if len(names) == len(groups) else few(names)})" for said, names in found.items()]
+
+# %% ../../nbs/posterior/09_fit.ipynb #d2e94747
+def _normal_doubts(release, theta, seen):
+    "What speaks against normal sums; of groups of known sizes, in the smallest one."
+    if release.family.inner is None or release.n is None or not np.any(release.n > 0):
+        return release.family.doubts(theta, seen)
+    g = int(np.argmin(np.where(release.n > 0, release.n, np.inf)))
+    name, of_group = next(each for k, each in enumerate(_each_seen(release)) if k == g)
+    own = {key: value[g] for key, value in release.family.flat(theta).items()}
+    return [f"{said} (group {name})" for said in release.family.inner.doubts(own, of_group)]
 
 
 def _doubts(releases, posterior, normal, confidential, prior=None):
@@ -526,7 +543,7 @@ def _doubts(releases, posterior, normal, confidential, prior=None):
     known = releases[0].family.parameters
     theta = {name: value.mean(axis=(0, 1)) for name, value in posterior.items() if name in known}
     every = [doubt for each, seen in zip(releases, _seen_at(releases, confidential)) for doubt in (
-        *(each.family.doubts(theta, seen) if normal else ()), *_cautions(each),
+        *(_normal_doubts(each, theta, seen) if normal else ()), *_cautions(each),
         *_misfits(each, theta, seen, prior))]
     alike = any(each.person is not None and (each.person.rows or 1) > 1 for each in releases)
     return list(dict.fromkeys([*([DEPENDENT] if alike else []), *every]))

@@ -57,7 +57,7 @@ def stack(measurements: list[Measurement]) -> Measurement:
     "Measurements that look alike, with a leading axis in front of all numbers."
     return jax.tree.map(lambda *leaves: jnp.stack([jnp.asarray(leaf, float) for leaf in leaves]), *measurements)
 
-
+# %% ../../nbs/posterior/14_measurements.ipynb #eed710a3
 def tables_of(family, measurements: list[Measurement], prior, ranges: list) -> Tables:
     "What samplers see of independent tables; `ranges`: (least, most) of each unknown size, in the order of the tables."
     return stacked_tables(family, [without_implied(family, one) for one in measurements], prior, ranges)
@@ -75,7 +75,7 @@ def stacked_tables(family, measurements: list[Measurement], prior, ranges: list)
     return Tables(family, groups, prior, ends[:, 0], ends[:, 1], tuple(map(tuple, alike.values())), unknown, selected,
                   any(hidden_rows(one).any() for one in measurements))
 
-
+# %% ../../nbs/posterior/14_measurements.ipynb #c8e05196
 def hidden_rows(one: Measurement) -> np.ndarray:
     "Which rows have no noise, and are known to lie in an interval only, (p,) booleans."
     silent = np.asarray(one.noise.scale) == 0
@@ -113,7 +113,7 @@ def rows_that_tell(family, measurement: Measurement) -> np.ndarray:
     implied = np.diagonal(C) <= IMPLIED * np.maximum(own, 1e-12)  # an interval that exact rows already lie in
     return np.setdiff1d(np.arange(len(measurement.z)), [*drop, *np.flatnonzero(hidden & implied)])
 
-
+# %% ../../nbs/posterior/14_measurements.ipynb #3a98d351
 def _tied(family, measurement):
     "Does a row without noise, of which an interval is known, follow from others without noise?"
     silent = np.flatnonzero(np.asarray(measurement.noise.scale) == 0)
@@ -255,7 +255,7 @@ def _between_ends(key, table, mean, covariance, y, D):
         return y.at[j].set(jnp.where(hidden[j], drawn, y[j]))
     return lax.fori_loop(0, len(y), one, y)
 
-
+# %% ../../nbs/posterior/14_measurements.ipynb #455cd152
 def _refresh(tables, key, theta, n, y, noise_variance, sums):
     "Sums, unprinted values and variances of the noise, given θ and n."
     def one(table, n, key, y, D, old):
@@ -384,8 +384,8 @@ def measured_unavailable(family, measurements: Any, n=None, prior=None) -> str |
         return ("several rows of one table are known only because they were printed, and the probability that all of "
                 "them were is not known in closed form")
     if any(map(partial(_tied, family), measurements)):
-        return ("rows without noise were rounded or left blank that follow from one another, and only nested or separate "
-                "cells of counts are summed over exactly")
+        return ("rows without noise were rounded or left blank that follow from one another, and only nested or "
+                "separate cells of counts are summed over exactly")
     return None
 
 

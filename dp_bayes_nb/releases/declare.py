@@ -302,7 +302,7 @@ def _statement_of_n(printed):
     return (printed.get("n") or Exact()) if isinstance(printed, Mapping) else (
         printed if isinstance(printed, Printing) else Exact())
 
-
+# %% ../../nbs/releases/04_declare.ipynb #a653c9a5
 _HARDLY = {"laplace": 5.0, "gaussian": 3.0}  # scales: noise goes further with a probability of 0.007 or 0.003
 
 

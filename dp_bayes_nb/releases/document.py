@@ -379,7 +379,7 @@ def is_extended(r: Release) -> bool:
     return (r.source is not None or r.matrix is not None or r.n is None or not isinstance(r.printed, str)
             or bool(r.parts))
 
-
+# %% ../../nbs/releases/02_document.ipynb #da8a1131
 def measured(r: Release) -> Measurement:
     "What samplers see of a release, in NumPy: no JAX backend is started."
     n, found = None if r.n is None else np.asarray(r.n, dtype=float), r.unprinted
@@ -952,7 +952,7 @@ def row_grid(family, matrix, noise: Noise) -> Float[np.ndarray, "p"]:
     unit = np.tile(whole_unit(_sized(family, matrix), len(silent) // G), G)
     return np.where(silent & (unit > 0), unit, noise.grid)
 
-
+# %% ../../nbs/releases/02_document.ipynb #88b519f6
 CHANCE = 1e-9  # of noise beyond which a declaration contradicts itself
 
 
