@@ -25,7 +25,8 @@ from .measurements import (Tables, TablesState, _all_moments, confidential_sums,
                                                 exact_tables_kernel, measured_kernel, one_sum, tables_of)
 from .mesh import posterior_kernel
 from .methods import Method, choose_method, kept_sums
-from .exact_counts import count_posterior, draw_index, first_true, log_gamma_ratio, log_noise
+from .exact_counts import (count_posterior, draw_index, draw_true_counts, first_true,
+                                                log_gamma_ratio, log_noise)
 from .noisy_tables import leaf_matrix, no_kernel, prior_counts, sample_levels, the_table
 
 # %% ../../nbs/posterior/17_groups.ipynb #9a170006
@@ -224,10 +225,8 @@ def _share_counts(rng, n, z, scale, alpha, kind, size):
     "Successes and failures of a group of known size."
     if n == 0:
         return np.zeros((size, 2))
-    (_, _, _, counts, weights, step), = zip(*count_posterior(n, z, scale, *alpha, kind))
-    if step > 1:
-        return None
-    s = counts[draw_index(rng, weights, size)]
+    (_, _, _, *cell), = zip(*count_posterior(n, z, scale, *alpha, kind))
+    s = draw_true_counts(rng, *cell, size)
     return np.column_stack([s, n - s])
 
 
