@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['FURTHEST', 'EFFECTS', 'POINTS', 'CORE', 'LOOKS', 'DEEP', 'NEAR', 'FLAT', 'FAR', 'Curves', 'as_curves', 'evidence',
            'tabulate_curves', 'middle_of', 'Hyper', 'Shape', 'shape_of', 'propose', 'draw_groups', 'PooledDraws',
-           'pool_curves']
+           'draw_by_weight', 'pool_curves']
 
 # %% ../../nbs/posterior/18_pooling.ipynb #370129b0
 import math
@@ -372,6 +372,13 @@ def _efficiency(log_w):
     return float(w.sum() ** 2 / (len(w) * (w**2).sum()))
 
 
+def draw_by_weight(rng: np.random.Generator, log_w: Float[np.ndarray, "N"], size: int) -> tuple[np.ndarray, float]:
+    "Positions of draws by their weights, in any order, some of them twice or more, and how many these are worth."
+    w = np.exp(log_w - log_w.max())
+    at = np.searchsorted(np.cumsum(w), (np.arange(size) + rng.random()) / size * w.sum())
+    return rng.permutation(np.minimum(at, len(w) - 1)), min(float(size), len(w) * _efficiency(log_w))
+
+
 def _whole(size):
     return 128 * math.ceil(size / 128)  # halves of whole batches
 
@@ -398,9 +405,7 @@ def pool_curves(words: tuple,  # of 32 bits: what the random numbers depend on
         more = _whole(min(1.1 * draws / worth - size, (_MORE - 1) * size))
         others = _proposals(rng, jax.random.fold_in(key, 1), curves, hyper, shape, more)
         t, theta, x, log_w = (np.concatenate(both) for both in zip((t, theta, x, log_w), others))
-    size, worth, w = len(t), _efficiency(log_w), np.exp(log_w - log_w.max())
-    at = np.searchsorted(np.cumsum(w), (np.arange(draws) + rng.random()) / draws * w.sum())
-    at = rng.permutation(np.minimum(at, size - 1))
+    at, effective = draw_by_weight(rng, log_w, draws)
     e = rng.standard_normal(draws) if hyper.effects == "normal" else _draw_t3(rng, draws)
     return PooledDraws(theta[at], np.exp(t[at]), x[at], theta[at, 0] + np.exp(t[at]) * e,
-                       worth, min(draws, size * worth))
+                       _efficiency(log_w), effective)
