@@ -221,6 +221,7 @@ def _log_prior_t(scale, t):
 # %% ../../nbs/posterior/18_pooling.ipynb #92f9ca27
 # § Given the spread: a climb
 _STEPS, _SPREADS, _SEEN = 6, 16, 7  # Newton steps; nodes of log τ, and how many of them should see the posterior
+_LEAST_CURVED = 1e-12  # of a diagonal element of H: less is left over where likelihoods are next to nothing
 
 
 @partial(jax.jit, static_argnames=("effects", "logistic"))
@@ -240,7 +241,9 @@ def _climb(effects, logistic, curves, X, priors, theta, log_taus):
             kept = jax.tree.map(lambda a, b: jnp.where(better, a, b), (there, new), (theta, here))
             return (*kept, jnp.where(better, damp / 10, 3 * damp + 0.3))
         theta, (value, _, H), _ = lax.fori_loop(0, _STEPS, again, (theta, at(theta, t), 0.0))
-        return theta, (theta, value - 0.5 * jnp.linalg.slogdet(H)[1], H)
+        root = jnp.diagonal(jnp.linalg.cholesky(H))
+        curved = jnp.all(root**2 > _LEAST_CURVED * jnp.diagonal(H))  # False where the factor is not a number
+        return theta, (theta, jnp.where(curved, value - jnp.log(root).sum(), -jnp.inf), H)
     return lax.scan(one, theta, log_taus)[1]
 
 
@@ -269,7 +272,8 @@ def shape_of(curves: Curves, hyper: Hyper) -> Shape:
             break
         first, end = max(seen[0] - 1, 0), min(seen[-1] + 1, _SPREADS - 1)
         flat, start, t = flat and end == _SPREADS - 1, mode[first], np.linspace(t[first], t[end], _SPREADS)
-    t, value, mode, root = t[::-1], value[::-1], mode[::-1], np.linalg.cholesky(np.linalg.inv(H[::-1]))
+    kept = np.flatnonzero(np.isfinite(value))[::-1]
+    t, value, mode, root = t[kept], value[kept], mode[kept], np.linalg.cholesky(np.linalg.inv(H[kept]))
     if flat:  # no spread at all is possible: below the last node the density of log τ falls like τ
         more = t[0] - np.array([9.0, 4.5])
         t, value = np.r_[more, t], np.r_[value[0] + more - t[0], value]
