@@ -282,7 +282,7 @@ def draw_counts_and_sum(rng: np.random.Generator, halves: list, n: int, row: Sum
                         ) -> Sums:
     "Draws of counts, sum and position given the rows: those given the counts' rows, accepted by equation (3) or (4)."
     drawn, many, make = [], max(size, 512), partial(_proposed, rng, n, row, halves, None)
-    for _ in range(ROUNDS):
+    for k in range(ROUNDS):
         drawn.append(make(many))
         log_w = [np.logaddexp.reduce(ways, axis=0) for *_, ways, _ in drawn]
         top = max(each.max() for each in log_w) + math.log(ROOM)
@@ -290,12 +290,12 @@ def draw_counts_and_sum(rng: np.random.Generator, halves: list, n: int, row: Sum
         have = sum(int(each.sum()) for each in kept)
         if have >= size:
             break
-        if have < RARE * many and tilted is not None and row.scale > 0:
+        rate = max(have, 1) / sum(len(each) for each in kept)
+        if rate < RARE and tilted is not None and row.scale > 0 and k < ROUNDS - 1:
             make, tilted, drawn = _best_tilt(rng, n, row, tilted, drawn[0][0]), None, []
             continue
-        rate = max(have, 1) / sum(len(each) for each in kept)
         many = int(np.clip(1.1 * (size - have) / rate, 512, MOST))  # large batches are cheap: they share their splits
-    if not drawn or not np.isfinite(top):
+    if not np.isfinite(top):
         refuse("release", "one whose sum lies in its bins, within the noise", "a sum far outside",
                "use method='collapsed'")
     counts, tau, sums, ways = (np.concatenate([each[j] for each in drawn], axis=min(j, 1)) for j in range(4))

@@ -380,7 +380,7 @@ def draw_by_weight(rng: np.random.Generator, log_w: Float[np.ndarray, "N"], size
     "Positions of draws by their weights, in any order, some of them twice or more, and how many these are worth."
     w = np.exp(log_w - log_w.max())
     at = np.searchsorted(np.cumsum(w), (np.arange(size) + rng.random()) / size * w.sum())
-    return rng.permutation(np.minimum(at, len(w) - 1)), min(float(size), len(w) * _efficiency(log_w))
+    return rng.permutation(np.minimum(at, len(w) - 1)), min(size, len(w) * _efficiency(log_w))
 
 
 def _whole(size):
