@@ -59,7 +59,7 @@ def test_a_tilt_finds_what_a_far_sum_says(monkeypatch):
         w = np.exp(value)[:, None] * np.exp(-np.abs(z_sum - least - m) / s_sum) * (m <= inside) / (inside + 1)
         exact = np.array([*(w.sum(axis=1) @ tables), (w * (least + m)).sum()]) / w.sum()
         row = histograms.SumRow(limits, z_sum, s_sum, "laplace")
-        def error(tilted):
+        def error(tilted, row=row, exact=exact):
             drawn = histograms.draw_counts_and_sum(np.random.default_rng(1), halves(), n, row, 20_000, tilted)
             x = np.column_stack(drawn[:2])
             return np.abs(x.mean(axis=0) - exact).max() / (x.std(axis=0).max() / 20_000**0.5), drawn.effective
