@@ -522,14 +522,14 @@ def test_chains_are_even_handed(name):
 
 
 def test_the_atoms_at_0_and_n_are_those_of_the_sum_over_all_counts():
-    "The two of the report, and some that are cut into blocks: against all counts, one after another."
+    "Windows that are cut into blocks against all counts, one after another; and the two of the report."
     def weights(n, scale, alpha, beta, most):
         "Of the counts n − k, k = 0 … most, of a release of n: by running products, without gamma functions of n."
         k = np.arange(most)
         near = np.cumsum(np.log1p((beta - 1) / (k + 1.0)))  # log Γ(β + k) / k!, over that of k = 0
         far = np.cumsum(np.log1p((1 - alpha) / (n - k + alpha - 1)))
         return np.exp(np.append(0.0, near + far - (k + 1) / scale))
-    for n, scale, alpha, beta in ((10**7, 2e4, 0.1, 0.1), (10**7, 3e4, 0.01, 2.0), (10**9, 1e6, 0.01, 0.01)):
+    for n, scale, alpha, beta in ((10**7, 2e4, 0.1, 0.1), (10**7, 3e4, 0.01, 2.0), (10**8, 1e5, 0.01, 0.01)):
         w = weights(n, scale, alpha, beta, int(min(n, 46 * scale)))
         k = np.arange(len(w))
         for t in (1e-7, 1e-6):

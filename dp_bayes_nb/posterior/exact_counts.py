@@ -108,7 +108,7 @@ class CountPosterior(NamedTuple):
     weights: Float[np.ndarray, "cells K"]  # their probabilities, adding up to one
     step: Float[np.ndarray, "cells ..."]  # how many neighbouring counts, of which it is the middle, each stands for
 
-
+# %% ../../nbs/posterior/06_exact_counts.ipynb #a889f7f4
 _FINE = 2**13  # blocks of an octave of counts from either end
 
 
@@ -185,7 +185,7 @@ def share_probability(posterior: CountPosterior,
     b = (posterior.beta + posterior.n)[:, None] - posterior.counts
     return (posterior.weights * betainc(a, b, np.broadcast_to(theta, posterior.n.shape)[:, None])).sum(axis=1)
 
-
+# %% ../../nbs/posterior/06_exact_counts.ipynb #fabeec74
 def draw_index(rng: np.random.Generator, weights: Float[np.ndarray, "K"], size: int) -> np.ndarray:
     "`size` positions drawn with probabilities proportional to the weights."
     cdf = np.cumsum(weights)
@@ -203,8 +203,8 @@ def draw_true_counts(rng: np.random.Generator, counts, weights, step, size: int)
 def draw_counted_shares(rng: np.random.Generator, posterior: CountPosterior, size: int) -> tuple:
     "Independent draws of each true count, and of the share given it, (cells, size) each."
     out = np.empty((2, len(posterior.n), size))
-    for i, (n, alpha, beta, *cell) in enumerate(zip(*posterior)):
-        s = draw_true_counts(rng, *cell, size)
+    for i, (n, alpha, beta, counts, weights, step) in enumerate(zip(*posterior)):
+        s = draw_true_counts(rng, counts, weights, step, size)
         out[:, i] = s, rng.beta(alpha + s, beta + n - s)
     return tuple(out)
 

@@ -225,8 +225,8 @@ def _share_counts(rng, n, z, scale, alpha, kind, size):
     "Successes and failures of a group of known size."
     if n == 0:
         return np.zeros((size, 2))
-    (_, _, _, *cell), = zip(*count_posterior(n, z, scale, *alpha, kind))
-    s = draw_true_counts(rng, *cell, size)
+    (_, _, _, counts, weights, step), = zip(*count_posterior(n, z, scale, *alpha, kind))
+    s = draw_true_counts(rng, counts, weights, step, size)
     return np.column_stack([s, n - s])
 
 

@@ -264,7 +264,7 @@ def _proposed(rng, n, row, halves, tilt, many):
 
 def _best_tilt(rng, n, row, tilted: Callable, counts):
     "The proposals of the tilt of the bins, up or down, whose weights are worth most."
-    up, best = row.z > np.median(counts @ (row.limits[1:] + row.limits[:-1])) / 2, None
+    up, best = row.z > np.median(counts @ (row.limits[1:] + row.limits[:-1])) / 2, (-1.0, partial(_proposed))
     ends = (row.limits[1:] if up else row.limits[:-1]) - row.limits.mean()
     for slope in _TILTS[row.kind]:
         tilt = (slope if up else -slope) / row.scale * ends
@@ -272,11 +272,11 @@ def _best_tilt(rng, n, row, tilted: Callable, counts):
         value = np.logaddexp.reduce(make(512)[3], axis=0)
         w = np.exp(value - value.max()) if np.isfinite(value.max()) else np.zeros(1)
         worth = w.sum() ** 2 / max((w**2).sum(), 1e-300)
-        best = max(best or (0.0, make), (worth, make), key=lambda each: each[0])
+        best = max(best, (worth, make), key=lambda each: each[0])
     return best[1]
 
 
-# %% ../../nbs/posterior/28_histograms.ipynb #hp0000d0
+# %% ../../nbs/posterior/28_histograms.ipynb #5a13e0d0
 def draw_counts_and_sum(rng: np.random.Generator, halves: list, n: int, row: SumRow, size: int,
                         tilted: Callable | None = None  # tilt of the bins (K,) -> halves
                         ) -> Sums:
@@ -346,7 +346,7 @@ def noise_chance(z, noise, s) -> float:
     return float(gammaincc(max(far.shape[1], 1) / (1 if laplace else 2), least))
 
 
-# %% ../../nbs/posterior/28_histograms.ipynb #hp0000d2
+# %% ../../nbs/posterior/28_histograms.ipynb #5a13e0d2
 def sample_histogram(rng: np.random.Generator, family: BinnedColumn, released: Any, prior: Any, shape: tuple) -> dict:
     """Independent draws {probabilities, position, s}, each (*shape, …); `effective` where they are worth fewer, and
     `strange` where they need noise that hardly ever goes so far. ValueError where it never does.
