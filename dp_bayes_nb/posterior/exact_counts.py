@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['NEGLIGIBLE', 'LONGEST', 'Cells', 'log_gamma_ratio', 'log_noise', 'log_weight', 'first_true', 'log_concave',
-           'log_ratio', 'window', 'CountPosterior', 'stands_alone', 'count_posterior', 'share_moments',
-           'share_probability', 'draw_index', 'draw_counted_shares', 'draw_shares', 'log_sigmoid', 'log_density',
+           'log_ratio', 'window', 'CountPosterior', 'blocks', 'count_posterior', 'share_moments', 'share_probability',
+           'draw_index', 'draw_true_counts', 'draw_counted_shares', 'draw_shares', 'log_sigmoid', 'log_density',
            'Tabulated', 'tabulate', 'share_posterior', 'sample_share', 'share_curve', 'counts_given']
 
 # %% ../../nbs/posterior/06_exact_counts.ipynb #0fbfa96c
@@ -106,14 +106,42 @@ class CountPosterior(NamedTuple):
     beta: Float[np.ndarray, "cells"]
     counts: Float[np.ndarray, "cells K"]  # possible counts, increasing
     weights: Float[np.ndarray, "cells K"]  # their probabilities, adding up to one
-    step: Float[np.ndarray, "cells"]  # how many neighbouring counts one of them stands for
+    step: Float[np.ndarray, "cells ..."]  # how many neighbouring counts, of which it is the middle, each stands for
+
+# %% ../../nbs/posterior/06_exact_counts.ipynb #a889f7f4
+_FINE = 2**13  # blocks of an octave of counts from either end
 
 
-def stands_alone(s, n, alpha, beta):
-    "Is a count a peak of its own, that neighbours do not resemble: 0 or n under a sparse prior?"
-    return ((s == 0) & (alpha < 1)) | ((s == n) & (beta < 1))
+def _starts(low, high, step):
+    "The first counts of blocks of low … high: at most `step` long, near 0 single counts, then _FINE an octave."
+    parts, size = [np.empty(0)], 1.0
+    while low <= high:
+        end = 2 * _FINE * size if size < step else np.inf
+        parts.append(np.arange(low, min(end, high + 1), size))
+        low, size = max(low, end), 2 * size
+    return np.concatenate(parts)
 
 
+def blocks(low, high, n, step) -> tuple[np.ndarray, np.ndarray]:
+    "Middles and lengths of blocks of the counts low … high of 0 … n, alike from either end."
+    def side(low, high):  # by distance from this end
+        first = _starts(low, high, step)
+        return first, np.append(first[1:] - 1, high)[:len(first)]
+    half = np.floor(n / 2)
+    (first, last), (near, far) = side(low, min(high, half)), side(n - high, n - max(low, half + 1))
+    first, last = np.append(first, n - far[::-1]), np.append(last, n - near[::-1])
+    return first + (last - first) / 2, last - first + 1
+
+
+def _in_blocks(low, high, n, step):
+    "`blocks` of several cells, padded beyond the last count, (cells, K) each."
+    found = [blocks(*cell) for cell in zip(low, high, n, step)]
+    longest = max(len(s) for s, _ in found)
+    pad = lambda part, end: np.pad(part, (0, longest - len(part)), constant_values=end)
+    return (np.stack([pad(s, end + 1) for (s, _), end in zip(found, high)]),
+            np.stack([pad(length, 1.0) for _, length in found]))
+
+# %% ../../nbs/posterior/06_exact_counts.ipynb #a889f7f6
 def count_posterior(n, z, scale, alpha, beta, kind: str = "laplace",  # arrays (cells,) or numbers
                     bounds=window                                     # where the weights are
                     ) -> CountPosterior:
@@ -123,9 +151,11 @@ def count_posterior(n, z, scale, alpha, beta, kind: str = "laplace",  # arrays (
     cells = Cells(n, z, scale, alpha, beta, kind)
     low, high = bounds(cells)
     step = np.ceil((high - low + 1) / LONGEST)
-    s = low[:, None] + step[:, None] * np.arange(int(((high - low) // step).max()) + 1)
-    many = np.where(stands_alone(s, cells.n[:, None], cells.alpha[:, None], cells.beta[:, None]), 0.0,
-                    np.log(step)[:, None])
+    if cut := np.any(step > 1):
+        s, step = _in_blocks(low, high, cells.n, step)
+    else:
+        s = low[:, None] + np.arange(int((high - low).max()) + 1)
+    many = np.log(step) if cut else 0.0
     value = np.where(s <= high[:, None], log_weight(cells, np.minimum(s, high[:, None])) + many, -np.inf)
     ends = np.stack([np.zeros_like(cells.n), cells.n], axis=1)
     peaks = np.stack([(cells.alpha < 1) & (low > 0), (cells.beta < 1) & (high < cells.n)], axis=1)
@@ -133,6 +163,7 @@ def count_posterior(n, z, scale, alpha, beta, kind: str = "laplace",  # arrays (
     value = np.concatenate([at_ends[:, :1], value, at_ends[:, 1:]], axis=1)
     s = np.concatenate([ends[:, :1], np.minimum(s, high[:, None]), ends[:, 1:]], axis=1)
     w = np.exp(value - value.max(axis=1, keepdims=True))
+    step = np.pad(step, ((0, 0), (1, 1)), constant_values=1.0) if cut else step
     return CountPosterior(cells.n, cells.alpha, cells.beta, s, w / w.sum(axis=1, keepdims=True), step)
 
 # %% ../../nbs/posterior/06_exact_counts.ipynb #fabeec73
@@ -154,20 +185,26 @@ def share_probability(posterior: CountPosterior,
     b = (posterior.beta + posterior.n)[:, None] - posterior.counts
     return (posterior.weights * betainc(a, b, np.broadcast_to(theta, posterior.n.shape)[:, None])).sum(axis=1)
 
-
+# %% ../../nbs/posterior/06_exact_counts.ipynb #fabeec74
 def draw_index(rng: np.random.Generator, weights: Float[np.ndarray, "K"], size: int) -> np.ndarray:
     "`size` positions drawn with probabilities proportional to the weights."
     cdf = np.cumsum(weights)
     return np.minimum(np.searchsorted(cdf, rng.random(size) * cdf[-1], side="right"), len(cdf) - 1)
 
 
+def draw_true_counts(rng: np.random.Generator, counts, weights, step, size: int) -> Float[np.ndarray, "size"]:
+    "Independent draws of the true count of one cell: a middle by its weight, and one of the counts it stands for."
+    at = draw_index(rng, weights, size)
+    if np.ndim(step) == 0:  # each stands for itself
+        return counts[at]
+    return counts[at] - (step[at] - 1) / 2 + rng.integers(0, step[at].astype(int))
+
+
 def draw_counted_shares(rng: np.random.Generator, posterior: CountPosterior, size: int) -> tuple:
     "Independent draws of each true count, and of the share given it, (cells, size) each."
     out = np.empty((2, len(posterior.n), size))
     for i, (n, alpha, beta, counts, weights, step) in enumerate(zip(*posterior)):
-        s = counts[draw_index(rng, weights, size)]
-        if step > 1:  # one of the counts it stands for
-            s = np.where(stands_alone(s, n, alpha, beta), s, np.clip(s + rng.integers(0, int(step), size), 0, n))
+        s = draw_true_counts(rng, counts, weights, step, size)
         out[:, i] = s, rng.beta(alpha + s, beta + n - s)
     return tuple(out)
 
@@ -188,17 +225,29 @@ def log_density(posterior: CountPosterior, x: Float[np.ndarray, "cells N"]) -> F
     return np.stack([_log_density(*cell) for cell in zip(*posterior, x)])
 
 
+def _components(n, alpha, beta, counts, step):
+    "Parameters of the Beta distributions that counts stand for; one much narrower than its block is as wide as that."
+    a, b = alpha + counts, beta + n - counts
+    with np.errstate(divide="ignore"):
+        less = np.minimum(1.0, np.minimum(a, b) / (2 * (np.asarray(step) ** 2 - 1)))
+    return less * a, less * b
+
+
 def _log_density(n, alpha, beta, counts, weights, step, x):
     "Equation (3) for one cell; at each node only the counts that it can come from."
-    s, w = counts[weights > 0], weights[weights > 0]
-    total, theta = alpha + beta + n, np.exp(log_sigmoid(x))
-    term = np.log(w) - betaln(alpha + s, beta + n - s)
-    reach = 10 * np.sqrt(total * theta * np.exp(log_sigmoid(-x))) + 60
-    K = min(len(s), int(np.ceil(2 * reach.max() / step)) + 4)
-    at = np.clip(np.searchsorted(s, total * theta - alpha - reach) - 1, 0, len(s) - K)[:, None] + np.arange(K)
-    value = term[at] + x[:, None] * (alpha + s[at])
+    kept = weights > 0
+    s, step = counts[kept], np.broadcast_to(step, counts.shape)[kept]
+    (a, b), log_theta, log_rest = _components(n, alpha, beta, s, step), log_sigmoid(x), log_sigmoid(-x)
+    total, term = alpha + beta + n, np.log(weights[kept]) - betaln(a, b)
+    center = total * np.exp(log_theta) - alpha
+    near = step[np.minimum(np.searchsorted(s, center), len(s) - 1)]  # as long are the blocks there
+    reach = 10 * np.sqrt(total * np.exp(log_theta + log_rest) + near**2 - 1) + 60 * near
+    left, right = np.searchsorted(s, center - reach), np.searchsorted(s, center + reach)
+    K = min(len(s), int((right - left).max()) + 4)
+    at = np.clip(left - 1, 0, len(s) - K)[:, None] + np.arange(K)
+    value = term[at] + a[at] * log_theta[:, None] + b[at] * log_rest[:, None]
     top = value.max(axis=1)
-    return top + np.log(np.exp(value - top[:, None]).sum(axis=1)) + total * log_sigmoid(-x)
+    return top + np.log(np.exp(value - top[:, None]).sum(axis=1))
 
 # %% ../../nbs/posterior/06_exact_counts.ipynb #adf14b18
 LEVELS = np.concatenate([t := np.array([1e-11, 1e-8, 1e-5, 1e-3, 1e-2]), (np.arange(32) + 0.5) / 32, 1 - t[::-1]])
@@ -213,10 +262,10 @@ def first_nodes(posterior: CountPosterior) -> Float[np.ndarray, "cells N"]:
     wide = 8 * np.sinh(2.5 * (2 * (np.arange(_SPREAD) + shift) / _SPREAD - 1)) / np.sinh(2.5)
     near = -5 + 9 * (np.arange(NEAR) + shift) / NEAR
     out = []
-    for n, alpha, beta, counts, weights, _ in zip(*posterior):
+    for n, alpha, beta, counts, weights, step in zip(*posterior):
         cdf = np.cumsum(weights)
-        s = counts[np.minimum(np.searchsorted(cdf, LEVELS * cdf[-1]), len(cdf) - 1)]
-        a, b = (alpha + s)[:, None], (beta + n - s)[:, None]
+        at = np.minimum(np.searchsorted(cdf, LEVELS * cdf[-1]), len(cdf) - 1)
+        a, b = (part[:, None] for part in _components(n, alpha, beta, counts[at], step[at] if np.ndim(step) else step))
         sd = np.sqrt(zeta(2, a) + zeta(2, b))
         tails = 40 * (wide / 8) ** 2 * np.where(wide < 0, -1 / a, 1 / b)  # e^{ax} on the left, e^{−bx} on the right
         nodes = [digamma(a) - digamma(b) + wide * sd + tails, np.log(a / b) + near * np.minimum(sd, 1)]

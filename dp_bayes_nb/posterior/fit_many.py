@@ -35,7 +35,7 @@ from ..noise.contradictions import reach
 from ..noise.statements import Gaussian, Laplace
 from .exact_categories import sample_categories
 from .exact_counts import Cells, sample_share
-from .fit import as_releases, entropy, entropy_text, posterior_draws
+from .fit import LEAST_WORTH, as_releases, entropy, entropy_text, posterior_draws
 from .grid import one_parameter
 from .many_categories import many_categories
 from .many_shares import Summaries, many_shares, no_summaries
@@ -266,17 +266,21 @@ def _one_by_one(model, prior, table, wanted):
         out = no_summaries(len(rows), len(wanted.levels), wanted.draws, len(components(model)))
         for j, i in enumerate(rows):
             try:
-                drawn = posterior_draws(release(i), prior, seed=int(rng.integers(2**62)), progress=False)
+                drawn = posterior_draws(release(i), prior, seed=int(rng.integers(2**62)), progress=False,
+                                        draws=max(1000, math.ceil(wanted.draws / 4)))  # of four chains
             except ValueError as error:
                 out.problem[j] = str(error)
                 continue
             theta = flat(model, drawn.theta)
+            if (worth := float(np.min(drawn.infos.get("effective", len(theta))))) < LEAST_WORTH * len(theta):
+                out.problem[j] = f"its {len(theta)} draws are worth {worth:.0f} independent ones"
+                continue
             out.mean[j], out.sd[j] = theta.mean(axis=0), theta.std(axis=0, ddof=1)
             out.quantiles[j] = np.quantile(theta, wanted.levels, axis=0)
             if wanted.probability is not None:
                 low, high = wanted.probability
                 out.probability[j] = ((theta > low) & (theta <= high)).mean(axis=0)
-            out.draws[j] = theta[rng.choice(len(theta), wanted.draws, replace=wanted.draws > len(theta))]
+            out.draws[j] = theta[rng.choice(len(theta), wanted.draws, replace=False)]
         return out
     return of
 

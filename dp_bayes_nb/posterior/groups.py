@@ -25,7 +25,8 @@ from .measurements import (Tables, TablesState, _all_moments, confidential_sums,
                                                 exact_tables_kernel, measured_kernel, one_sum, tables_of)
 from .mesh import posterior_kernel
 from .methods import Method, choose_method, kept_sums
-from .exact_counts import count_posterior, draw_index, first_true, log_gamma_ratio, log_noise
+from .exact_counts import (count_posterior, draw_index, draw_true_counts, first_true,
+                                                log_gamma_ratio, log_noise)
 from .noisy_tables import leaf_matrix, no_kernel, prior_counts, sample_levels, the_table
 
 # %% ../../nbs/posterior/17_groups.ipynb #9a170006
@@ -225,9 +226,7 @@ def _share_counts(rng, n, z, scale, alpha, kind, size):
     if n == 0:
         return np.zeros((size, 2))
     (_, _, _, counts, weights, step), = zip(*count_posterior(n, z, scale, *alpha, kind))
-    if step > 1:
-        return None
-    s = counts[draw_index(rng, weights, size)]
+    s = draw_true_counts(rng, counts, weights, step, size)
     return np.column_stack([s, n - s])
 
 
@@ -285,6 +284,9 @@ def _key(words):
     return jax.random.wrap_key_data(jnp.asarray(words[:2], dtype=jnp.uint32), impl="threefry2x32")
 
 # %% ../../nbs/posterior/17_groups.ipynb #9a170011
+_SAID = ("effective", "strange")  # by draws that come at once
+
+
 def _one_by_one(words, groups: Groups, method: Method, tables: bool, draws, warmup, chains):
     "The same, one group after the other: draws without a chain, and methods of a model's own."
     found: list = []
@@ -296,7 +298,7 @@ def _one_by_one(words, groups: Groups, method: Method, tables: bool, draws, warm
         data, prior = None if drawn is not None else _data_of(groups, g, tables), groups.prior_of(g)
         if drawn is None and method.sample is not None:
             drawn = method.sample(np.random.default_rng([*words, g]), groups.family, data, prior, (chains, draws))
-        infos: dict = {}
+        infos: dict = {} if drawn is None else {name: drawn[name] for name in _SAID if name in drawn}
         if drawn is None:
             kernel = method.kernel(groups.family, data, prior)
             states, infos = run_chains(jax.random.fold_in(_key(words), g), kernel, draws=draws, chains=chains,
@@ -305,6 +307,9 @@ def _one_by_one(words, groups: Groups, method: Method, tables: bool, draws, warm
             drawn = {name: np.asarray(v)[:, :, 0] if tables and name in ("s", "n") else v for name, v in drawn.items()}
         found.append(({name: drawn[name] for name in groups.family.parameters},
                       {name: drawn[name] for name in ("s", "n") if name in drawn}, infos))
+    for name in {name for *_, infos in found for name in infos if name in _SAID}:
+        for *_, infos in found:
+            infos.setdefault(name, np.full((chains, draws), chains * draws if name == "effective" else 0.0))
     return jax.tree.map(lambda *leaves: np.stack([np.asarray(leaf) for leaf in leaves]), *found)
 
 # %% ../../nbs/posterior/17_groups.ipynb #9a17f004
@@ -330,7 +335,7 @@ def _sums_beside(words, groups: Groups, method: Method, theta: dict) -> dict:
     return {"s": np.array(each).reshape(G, *shape, m)}
 
 # %% ../../nbs/posterior/17_groups.ipynb #9a170012
-_LOW = ("accepted", "acceptance", "moved", "converged")  # of which less is worse
+_LOW = ("accepted", "acceptance", "moved", "converged", "effective")  # of which less is worse
 
 
 def _worst(infos: dict) -> dict:

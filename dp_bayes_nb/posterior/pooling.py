@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['FURTHEST', 'EFFECTS', 'POINTS', 'CORE', 'LOOKS', 'DEEP', 'NEAR', 'FLAT', 'FAR', 'Curves', 'as_curves', 'evidence',
            'tabulate_curves', 'middle_of', 'Hyper', 'Shape', 'shape_of', 'propose', 'draw_groups', 'PooledDraws',
-           'pool_curves']
+           'draw_by_weight', 'pool_curves']
 
 # %% ../../nbs/posterior/18_pooling.ipynb #370129b0
 import math
@@ -221,6 +221,7 @@ def _log_prior_t(scale, t):
 # %% ../../nbs/posterior/18_pooling.ipynb #92f9ca27
 # § Given the spread: a climb
 _STEPS, _SPREADS, _SEEN = 6, 16, 7  # Newton steps; nodes of log τ, and how many of them should see the posterior
+_LEAST_CURVED = 1e-12  # of a diagonal element of H: less is left over where likelihoods are next to nothing
 
 
 @partial(jax.jit, static_argnames=("effects", "logistic"))
@@ -240,7 +241,9 @@ def _climb(effects, logistic, curves, X, priors, theta, log_taus):
             kept = jax.tree.map(lambda a, b: jnp.where(better, a, b), (there, new), (theta, here))
             return (*kept, jnp.where(better, damp / 10, 3 * damp + 0.3))
         theta, (value, _, H), _ = lax.fori_loop(0, _STEPS, again, (theta, at(theta, t), 0.0))
-        return theta, (theta, value - 0.5 * jnp.linalg.slogdet(H)[1], H)
+        root = jnp.diagonal(jnp.linalg.cholesky(H))
+        curved = jnp.all(root**2 > _LEAST_CURVED * jnp.diagonal(H))  # False where the factor is not a number
+        return theta, (theta, jnp.where(curved, value - jnp.log(root).sum(), -jnp.inf), H)
     return lax.scan(one, theta, log_taus)[1]
 
 
@@ -269,7 +272,8 @@ def shape_of(curves: Curves, hyper: Hyper) -> Shape:
             break
         first, end = max(seen[0] - 1, 0), min(seen[-1] + 1, _SPREADS - 1)
         flat, start, t = flat and end == _SPREADS - 1, mode[first], np.linspace(t[first], t[end], _SPREADS)
-    t, value, mode, root = t[::-1], value[::-1], mode[::-1], np.linalg.cholesky(np.linalg.inv(H[::-1]))
+    kept = np.flatnonzero(np.isfinite(value))[::-1]
+    t, value, mode, root = t[kept], value[kept], mode[kept], np.linalg.cholesky(np.linalg.inv(H[kept]))
     if flat:  # no spread at all is possible: below the last node the density of log τ falls like τ
         more = t[0] - np.array([9.0, 4.5])
         t, value = np.r_[more, t], np.r_[value[0] + more - t[0], value]
@@ -372,6 +376,13 @@ def _efficiency(log_w):
     return float(w.sum() ** 2 / (len(w) * (w**2).sum()))
 
 
+def draw_by_weight(rng: np.random.Generator, log_w: Float[np.ndarray, "N"], size: int) -> tuple[np.ndarray, float]:
+    "Positions of draws by their weights, in any order, some of them twice or more, and how many these are worth."
+    w = np.exp(log_w - log_w.max())
+    at = np.searchsorted(np.cumsum(w), (np.arange(size) + rng.random()) / size * w.sum())
+    return rng.permutation(np.minimum(at, len(w) - 1)), min(size, len(w) * _efficiency(log_w))
+
+
 def _whole(size):
     return 128 * math.ceil(size / 128)  # halves of whole batches
 
@@ -398,9 +409,7 @@ def pool_curves(words: tuple,  # of 32 bits: what the random numbers depend on
         more = _whole(min(1.1 * draws / worth - size, (_MORE - 1) * size))
         others = _proposals(rng, jax.random.fold_in(key, 1), curves, hyper, shape, more)
         t, theta, x, log_w = (np.concatenate(both) for both in zip((t, theta, x, log_w), others))
-    size, worth, w = len(t), _efficiency(log_w), np.exp(log_w - log_w.max())
-    at = np.searchsorted(np.cumsum(w), (np.arange(draws) + rng.random()) / draws * w.sum())
-    at = rng.permutation(np.minimum(at, size - 1))
+    at, effective = draw_by_weight(rng, log_w, draws)
     e = rng.standard_normal(draws) if hyper.effects == "normal" else _draw_t3(rng, draws)
     return PooledDraws(theta[at], np.exp(t[at]), x[at], theta[at, 0] + np.exp(t[at]) * e,
-                       worth, min(draws, size * worth))
+                       _efficiency(log_w), effective)
