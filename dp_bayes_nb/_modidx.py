@@ -244,6 +244,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                        'dp_bayes_nb/base/arguments.py'),
                                             'dp_bayes_nb.base.arguments.discreet': ( 'base/arguments.html#discreet',
                                                                                      'dp_bayes_nb/base/arguments.py'),
+                                            'dp_bayes_nb.base.arguments.how_to_install': ( 'base/arguments.html#how_to_install',
+                                                                                           'dp_bayes_nb/base/arguments.py'),
                                             'dp_bayes_nb.base.arguments.keep_compiled': ( 'base/arguments.html#keep_compiled',
                                                                                           'dp_bayes_nb/base/arguments.py'),
                                             'dp_bayes_nb.base.arguments.level_count': ( 'base/arguments.html#level_count',

@@ -133,7 +133,7 @@ for doing, call in calls.items():
         call()
     except ImportError as error:
         extra = "release" if doing in [*calls][:3] else "readers"
-        assert str(error).startswith(doing + " needs ") and f"pip install 'dp_bayes_nb[{extra}]'" in str(error), error
+        assert str(error).startswith(doing + " needs ") and f"pip install '.[{extra}]'" in str(error), error
     else:
         raise AssertionError(doing)
 open("t.csv", "w").write("smokes\\n1\\n0\\n")

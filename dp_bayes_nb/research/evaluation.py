@@ -68,7 +68,7 @@ def _log_likelihood(family, released, theta):
 # %% ../../nbs/research/04_evaluation.ipynb #2da43102
 def _ratios(family, P, theta, released):
     """True over claimed spread of each parameter, if a quarter of the noise variance were assumed, or none:
-    13a, equation (4).
+    equation (4) of ‘Calibration ranks’.
     """
     x, n, D = unconstrain(family.parameters, theta), released.n, jnp.diag(released.noise.variance)
     component = lambda x: _flat(family, jax.tree.map(lambda a: a[None], constrain(family.parameters, x)[0]))[0]
