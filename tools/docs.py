@@ -418,6 +418,7 @@ def mend_text(text, page, front):
         return f"[`{m[1]}`](/{module}.html#{m[1].split('.')[0]})" if module else f"`{m[1]}`"
 
     pages = {new.removesuffix(".ipynb") for new in front.values()}
+    text = re.sub(r"\[\[(`[^`]+`)\]\(/[^)]+\)\](?=\()", r"[\1]", text)  # the author's own link of a name stays
     text = re.sub(r"\[`([\w.]+)(?:\(\))?`\]\(/([\w/]+)\.html#([\w.]+)\)", resolved, text)
     text = re.sub(r"\[`([^`\]]+)`\]\(/([\w/]+)\.html#([\w.]+)\)", headed, text)
     text = re.sub(r"\[`([a-z]+)`\]\(/([\w/]+)\.html#\1\)", meant, text)
@@ -878,9 +879,10 @@ def check(site):
                 continue
             word = text.removesuffix("()").split(".")[0]
             there = file.relative_to(site.resolve()).with_suffix("").as_posix()
-            if text in page.codes and word in (explained(there) or ()):
+            if fragment and text in page.codes and word in (explained(there) or ()):
                 said, block = pages[file].heads.get(fragment, ("", False))
-                if not block or said.strip() != word:
+                contents = file == path and said.strip() == text  # of the page, which lists a heading that is a name
+                if said.strip() != word or not (block or contents):
                     bad.append(f"{name}: the link {text!r} leads to #{fragment} of {there}, where {said.strip()!r} "
                                f"stands, and not what is said of {word}")
             if fragment == text and file != path and name in NOTEBOOKS and len(definers(text)) > 1:
