@@ -66,7 +66,8 @@ def test_importing_rooms_leaves_the_public_names_alone():
 
 
 def test_an_unknown_name_is_an_attribute_error_that_lists_the_names():
-    with pytest.raises(AttributeError, match="no attribute 'relase'; its public names are .*release"):
+    words = r"no attribute 'relase'; did you mean release\? Its public names are .*release"
+    with pytest.raises(AttributeError, match=words):
         dp_bayes_nb.relase  # noqa: B018
 
 

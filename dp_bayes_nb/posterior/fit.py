@@ -28,12 +28,13 @@ from ..models.contract import check_prior
 from ..base.arguments import Said, as_seed, check_choice, check_count, refuse
 from ..base.chains import _show_progress, run_chains
 from ..base.measurement import Measurement, Noise
+from ..base.meant import meant
 from ..releases.combine import named_twice
 from ..releases.document import DEPENDENT, SAME, Release, _family, measured
 from ..releases.files import open_sealed, parse, seal
 from .grid import GRID_POINTS, first_grid, on_a_line
 from .measurements import confidential_sums, tables_of, without_implied
-from .methods import _stands_at, choose_method, kept_sums
+from .methods import RUN, _stands_at, choose_method, kept_sums
 from ..base.priors import Independent, LogDensity
 from ..base.supports import constrain, free_size
 
@@ -311,7 +312,8 @@ POOLED = "dp_bayes_nb.posterior.pooled_groups:pool_releases"  # is imported when
 def _pooled(releases, prior, method, options, **run):
     "Draws of tables that are partially pooled."
     if method not in ("auto", "pooled") or options:
-        refuse("method", "'auto', without options, where tables are pooled", method if not options else list(options))
+        refuse("method", "'auto', without options, where tables are pooled", method if not options else list(options),
+               meant([*options][0], RUN) if options else "")
     if len(releases) > 1 and releases[0].family.inner is not None:
         refuse("release", "one release of groups where groups are pooled", f"{len(releases)} releases",
                "pool the groups of each release by itself")

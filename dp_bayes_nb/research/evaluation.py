@@ -22,6 +22,7 @@ from ..posterior.bulk import Route, bulk_posterior, mistaken_ranks, route, tabul
 from ..models.contract import check_prior
 from ..base.arguments import Said, as_key, check_choice, check_count, refuse
 from ..base.linear_algebra import solve
+from ..base.meant import hinting
 from ..posterior.fit import _digest, prior_to_json
 from ..posterior.grid import quantile
 from ..noise.laplace import normal_log_density
@@ -218,6 +219,7 @@ def _task(family, prior, kind, n, method, options, draws, warmup, joint):
     return name, Task(function, tuple(options.items()), draws, warmup, joint, n, records)
 
 # %% ../../nbs/research/04_evaluation.ipynb #b3f0c7f6
+@hinting
 def calibrate(key: Any,                 # JAX key or an integer
               family, prior=None,       # as for `fit`; the prior also draws the true parameters
               *, n: int | None = None,  # records of each simulated table
