@@ -254,6 +254,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                       'dp_bayes_nb/base/arguments.py'),
                                             'dp_bayes_nb.base.arguments.pytree': ( 'base/arguments.html#pytree',
                                                                                    'dp_bayes_nb/base/arguments.py'),
+                                            'dp_bayes_nb.base.arguments.quiet_compiler': ( 'base/arguments.html#quiet_compiler',
+                                                                                           'dp_bayes_nb/base/arguments.py'),
                                             'dp_bayes_nb.base.arguments.refuse': ( 'base/arguments.html#refuse',
                                                                                    'dp_bayes_nb/base/arguments.py'),
                                             'dp_bayes_nb.base.arguments.warn_user': ( 'base/arguments.html#warn_user',

@@ -55,6 +55,17 @@ def keep_compiled():
 
 keep_compiled()
 
+# %% ../../nbs/base/01_arguments.ipynb #11aa0011
+# § XLA's log
+def quiet_compiler():
+    "Keep XLA's advice to file a bug from users, unless they have asked for its log; JAX itself sets the level 1."
+    if os.environ.get("TF_CPP_MIN_LOG_LEVEL", "1") == "1" and "JAX_LOGGING_LEVEL" not in os.environ:
+        utils = sys.modules.get("jaxlib.utils")
+        getattr(utils, "absl_set_min_log_level", lambda level: None)(3)  # only what ends the process
+
+
+quiet_compiler()
+
 # %% ../../nbs/base/01_arguments.ipynb #0ade7c2c
 # § Argument checks
 def refuse(name: str,         # the argument
