@@ -152,9 +152,11 @@ if not _typing.TYPE_CHECKING:  # for a type checker an unknown name stays an err
     def __getattr__(name: str) -> object:
         "Import the module of a public name and keep the name."
         if name not in _public:
-            raise AttributeError(
-                f"module {__name__!r} has no attribute {name!r}; its public names are {', '.join(sorted(_public))}"
-            )
+            from .base.meant import meant
+
+            asked = meant(name, _public)
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}; {f'{asked} Its' if asked else 'its'} "
+                                 f"public names are {', '.join(sorted(_public))}")
         from importlib import import_module
 
         value = getattr(import_module(f"{__name__}.{_public[name]}"), name)

@@ -136,7 +136,8 @@ def test_a_link_to_the_same_name_of_another_module_is_found_out(monkeypatch, tmp
     monkeypatch.setattr(docs, "NOTEBOOKS", {"hidden_markov/sampler.html": "hidden_markov/02_sampler.ipynb"})
     for page in ("grid", "rows"):
         (tmp_path / "posterior").mkdir(exist_ok=True)
-        (tmp_path / f"posterior/{page}.html").write_text('<h3 id="row_log_density">row_log_density</h3>')
+        (tmp_path / f"posterior/{page}.html").write_text(
+            '<div class="api"><h3 id="row_log_density">row_log_density</h3></div>')
     (tmp_path / "hidden_markov").mkdir()
     links = [f'<a href="../posterior/{page}.html#row_log_density"><code>row_log_density</code></a>'
              for page in ("grid", "rows")]

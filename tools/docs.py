@@ -165,7 +165,9 @@ def defined(cell):
 
 
 def frame_doc(cell, signature):
-    "Frame an API block: name, source link, docstring; the signature goes when the code itself follows."
+    """Frame an API block: name, source link, docstring; the signature goes when the code itself follows. Its anchor is
+    the name as it is written: `audit` and `Audit` are two things of one page.
+    """
     for out in cell.get("outputs", []):
         data = out.get("data", {})
         text = "".join(data.get("text/markdown", []))
@@ -175,7 +177,9 @@ def frame_doc(cell, signature):
         rest = text[found.end() :]
         if not signature:
             rest = re.sub(r"```python\n.*?```\n*", "", rest, count=1, flags=re.S)
-        data["text/markdown"] = f":::: {{.api}}\n{found[2]}\n\n{found[1]}{{.source-link}}\n\n{rest.rstrip()}\n::::\n"
+        name = found[2].lstrip("#").strip()
+        data["text/markdown"] = (f":::: {{.api}}\n{found[2]} {{#{name}}}\n\n{found[1]}{{.source-link}}\n\n"
+                                 f"{rest.rstrip()}\n::::\n")
         data.pop("text/plain", None)
 
 
@@ -208,6 +212,34 @@ def order_docs(cells):
             ordered.append(cell)
     flush()
     return ordered
+
+
+def anchored(cells, module):
+    """Give way to names: a heading of prose whose anchor is a name's takes another one, and a name written with
+    capitals keeps its address of older sites, in small letters, where nothing else has it.
+    """
+    public, taken = explained(module) or set(), set()
+
+    def own(m):
+        taken.add(anchor := search.anchor(m[2], public))
+        return m[0] if anchor == search.anchor(m[2]) else f"{m[1]}{m[2]} {{#{anchor}}}"
+
+    def old(m):
+        lower = m[1].lower()
+        if lower in taken | public:
+            return m[0]
+        taken.add(lower)
+        return m[0].replace("{.api}", f"{{#{lower} .api}}", 1)
+
+    for cell in cells:
+        if cell["cell_type"] == "markdown":
+            cell["source"] = re.sub(r"^(#+ )(.+)$", own, source(cell), flags=re.M)
+    for cell in cells:
+        for out in cell.get("outputs", []):
+            data = out.get("data", {})
+            if "text/markdown" in data:
+                data["text/markdown"] = re.sub(r"\A:::: \{\.api\}\n#+ \S+ \{#(\w+)\}$", old,
+                                               "".join(data["text/markdown"]), count=1, flags=re.M)
 
 
 @cache
@@ -383,9 +415,10 @@ def mend_text(text, page, front):
 
     def resolved(m):  # the look-up of nbdev has one place for each name
         module = meaning(m[1], page, m[2])
-        return f"[`{m[1]}`](/{module}.html#{m[3]})" if module else f"`{m[1]}`"
+        return f"[`{m[1]}`](/{module}.html#{m[1].split('.')[0]})" if module else f"`{m[1]}`"
 
     pages = {new.removesuffix(".ipynb") for new in front.values()}
+    text = re.sub(r"\[\[(`[^`]+`)\]\(/[^)]+\)\](?=\()", r"[\1]", text)  # the author's own link of a name stays
     text = re.sub(r"\[`([\w.]+)(?:\(\))?`\]\(/([\w/]+)\.html#([\w.]+)\)", resolved, text)
     text = re.sub(r"\[`([^`\]]+)`\]\(/([\w/]+)\.html#([\w.]+)\)", headed, text)
     text = re.sub(r"\[`([a-z]+)`\]\(/([\w/]+)\.html#\1\)", meant, text)
@@ -467,6 +500,7 @@ def mend():
         nb = read_nb(PROC / name)
         nb["cells"][0]["source"] = re.sub(r"^output-file: .*\n", "", source(nb["cells"][0]), flags=re.M)
         nb["cells"] = order_docs(nb["cells"])
+        anchored(nb["cells"], new.removesuffix(".ipynb"))
         for cell in nb["cells"]:
             if cell["cell_type"] == "code":  # a directive that is no YAML, such as `slow`, would hide the others
                 cell["source"] = re.sub(r"^#\|[^:\n]*\n", "", source(cell), flags=re.M)
@@ -512,6 +546,12 @@ def mend():
     (PROC / "_quarto.yml").write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf-8")
 
 
+def in_cell(text):
+    "Text as a cell of a table: on one line, its bars and, outside of code, its stars and underscores escaped."
+    parts = re.split(r"(`[^`]*`)", re.sub(r"\s+", " ", text).replace("|", "\\|"))
+    return "".join(part if part.startswith("`") else re.sub(r"([*_])", r"\\\1", part) for part in parts)
+
+
 def public_names():
     "The page of all public names: where each is explained, and the first line of what it says of itself."
     title, rows = {}, []
@@ -523,8 +563,7 @@ def public_names():
         module = ast.parse((ROOT / LIB / f"{path}.py").read_text(encoding="utf-8"))
         said = next((ast.get_docstring(node) or "" for node in module.body
                      if getattr(node, "name", None) == name), "").split("\n\n")[0]
-        said = re.sub(r"\s+", " ", said).replace("|", "\\|").replace("*", "\\*").replace("_", "\\_")
-        rows.append(f"| [`{name}`]({path}.ipynb#{name.lower()}) | {said} | [{title[home]}]({path}.ipynb) |")
+        rows.append(f"| [`{name}`]({path}.ipynb#{name}) | {in_cell(said)} | [{title[home]}]({path}.ipynb) |")
     text = (f"---\ntitle: Public names\ndescription: Everything that `from {LIB} import …` gives\ntoc: false\n---\n\n"
             "| name | what it is | chapter |\n|---|---|---|\n" + "\n".join(rows) + "\n")
     (PROC / "public_names.md").write_text(text, encoding="utf-8")
@@ -733,6 +772,7 @@ class Page(HTMLParser):
         super().__init__(convert_charrefs=True)
         self.ids, self.links, self.loads, self.text, self.prose = [], [], [], [], []
         self.tags, self.stack, self.styles = {}, [], []
+        self.heads, self.codes = {}, []  # at each anchor its heading, and whether it is a name's; code in running text
         self.feed(text)
 
     def handle_starttag(self, tag, attrs):
@@ -765,6 +805,13 @@ class Page(HTMLParser):
             return
         if "a" in names and self.links:
             self.links[-1][1] += data
+        if names and names[-1] == "code" and "pre" not in names:
+            self.codes.append(data)
+        at = next((k for k, tag in enumerate(names) if re.fullmatch(r"h[1-6]", tag)), None)
+        if at is not None:
+            block = any("api" in entry[2].split() for entry in self.stack[:at])
+            anchor = next((identity for _, identity, _ in self.stack[at::-1] if identity), "")
+            self.heads[anchor] = (self.heads.get(anchor, ("", 0))[0] + data, block)
         for _, identity, _ in self.stack:
             if identity.startswith("eq-"):
                 self.tags.setdefault(identity, []).extend(re.findall(r"\\tag\{([^}]*)\}", data))
@@ -830,8 +877,15 @@ def check(site):
             if fragment and file in pages and fragment not in pages[file].ids:
                 bad.append(f"{name}: link {url} leads to no anchor")
                 continue
-            if fragment == text.lower() and file != path and name in NOTEBOOKS and len(definers(text)) > 1:
-                there = file.relative_to(site.resolve()).with_suffix("").as_posix()
+            word = text.removesuffix("()").split(".")[0]
+            there = file.relative_to(site.resolve()).with_suffix("").as_posix()
+            if fragment and text in page.codes and word in (explained(there) or ()):
+                said, block = pages[file].heads.get(fragment, ("", False))
+                contents = file == path and said.strip() == text  # of the page, which lists a heading that is a name
+                if said.strip() != word or not (block or contents):
+                    bad.append(f"{name}: the link {text!r} leads to #{fragment} of {there}, where {said.strip()!r} "
+                               f"stands, and not what is said of {word}")
+            if fragment == text and file != path and name in NOTEBOOKS and len(definers(text)) > 1:
                 meant = meaning(text, NOTEBOOKS[name], there)
                 if meant != there:
                     bad.append(f"{name}: the link {text!r} leads to that of {there}, and means {meant or 'several'}")
@@ -848,6 +902,8 @@ def check(site):
         for tag, count in Counter(tags).items():
             if count > 1:
                 bad.append(f"{name}: equation number ({tag}) is given {count} times")
+        bad += [f"{name}: a backslash is left in the code {code!r}" for code in page.codes
+                if re.search(r"\\[_*|`]", code)]
         prose = "".join(page.prose)
         for pattern, what in LEFTOVERS:
             for found in re.finditer(pattern, prose, re.M):

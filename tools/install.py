@@ -51,7 +51,7 @@ for call in (lambda: db.release(db.Bernoulli(), [0, 1], epsilon=1),
     try:
         call()
     except ImportError as error:
-        assert "pip install 'dp_bayes_nb[release]'" in str(error), error
+        assert "pip install '.[release]'" in str(error), error
     else:
         raise AssertionError("released without OpenDP")
 open("survey.csv", "w").write("smokes\\n" + "yes\\nno\\n" * 100)

@@ -84,11 +84,14 @@ def plain(text):
     return text.strip()
 
 
-def anchor(heading):
-    "The identifier that a heading gets: its own `{#id}`, or letters, digits and hyphens from the first letter on."
+def anchor(heading, names=()):
+    """The identifier that a heading gets: its own `{#id}`, or letters, digits and hyphens from the first letter on;
+    with an ending where the page explains a name that is the same.
+    """
     own = re.search(r"\{#([\w-]+)[^}]*\}\s*$", heading)
     kept = "".join(c.lower() for c in plain(heading) if c.isalnum() or c.isspace() or c in "_-.")
-    return own[1] if own else re.sub(r"^[^a-zα-ω]+", "", "-".join(kept.split())) or "section"
+    found = own[1] if own else re.sub(r"^[^a-zα-ω]+", "", "-".join(kept.split())) or "section"
+    return f"{found}-section" if found in names else found
 
 
 def explained(path):
@@ -102,7 +105,7 @@ def explained(path):
             if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name in public]
 
 
-def page_entries(name, cells, package):
+def page_entries(notebook, cells, package):
     "Entries of one notebook: the page, its headings with the text below them, its names."
     text = "\n\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
     text = re.sub(r"```.*?```", " ", text, flags=re.S)
@@ -111,21 +114,21 @@ def page_entries(name, cells, package):
     found = re.match(r"\s*# ([^\n]+)\n+(?:> ([^\n]*))?", text)
     if not found:
         return []
-    page, title = address(name), plain(found[1])
+    page, title = address(notebook), plain(found[1])
     parts = re.split(r"^(##+ .+)$", text[found.end():], flags=re.M)
     rows = [{"href": f"{page}.html", "title": title, "section": "", "subtitle": plain(found[2] or ""),
              "words": WORDS.get(page, ""), "kind": "page",
              "text": plain((found[2] or "") + " " + parts[0])}]
-    seen = {}
+    seen, public = {}, explained(package / f"{page}.py")
     for heading, below in zip(parts[1::2], parts[2::2]):
         said = plain(re.sub(r"\{[^{}]*\}\s*$", "", heading.lstrip("#").strip()))
-        own = anchor(heading.lstrip("#").strip())
+        own = anchor(heading.lstrip("#").strip(), dict(public))
         seen[own] = seen.get(own, -1) + 1
         fragment = own + (f"-{seen[own]}" if seen[own] else "")
         rows.append({"href": f"{page}.html#{fragment}", "title": title, "section": said, "kind": "heading",
                      "text": plain(below)})
-    rows += [{"href": f"{page}.html#{public.lower()}", "title": title, "section": public, "kind": "name",
-              "text": " ".join(said.split())} for public, said in explained(package / f"{page}.py")]
+    rows += [{"href": f"{page}.html#{name}", "title": title, "section": name, "kind": "name",
+              "text": " ".join(said.split())} for name, said in public]
     for row in rows:  # a heading is found by its own words: its page's title is only shown
         row["objectID"] = row["href"]
     return rows

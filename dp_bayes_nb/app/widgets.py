@@ -21,6 +21,7 @@ from .labs import (METHODS, MODELS, LineSetting, Setting, calibration_picture, c
                                   calibration_text, compare_limits, explore, explorer_picture, explorer_text, line_lab,
                                   line_picture, line_posterior, line_release, line_text, planner_picture, planner_text,
                                   planning_steps)
+from ..base.arguments import how_to_install
 from ..base.style import WORDS
 from .svg import chart
 
@@ -32,7 +33,7 @@ class _Widgets:
         try:
             import ipywidgets
         except ImportError:
-            raise ImportError("the tools need ipywidgets: pip install 'dp_bayes_nb[app]'") from None
+            raise ImportError(f"the tools need ipywidgets: {how_to_install('app')}") from None
         return getattr(ipywidgets, name)
 
 

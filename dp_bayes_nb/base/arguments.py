@@ -4,7 +4,8 @@
 
 # %% auto #0
 __all__ = ['MOST_SUMS', 'refuse', 'Said', 'printable', 'warn_user', 'discreet', 'check_positive', 'check_fraction', 'check_count',
-           'check_choice', 'as_key', 'as_seed', 'check_sums', 'level_count', 'check_installed', 'pytree']
+           'check_choice', 'as_key', 'as_seed', 'check_sums', 'level_count', 'how_to_install', 'check_installed',
+           'pytree']
 
 # %% ../../nbs/base/01_arguments.ipynb #a18c1003
 import hashlib
@@ -53,6 +54,17 @@ def keep_compiled():
 
 
 keep_compiled()
+
+# %% ../../nbs/base/01_arguments.ipynb #11aa0011
+# § XLA's log
+def quiet_compiler():
+    "Keep XLA's advice to file a bug from users, unless they have asked for its log; JAX itself sets the level 1."
+    if os.environ.get("TF_CPP_MIN_LOG_LEVEL", "1") == "1" and "JAX_LOGGING_LEVEL" not in os.environ:
+        utils = sys.modules.get("jaxlib.utils")
+        getattr(utils, "absl_set_min_log_level", lambda level: None)(3)  # only what ends the process
+
+
+quiet_compiler()
 
 # %% ../../nbs/base/01_arguments.ipynb #0ade7c2c
 # § Argument checks
@@ -211,6 +223,11 @@ def level_count(levels: Any) -> int:
 
 # %% ../../nbs/base/01_arguments.ipynb #7c5e01c1
 # § Packages of the extras
+def how_to_install(extra: str) -> str:
+    "The one way to install an extra, as every message and every page says it: from a checkout, by no index's name."
+    return f"in a checkout of dp_bayes_nb, pip install '.[{extra}]'"
+
+
 def check_installed(doing: str,      # what needs them, for the message
                     *packages: str,
                     extra: str = "readers"  # of this package, that brings them
@@ -220,7 +237,7 @@ def check_installed(doing: str,      # what needs them, for the message
     if missing:
         listed = " and ".join([*filter(None, [", ".join(missing[:-1])]), missing[-1]])
         raise ModuleNotFoundError(f"{doing} needs {listed}, which this Python does not have; "
-                                  f"pip install 'dp_bayes_nb[{extra}]' brings what is missing", name=missing[0])
+                                  f"{how_to_install(extra)} brings what is missing", name=missing[0])
 
 
 def _is_installed(name):

@@ -419,7 +419,7 @@ class Ledger:
         return f"Ledger({str(self.path)!r}): {', '.join(parts)}, {count} entr{'y' if count == 1 else 'ies'}"
 
 # %% ../../nbs/data_holder/05_ledger.ipynb #c66c6517
-# § Other ways to add up: equations (1) and (6)
+# § Other ways to add up: equations (1) and (3)
 def in_sequence(prices  # each epsilon, or a pair (epsilon, delta)
                 ) -> tuple[Decimal, Decimal]:
     "(epsilon, delta) of mechanisms that may read the same records: equation (1)."
@@ -443,7 +443,7 @@ def in_parallel(prices,       # epsilon, or rho, of each group
 def subsampled(epsilon: Any,  # of the mechanism on the sample
                sampled: int, records: int  # m of n, drawn without replacement
                ) -> Decimal:
-    "Epsilon of a mechanism on a random sample that its output does not reveal: equation (6), rounded up."
+    "Epsilon of a mechanism on a random sample that its output does not reveal: equation (3), rounded up."
     price, n = amount("epsilon", epsilon), check_count("records", records)
     if check_count("sampled", sampled) > n:
         refuse("sampled", f"at most the {n} records", sampled)

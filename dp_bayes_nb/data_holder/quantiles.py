@@ -23,7 +23,7 @@ from .sums import exact_sums
 from ..models.promises import as_person, check_person, said_of
 
 # %% ../../nbs/data_holder/06_quantiles.ipynb #92cfceb3
-# § A private quantile: equations (2) and (3)
+# § A private quantile: equations (1) and (2)
 MOST_CANDIDATES = 2_000
 
 
@@ -98,8 +98,8 @@ def private_quantile(data: Any,             # array, list, data frame, or CSV or
                      missing_as: Any = None,  # what a missing value counts as, row by row
                      name: str | None = None  # of the data set in the ledger; default: path or type
                      ) -> float:
-    """One of the candidates, near the q-quantile of a column of numbers: ε-differentially private, equations (2) and
-    (3).
+    """One of the candidates, near the q-quantile of a column of numbers: ε-differentially private, equations (1) and
+    (2).
 
     The candidates are `linspace(lower, upper, candidates)`; for counts take candidates = upper - lower + 1, or round
     the answer up, which costs nothing. With a `person` it is a quantile of persons, of the numbers to which their rows
@@ -133,7 +133,7 @@ def _private_quantile(data, q, epsilon, lower, upper, column, candidates, ledger
     if ledger is not None:
         ledger.spend(epsilon=epsilon, data=name or describe(data), mechanism="noisy max", release=said)
     rank = math.ceil(q * sums.n)
-    return family.grid[_selected(select, [-abs(count - rank) for count in sums.integers])]  # eq. (2)
+    return family.grid[_selected(select, [-abs(count - rank) for count in sums.integers])]  # eq. (1)
 
 # %% ../../nbs/data_holder/06_quantiles.ipynb #827bfc45
 def _owner(person, combine, column):
@@ -174,18 +174,18 @@ def _selected(select, scores):
     raise RuntimeError(f"OpenDP could not select ({reason}); nothing was released, and the budget counts as spent")
 
 # %% ../../nbs/data_holder/06_quantiles.ipynb #54ceb912
-# § With every real number as a candidate: equation (5)
+# § With every real number as a candidate: equation (4)
 def simulate_private_quantile(key: Any,               # JAX key, or an integer
                               x: Float[Array, "n"],   # simulated records
                               q: float,               # which quantile, in (0, 1)
                               epsilon: float,         # budget
                               lower: float, upper: float  # bounds, units of x
                               ) -> Float[Array, ""]:
-    "A quantile by the exponential mechanism over [lower, upper], equation (5). Never for real data."
+    "A quantile by the exponential mechanism over [lower, upper], equation (4). Never for real data."
     key_gap, key_point = jax.random.split(as_key(key))
     inner = jnp.clip(jnp.sort(jnp.asarray(x, float)), lower, upper)
     y = jnp.concatenate([jnp.full(1, lower, float), inner, jnp.full(1, upper, float)])
     n, gaps = len(x), jnp.diff(y)
     log_weight = jnp.log(gaps) - 0.5 * epsilon * jnp.abs(jnp.arange(n + 1) - math.ceil(q * n))
-    i = jax.random.categorical(key_gap, log_weight)  # eq. (5)
+    i = jax.random.categorical(key_gap, log_weight)  # eq. (4)
     return y[i] + jax.random.uniform(key_point) * gaps[i]

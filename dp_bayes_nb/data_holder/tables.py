@@ -21,7 +21,7 @@ import numpy as np
 
 from ..models.contract import Model
 from ..base.arguments import Said, refuse
-from ..base.frames import quietly
+from ..base.frames import quietly, table_of
 from .csv_files import FAULTS, CsvFile, date, number
 
 # %% ../../nbs/data_holder/02_tables.ipynb #c1dfd96e
@@ -110,7 +110,7 @@ def _check_path(path):
                "write the table to a file, or pass a data frame")
     if not path.lower().endswith(FILES):
         refuse("data", f"a file that ends in {', '.join(FILES)}", path if os.path.exists(path)
-               else Said("a text that is no file"))
+               else Said("a text that is no file"), table_of(path))
     if not os.path.isfile(path):
         refuse("data", "an existing file", path, "check the path")
     if any(letter in path for letter in "*?["):
@@ -340,7 +340,7 @@ def open_table(model,
                    for j, column in enumerate(_as_columns(data, width, empty))}
         quietly(lambda: connection.register("records", records), "read as an array")
         return nw.from_native(connection.table("records")).lazy(), True
-    frame = quietly(lambda: nw.from_native(data, allow_series=True), "opened")
+    frame = quietly(lambda: nw.from_native(data, allow_series=True), "opened", table_of(data))
     _check_engine(frame)
     single = isinstance(frame, nw.Series)
     if single and owner is not None:

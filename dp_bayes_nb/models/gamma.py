@@ -166,7 +166,7 @@ class GammaData(Univariate):
 
     # What a sum can be, and how far one record moves it
     most = property(lambda self: largest_mapped(self, self.maps),
-                    doc="B of equation (5) of ‘Normal and log-normal data’, for each map.")
+                    doc="B of equation (2) of ‘Normal and log-normal data’, for each map.")
 
     @property
     def magnitude(self) -> float:

@@ -25,7 +25,7 @@ from ..noise.add_remove import partition
 from .one_variable import Univariate
 
 # %% ../../nbs/models/07_normal.ipynb #c1dfd96e
-# § The map to [−1, 1], and how exact it is: equations (1) and (5)
+# § The map to [−1, 1], and how exact it is: equations (1) and (2)
 def middle_and_half(low: float, high: float) -> tuple[float, float]:
     "The middle c and the half-width h of an interval: u = (x − c) / h lies in [−1, 1]."
     return 0.5 * (low + high), 0.5 * (high - low)
@@ -60,7 +60,7 @@ def check_map(family, maps: tuple[bool, ...]):  # for each map, is it of log x?
 
 
 def largest_mapped(family, maps: tuple[bool, ...]) -> tuple[float, ...]:
-    "B: the largest |u| that any engine computes, for each map: equation (5)."
+    "B: the largest |u| that any engine computes, for each map: equation (2)."
     t = np.abs(extremes(family)).max(axis=0)
     return tuple(max(1.0, float(v)) + (2 * LOG_ERROR * (_reach(family.bounds, logs) + 1) if logs else 0.0)
                  for v, logs in zip(t, maps))
@@ -114,7 +114,7 @@ def rounded_square_sensitivity(grid_exponent: int, norm: str, most: float = 1.0)
     return math.nextafter(math.sqrt(squares.max()), math.inf)
 
 # %% ../../nbs/models/07_normal.ipynb #3d0a7002
-# § The normal law: equations (1) to (3)
+# § The normal law: equations (1), (3) and (4)
 class NormalLaw(Univariate):
     """Records whose location (x, or log x) has a normal law with an unknown mean, and a variance that is known or not.
 
@@ -232,7 +232,7 @@ class NormalLaw(Univariate):
         return 0.5 * mean**2 / variance - 0.5 * math.log(2 * math.pi) - math.log(self.unit[1]) - self._log_known
 
     def window(self, eta, low, high):
-        "Left end, peak and right end of the law between two locations: equation (2)."
+        "Left end, peak and right end of the law between two locations: equation (3)."
         (c, h), (mean, variance) = self.unit, self._from_eta(eta)
         mean, variance = c + h * mean, h**2 * variance
         mode = jnp.clip(mean, low, high)
@@ -258,7 +258,7 @@ class NormalLaw(Univariate):
     # What a sum can be, and how far one record moves it
     turning = property(lambda self: (self.middle,) if self.pair else (), doc="Where u² turns.")
     middle = property(lambda self: self.interval[0], doc="The record at which u is 0.")
-    most = property(lambda self: largest_mapped(self, self.maps), doc="B of equation (5).")
+    most = property(lambda self: largest_mapped(self, self.maps), doc="B of equation (2).")
     proof = property(lambda self: _PAIR_PROOF if self.pair else Univariate.proof,
                      doc="Why a record moves the sums no further.")
     declared_sensitivity = property(lambda self: square_sensitivity(*self.most) if self.pair else None, doc="By norm.")
@@ -294,7 +294,7 @@ class NormalLaw(Univariate):
         return n * project_hull(curve(self), z / n) if self.pair else super().project(z, n)
 
     def update(self, prior, s, n):
-        "Conjugate update: normal, or normal–inverse-gamma, equation (3)."
+        "Conjugate update: normal, or normal–inverse-gamma, equation (4)."
         c, h = self.unit
         mean, precision = c + h * s[0] / n, prior.precision + (n if self.pair else n / self.known)
         gain = (precision - prior.precision) / precision

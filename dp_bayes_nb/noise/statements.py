@@ -20,6 +20,7 @@ from jaxtyping import Float
 
 from ..base.arguments import Said, check_choice, check_fraction, refuse
 from ..base.frames import own_index
+from ..base.meant import hinting
 from ..base.measurement import Noise
 
 # %% ../../nbs/noise/04_statements.ipynb #6c4d1e5d
@@ -115,6 +116,7 @@ class Laplace(_Law):
         object.__setattr__(self, "scale", value)
 
     @classmethod
+    @hinting
     def from_epsilon(cls, epsilon, sensitivity, discrete: bool = False) -> "Laplace":
         "The noise that a budget ε and an L1 sensitivity ask for: b = Δ/ε. Each one number, or one a row."
         return cls(scale=_by_row(lambda e, d: d / e, _numbers("epsilon", epsilon),
@@ -160,6 +162,7 @@ class Gaussian(_Law):
         object.__setattr__(self, "sd", value if name == "sd" else _by_row(math.sqrt, value))
 
     @classmethod
+    @hinting
     def from_rho(cls, rho, sensitivity, discrete: bool = False) -> "Gaussian":
         "The noise that a budget ρ (zCDP) and an L2 sensitivity ask for: σ = Δ/√(2ρ). Each one number, or one a row."
         return cls(sd=_by_row(lambda r, d: d / math.sqrt(2 * r), _numbers("rho", rho),

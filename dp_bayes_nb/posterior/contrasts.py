@@ -16,6 +16,7 @@ from scipy.stats import rankdata
 
 from ..base.arguments import check_choice, check_count, check_fraction, refuse
 from ..base.frames import by_label, group_text
+from ..base.meant import hinting
 from ..base.style import COLORS, GREY
 from .fit import entropy, read_releases_text
 from .results import short_names
@@ -330,6 +331,7 @@ def _as_array(name, values, labels, shape):
     return xr.DataArray(values.reshape(*shape, -1), dims=("chain", "draw", "line"), coords=coords, name=name)
 
 # %% ../../nbs/posterior/25_contrasts.ipynb #3da6f0f5
+@hinting
 def contrast(data: Any,                # result of fit, InferenceData, or a DataArray with chain and draw
              variable: str | None = None,  # None: the first; also `n` of private sizes
              dim: str | None = None,   # of the groups; None: all there are, together ('west, f')

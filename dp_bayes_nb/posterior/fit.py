@@ -28,12 +28,13 @@ from ..models.contract import check_prior
 from ..base.arguments import Said, as_seed, check_choice, check_count, refuse
 from ..base.chains import _show_progress, run_chains
 from ..base.measurement import Measurement, Noise
+from ..base.meant import meant
 from ..releases.combine import named_twice
 from ..releases.document import DEPENDENT, SAME, Release, _family, measured
 from ..releases.files import open_sealed, parse, seal
 from .grid import GRID_POINTS, first_grid, on_a_line
 from .measurements import confidential_sums, tables_of, without_implied
-from .methods import _stands_at, choose_method, kept_sums
+from .methods import RUN, _stands_at, choose_method, kept_sums
 from ..base.priors import Independent, LogDensity
 from ..base.supports import constrain, free_size
 
@@ -313,7 +314,8 @@ POOLED = "dp_bayes_nb.posterior.pooled_groups:pool_releases"  # is imported when
 def _pooled(releases, prior, method, options, **run):
     "Draws of tables that are partially pooled."
     if method not in ("auto", "pooled") or options:
-        refuse("method", "'auto', without options, where tables are pooled", method if not options else list(options))
+        refuse("method", "'auto', without options, where tables are pooled", method if not options else list(options),
+               meant([*options][0], RUN) if options else "")
     if len(releases) > 1 and releases[0].family.inner is not None:
         refuse("release", "one release of groups where groups are pooled", f"{len(releases)} releases",
                "pool the groups of each release by itself")
@@ -378,13 +380,12 @@ def _check_run(draws, warmup, chains, seed):
 
 # %% ../../nbs/posterior/09_fit.ipynb #89d5245e
 def fit(release: Release | list,    # what was published; a list: of independent tables with one θ
-        prior=None,                 # the family's prior; None: uniform, where the family has one
+        prior=None,                 # the family's prior; None: its default, where it has one
         *, method: str = "auto",    # see the table of methods
         draws: int = 1000,          # kept, per chain
         warmup: int = 1000,         # discarded, per chain; not used where draws are independent
         chains: int = 4,
-        # or a JAX key; the same call gives the same draws; fits to two releases are independent, unless both are
-        # simulated (no id) and say the same: then they are one fit, and another seed gives another one
+        # or a JAX key; fits to two releases are independent, unless both are simulated (no id) and say the same
         seed: Any = 0,
         progress: bool = True,      # show a bar on a terminal or in a notebook
         # "partial": each table of a list, or each group of a release, has its own θ, alike ones; `prior` is a `Pooled`
@@ -392,23 +393,24 @@ def fit(release: Release | list,    # what was published; a list: of independent
         **options):
     """Posterior of the family's parameters given a release, as `arviz.InferenceData`.
 
-    posterior: one variable (chain, draw, ...) a parameter, with rhat, ess_bulk and ess_tail as attributes.
-    sample_stats: (chain, draw) arrays, always `nonfinite`; of chains what they know, by ArviZ's names:
-    `acceptance_rate`,
-    `diverging`, `lp`. observed_data: `released`. attrs: release, prior, method, seed. tabulated: the density, where
-    there is a table. confidential: `s`, the sums before noise (chain, draw, statistic), and `n` where it is unknown;
-    of several tables with an axis `table`, `n` of all where one is unknown; of groups of private sizes `share`, too,
-    the part of all records that is in each. They are whole counts of the exact law
-    where the method of a share or of categories is "exact", sums of sampled records where it is "records", and else
-    sums of a normal law.
-    dirichlet: the parameters of the Dirichlet laws, where the method is "variational".
-    A prior is needed for every family but Bernoulli and Categorical: see the family's help. Options go to the method.
-    A release of `Grouped` has all groups at once: parameters have its columns as axes, and private sizes are `n` of
-    confidential. With `pool="partial"` the groups, or the tables of a list, are alike: pass `Pooled(...)` or no prior;
-    `location`, `spread` and `new_group` come with them, and `slope` and `effect` where there are any; of models with
-    several coordinates `location` has an axis `coordinate`, and the draws are those of chains.
-    Raises ValueError for a wrong argument, before any work; warns of chains that disagree, diverge, stand
-    still or are worth too few draws (also in `posterior.attrs["problems"]`).
+    `release`: what was published; a list: independent tables with one θ. `prior`: of the family. Poisson, Geometric,
+    Exponential, Pareto, Weibull, Normal, LogNormal, GammaData, LinearRegression and TobitRegression need one (and Above
+    and Grouped of them); every other family has a default. `method`: see the table of methods; `options` go to it. Each
+    of `chains` keeps `draws`, after `warmup` where draws are not independent. `seed`: a whole number or a JAX key; the
+    same gives the same draws. `progress`: a bar. `pool="partial"`: groups of a release, or tables of a list, are alike:
+    pass `Pooled(...)` or no prior; `location`, `spread` and `new_group` come with them, `slope` and `effect`
+    where there are any; of models with several coordinates `location` has an axis `coordinate`; draws are of chains.
+
+    posterior: one variable (chain, draw, ...) a parameter, with rhat, ess_bulk and ess_tail as attributes; of `Grouped`
+    all groups at once, its columns as axes. sample_stats: (chain, draw) arrays, always `nonfinite`; of chains what they
+    know, by ArviZ's names: `acceptance_rate`, `diverging`, `lp`. observed_data: `released`. attrs: release, prior,
+    method, seed. tabulated: the density, where there is a table. confidential: `s`, the sums before noise (chain, draw,
+    statistic), and `n` where it is unknown; of several tables with an axis `table`, `n` of all where one is unknown; of
+    groups of private sizes `share`, too, the part of all records that is in each. Sums are whole, of the exact law,
+    where the method of a share or of categories is "exact", of sampled records where it is "records", else of a normal
+    law. dirichlet: the parameters of the Dirichlet laws, where the method is "variational". ValueError for a wrong
+    argument, before any work; warns of chains that disagree, diverge, stand still or are worth too few draws (also in
+    `posterior.attrs["problems"]`).
     """
     drawn = posterior_draws(release, prior, method=method, draws=draws, warmup=warmup, chains=chains, seed=seed,
                             progress=progress, pool=pool, **options)

@@ -26,7 +26,8 @@ import numpy as np
 from ..base.arguments import as_seed, check_count, check_fraction, check_installed, check_positive, refuse
 from ..base.chains import _show_progress
 from ..base.files import atomic_write
-from ..base.frames import quietly
+from ..base.frames import quietly, table_of
+from ..base.meant import hinting
 from ..base.measurement import Noise
 from ..base.priors import Beta
 from ..models.contract import as_model, check_prior
@@ -77,6 +78,7 @@ def as_frame(cells: Any):
     import narwhals as nw
     if isinstance(cells, (str, os.PathLike)):
         refuse("cells", "a data frame, a dict of arrays, or releases", str(cells),
+               table_of(cells, ".df()") or
                "read the file first, such as by pandas; or use the command dp-bayes fit-many")
     if isinstance(cells, Mapping):
         lengths = {len(np.atleast_1d(column)) for column in cells.values()}
@@ -85,6 +87,7 @@ def as_frame(cells: Any):
         columns = {name: np.atleast_1d(np.asarray(column)) for name, column in cells.items()}
         return nw.from_dict(columns, backend="pandas")
     return quietly(lambda: nw.from_native(cells, eager_only=True), "read as a data frame in memory",
+                   table_of(cells, ".df()") or
                    "pass a frame of pandas, polars or pyarrow, a dict of arrays, or releases; collect a lazy frame "
                    "first; fit_partitions takes those of Dask and Spark")
 
@@ -541,6 +544,7 @@ def _digest(table) -> str:
     return said.hexdigest()[:16]
 
 # %% ../../nbs/posterior/23_fit_many.ipynb #4898d7e4
+@hinting
 def fit_many(cells: Any,                  # a frame, a dict of arrays, or a list of releases of one model
              model: Any = None,           # may be left out for releases
              prior: Any = None,           # as for `fit`; the same for all cells

@@ -19,6 +19,7 @@ from ..base.arguments import as_seed, check_count, check_installed, refuse
 from ..base.chains import bind
 from ..base.frames import by_label
 from ..base.measurement import Measurement, Noise
+from ..base.meant import hinting
 from ..base.supports import constrain, free_size
 from ..models.contract import as_numbers
 from .fit import entropy, read_releases_text, row_names, run_key
@@ -102,6 +103,7 @@ def _columns(new_data):
     return nw.from_native(new_data, eager_only=True).to_dict(as_series=False)
 
 # %% ../../nbs/posterior/10_results.ipynb #ba84928f
+@hinting
 def predict(idata,               # result of fit
             new_data=None,       # how many records; None: one. For a regression: a data frame of covariates
             *, seed: Any = 0,    # or a JAX key

@@ -20,6 +20,7 @@ import numpy as np
 from ..models.contract import as_model
 from ..base.arguments import Said, check_count, printable, refuse
 from ..base.frames import by_label, own_index
+from ..base.meant import hinting
 from ..noise.contradictions import largest_n
 from ..noise.design import MAX_STEPS
 from ..noise.statements import (Exact, Laplace, Printing, Suppressed, Unprinted, as_printed, noise_law,
@@ -32,6 +33,8 @@ from .document import Release, check_consistency, check_source, each_group, full
 def _values(values):
     "Numbers by row as an array; NaN where nothing was printed."
     wanted, fix = "numbers, one a row, or a dict of them by name", "None is for a value that was not printed"
+    if hasattr(values, "columns"):
+        refuse("values", wanted, values, 'take the column of the numbers, such as frame["count"]')
     if isinstance(values, (str, bytes)):
         refuse("values", wanted, values, fix)
     try:
@@ -44,6 +47,10 @@ def _values(values):
         refuse("values", wanted, values, fix)
 
 
+class _Labelled(dict):
+    "Numbers of a Series by the labels of its index, which somebody may not have meant as names of rows."
+
+
 def _labelled(what, given):
     "A Series with an index of its own as a dict by its labels; anything else as it is."
     if not own_index(given) or np.ndim(given) != 1:
@@ -52,7 +59,7 @@ def _labelled(what, given):
     if len(set(labels)) < len(labels):
         refuse(what, "a Series with a label for each row", Said(f"{len(labels)} labels, {len(set(labels))} of them "
                "different"), ".tolist() where the numbers are in order")
-    return dict(zip(labels, list(given)))
+    return _Labelled(zip(labels, list(given)))
 
 # %% ../../nbs/releases/04_declare.ipynb #a05dde64
 def _named(what, given, names):
@@ -65,7 +72,9 @@ def _named(what, given, names):
         if str(name) not in called:
             close = difflib.get_close_matches(str(name), names, 1)
             refuse(what, f"given for the rows {', '.join(map(repr, names[:8]))}", f"the name {name!r:.60}",
-                   f"did you mean {close[0]!r}?" if close else "numbers in the order of the rows are a list")
+                   "its index is read as names; .tolist() where the numbers are in order"
+                   if isinstance(given, _Labelled) else f"did you mean {close[0]!r}?" if close
+                   else "numbers in the order of the rows are a list")
     out = {called[str(name)]: value for name, value in given.items()}
     if len(out) < len(given):
         refuse(what, "given once for each row", Said(f"{len(given)} names of {len(out)} rows"))
@@ -219,6 +228,7 @@ def _default_range(release):
 
 # %% ../../nbs/releases/04_declare.ipynb #e0e70806
 # § Declaring
+@hinting
 def declare(model: Any,              # what the numbers are sums of, such as Bernoulli()
             values: Any,             # as printed, in the model's order, or by name (a dict); None: not printed
             *unnamed: Any,           # nothing: the rest is given by name

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..base.arguments import Said, check_choice, check_installed, check_sums, refuse
-from ..base.frames import check_present, one_length, quietly
+from ..base.frames import check_present, one_length, quietly, table_of
 from ..models.contract import as_model
 from ..models.whole_numbers import Counts
 from ..noise.statements import Clamped, Exact, Gaussian, Laplace, PrintedAbove, Suppressed
@@ -38,6 +38,8 @@ class _Table(NamedTuple):
 
 def _as_table(table: Any) -> _Table:
     "The columns of a CSV file, a data frame in memory, or a dict of columns. ValueError for anything else."
+    if database := table_of(table, ".df()"):
+        refuse("table", "a CSV file, a data frame in memory, or a dict of columns", table, database)
     if isinstance(table, (str, bytes, PathLike)):
         return _Table(csv_columns(table))
     if isinstance(table, Mapping):

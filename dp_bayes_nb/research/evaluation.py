@@ -22,6 +22,7 @@ from ..posterior.bulk import Route, bulk_posterior, mistaken_ranks, route, tabul
 from ..models.contract import check_prior
 from ..base.arguments import Said, as_key, check_choice, check_count, refuse
 from ..base.linear_algebra import solve
+from ..base.meant import hinting
 from ..posterior.fit import _digest, prior_to_json
 from ..posterior.grid import quantile
 from ..noise.laplace import normal_log_density
@@ -68,7 +69,7 @@ def _log_likelihood(family, released, theta):
 # %% ../../nbs/research/04_evaluation.ipynb #2da43102
 def _ratios(family, P, theta, released):
     """True over claimed spread of each parameter, if a quarter of the noise variance were assumed, or none:
-    13a, equation (4).
+    equation (4) of ‘Calibration ranks’.
     """
     x, n, D = unconstrain(family.parameters, theta), released.n, jnp.diag(released.noise.variance)
     component = lambda x: _flat(family, jax.tree.map(lambda a: a[None], constrain(family.parameters, x)[0]))[0]
@@ -218,6 +219,7 @@ def _task(family, prior, kind, n, method, options, draws, warmup, joint):
     return name, Task(function, tuple(options.items()), draws, warmup, joint, n, records)
 
 # %% ../../nbs/research/04_evaluation.ipynb #b3f0c7f6
+@hinting
 def calibrate(key: Any,                 # JAX key or an integer
               family, prior=None,       # as for `fit`; the prior also draws the true parameters
               *, n: int | None = None,  # records of each simulated table

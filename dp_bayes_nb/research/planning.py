@@ -21,6 +21,7 @@ from ..posterior.bulk import bulk_posterior, route, tabulate_moments
 from ..models.contract import check_prior
 from ..base.arguments import as_key, check_count, check_positive, refuse
 from ..base.measurement import Measurement, Noise
+from ..base.meant import hinting
 from ..posterior.grid import grid_posterior, quantile
 from ..posterior.methods import choose_method
 from ..noise.design import Design, designed, noise_design
@@ -349,6 +350,7 @@ def _component(family, parameter):
     return at, names[at]
 
 # %% ../../nbs/research/06_planning.ipynb #d435a6cd
+@hinting
 def plan(family, prior=None,       # as for `fit`; a prior that is given also draws the true parameters
          *, n=None,                # number of records, or several; None: 100, 1000, 10 000
          epsilon=None,             # budget of the release, or several; None: a grid, or a search if a target is given

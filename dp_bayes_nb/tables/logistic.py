@@ -79,7 +79,7 @@ class InformationPrior(NormalCoefficients):
 def coefficient_information(model, theta: dict, n, variance: Float[Array, "m"]) -> Float[Array, "d d"]:
     "Information of the released sums about the coefficients, everything else given: equation (2)."
     shape = theta["coefficients"].shape
-    if model.soft is not None:  # one covariate: equation (4) of ‘Soft tables’
+    if model.soft is not None:  # one covariate: equation (5) of ‘Soft tables’
         of = lambda c: soft_moments(model.soft, model.answer_cells({**theta, "coefficients": jnp.reshape(c, shape)}))
         by = n * jax.jacfwd(lambda c: of(c).mean)(theta["coefficients"].reshape(-1))
         f = soft_factor(of(theta["coefficients"]), n, jnp.reshape(variance, by.shape[:2]))

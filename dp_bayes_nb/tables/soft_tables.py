@@ -136,7 +136,7 @@ def expected_width(n: int, epsilon: float | None, knots: int, *,
                    numbers: int | None = None   # how many of them are numbers; None: all
                    ) -> float:
     """Expected width of a 95% interval for the slope of a number mapped to [-1, 1], from public numbers: equation (3);
-    with several covariates that of an interval that makes up for its bias, equation (5).
+    with several covariates that of an interval that makes up for its bias, equation (4).
 
     It is a normal approximation, for a release of soft tables under change-one. ValueError for other arguments.
     """
@@ -193,7 +193,7 @@ def pair_weight(tables: int, others: int) -> float:
 # %% ../../nbs/tables/06_soft_tables.ipynb #50f7a011
 @lru_cache(maxsize=4096)
 def _width(n, variance, J, shape, coefficients, sd, several=False):
-    "Equation (3) or (5), on 8 points a gap, but 96 gaps at least."
+    "Equation (3) or (4), on 8 points a gap, but 96 gaps at least."
     a_gap = max(8, math.ceil(96 / (J - 1)))
     points = a_gap * (J - 1) + 1
     F, w = hat_matrix(J, np.arange(points) / a_gap), _weights(shape, points)
@@ -222,7 +222,7 @@ def slope_width(n, variance, F: Float[np.ndarray, "k J"], w: Float[np.ndarray, "
     return float(2 * 1.959964 * math.sqrt(np.linalg.inv(J_n.T @ np.linalg.solve(C, J_n) + prior)[1, 1]))
 
 # %% ../../nbs/tables/06_soft_tables.ipynb #50f7a013
-# § Several covariates: equation (5)
+# § Several covariates: equation (4)
 _FITS, _HALVES = 60, (1.0, 0.5, 0.25, 0.1, 0.02)  # steps of a fit, and shares of one that are tried
 
 
@@ -246,7 +246,7 @@ def _line_mean(x, F, base, S, t):
 
 # %% ../../nbs/tables/06_soft_tables.ipynb #50f7b013
 def slope_error(n, variance, F: Float[np.ndarray, "k J"], w: Float[np.ndarray, "k"], coefficients, sd) -> tuple:
-    "Standard deviation and bias of the slope: equation (5), for hats F of equally spaced points with probabilities w."
+    "Standard deviation and bias of the slope: equation (4), for hats F of equally spaced points with probabilities w."
     J, s = F.shape[1], np.linspace(-1, 1, len(F))
     p = 1 / (1 + np.exp(-(coefficients[0] + coefficients[1] * s)))
     q, X = np.concatenate([w * (1 - p), w * p]), np.kron(np.eye(2), F)
@@ -317,7 +317,7 @@ def recommend_knots(n: int, epsilon: float | None = None, *more: Any,  # refused
     return best_knots(n, variance, covariates, shape, coefficients, sd)
 
 # %% ../../nbs/tables/06_soft_tables.ipynb #50f7001a
-# § The covariance of a soft table: equation (4)
+# § The covariance of a soft table: equation (5)
 class SoftMoments(NamedTuple):
     "Means of one record's table, and second moments of neighbouring hats."
     mean: Float[Array, "J k"]
@@ -326,7 +326,7 @@ class SoftMoments(NamedTuple):
 
 
 class SoftFactor(NamedTuple):
-    "A = L diag(d) Lᵀ level by level, with u = L⁻¹ μ and κ: equation (4)."
+    "A = L diag(d) Lᵀ level by level, with u = L⁻¹ μ and κ: equation (5)."
     d: tuple  # J arrays (k,)
     l: tuple  # J − 1 arrays (k,), below the diagonal of L
     u: tuple  # J arrays (k,)
@@ -348,7 +348,7 @@ def soft_forward(l: tuple, r: Float[Array, "J k ..."]) -> tuple:
 
 # %% ../../nbs/tables/06_soft_tables.ipynb #b310404f
 def soft_factor(m: SoftMoments, n, variance: Float[Array, "J k"]) -> SoftFactor:
-    "Equation (4)."
+    "Equation (5)."
     A, B = n * m.diagonal + variance, n * m.beside
     d, l = [A[0]], []  # type: ignore[var-annotated]
     for j in range(len(B)):
