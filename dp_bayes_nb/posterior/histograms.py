@@ -297,7 +297,7 @@ def draw_counts_and_sum(rng: np.random.Generator, halves: list, n: int, row: Sum
         many = int(np.clip(1.1 * (size - have) / rate, 512, MOST))  # large batches are cheap: they share their splits
     if not np.isfinite(top):
         refuse("release", "one whose sum lies in its bins, within the noise", "a sum far outside",
-               "use method='collapsed'")
+               "check n, the edges, the scales and the units")
     counts, tau, sums, ways = (np.concatenate([each[j] for each in drawn], axis=min(j, 1)) for j in range(4))
     if have >= size:
         chosen, worth = np.flatnonzero(np.concatenate(kept))[:size], float(size)
