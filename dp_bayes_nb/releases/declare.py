@@ -247,8 +247,8 @@ def declare(model: Any,              # what the numbers are sums of, such as Ber
     known exactly, unless it was rounded or left blank: then it is an interval. One statement of printing holds for
     all rows, that of a noisy or rounded n included; a list is for the rows of `values`. Where n is unknown or noisy and
     no `n_range` is given, it is from 0 to the largest n with which the numbers are possible when each is off by 64
-    scales, rounded up to two digits; where rows known exactly (scale 0) add up to n, n is that. Nothing can be checked against
-    a design: ValueError for what contradicts itself (values off their grid or step, exact rows that disagree, a count
+    scales, rounded up to two digits; where rows known exactly (scale 0) add up to n, n is that. Nothing can be checked
+    against a design: ValueError for what contradicts itself (values off their grid or step, exact rows that disagree, a count
     above n or anything else that noise of the stated distribution would reach with a probability below 1e-9, a share in
     the place of a count), and for what was left open. Warns of a number between 0 and 1 that may be a share. The budget
     is not stated (None). The same call gives the same release.
