@@ -243,15 +243,15 @@ def declare(model: Any,              # what the numbers are sums of, such as Ber
             ) -> Release:
     """A `Release` of numbers that somebody else made: z = H s + e, with what is known of e and of printing.
 
-    Scales are in units of the sums (of `matrix` times the sums, where there is one); a scale of 0 says that a row is
-    known exactly, unless it was rounded or left blank: then it is an interval. One statement of printing holds for
-    all rows, that of a noisy or rounded n included; a list is for the rows of `values`. Where n is unknown or noisy and
-    no `n_range` is given, it is from 0 to the largest n with which the numbers are possible when each is off by 64
-    scales, rounded up to two digits; where rows known exactly (scale 0) add up to n, n is that. Nothing can be checked
-    against a design: ValueError for what contradicts itself (values off their grid or step, exact rows that disagree, a count
-    above n or anything else that noise of the stated distribution would reach with a probability below 1e-9, a share in
-    the place of a count), and for what was left open. Warns of a number between 0 and 1 that may be a share. The budget
-    is not stated (None). The same call gives the same release.
+    Scales are in units of the sums (of `matrix` times the sums, where there is one); a scale of 0 says that a row
+    is known exactly, unless it was rounded or left blank: then it is an interval. One statement of printing holds
+    for all rows, that of a noisy or rounded n included; a list is for the rows of `values`. Where n is unknown or
+    noisy and no `n_range` is given, it is from 0 to the largest n with which the numbers are possible when each is
+    off by 64 scales, rounded up to two digits; where rows known exactly (scale 0) add up to n, n is that. Nothing
+    can be checked against a design: ValueError for what contradicts itself (values off their grid or step, exact
+    rows that disagree, a count above n or anything else that noise of the stated distribution would reach with a
+    probability below 1e-9, a share in the place of a count), and for what was left open. Warns of a number between
+    0 and 1 that may be a share. The budget is not stated (None). The same call gives the same release.
 
     Of a `Grouped` model, values are those of the groups one after another, (G, p) or flat, or a dict by the names of
     the groups; n is one number for each group, whose sizes are then public, or None; and a matrix is the H of one
