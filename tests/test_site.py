@@ -11,11 +11,13 @@ from pathlib import Path
 import pytest
 import yaml
 
+import dp_bayes_nb as dpb
+
 ROOT = Path(__file__).resolve().parent.parent
 NBS = ROOT / "nbs"
 CHAPTERS = sorted(p.relative_to(NBS).as_posix() for p in NBS.rglob("*.ipynb") if ".ipynb_checkpoints" not in p.parts)
 OPENINGS = [name for name in CHAPTERS if name.endswith("/00_index.ipynb")]
-OLD = re.compile(r"\b[Cc]hapters? (?:\d|[A-Z]\b)|\b[Nn]otebooks? \d\d|(?<![:\w])0\d[a-z]\b")
+OLD = re.compile(r"\b[Cc]hapters? (?:\d|[A-Z]\b)|\b[Nn]otebooks? \d\d|(?<![:>\w.])\d\d[a-z]\b")
 
 
 def cells(name):
@@ -92,6 +94,7 @@ def test_old_addresses_lead_to_chapters():
 
 @pytest.mark.parametrize("text, stale", [
     ("as chapter 06c shows", True), ("Chapter B", True), ("see notebook 12", True), ("see 06c", True),
+    ("13a, equation (4)", True), ("f'{name:>12s}'", False),
     ("this chapter shows 12 of them", False), ("Chapter and verse", False), ("f'{month:02d}'", False)])
 def test_what_an_old_reference_looks_like(text, stale):
     assert bool(OLD.search(text)) is stale
@@ -144,6 +147,60 @@ def test_a_link_to_the_same_name_of_another_module_is_found_out(monkeypatch, tmp
     (tmp_path / "hidden_markov/sampler.html").write_text(" ".join(links))
     fault, = docs.check(tmp_path)
     assert "of posterior/grid, and means posterior/rows" in fault
+
+
+def test_each_place_of_a_page_has_an_address_of_its_own(monkeypatch):
+    "A name that is explained is not at the address of a heading, nor of a name that differs in capitals only."
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    search = pytest.importorskip("search")
+    places = [row["href"] for row in search.entries(NBS, ROOT / "dp_bayes_nb")]
+    assert sorted({href for href in places if places.count(href) > 1}) == []
+    public = dict(dpb._public.items())
+    assert {name: f"{home.replace('.', '/')}.html#{name}" for name, home in public.items()
+            if f"{home.replace('.', '/')}.html#{name}" not in places} == {}
+
+
+def test_names_and_headings_do_not_share_an_anchor(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    docs = pytest.importorskip("docs")
+    monkeypatch.setattr(docs, "explained", lambda module: {"audit", "Audit", "Plan"})
+    source = {"output_type": "display_data", "data": {"text/markdown": ""}}
+    texts = {name: f"---\n\n[source](x){{target=_blank}}\n\n### {name}\n\nsaid" for name in ("audit", "Audit", "Plan")}
+    cells = [{"cell_type": "markdown", "source": "## Audit\n\ntext"}, *(
+        {"cell_type": "code", "source": "", "outputs": [{**source, "data": {"text/markdown": text}}]}
+        for text in texts.values())]
+    for cell in cells[1:]:
+        docs.frame_doc(cell, signature=True)
+    docs.anchored(cells, "research/audit")
+    assert cells[0]["source"].startswith("## Audit {#audit-section}")
+    said = [cell["outputs"][0]["data"]["text/markdown"] for cell in cells[1:]]
+    assert [re.findall(r"\{#(\w+)[^}]*\}", text) for text in said] == [["audit"], ["Audit"], ["plan", "Plan"]]
+
+
+@pytest.mark.parametrize("there, faults", [
+    ('<div class="api"><h3 id="fit">fit</h3></div>', 0), ('<section id="fit"><h2>fit</h2></section>', 1),
+    ('<section id="fit"><h2>How to fit</h2></section>', 1), ('<div class="api"><h3 id="fit">Fit</h3></div>', 1)])
+def test_a_link_of_a_name_leads_to_what_is_said_of_it(monkeypatch, tmp_path, there, faults):
+    "A heading with the same words, or the same name in other letters, is another thing."
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    docs = pytest.importorskip("docs")
+    (tmp_path / "posterior").mkdir()
+    (tmp_path / "posterior/fit.html").write_text(there)
+    (tmp_path / "public_names.html").write_text('<a href="posterior/fit.html#fit"><code>fit</code></a>')
+    found = docs.check(tmp_path)
+    assert len(found) == faults and all("not what is said of fit" in fault for fault in found)
+
+
+def test_code_keeps_no_backslash(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    docs = pytest.importorskip("docs")
+    assert docs.in_cell("a_b `lower_bound | x`\nof *c*") == r"a\_b `lower_bound \| x` of \*c\*"
+    page = tmp_path / "index.html"
+    page.write_text("<code>lower_bound</code><pre><code>\\_</code></pre>")
+    assert docs.check(tmp_path) == []
+    page.write_text(r"<p><code>lower\_bound</code></p>")
+    fault, = docs.check(tmp_path)
+    assert "a backslash is left in the code" in fault
 
 
 def test_a_broken_site_is_found_out(monkeypatch, tmp_path):

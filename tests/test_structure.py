@@ -216,6 +216,208 @@ def test_links_between_notebooks_lead_to_notebooks():
     assert dead == []
 
 
+# ---------------------------------------------------------------- pages
+
+
+def prose(name):
+    "The running Markdown of a notebook, without blocks of code."
+    cells = json.loads((ROOT / "nbs" / name).read_text(encoding="utf-8"))["cells"]
+    text = "\n\n".join(source(cell) for cell in cells if cell["cell_type"] == "markdown")
+    return re.sub(r"```.*?```", "", text, flags=re.S)
+
+
+PAGES = {path.relative_to(ROOT / "nbs").as_posix(): prose(path.relative_to(ROOT / "nbs"))
+         for path in structure.notebooks(ROOT)}
+TEXTS = {name: (ROOT / name).read_text(encoding="utf-8")
+         for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")}
+
+
+def numbers_in_disorder(text):
+    "The numbers of a page's equations, where they are not 1, 2, 3, …"
+    tags = re.findall(r"\\tag\{([^}]*)\}", text)
+    return tags if tags != [str(k + 1) for k in range(len(tags))] else []
+
+
+def uneven_rows(text):
+    "Rows of a table that have other cells than its head."
+    bad, width = [], None
+    lines = [re.sub(r"\$[^$\n]*\$", "", line.replace(r"\|", "")).strip() for line in text.split("\n")]
+    for line, below in zip(lines, [*lines[1:], ""]):
+        if not line.startswith("|"):
+            width = None
+            continue
+        found = line.strip("|").count("|")
+        width = found if width is None and re.fullmatch(r"[|:\- ]+", below) else width
+        bad += [line] if width is not None and found != width else []
+    return bad
+
+
+def escaped_code(text):
+    "Code of running text with a backslash that its reader would see, or a cell of a table that would show one."
+    return re.findall(r"`[^`\n]*\\[_*][^`\n]*`|\((?:\\\*)[^)\n]*\)", text)
+
+
+def dead_anchors(name, text):
+    "Links of a page to a place of a chapter that is not there."
+    import search
+    dead = []
+    for link, at in re.findall(r"\]\(([^)#\s]*\.ipynb|)#([^)\s]+)\)", text):
+        page = (Path(name).parent / link).as_posix() if link else name
+        page = str(Path("/" + page)).lstrip("/") if ".." not in page else (
+            (ROOT / "nbs" / page).resolve().relative_to(ROOT / "nbs").as_posix())
+        rows = search.page_entries(page, json.loads((ROOT / "nbs" / page).read_text(encoding="utf-8"))["cells"],
+                                   ROOT / LIB)
+        there = {row["href"].partition("#")[2] for row in rows} | set(re.findall(r"\{[^}\n]*#([\w-]+)", PAGES[page]))
+        dead += [] if at in there else [f"{link}#{at}"]
+    return dead
+
+
+def test_equations_are_numbered_one_after_another():
+    assert {name: numbers_in_disorder(text) for name, text in PAGES.items() if numbers_in_disorder(text)} == {}
+
+
+def test_rows_of_a_table_have_the_cells_of_its_head():
+    pages = PAGES | TEXTS
+    assert {name: uneven_rows(text) for name, text in pages.items() if uneven_rows(text)} == {}
+
+
+def test_code_shows_no_backslash():
+    pages = PAGES | TEXTS
+    assert {name: escaped_code(text) for name, text in pages.items() if escaped_code(text)} == {}
+
+
+def test_links_to_a_place_of_a_chapter_find_it():
+    assert {name: dead_anchors(name, text) for name, text in PAGES.items() if dead_anchors(name, text)} == {}
+
+
+def test_faults_of_pages_are_really_looked_for():
+    assert numbers_in_disorder(r"$$ a \tag{1} $$ $$ b \tag{3} $$ $$ c \tag{2} $$") == ["1", "3", "2"]
+    assert uneven_rows("| a | b |\n|---|---|\n| 1 | $|x|$ |\n| 2 |\n\n| x |") == ["| 2 |"]
+    assert escaped_code(r"a\_b and `lower\_bound`") == [r"`lower\_bound`"] and escaped_code("| (\\*groups) |")
+    assert dead_anchors("start.ipynb", "[a](tutorials/01_health_insurance.ipynb#the-data-holder) [b](#nowhere)") == [
+        "#nowhere"]
+
+
+# Of silent reading of English prose (a review of 190 studies: Brysbaert 2019).
+WORDS_A_MINUTE = 240
+COUNT = {word: k for k, word in enumerate("no one two three four five six seven eight nine ten".split())}
+
+
+def too_short(text):
+    "Promises of minutes that are less than the words of the page take, or of the section that a link names."
+    found = []
+    for minutes, link, at in re.findall(r"(\w+) minutes?\b[^:\n]*: \[[^\]]*\]\(([^)#]*)(?:#([\w-]+))?\)", text):
+        parts = re.split(r"^## (.+)$", PAGES[link], flags=re.M)
+        sections = {re.sub(r"\W+", "-", head.lower()): body for head, body in zip(parts[1::2], parts[2::2])}
+        read = sections[at] if at else PAGES[link]
+        words = len(re.findall(r"\w+", re.sub(r"\]\([^)]*\)|\$\$.*?\$\$", "", read, flags=re.S)))
+        if words > COUNT[minutes.lower()] * WORDS_A_MINUTE:
+            found.append(f"{minutes} minutes for {words} words of {link}#{at}")
+    return found
+
+
+def test_promised_minutes_suffice():
+    text = PAGES["start.ipynb"]
+    assert too_short(text) == [] and len(re.findall(r"^\d\. \w+ minutes", text, re.M)) == 9
+    for role in re.split(r"^## ", text, flags=re.M)[1:]:
+        minutes = [COUNT[word.lower()] for word in re.findall(r"^\d\. (\w+) minutes", role, re.M)]
+        assert 10 <= sum(minutes) <= 20, role[:20]
+    assert too_short("3. Two minutes: [Promises and their limits](questions/02_privacy.ipynb): what") != []
+
+
+def test_colours_are_called_by_their_names():
+    "The palette has no red; a page that draws with it may not say so."
+    from dp_bayes_nb.base.style import COLORS
+    hues = {"#0072B2": "blue", "#D55E00": "vermilion", "#009E73": "green", "#CC79A7": "purple", "#E69F00": "orange",
+            "#56B4E9": "blue", "#882255": "wine", "#332288": "indigo", "#DDCC77": "sand"}
+    assert {hues.get(color, "grey") for color in COLORS.values()} <= {*hues.values(), "grey"}
+    wrong = {}
+    for path in structure.notebooks(ROOT):
+        name = path.relative_to(ROOT / "nbs").as_posix()
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        if name != "base/10_style.ipynb" and any("COLORS[" in source(cell) for cell in cells):
+            alt = " ".join(re.findall(r"fig-alt: (.*)", "\n".join(map(source, cells))))
+            if said := re.findall(r"\b(?:red|pink|yellow|brown)\b", PAGES[name] + alt, re.I):
+                wrong[name] = said
+    assert wrong == {}
+
+
+def test_a_figure_of_two_colours_says_which_is_which():
+    "In tutorials: a legend, names at the lines, titles, or a colour for each row that is named at the axis."
+    lacking = []
+    for path in sorted((ROOT / "nbs" / "tutorials").glob("*.ipynb")):
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+            text = source(cell)
+            if len(set(re.findall(r"COLORS\[\"(\w+)\"\]", text))) > 1 and "plt.show()" in text:
+                if not re.search(r"legend\(|\.text\(|annotate\(|set_title\(|colours = ", text):
+                    lacking.append(path.name)
+    assert lacking == []
+
+
+def test_pages_for_readers_build_no_release_by_hand():
+    shown = [path for path in structure.notebooks(ROOT) if path.parent.name in ("tutorials", "questions", "nbs")]
+    made = [path.name for path in shown for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]
+            if cell["cell_type"] == "code" and re.search(r"(?<![\w.])Release\(", source(cell))]
+    assert made == []
+
+
+HERE_TOO = {"private_quantile": r"\bquantiles?\b|\bmedians?\b", "Person": r"rows (?:a|per) person|many rows",
+            "DateHistogram": r"\bhistograms?\b", "synthesize": r"synthetic", "ledger_report": "ledger"}
+
+
+def test_what_this_package_does_is_not_called_others_alone():
+    alone = lambda text: [name for name, words in HERE_TOO.items() if name in dp_bayes_nb.__all__
+                          and re.search(words, text, re.I)]
+    page = PAGES["questions/03_comparisons.ipynb"]
+    section = re.search(r"^## What others do better\n(.*?)^## ", page, re.M | re.S)[1]
+    sentence = re.split(r"(?<=only choice)\.", section)[0]
+    assert "only choice" in sentence and alone(sentence) == [] and "add or remove" not in sentence
+    assert alone("many rows a person, unknown partitions, quantiles") == ["private_quantile", "Person"]
+
+
+def test_the_last_tutorial_is_what_its_opening_page_says():
+    opening = PAGES["tutorials/00_index.ipynb"]
+    *_, last = re.findall(r"^- \[(.+?)\]\([\w.]+\): (.+)$", opening, re.M)
+    said = re.search(r"the last (.+?)\.", opening)[1]
+    named = lambda words: {word for word in re.findall(r"[a-z]{5,}", words.lower())} - {"without", "assumed", "table"}
+    assert named(said) & named(" ".join(last))
+    assert not named("fits a regression from noisy tables") & named(" ".join(last))
+
+
+# ---------------------------------------------------------------- one way to install
+
+
+def other_ways(text):
+    "Commands that install this package otherwise than from a checkout: by a name, which nobody keeps on an index."
+    extras = "|".join(re.findall(r"^(\w+)_requirements =", (ROOT / "settings.ini").read_text(encoding="utf-8"), re.M))
+    own = re.compile(rf"(?:-c constraints\.txt )?(?:-e )?(?:'\.\[(?:{extras}|\{{extra\}})\]'|\.(?![\w/\[]))")
+    others = ("pre-commit", "pyspark", "`", "{", "-r ")
+    return [line.strip()[:90] for line in re.findall(r"pip3? install ([^\n]*)", text)
+            if not own.match(line) and not line.startswith(others)] + re.findall(
+        r"(?:uv add|conda install|pipx? install)\s+[\"']?dp[-_]bayes[-_]nb[^\n]{0,20}", text)
+
+
+def test_there_is_one_way_to_install():
+    from dp_bayes_nb.base.arguments import how_to_install
+    assert other_ways(how_to_install("release")) == [] and "pip install '.[release]'" in how_to_install("release")
+    found = {}
+    shown = [*structure.notebooks(ROOT), *(ROOT / LIB).rglob("*.py"), *ROOT.glob("*.md"), ROOT / "Makefile",
+             ROOT / "tools" / "install.py"]
+    for path in shown:
+        text = path.read_text(encoding="utf-8").replace('\\"', '"')
+        if ways := other_ways(text):
+            found[path.relative_to(ROOT).as_posix()] = ways
+    assert found == {}
+
+
+@pytest.mark.parametrize("text", [
+    "pip install dp_bayes_nb", "pip install 'dp_bayes_nb[demo]'", "`pip install dp-bayes-nb`", "uv add dp_bayes_nb",
+    "pip install 'dist/dp_bayes_nb-0.6.1-py3-none-any.whl[release]'", "pip install '.[nothing]'"])
+def test_another_way_to_install_is_found(text):
+    assert other_ways(text) != []
+    assert other_ways("pip install '.[demo]'\npip install .") == []
+
+
 def test_chapters_are_named_by_title_not_by_number():
     found = []
     for path in structure.notebooks(ROOT):

@@ -1,14 +1,24 @@
 """What is refused says what to do: a table of mistakes that read as advice to somebody who made them."""
 
+import inspect
+import os
 import re
+import subprocess
+import sys
 
+import duckdb
 import numpy as np
+import pandas as pd
 import pytest
+from test_contract import DECLARED
 
+import dp_bayes_nb
 from dp_bayes_nb import (
-    Above, Bernoulli, Categorical, Clip, Counts, Laplace, Poisson, SharedGamma, Suppressed, combine, declare, fit,
-    predictive_check, release,
+    Above, Bernoulli, Categorical, Clip, Counts, Gaussian, Laplace, Poisson, SharedGamma, Suppressed, combine, declare,
+    fit, fit_many, predictive_check, read_table, release,
 )
+from dp_bayes_nb.base.meant import SAID, meant
+from dp_bayes_nb.posterior.methods import RUN
 
 POISSON, ABOVE = Poisson(Clip(0, 20)), Above(Poisson(Clip(0, 20)), [9])
 CELLS, TWO = Counts(["a", "b", "c", "d"]), Laplace(scale=2)
@@ -41,6 +51,18 @@ MISTAKES = {
     "a flat prior without an end": (lambda: quick(said(Counts(["a", "b"]), {"a": 10})),
                                     "prior must be SharedGamma(shape, rate) or Gamma(shape, rate), because nothing "
                                     "that was published limits 1 of the counts"),
+    "a frame in place of numbers": (lambda: said(Counts(["a", "b"]), pd.DataFrame({"count": [3, 4]})),
+                                    'such as frame["count"]'),
+    "a column with labels of its own": (lambda: said(Counts(["a", "b"]), pd.Series([3, 4], index=["a", "south"])),
+                                        "its index is read as names; .tolist() where the numbers are in order"),
+    "rows of a frame that were chosen": (lambda: said(Counts(["a", "b"]), pd.Series([3, 4], index=[7, 9])),
+                                         "its index is read as names"),
+    "an option of PyMC": (lambda: fit(said(Bernoulli(), 12, n=80), tune=500), "got 'tune'; did you mean warmup?"),
+    "an option of Stan": (lambda: fit(said(Bernoulli(), 12, n=80), num_samples=500), "did you mean draws?"),
+    "a seed": (lambda: fit(said(Bernoulli(), 12, n=80), random_seed=1), "did you mean seed?"),
+    "a typing error": (lambda: fit(said(Bernoulli(), 12, n=80), drws=9), "did you mean draws?"),
+    "an option where tables are pooled": (lambda: fit([said(POISSON, 30 + k, f"{k}", n=80) for k in range(3)],
+                                                      pool="partial", tune=9), "did you mean warmup?"),
     "a table of counts of records": (lambda: release(Counts(["a"]), {"a": [1, 2]}, epsilon=1),
                                      "use Categorical or Bernoulli for records"),
 }
@@ -52,6 +74,95 @@ def test_a_refusal_says_what_to_do(mistake):
     with pytest.raises(ValueError, match=re.escape(advice)) as error:
         call()
     assert str(error.value).isprintable() and "leave rows out" not in str(error.value)
+
+
+CALLS = {
+    "a budget declared": (lambda: declare(Bernoulli(), 12, n=80, epsilon=0.5, source="s"),
+                          "unexpected keyword argument 'epsilon'; did you mean noise=Laplace.from_epsilon(epsilon, "),
+    "a typing error": (lambda: declare(Bernoulli(), 12, n=80, nois=TWO, source="s"), "did you mean noise?"),
+    "no sensitivity": (lambda: Laplace.from_epsilon(0.5), "did you mean Laplace.from_epsilon(epsilon, sensitivity)?"),
+    "no sensitivity, rho": (lambda: Gaussian.from_rho(0.5), "did you mean Gaussian.from_rho(rho, sensitivity)?"),
+    "a seed of many": (lambda: fit_many([], random_seed=1), "did you mean seed?"),
+    "a seed of a plan": (lambda: dp_bayes_nb.plan(Bernoulli(), random_seed=1), "did you mean key?"),
+}
+
+
+@pytest.mark.parametrize("mistake", CALLS)
+def test_a_type_error_says_what_was_meant(mistake):
+    "Of the type and in the words of Python, and with a hint."
+    call, advice = CALLS[mistake]
+    with pytest.raises(TypeError, match=re.escape(advice)):
+        call()
+
+
+def test_a_name_of_another_package_is_answered_with_ours():
+    for word, ours in {"Binomial": "Bernoulli", "Multinomial": "Categorical", "HMM": "HiddenMarkov",
+                       "laplace": "Laplace", "from_cencus": "from_census"}.items():
+        with pytest.raises(AttributeError, match=rf"no attribute '{word}'; did you mean {ours}\? Its public names are"):
+            getattr(dp_bayes_nb, word)
+    with pytest.raises(AttributeError, match="no attribute 'zzzzzz'; its public names are"):
+        dp_bayes_nb.zzzzzz  # noqa: B018
+    assert not hasattr(dp_bayes_nb, "Binomial")
+
+
+def test_what_is_proposed_exists():
+    "Each word of the table is an argument of a public function, or a public name."
+    known = {name for each in map(dp_bayes_nb.__dict__.get, map(str, dp_bayes_nb.__all__)) if callable(each)
+             for name in inspect.signature(each).parameters} | {*dp_bayes_nb.__all__, *RUN, "key", "noise", "epsilon"}
+    assert {re.split(r"\W", written)[0] for written in SAID} <= known
+    assert set(RUN) <= set(inspect.signature(fit).parameters) and meant("tune", ["draws"]) == ""
+
+
+def test_a_database_is_told_to_pass_one_of_its_tables(tmp_path):
+    path = tmp_path / "shop.duckdb"
+    with duckdb.connect(path) as connection:
+        connection.execute("create table orders as select range % 2 as x from range(40)")
+        for call in (lambda data: release(Bernoulli("x"), data, epsilon=1), lambda data: fit_many(data, Bernoulli()),
+                     lambda data: read_table(data, model=Bernoulli(), value="x", scale=1, n=9, source="s")):
+            for data in (path, str(path), connection):
+                with pytest.raises(ValueError, match=re.escape('con.table("orders")')):
+                    call(data)
+        assert release(Bernoulli("x"), connection.table("orders"), epsilon=1).n == 40
+
+
+def needs_a_prior():
+    "The families that refuse a fit without a prior, asked one by one; those that stand for another are left out."
+    from dp_bayes_nb.models.contract import MODELS
+    needing = set()
+    for model, *_ in DECLARED.values():
+        try:
+            model.accept(None)
+        except ValueError:
+            needing.add(type(model).__name__)
+    assert {type(model).__name__ for model, *_ in DECLARED.values()} >= set(MODELS) - {"Counts", "Grouped"}
+    return needing - {"Above", "Grouped"}
+
+
+def families_and_parameters(words):
+    "What a help says of who needs a prior, and the parameters that it names."
+    words = " ".join(words.split())
+    said = re.search(r"([^.]*) need one \(and Above and Grouped of them\)", words)
+    return set(re.findall(r"[A-Z]\w+", said[1])) if said else set(), set(re.findall(r"`(\w+)(?:=[^`]*)?`", words))
+
+
+def test_the_help_of_fit_names_its_parameters_and_who_needs_a_prior():
+    families, parameters = families_and_parameters(fit.__doc__)
+    assert families == needs_a_prior()
+    assert set(inspect.signature(fit).parameters) <= parameters
+    old = "A prior is needed for every family but Bernoulli and Categorical. `method`: see the table."
+    assert families_and_parameters(old) == (set(), {"method"})
+
+
+def test_xla_does_not_ask_users_to_file_a_bug():
+    "The log is silent from the import on, unless its level was chosen."
+    code = "import dp_bayes_nb.base.arguments, jax, numpy as np; c = np.ones((150, 100)); jax.jit(lambda x: x + " \
+           "jax.lax.reduce_window(c, 0.0, jax.lax.add, (8, 8), (1, 1), 'SAME').sum())(1.0)"
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("JAX_", "TF_CPP", "XLA_"))}
+    clean |= {"JAX_PLATFORMS": "cpu", "DP_BAYES_NB_CACHE": "off"}
+    said = lambda before, **more: subprocess.run([sys.executable, "-c", before + code], env=clean | more, check=True,
+                                                 capture_output=True, text=True).stderr
+    assert "file a bug" not in said("") and "file a bug" not in said("import jax; jax.numpy.ones(3); ")
+    assert "file a bug" in said("", TF_CPP_MIN_LOG_LEVEL="0")  # as XLA speaks to who asks for its log
 
 
 @pytest.mark.slow
