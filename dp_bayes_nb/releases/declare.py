@@ -268,10 +268,11 @@ def declare(model: Any,              # what the numbers are sums of, such as Ber
     if model.one_table and (n, n_noise) not in ((None, None), (1, None)):
         refuse("n", f"left out for {type(model).__name__}, which has no records", n)
     n = 1 if model.one_table else n
-    of_n = _statement_of_n(printed)
-    if n_noise is None and n is not None and isinstance(printed, Mapping) and "n" in printed:
+    of_n, matrix_has_n = _statement_of_n(printed), len(shape) == 2 and shape[1] > len(model.names)
+    row = matrix_has_n or isinstance(values, Mapping) and "n" in values or {"n", "count[n]"} & set(model.names)
+    if n_noise is None and n is not None and isinstance(printed, Mapping) and "n" in printed and not row:
         n_noise = Laplace(scale=0)  # its print is stated
-    size = _records(n, n_noise, len(shape) == 2 and shape[1] > len(model.names), of_n)
+    size = _records(n, n_noise, matrix_has_n, of_n)
     names, found, H = _rows(model, values, matrix, n is not None and n_noise is None)
     law = noise_law(_by_name("noise", noise, names), len(names))
     by_row, first = _with_n(printed, names) if isinstance(size, float) else (printed, Exact())
