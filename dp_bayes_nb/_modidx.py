@@ -234,6 +234,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                          'dp_bayes_nb/base/arguments.py'),
                                             'dp_bayes_nb.base.arguments.check_count': ( 'base/arguments.html#check_count',
                                                                                         'dp_bayes_nb/base/arguments.py'),
+                                            'dp_bayes_nb.base.arguments.check_double': ( 'base/arguments.html#check_double',
+                                                                                         'dp_bayes_nb/base/arguments.py'),
                                             'dp_bayes_nb.base.arguments.check_fraction': ( 'base/arguments.html#check_fraction',
                                                                                            'dp_bayes_nb/base/arguments.py'),
                                             'dp_bayes_nb.base.arguments.check_installed': ( 'base/arguments.html#check_installed',
