@@ -299,7 +299,7 @@ def _ends(values, level, hdi):
     start = np.argmin(ordered[inside:] - ordered[:size - inside], axis=0)
     return np.stack([np.take_along_axis(ordered, (start + more)[None], axis=0)[0] for more in (0, inside)])
 
-# %% ../../nbs/posterior/25_contrasts.ipynb #36fc0fb6
+# %% ../../nbs/posterior/25_contrasts.ipynb #36fc0fb8
 def heavy_tailed(values):
     "Do the largest draws of each column fall off so slowly that a variance need not exist? Hill's estimate says so."
     draws = len(values)
@@ -311,7 +311,7 @@ def heavy_tailed(values):
         k = np.log(top[1:] / top[0]).mean(axis=0)
     return (top[0] > 0) & (k * (1 + m**-0.5) >= 0.5)
 
-
+# %% ../../nbs/posterior/25_contrasts.ipynb #36fc0fb6
 def _summary(values, level, hdi, null, how="ratio"):
     "Columns of the answer for some lines; NaN for mean and sd of ratios that need not have any."
     low, high = _ends(values, level, hdi)
