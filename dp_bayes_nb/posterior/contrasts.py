@@ -311,7 +311,7 @@ def heavy_tailed(values):
         k = np.log(top[1:] / top[0]).mean(axis=0)
     return (top[0] > 0) & (k * (1 + m**-0.5) >= 0.5)
 
-# %% ../../nbs/posterior/25_contrasts.ipynb #36fc0fb6
+
 def _summary(values, level, hdi, null, how="ratio"):
     "Columns of the answer for some lines; NaN for mean and sd of ratios that need not have any."
     low, high = _ends(values, level, hdi)
@@ -322,7 +322,7 @@ def _summary(values, level, hdi, null, how="ratio"):
     return {"mean": mean, "sd": sd, "low": low,
             "median": np.median(values, axis=0), "high": high, "above": above, "direction": np.maximum(above, below)}
 
-
+# %% ../../nbs/posterior/25_contrasts.ipynb #36fc0fb6
 def _null(how, null):
     "The value of no difference."
     if null is None:
