@@ -319,4 +319,4 @@ def known_sums(family: Model, n: tuple[float, float]) -> Sums:
     "What a model knows of its sums before any are published, for n between two ends."
     check_double()
     low, high, partition = _ends(family)
-    return Sums(n, low, high, bool(family.integer), partition)
+    return Sums(n, low, high, bool(family.integer), partition, tuple(family.partitions))

@@ -33,7 +33,7 @@ from ..base.measurement import Measurement, Noise
 from .files import as_path, open_sealed, parse, read_text, seal, tuples
 from ..noise.add_remove import size_design
 from ..noise.design import MAX_STEPS, MECHANISMS, design, epsilon_of_rho
-from ..noise.contradictions import check_rows, reach
+from ..noise.contradictions import check_known, check_rows, check_whole, reach
 from ..noise.statements import (Exact, Unprinted, as_printed, printing_from_json, printing_to_json,
                                           unprinted)
 
@@ -960,10 +960,11 @@ def _check_groups(r, found, limits, chance):
     H = full_matrix(r)
     none = np.zeros(len(r.family.group_names), bool)
     fine = none if H is None or limits is None else _possible(r, found, H, limits, chance)
+    sums = known_sums(r.family.inner, limits or (0.0, math.inf))
+    check_whole(found, r.noise, H, sums, chance, len(fine))
     for g, (names, seen, noise) in enumerate(each_group(r, found)):
-        size = limits or (float(r.n[g]), float(r.n[g]))
-        if not fine[g]:
-            check_rows(names, seen, noise, H, known_sums(r.family.inner, size), chance and chance / len(fine))
+        check, n = check_known if fine[g] else check_rows, limits or (float(r.n[g]), float(r.n[g]))
+        check(names, seen, noise, H, sums._replace(n=n), chance and chance / len(fine))
 
 
 def _possible(r, found, H, limits, chance):
