@@ -1105,9 +1105,15 @@ _OPTIONS = {"plan": _PLAN_OPTIONS, "release": _RELEASE_OPTIONS, "fit": _FIT_OPTI
            "show": SHOW_OPTIONS, "predict": PREDICT_OPTIONS, "contrast": CONTRAST_OPTIONS,
            "calibrate": _CALIBRATE_OPTIONS, "audit": _AUDIT_OPTIONS,
            "experiment": _EXPERIMENT_OPTIONS}
+def _run_contrast(args):
+    "The command, with its warnings as lines."
+    with warnings_as_lines():
+        return run_contrast(args)
+
+
 _COMMANDS = {"plan": run_plan, "release": run_release, "fit": run_fit, "fit-many": run_fit_many,
             "synthesize": run_synthesize, "quantile": run_quantile, "show": run_show, "predict": run_predict,
-            "contrast": run_contrast, "ledger": run_ledger, "calibrate": run_calibrate, "audit": run_audit,
+            "contrast": _run_contrast, "ledger": run_ledger, "calibrate": run_calibrate, "audit": run_audit,
             "experiment": run_experiment}
 
 

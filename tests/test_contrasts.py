@@ -326,3 +326,40 @@ def test_pictures_side_by_side_do_not_lie_on_one_another():
     left, right = (ax.get_tightbbox(renderer) for ax in axes)
     assert left.x1 <= right.x0 + 1 and left.x0 >= 0 and right.x1 <= figure.bbox.x1 + 1
     plt.close(figure)
+
+
+def no_success(seed):
+    "A share of a noisy table with hardly a success, and one with many, under a prior that has an end at 0."
+    tables = [db.declare(db.Bernoulli(), [z], n=300, noise=db.Laplace(scale=1.0), source=f"table {z}") for z in (60, 1)]
+    return [db.fit(table, db.Beta(0.02, 1.0), seed=seed, progress=False) for table in tables]
+
+
+def moments_that_repeat(frames):
+    "Is every mean that is shown the same within a factor of 2, whatever the seed?"
+    mean = np.array([frame["mean"][0] for frame in frames])
+    return bool(np.isnan(mean).all() or mean.max() < 2 * mean.min())
+
+
+@pytest.mark.parametrize("how", ["ratio", "odds_ratio", lambda a, b: a / b])
+def test_a_ratio_without_a_mean_shows_its_median_only(how, monkeypatch):
+    results = [no_success(seed) for seed in range(3)]
+    with pytest.warns(UserWarning, match=r"1 of 1 lines: mean and sd are left out \(NaN\)"):
+        frames = [db.contrast(a, other=b, how=how) for a, b in results]
+    for frame in frames:
+        assert list(frame.columns) == ["mean", "sd", "low", "median", "high", "above", "direction"]
+        assert frame[["mean", "sd"]].isna().all(axis=None) and frame["median"][0] > 3
+        assert frame["low"][0] < frame["median"][0] < frame["high"][0]
+    assert moments_that_repeat(frames)
+    from dp_bayes_nb.posterior import contrasts
+    monkeypatch.setattr(contrasts, "heavy_tailed", lambda values: np.zeros(values.shape[1], bool))  # as it was
+    assert not moments_that_repeat([db.contrast(a, other=b, how=how) for a, b in results])
+
+
+def test_ratios_that_have_a_mean_keep_it(recwarn):
+    rng = np.random.default_rng(3)
+    for successes in (8, 40, 150):
+        x = rng.beta([40.0, 1.0 + successes], [261.0, 301.0 - successes], (4, 1000, 2))
+        draws = xr.DataArray(x, dims=("chain", "draw", "group"), coords={"group": ["a", "b"]}, name="share")
+        for how in WAYS:
+            assert np.isfinite(db.contrast(draws, how=how)[["mean", "sd"]].to_numpy()).all(), (successes, how)
+    assert not recwarn.list

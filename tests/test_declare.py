@@ -111,11 +111,11 @@ def test_a_declaration_is_never_refused_holds_the_truth_and_survives_a_file(tabl
 
 def test_printed_numbers_taken_for_noisy_ones_do_not_hold_the_truth():
     "The mutant of the property above: a rounded 20 that was 18, a 0 that was -7, and a blank taken for its threshold."
-    release = declare(Categorical(3), [20, 0, None], n=300, noise=Laplace(scale=9, discrete=True), source=SOURCE,
+    release = declare(Categorical(3), [20, 0, None], n=30, noise=Laplace(scale=9, discrete=True), source=SOURCE,
                       printed=[Rounded(5), Clamped(low=0), Suppressed(10)])
     y = np.array([18.0, -7.0, 2.0])
     holds(release, y)
-    naive = declare(Categorical(3), [20, 0, 10], n=300, noise=Laplace(scale=9, discrete=True), source=SOURCE)
+    naive = declare(Categorical(3), [20, 0, 10], n=30, noise=Laplace(scale=9, discrete=True), source=SOURCE)
     must_fail(lambda: holds(naive, y), "printed exactly")
 
 

@@ -144,6 +144,7 @@ class Model:
     by_name: ClassVar[bool] = False  # is a record a dict by column name? Else it is the value of the only column
     integer: Any = False  # are statistics whole numbers? Then they are summed as they are
     exclusive: Any = ()  # groups of indices of statistics of which a record counts in one at most
+    partitions: Any = ()  # groups of indices of statistics of which a record counts in exactly one
     relation: Any = "change_one"  # neighbours of its releases; "change_value" where cells or groups are public
     # columns that say whose number of records is public: no neighbour has other values there
     fixed: Any = ()

@@ -165,6 +165,7 @@ class BinnedColumn(WeightedRecords):
     nuisance = property(lambda self: ("position",) * (self.weight == 0), doc="What the release cannot tell.")
     columns = property(lambda self: (Column(self.column, low=self.edges[0], high=self.edges[-1]),), doc="The column.")
     exclusive = property(lambda self: (tuple(range(self.bins)),) * self.integer, doc="A record is in one bin.")
+    partitions = property(lambda self: (tuple(range(self.bins)),), doc="The bins: a record is in one of them.")
 
     @property
     def labels(self) -> tuple[str, ...]:

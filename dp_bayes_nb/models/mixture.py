@@ -74,6 +74,7 @@ class NormalMixture(WeightedRecords):
 
     columns = property(lambda self: (Column(self.column),), doc="The column: any number.")
     exclusive = property(lambda self: (tuple(range(len(self.edges) + 1)),), doc="A record is in one bin.")
+    partitions = exclusive
 
     @property
     def statistics(self) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..base.arguments import check_choice, check_count, refuse
+from ..base.arguments import check_choice, check_count, check_double, refuse
 from .contract import Model, as_day
 from ..noise.contradictions import Sums
 
@@ -317,5 +317,6 @@ def _ends(family):
 # %% ../../nbs/models/11_promises.ipynb #5b11a008
 def known_sums(family: Model, n: tuple[float, float]) -> Sums:
     "What a model knows of its sums before any are published, for n between two ends."
+    check_double()
     low, high, partition = _ends(family)
-    return Sums(n, low, high, bool(family.integer), partition)
+    return Sums(n, low, high, bool(family.integer), partition, tuple(family.partitions))

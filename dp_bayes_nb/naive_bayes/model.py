@@ -163,6 +163,12 @@ class NaiveBayes(Model):
         return tuple(f"{name}[{i}, {j}]" for name, levels in self.features for i in self.label[1] for j in levels)
 
     @property
+    def partitions(self):
+        "A record counts in one cell of each table."
+        ends = np.cumsum([0, *(self.classes * size for size in self.sizes)])
+        return tuple(tuple(range(a, b)) for a, b in zip(ends, ends[1:]))
+
+    @property
     def parameters(self):
         "Class probabilities, and a table for each feature."
         first = {"class_probabilities": Parameter("simplex", (self.classes,), (self.label[0],), self.label[1])}

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['COLUMNS', 'HOWS', 'CHUNK', 'MOST_LINES', 'MOST_NUMBERS', 'MOST_ROWS', 'Cells', 'cells_of', 'Sides',
-           'check_independent', 'contrast', 'ranks', 'plot_groups']
+           'check_independent', 'heavy_tailed', 'contrast', 'ranks', 'plot_groups']
 
 # %% ../../nbs/posterior/25_contrasts.ipynb #5bb5a34e
 import itertools
@@ -14,7 +14,7 @@ from typing import Any, Callable, NamedTuple
 import numpy as np
 from scipy.stats import rankdata
 
-from ..base.arguments import check_choice, check_count, check_fraction, refuse
+from ..base.arguments import check_choice, check_count, check_fraction, refuse, warn_user
 from ..base.frames import by_label, group_text
 from ..base.meant import hinting
 from ..base.style import COLORS, GREY
@@ -300,15 +300,30 @@ def _ends(values, level, hdi):
     start = np.argmin(ordered[inside:] - ordered[:size - inside], axis=0)
     return np.stack([np.take_along_axis(ordered, (start + more)[None], axis=0)[0] for more in (0, inside)])
 
-# %% ../../nbs/posterior/25_contrasts.ipynb #36fc0fb6
-def _summary(values, level, hdi, null):
-    "Columns of the answer for some lines."
+# %% ../../nbs/posterior/25_contrasts.ipynb #36fc0fb8
+def heavy_tailed(values):
+    "Do the largest draws of each column fall off so slowly that a variance need not exist? Hill's estimate says so."
+    draws = len(values)
+    m = min(max(draws // 20, 10), draws - 1)
+    if m < 1:
+        return np.zeros(values.shape[1], bool)
+    top = np.partition(np.abs(values), draws - m - 1, axis=0)[draws - m - 1:]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        k = np.log(top[1:] / top[0]).mean(axis=0)
+    return (top[0] > 0) & (k * (1 + m**-0.5) >= 0.5)
+
+
+def _summary(values, level, hdi, null, how="ratio"):
+    "Columns of the answer for some lines; NaN for mean and sd of ratios that need not have any."
     low, high = _ends(values, level, hdi)
     above, below = (values > null).mean(axis=0), (values < null).mean(axis=0)
-    return {"mean": values.mean(axis=0), "sd": values.std(axis=0, ddof=1), "low": low,
+    with np.errstate(over="ignore", invalid="ignore"):
+        moments = np.stack([values.mean(axis=0), values.std(axis=0, ddof=1)])
+    mean, sd = np.where(heavy_tailed(values), np.nan, moments) if how != "difference" else moments
+    return {"mean": mean, "sd": sd, "low": low,
             "median": np.median(values, axis=0), "high": high, "above": above, "direction": np.maximum(above, below)}
 
-
+# %% ../../nbs/posterior/25_contrasts.ipynb #36fc0fb6
 def _null(how, null):
     "The value of no difference."
     if null is None:
@@ -322,6 +337,16 @@ def _in_chunks(lines, draws):
     "Which lines are done at a time."
     step = max(1, CHUNK // draws)
     return [slice(start, start + step) for start in range(0, lines, step)]
+
+
+def _joined(labels, parts):
+    "The answer as a frame, with a warning where a mean was left out."
+    import pandas as pd
+    frame = pd.DataFrame(labels | {name: np.concatenate([part[name] for part in parts]) for name in parts[0]})
+    if left_out := int(frame["mean"].isna().sum()):
+        warn_user(f"{left_out} of {len(frame)} lines: mean and sd are left out (NaN), because the largest draws, of "
+                  "denominators near 0, fall off so slowly that these need not exist; read the median and the interval")
+    return frame
 
 
 def _as_array(name, values, labels, shape):
@@ -350,6 +375,7 @@ def contrast(data: Any,                # result of fit, InferenceData, or a Data
     Without `a` and `b` all pairs; with `b` each group against it; with `a` it against each; with `rest=True` each, or
     `a`, against the mean of the others (unweighted). With `other` each group against the one of the same name, or `a`
     of the first result against `b` of the other. Other dimensions of the variable are columns of the answer.
+    `mean` and `sd` of ratios, odds and functions are NaN, with a warning, where they need not exist.
     ValueError for levels that are not there, for results that share a release, for draws that are not finite.
     """
     if not isinstance(variable, str | None):
@@ -368,9 +394,8 @@ def contrast(data: Any,                # result of fit, InferenceData, or a Data
         refuse("b", f"a level that the others are compared with, where all pairs are {lines} lines", b)
     if draws:
         return _as_array(cells.name, _values(how, sides, slice(None)), sides.labels, cells.shape)
-    parts = [_summary(_values(how, sides, some), level, hdi, null) for some in _in_chunks(lines, size)]
-    import pandas as pd
-    return pd.DataFrame(sides.labels | {name: np.concatenate([part[name] for part in parts]) for name in parts[0]})
+    parts = [_summary(_values(how, sides, some), level, hdi, null, how) for some in _in_chunks(lines, size)]
+    return _joined(sides.labels, parts)
 
 # %% ../../nbs/posterior/25_contrasts.ipynb #ac18baab
 # § Ranks

@@ -25,7 +25,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..models.contract import check_prior
-from ..base.arguments import Said, as_seed, check_choice, check_count, refuse
+from ..base.arguments import Said, as_seed, check_choice, check_count, check_double, refuse
 from ..base.chains import _show_progress, run_chains
 from ..base.measurement import Measurement, Noise
 from ..base.meant import meant
@@ -345,6 +345,7 @@ def posterior_draws(release: Release | list, prior=None, *, method: str = "auto"
     """What `fit` does before it makes an `InferenceData`:
     the same arguments and draws, without ArviZ and without diagnostics.
     """
+    check_double()
     releases = as_releases(release)
     if check_choice("pool", pool, ("none", "partial")) == "partial":
         return _pooled(releases, prior, method, options, draws=draws, warmup=warmup, chains=chains, seed=seed,

@@ -23,7 +23,8 @@ from typing import Any, Callable, NamedTuple
 
 import numpy as np
 
-from ..base.arguments import as_seed, check_count, check_fraction, check_installed, check_positive, refuse
+from ..base.arguments import (as_seed, check_count, check_double, check_fraction, check_installed,
+                                       check_positive, refuse)
 from ..base.chains import _show_progress
 from ..base.files import atomic_write
 from ..base.frames import quietly, table_of
@@ -577,6 +578,7 @@ def fit_many(cells: Any,                  # a frame, a dict of arrays, or a list
     records can be) than their noise reaches, and of values that all lie in [0, 1] in the place of counts. ValueError
     for wrong arguments, before any work, and for a `path` that holds the answer to another question.
     """
+    check_double()
     check_installed("fit_many", "narwhals")
     wanted = check_wanted(quantiles, probability, draws)
     model, table = _model_and_table(cells, model, value, n, scale, sd)

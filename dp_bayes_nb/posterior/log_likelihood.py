@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..base.arguments import refuse
+from ..base.arguments import check_double, refuse
 from ..base.chains import bind
 from ..base.measurement import Noise
 from ..noise.laplace import normal_log_density
@@ -47,6 +47,7 @@ def log_likelihood(release: Any,         # a Release, or a list of them: indepen
     Raises ValueError for a model that does not give the moments of a record; the function, for a `theta` without a
     parameter, or without `n` where it is unknown.
     """
+    check_double()
     releases, several = as_releases(release), isinstance(release, (list, tuple))
     family = releases[0].family
     if reason := family.lacks("moments"):
@@ -90,7 +91,8 @@ def _stacked(data):
 
 # %% ../../nbs/posterior/16_log_likelihood.ipynb #5d434834
 def _check_names(family, theta, unknown):
-    "Refuse parameters that are no dict, or not all."
+    "Refuse parameters that are no dict, or not all, and single precision."
+    check_double()
     names = [*family.parameters, *(["n"] if unknown else [])]
     said = "a dict with " + " and ".join(map(repr, names))
     if not isinstance(theta, Mapping):

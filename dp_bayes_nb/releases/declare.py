@@ -287,7 +287,7 @@ def declare(model: Any,              # what the numbers are sums of, such as Ber
                    neighbours=neighbours, source=source, n_range=n_range)
     if made.n is None and n_range is None:
         made = replace(made, n_range=_default_range(made))
-    check_consistency(made)
+    check_consistency(made, declared=True)
     _check_shares(made)
     return made
 
@@ -366,7 +366,7 @@ def _declare_groups(model, values, noise, n, n_noise, n_range, matrix, printed, 
                    source=source, n_range=n_range)
     if made.n is None and n_range is None:
         made = replace(made, n_range=_default_range(made))
-    check_consistency(made)
+    check_consistency(made, declared=True)
     return made
 
 def _own_names(model, H):

@@ -34,7 +34,7 @@ from ..base.measurement import Measurement, Noise
 from .files import as_path, open_sealed, parse, read_text, seal, tuples
 from ..noise.add_remove import size_design
 from ..noise.design import MAX_STEPS, MECHANISMS, design, epsilon_of_rho
-from ..noise.contradictions import check_rows, reach, whole_unit
+from ..noise.contradictions import check_known, check_rows, check_whole, reach, whole_unit
 from ..noise.statements import (Exact, Unprinted, as_printed, printing_from_json, printing_to_json,
                                           unprinted)
 
@@ -956,9 +956,10 @@ def row_grid(family, matrix, noise: Noise) -> Float[np.ndarray, "p"]:
 CHANCE = 1e-9  # of noise beyond which a declaration contradicts itself
 
 
-def check_consistency(r: Release) -> None:
+def check_consistency(r: Release, declared: bool = False) -> None:
     """Refuse (ValueError) published numbers that cannot be what is said of them: of this package's own noise beyond 64
-    scales, of noise that somebody else declares with a probability below `CHANCE`.
+    scales, of noise that somebody else declares with a probability below `CHANCE`. `declared`: are they declared now,
+    so that their totals count too? A file is read as it is.
     """
     if r.source is None and not r.simulated and r.n is not None:
         refuse("origin", "'declared', with a source, or 'simulated' for combinations of sums", r.origin,
@@ -970,19 +971,24 @@ def check_consistency(r: Release) -> None:
     # the parts of a combined release were checked one by one
     chance = CHANCE if r.origin == "declared" and not r.parts else None
     if r.family.inner is not None:
-        return _check_groups(r, found, limits, chance)
-    check_rows(r.names, found, r.noise, full_matrix(r), known_sums(r.family, limits), chance)
+        return _check_groups(r, found, limits, chance, declared)
+    check_rows(r.names, found, r.noise, full_matrix(r), known_sums(r.family, limits), chance, declared)
 
 # %% ../../nbs/releases/02_document.ipynb #9a02f003
-def _check_groups(r, found, limits, chance):
+def _check_groups(r, found, limits, chance, declared):
     "The same group by group."
     H = full_matrix(r)
     none = np.zeros(len(r.family.group_names), bool)
     fine = none if H is None or limits is None else _possible(r, found, H, limits, chance)
+    sums = known_sums(r.family.inner, limits or (0.0, math.inf))
+    if declared:
+        check_whole(found, r.noise, H, sums, chance, len(fine))
     for g, (names, seen, noise) in enumerate(each_group(r, found)):
-        size = limits or (float(r.n[g]), float(r.n[g]))
+        some = sums._replace(n=limits or (float(r.n[g]), float(r.n[g])))
         if not fine[g]:
-            check_rows(names, seen, noise, H, known_sums(r.family.inner, size), chance and chance / len(fine))
+            check_rows(names, seen, noise, H, some, chance and chance / len(fine))
+        if declared:
+            check_known(names, seen, noise, H, some, chance and chance / len(fine))
 
 
 def _possible(r, found, H, limits, chance):

@@ -338,6 +338,8 @@ class LogLinear(TableModel):
         ends = np.cumsum([0, *self._sizes])
         return tuple(tuple(range(a, b)) for a, b in zip(ends, ends[1:]))
 
+    partitions = exclusive
+
     @property
     def _sizes(self):
         "Cells of each margin, (M,)."
