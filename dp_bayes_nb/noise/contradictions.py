@@ -112,7 +112,7 @@ def _records(n):
 def check_whole(found: Unprinted, noise: Noise, matrix: Float[np.ndarray, "p k"] | None, sums: Sums,
                 chance: float | None, groups: int = 1) -> None:
     "Refuse (ValueError) counts that are in reach of whole numbers each alone, but not all together."
-    unit = np.tile(_unit(matrix, len(found.z) // groups), groups)  # of groups, all of one H
+    unit = np.tile(whole_unit(matrix, len(found.z) // groups), groups)  # of groups, all of one H
     at = np.flatnonzero((unit > 0) & (noise.scale > 0) & (noise.grid == 0)) if sums.whole else np.empty(0, int)
     if chance is None or not len(at):
         return
