@@ -9,7 +9,6 @@ __all__ = ['declare']
 import difflib
 import math
 import re
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import product
@@ -18,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from ..models.contract import as_model
-from ..base.arguments import Said, check_count, printable, refuse
+from ..base.arguments import Said, check_count, printable, refuse, warn_user
 from ..base.frames import by_label, own_index
 from ..base.meant import hinting
-from ..noise.contradictions import largest_n
+from ..noise.contradictions import largest_n, together
 from ..noise.design import MAX_STEPS
 from ..noise.statements import (Exact, Laplace, Printing, Suppressed, Unprinted, as_printed, noise_law,
                                           stacked)
@@ -250,8 +249,8 @@ def declare(model: Any,              # what the numbers are sums of, such as Ber
     off by 64 scales, rounded up to two digits; where rows known exactly (scale 0) add up to n, n is that. Nothing
     can be checked against a design: ValueError for what contradicts itself (values off their grid or step, exact
     rows that disagree, a count above n or anything else that noise of the stated distribution would reach with a
-    probability below 1e-9, a share in the place of a count), and for what was left open. Warns of a number between
-    0 and 1 that may be a share. The budget is not stated (None). The same call gives the same release.
+    probability below 1e-9, a share in the place of a count), and for what was left open. Warns of numbers that may
+    be shares or percents. The budget is not stated (None). The same call gives the same release.
 
     Of a `Grouped` model, values are those of the groups one after another, (G, p) or flat, or a dict by the names of
     the groups; n is one number for each group, whose sizes are then public, or None; and a matrix is the H of one
@@ -315,27 +314,52 @@ def _statement_of_n(printed):
 
 # %% ../../nbs/releases/04_declare.ipynb #a653c9a5
 _HARDLY = {"laplace": 5.0, "gaussian": 3.0}  # scales: noise goes further with a probability of 0.007 or 0.003
+_SELDOM = 0.1  # probability that noise of counts leads so far from whole numbers, below which a warning asks
 
 
 def _check_shares(made):
-    "Refuse numbers between 0 and 1 in the place of counts, where their noise would hardly lead there; else warn."
-    m = len(made.names)
+    """Warn of shares and percents in the place of counts; refuse shares of n known records that their noise would
+    hardly lead to.
+    """
+    G, model = len(made.family.group_names), made.family.inner or made.family
+    m = len(made.names) // G
     H = np.column_stack([np.zeros(m), np.eye(m)]) if made.matrix is None else full_matrix(made)
     counts = (H[:, 0] == 0) & np.all((H == 0) | (H == 1), axis=1) & np.any(H, axis=1)
-    at = np.flatnonzero(counts & (made.noise.scale > 0) & np.isfinite(made.values))
+    at = np.flatnonzero(np.tile(counts, G) & (made.noise.scale > 0) & np.isfinite(made.values))
     z, scale = made.values[at], made.noise.scale[at]
-    records = made.n or next((z for row, z in zip(H, made.values) if row[0] == 1 and not np.any(row[1:])), None)
-    if not made.family.integer or records is None or not records > 1 or not len(at) or not np.all(
-            (0 < z) & (z < 1) & (scale < 1)):
+    n = [value for row, value in zip(H, made.values) if row[0] == 1 and not np.any(row[1:])] if made.n is None else made.n
+    records = None if model.one_table or not np.size(n) else float(np.min(n))
+    off = np.abs(z - np.rint(z))
+    if not model.integer or not np.any(off) or np.any((z < 0) | (scale >= 1)) or records is not None and records <= 1:
         return
-    far = np.abs(z - np.rint(z)) / scale / np.array([_HARDLY[made.noise.kinds[i]] for i in at])
-    name, value, b = made.names[at[far.argmax()]], float(z[far.argmax()]), float(scale[far.argmax()])
-    fix = (f"a share or a mean is multiplied by n = {records:g}, and so is its noise ({records * value:g}, with a "
-           f"scale of {records * b:g}); or it is declared as what it is, with matrix=[[1 / {records:g}]]")
-    if far.max() > 1:
-        refuse(f"values[{name!r:.60}]", "a sum of whole numbers, as far as noise so small allows", value, fix)
-    warnings.warn(printable(f"values[{name!r:.60}], {value:g}, is taken for a sum over {records:g} records: {fix}"),
-                  UserWarning, stacklevel=3)
+    kinds = np.array(made.noise.kinds)[at]
+    far = off / scale / np.array([_HARDLY[kind] for kind in kinds])
+    if z.max() <= 1:
+        if records is None and together(off / scale, kinds == "laplace") > _SELDOM:
+            return  # small counts that noise may well have left there
+        return _say_share(made, at[far.argmax()], records, float(far.max()) if G == 1 else 0.0)
+    steps = [step for step in (1.0, 0.1, 0.01, 0.001) if np.all(np.abs(z / step - np.rint(z / step)) < 1e-6)]
+    plain = all(made.noise.grid[i] == 0 and (isinstance(made.printed, str) or made.printed[i] == Exact()) for i in at)
+    if z.max() <= 100 and steps and plain and (records is None or records > 100):
+        i = at[far.argmax()]
+        warn_user(printable(f"values[{made.names[i]!r:.60}], {made.values[i]:g}, is taken for a count, whose noise would "
+                            "have left more digits: a percent is multiplied by n / 100, and so is its noise; a count "
+                            f"that was rounded is printed=Rounded({steps[0]:g})"))
+
+
+def _say_share(made, i, records, far):
+    "What is said of a share in row i, `far` times as far from a count as its noise would hardly lead."
+    name, value, b = f"values[{made.names[i]!r:.60}]", float(made.values[i]), float(made.noise.scale[i])
+    if records is None:
+        of, fix = "", "a share is multiplied by the number of records that it is a share of, and so is its noise" + (
+            "; or it is declared with n, of Bernoulli() or Categorical([...])" if made.family.one_table else "")
+    else:
+        of, fix = f" over {records:g} records", (
+            f"a share or a mean is multiplied by n = {records:g}, and so is its noise ({records * value:g}, with a "
+            f"scale of {records * b:g}); or it is declared as what it is, with matrix=[[1 / {records:g}]]")
+    if records is not None and far > 1:
+        refuse(name, "a sum of whole numbers, as far as noise so small allows", value, fix)
+    warn_user(printable(f"{name}, {value:g}, is taken for a sum{of}: {fix}"))
 
 # %% ../../nbs/releases/04_declare.ipynb #9a0600a1
 # § Groups
@@ -367,6 +391,7 @@ def _declare_groups(model, values, noise, n, n_noise, n_range, matrix, printed, 
     if made.n is None and n_range is None:
         made = replace(made, n_range=_default_range(made))
     check_consistency(made, declared=True)
+    _check_shares(made)
     return made
 
 def _own_names(model, H):
