@@ -54,7 +54,7 @@ MISTAKES = {
     "a frame in place of numbers": (lambda: said(Counts(["a", "b"]), pd.DataFrame({"count": [3, 4]})),
                                     'such as frame["count"]'),
     "a column with labels of its own": (lambda: said(Counts(["a", "b"]), pd.Series([3, 4], index=["a", "south"])),
-                                        "its index is read as names; .tolist() where the numbers are in order"),
+                                        "its index is read as names; numbers in order are a list, .tolist()"),
     "rows of a frame that were chosen": (lambda: said(Counts(["a", "b"]), pd.Series([3, 4], index=[7, 9])),
                                          "its index is read as names"),
     "an option of PyMC": (lambda: fit(said(Bernoulli(), 12, n=80), tune=500), "got 'tune'; did you mean warmup?"),
