@@ -71,7 +71,7 @@ def _named(what, given, names):
         if str(name) not in called:
             close = difflib.get_close_matches(str(name), names, 1)
             refuse(what, f"given for the rows {', '.join(map(repr, names[:8]))}", f"the name {name!r:.60}",
-                   "its index is read as names; .tolist() where the numbers are in order"
+                   "its index is read as names; numbers in order are a list, .tolist()"
                    if isinstance(given, _Labelled) else f"did you mean {close[0]!r}?" if close
                    else "numbers in the order of the rows are a list")
     out = {called[str(name)]: value for name, value in given.items()}
