@@ -238,8 +238,8 @@ def declare(model: Any,              # what the numbers are sums of, such as Ber
     rounded up to two digits; where rows known exactly (scale 0) add up to n, n is that. Nothing can be checked against
     a design: ValueError for what contradicts itself (values off their grid or step, exact rows that disagree, a count
     above n or anything else that noise of the stated distribution would reach with a probability below 1e-9, a share in
-    the place of a count), and for what was left open. Warns of numbers that may be shares or percents. The budget is not
-    stated (None). The same call gives the same release.
+    the place of a count), and for what was left open. Warns of numbers that may be shares or percents. The budget is
+    not stated (None). The same call gives the same release.
 
     Of a `Grouped` model, values are those of the groups one after another, (G, p) or flat, or a dict by the names of
     the groups; n is one number for each group, whose sizes are then public, or None; and a matrix is the H of one
@@ -292,7 +292,7 @@ def _with_n(printed, names):
         return {k: v for k, v in printed.items() if k != "n"}, printed.get("n", Exact())
     return printed, printed if isinstance(printed, Printing) else Exact()
 
-
+# %% ../../nbs/releases/04_declare.ipynb #3437cc39
 _HARDLY = {"laplace": 5.0, "gaussian": 3.0}  # scales: noise goes further with a probability of 0.007 or 0.003
 _SELDOM = 0.1  # probability that noise of counts leads so far from whole numbers, below which a warning asks
 
@@ -307,7 +307,8 @@ def _check_shares(made):
     counts = (H[:, 0] == 0) & np.all((H == 0) | (H == 1), axis=1) & np.any(H, axis=1)
     at = np.flatnonzero(np.tile(counts, G) & (made.noise.scale > 0) & np.isfinite(made.values))
     z, scale = made.values[at], made.noise.scale[at]
-    n = [value for row, value in zip(H, made.values) if row[0] == 1 and not np.any(row[1:])] if made.n is None else made.n
+    noisy = [value for row, value in zip(H, made.values) if row[0] == 1 and not np.any(row[1:])]
+    n = noisy if made.n is None else made.n
     records = None if model.one_table or not np.size(n) else float(np.min(n))
     off = np.abs(z - np.rint(z))
     if not model.integer or not np.any(off) or np.any((z < 0) | (scale >= 1)) or records is not None and records <= 1:
@@ -322,11 +323,11 @@ def _check_shares(made):
     plain = all(made.noise.grid[i] == 0 and (isinstance(made.printed, str) or made.printed[i] == Exact()) for i in at)
     if z.max() <= 100 and steps and plain and (records is None or records > 100):
         i = at[far.argmax()]
-        warn_user(printable(f"values[{made.names[i]!r:.60}], {made.values[i]:g}, is taken for a count, whose noise would "
-                            "have left more digits: a percent is multiplied by n / 100, and so is its noise; a count "
-                            f"that was rounded is printed=Rounded({steps[0]:g})"))
+        warn_user(printable(f"values[{made.names[i]!r:.60}], {made.values[i]:g}, is taken for a count, whose noise "
+                            "would have left more digits: a percent is multiplied by n / 100, and so is its noise; a "
+                            f"count that was rounded is printed=Rounded({steps[0]:g})"))
 
-
+# %% ../../nbs/releases/04_declare.ipynb #3437cc3a
 def _say_share(made, i, records, far):
     "What is said of a share in row i, `far` times as far from a count as its noise would hardly lead."
     name, value, b = f"values[{made.names[i]!r:.60}]", float(made.values[i]), float(made.noise.scale[i])
