@@ -1,5 +1,5 @@
-"""What somebody declares is looked at as a whole: totals that are known, whole numbers, shares and percents in the place
-of counts, rows that overlap. Right numbers are refused with the chance that is stated, and no more.
+"""What somebody declares is looked at as a whole: totals that are known, whole numbers, shares and percents in the
+place of counts, rows that overlap. Right numbers are refused with the chance that is stated, and no more.
 """
 
 import time
@@ -64,7 +64,8 @@ def test_percents_and_shares_of_levels_are_named():
 CHANCE = 0.05
 TABLES = {  # H (n, s), what is known of the sums of a record
     "levels": (None, Sums((100.0, 100.0), np.zeros(4), np.ones(4), True, True)),
-    "rows that repeat": (np.array([[0.0, 1, 0, 0, 0], [0, 1, 1, 0, 0], [0, 0, 1, 0, 0], [1, 0, 0, 0, 0], [0, 0, 0, 1, 1]]),
+    "rows that repeat": (np.array([[0.0, 1, 0, 0, 0], [0, 1, 1, 0, 0], [0, 0, 1, 0, 0], [1, 0, 0, 0, 0],
+                                   [0, 0, 0, 1, 1]]),
                          Sums((0.0, 1000.0), np.zeros(4), np.ones(4), True, True)),
     "a table": (np.array([[0.0, 1, 0, 0, 0], [0, 0, 1, 0, 0], [0, 1, 1, 0, 0], [0, 1, 1, 1, 0], [0, 0, 0, 1, 0]]),
                 Sums((1.0, 1.0), np.zeros(4), np.full(4, np.inf), True)),
@@ -165,7 +166,7 @@ def test_rows_that_overlap_lead_to_an_answer_at_once():
     cells = db.Counts(["tv only", "web only", "both"])
     noise = db.Laplace(scale=20)
     overlapping = declared(cells, REACH, noise, matrix=[[1, 0, 1], [0, 1, 1], [1, 1, 1]])
-    with pytest.raises(ValueError, match=r"rows that overlap; Counts\(\[\.\.\.\]\) of the rows themselves"):
+    with pytest.raises(ValueError, match=r"rows that overlap; .*Counts\(\[\.\.\.\]\) of the rows themselves, without a matrix"):
         db.fit(overlapping, progress=False)
     with pytest.raises(ValueError, match=r"do not add up: leave the matrix out, and name each of them in Counts"):
         declared(db.Counts(["tv", "web"]), REACH, noise, matrix=[[1, 0], [0, 1], [1, 1]])

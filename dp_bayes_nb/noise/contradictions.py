@@ -184,7 +184,7 @@ def _combinations(H, shape, groups, known, scale):
     W[np.abs(W) * unit < 1e-9 * unit[i, None]] = 0
     return W, W @ (H @ x), i
 
-
+# %% ../../nbs/noise/06_contradictions.ipynb #d28d67b6
 def check_known(names: tuple, found: Unprinted, noise: Noise, matrix: Float[np.ndarray, "p k"] | None, sums: Sums,
                 chance: float | None) -> None:
     "Refuse (ValueError) rows of which a combination that is noise alone is too far from 0: equation (2)."
@@ -274,7 +274,8 @@ def check_rows(names: tuple,        # of the rows, for messages
     reached = sorted({f"{each:.3g}" for each in (far / np.maximum(noise.scale, 1e-300))[noise.scale > 0]}, key=float)
     refuse("values", f"possible together, each within {' or '.join(reached)} scales of its noise",
            Said(f"{len(every)} rows that contradict one another"),
-           _OVERLAP if sums.n == (1.0, 1.0) and matrix is not None else "check the scales, n and the matrix" + ("; a share is multiplied by n, and so is its noise" if sums.whole
+           _OVERLAP if sums.n == (1.0, 1.0) and matrix is not None else
+           "check the scales, n and the matrix" + ("; a share is multiplied by n, and so is its noise" if sums.whole
                                                    and np.all(np.abs(found.z) <= 1) else ""))
 
 # %% ../../nbs/noise/06_contradictions.ipynb #03d118e4

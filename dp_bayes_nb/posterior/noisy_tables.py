@@ -140,12 +140,13 @@ def is_tree(H: np.ndarray) -> bool:
     common, size = rows @ rows.T, rows.sum(axis=1)
     return bool(alike and np.all((common == 0) | (common == np.minimum(size[:, None], size))))
 
+
+_ANY_ROWS = ("Categorical([...]) of the same cells, with n or n_range, takes any rows, in a minute or more; its counts "
+             "(s) and n are in idata.confidential")
+_AT_ONCE = ("; Counts([...]) of the rows themselves, without a matrix, has the exact posterior of each at once, and "
+            "what rows share is computed from its draws: a + b minus 'a or b'")
+
 # %% ../../nbs/posterior/15_noisy_tables.ipynb #c15a000d
-_OVERLAPPING = ("Counts([...]) of the rows themselves, without a matrix, has the exact posterior of each at once, and "
-                "what the rows share is computed from its draws (a + b minus 'a or b'); Categorical([...]) of the same "
-                "cells takes any rows, in a minute or more, with counts (s) and n in idata.confidential")
-
-
 def released_tree(family: Any, measurement: Measurement,
                   n_range: tuple | None = None,  # where n is unknown
                   printed: bool = False          # the rows "above the floor" in place of what was printed
@@ -160,7 +161,7 @@ def released_tree(family: Any, measurement: Measurement,
         sums = all(np.any(row) and np.all(row[row != 0] == row[row != 0][0]) for row in H)
         refuse("matrix", "of rows that add up cells, and are nested or apart",
                Said("rows that overlap" if sums else "a row that does not only add up cells"),
-               _OVERLAPPING if family.one_table and sums else "")
+               (_ANY_ROWS + _AT_ONCE * sums) * family.one_table)
     factor = np.array([row[S[0]] for row, S in zip(H, sets)])
     low, high = (z if end is None else np.asarray(end, float) for end in (measurement.low, measurement.high))
     scale, grid = (np.asarray(part, float) for part in (noise.scale, noise.grid))

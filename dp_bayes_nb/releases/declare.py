@@ -327,7 +327,8 @@ def _check_shares(made):
     counts = (H[:, 0] == 0) & np.all((H == 0) | (H == 1), axis=1) & np.any(H, axis=1)
     at = np.flatnonzero(np.tile(counts, G) & (made.noise.scale > 0) & np.isfinite(made.values))
     z, scale = made.values[at], made.noise.scale[at]
-    n = [value for row, value in zip(H, made.values) if row[0] == 1 and not np.any(row[1:])] if made.n is None else made.n
+    noisy = [value for row, value in zip(H, made.values) if row[0] == 1 and not np.any(row[1:])]
+    n = noisy if made.n is None else made.n
     records = None if model.one_table or not np.size(n) else float(np.min(n))
     off = np.abs(z - np.rint(z))
     if not model.integer or not np.any(off) or np.any((z < 0) | (scale >= 1)) or records is not None and records <= 1:
@@ -342,11 +343,11 @@ def _check_shares(made):
     plain = all(made.noise.grid[i] == 0 and (isinstance(made.printed, str) or made.printed[i] == Exact()) for i in at)
     if z.max() <= 100 and steps and plain and (records is None or records > 100):
         i = at[far.argmax()]
-        warn_user(printable(f"values[{made.names[i]!r:.60}], {made.values[i]:g}, is taken for a count, whose noise would "
-                            "have left more digits: a percent is multiplied by n / 100, and so is its noise; a count "
-                            f"that was rounded is printed=Rounded({steps[0]:g})"))
+        warn_user(printable(f"values[{made.names[i]!r:.60}], {made.values[i]:g}, is taken for a count, whose noise "
+                            "would have left more digits: a percent is multiplied by n / 100, and so is its noise; a "
+                            f"count that was rounded is printed=Rounded({steps[0]:g})"))
 
-
+# %% ../../nbs/releases/04_declare.ipynb #3437cc3a
 def _say_share(made, i, records, far):
     "What is said of a share in row i, `far` times as far from a count as its noise would hardly lead."
     name, value, b = f"values[{made.names[i]!r:.60}]", float(made.values[i]), float(made.noise.scale[i])
