@@ -164,7 +164,7 @@ _MOST_ROWS = 400  # rows and sums up to which combinations are looked for
 @lru_cache(maxsize=256)
 def _combinations(H, shape, groups, known, scale):
     "W (q, p) of equation (2), k (q,), and the rows that W is about; H and scale as bytes, H None for the sums."
-    p, m, b = *shape, np.frombuffer(scale)
+    (p, m), b = shape, np.frombuffer(scale)
     R = np.zeros((len(groups), m))
     for row, at in zip(R, groups):
         row[list(at)] = 1
