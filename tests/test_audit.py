@@ -331,9 +331,9 @@ def again(honest):
     return measured
 
 
-SEVERAL = dpb.MultivariateNormal({"x": (0, 10), "y": (0, 10), "z": (0, 10)})  # nine sums: 36,000 numbers at this size
-UNSEEN = {"a scale 5% too small": (scale_short, SEVERAL, dict(epsilon=1.0)),
-          "a scale 5% too small, rho": (scale_short, SEVERAL, dict(rho=1.0)),
+SEVERAL = dpb.MultivariateNormal({"x": (0, 10), "y": (0, 10), "z": (0, 10)})  # nine sums: 72,000 numbers of 4,000 releases
+UNSEEN = {"a scale 5% too small": (scale_short, SEVERAL, dict(epsilon=1.0, trials=4000)),  # half of them miss 1 in 40
+          "a scale 5% too small, rho": (scale_short, SEVERAL, dict(rho=1.0, trials=4000)),
           "a leak in a hundred": (now_and_then, CLIPPED, dict(epsilon=1.0)),
           "a leak in a hundred, rho": (now_and_then, CLIPPED, dict(rho=1.0)),
           "a table in five hundred": (rarely, dpb.Categorical(10), dict(epsilon=1.0)),
@@ -349,7 +349,7 @@ def test_a_fault_that_no_bound_shows_is_found_in_the_noise(name, monkeypatch):
     "The bound stays below the claim; the noise is not what is stated."
     fault, model, claim = UNSEEN[name]
     monkeypatch.setattr(DOOR, "measurement", fault(DOOR.measurement))
-    found = audit(model, **claim, **HERE)
+    found = audit(model, **{**HERE, **claim})
     assert found.lower_bound < (found.rho or found.epsilon) and found.moved <= found.sensitivity * (1 + 1e-9)
     assert found.noise < 1e-6 and found.contradicted and "not what releases state" in found.verdict
 
