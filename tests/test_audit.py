@@ -331,7 +331,8 @@ def again(honest):
     return measured
 
 
-SEVERAL = dpb.MultivariateNormal({"x": (0, 10), "y": (0, 10), "z": (0, 10)})  # nine sums of 4,000 releases; 2,000 miss it one time in 40
+# nine sums of 4,000 releases: with 2,000 one run in 40 misses it
+SEVERAL = dpb.MultivariateNormal({"x": (0, 10), "y": (0, 10), "z": (0, 10)})
 UNSEEN = {"a scale 5% too small": (scale_short, SEVERAL, dict(epsilon=1.0, trials=4000)),
           "a scale 5% too small, rho": (scale_short, SEVERAL, dict(rho=1.0, trials=4000)),
           "a leak in a hundred": (now_and_then, CLIPPED, dict(epsilon=1.0)),

@@ -71,6 +71,13 @@ def test_two_sums_are_doubted_each_by_itself():
 
 def test_the_check_fails_without_the_measurement(monkeypatch):
     "The mutant: nothing is measured, as in 0.6.0."
-    monkeypatch.setattr(one_variable, "FEW", 0)
+    monkeypatch.setattr(one_variable, "may_be_off", lambda *_: False)
     with pytest.raises(AssertionError):
         test_a_sum_of_one_or_two_records_is_doubted(1, 0, 0.915)
+
+
+@pytest.mark.parametrize("n, z", [(61, 0), (200, 1), (1000, 0)])
+def test_rare_events_are_doubted_however_many_records_there_are(n, z):
+    "Hardly any count is above 0: the sum stands at its end, and is no normal number."
+    said, _ = told(counted(n, z))
+    assert len(said) == 1 and f"with {n} records" in said[0]

@@ -7,9 +7,10 @@ import pytest
 from scipy.special import gammaln
 
 from dp_bayes_nb import (Bernoulli, Categorical, Clamped, Clip, Counts, Exact, Exponential, Gamma,
-                         Grouped, Laplace, PrintedAbove, Release, Rounded, Suppressed, declare, fit,
+                         Grouped, Laplace, Poisson, PrintedAbove, Release, Rounded, Suppressed, declare, fit,
                          read_table)
 from dp_bayes_nb.noise.statements import print_rows
+from dp_bayes_nb.posterior.measurements import without_implied
 from dp_bayes_nb.posterior.noisy_tables import _by_size, released_tree
 from dp_bayes_nb.posterior.whole_counts import Leaves, node_marginals, pass_up
 from dp_bayes_nb.releases import document
@@ -73,7 +74,8 @@ def declared(kind, statement, values, n, scale):
 def exact(kind, statement, values, n, scale):
     "What the package says of each row."
     release = declared(kind, statement, values, n, scale)
-    tree = released_tree(release.family, document.measured(release), release.n_range)
+    seen = without_implied(release.family, document.measured(release))  # as `fit` does
+    tree = released_tree(release.family, seen, release.n_range)
     leaves = Leaves(np.full(3, GAMMA[0]), -np.log1p(GAMMA[1])) if kind == "counts" else Leaves(ALPHA)
     passed = pass_up(tree, leaves)[0]
     if kind != "counts" and release.n is None:
@@ -228,3 +230,47 @@ def test_groups_and_frames_of_rounded_counts_without_noise():
                        printed=Suppressed(5), source="s")
     assert (blank.unprinted.low[0], blank.unprinted.high[0], blank.unprinted.low[1]) == (-np.inf, 4, 7)
     assert set(np.unique(fit(blank).posterior["counts"].values[..., 0])) == set(range(5))
+
+
+def test_a_rounded_total_limits_an_unknown_n():
+    "A row without noise that follows from n alone says what n is, whichever way it is written."
+    common = dict(n_range=(0, 200), noise=Laplace(scale=0), source="s",
+                  printed=[Rounded(5), Rounded(5), Rounded(10)])
+    for total in ([0, 1, 1], [1, 0, 0]):
+        found = fit(declare(Categorical(["a", "b"]), [20, 85, 100], matrix=[[0, 1, 0], [0, 0, 1], total], **common))
+        assert set(np.unique(found.confidential["n"])) == set(range(101, 106))
+    one = fit(declare(Categorical(3), [8], matrix=[[1, 1, 1]], n_range=(1, 30), noise=Laplace(scale=0),
+                      printed=Rounded(4), source="s"))
+    assert set(np.unique(one.confidential["n"])) == set(range(6, 11))
+    with pytest.raises(ValueError, match="follow from one another"):  # no tree: refused, and not without its total
+        fit(declare(Categorical(3), [12, 12, 20], matrix=[[1, 1, 0], [0, 1, 1], [1, 1, 1]], n_range=(1, 60),
+                    noise=Laplace(scale=0), printed=Rounded(4), source="s"))
+
+
+def test_shares_of_n_are_whole_counts():
+    "5/9 of 9 records are 5, whatever floats make of it."
+    for n in (9, 17, 49, 107):
+        for s in range(1, n):
+            for share, printed in ((s / n, Exact()), (round(s / n, 2), Rounded(0.01, "either"))):
+                release = declare(Bernoulli(), [share], n=n, matrix=[[1 / n]], noise=Laplace(scale=0), printed=printed,
+                                  source="s")
+                tree = released_tree(release.family, document.measured(release))
+                low, p = node_marginals(pass_up(tree, Leaves(np.ones(2)))[0])[0]
+                assert low <= s < low + len(p), (n, s, printed)
+
+
+def test_an_exact_sum_of_clipped_counts_has_no_rate_at_the_end_of_the_line():
+    "A variance that is 0 but for rounding is no certainty."
+    for n, z in ((200, 400), (3, 2), (20, 30)):
+        rate = fit(declare(Poisson(Clip(0, 10)), [z], n=n, noise=Laplace(scale=0), source="s"), Gamma(1.0, 0.1),
+                   progress=False).posterior["rate"]
+        assert abs(float(rate.mean()) - (1 + z) / (0.1 + n)) < 0.3 * z / n + 0.2
+
+
+def test_a_rounded_row_is_not_shown_as_exact():
+    "The page of a release, and its repr."
+    from dp_bayes_nb.releases.readings import describe_release
+    release = declare(Categorical(["a", "b"]), [20, 85], n=104, noise=Laplace(scale=0), printed=Rounded(5), source="s")
+    for page in (describe_release(release), repr(release)):
+        assert "exactly" not in page
+    assert "exactly" in repr(declare(Bernoulli(), [20], n=104, noise=Laplace(scale=0), source="s"))

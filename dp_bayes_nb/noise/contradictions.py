@@ -264,7 +264,7 @@ def check_rows(names: tuple,        # of the rows, for messages
     if declared:
         check_whole(found, noise, matrix, sums, chance)
         check_known(names, found, noise, matrix, sums, chance)
-    every, exact = np.arange(len(names)), np.flatnonzero(noise.scale == 0)
+    every, exact = np.arange(len(names)), np.flatnonzero((noise.scale == 0) & (found.low == found.high))
     if _together(found, far, matrix, sums, every):
         return
     if len(exact) and not _together(found, far, matrix, sums, exact):
@@ -272,7 +272,8 @@ def check_rows(names: tuple,        # of the rows, for messages
                Said(f"{len(exact)} rows that contradict one another"),
                "state the noise of the others; a rounded number is Rounded(step)")
     reached = sorted({f"{each:.3g}" for each in (far / np.maximum(noise.scale, 1e-300))[noise.scale > 0]}, key=float)
-    refuse("values", f"possible together, each within {' or '.join(reached)} scales of its noise",
+    within = f"each within {' or '.join(reached)} scales of its noise" if reached else "as they were printed"
+    refuse("values", f"possible together, {within}",
            Said(f"{len(every)} rows that contradict one another"),
            _OVERLAP if sums.n == (1.0, 1.0) and matrix is not None else
            "check the scales, n and the matrix" + ("; a share is multiplied by n, and so is its noise" if sums.whole

@@ -108,7 +108,7 @@ def convolved_log_density(z: Float[Array, ""], mean, variance, noise: Noise) -> 
     "Log density of one released value when s ~ N(mean, variance), for either kind of noise: that of one row."
     if noise.kind == "laplace":
         return normal_laplace_log_density(z - mean, variance, noise.scale)
-    total = variance + noise.variance
+    total = jnp.maximum(variance + noise.variance, 1e-300)  # a variance near 0 may come out below it
     return -0.5 * ((z - mean) ** 2 / total + jnp.log(2 * jnp.pi * total))
 
 

@@ -101,7 +101,7 @@ def rows_that_tell(family, measurement: Measurement) -> np.ndarray:
     mean, C = _start_law(family, measurement)
     residual = np.asarray(measurement.z, float) - mean
     if measurement.n is None:  # the size varies too
-        column = np.asarray(measurement.matrix)[:, 0]
+        column = mean / 1000.0  # of one record more
         fixed, C = _following(C, exact, residual)[0], C + 1000.0 * np.outer(column, column)
     own, (drop, left, C) = np.diagonal(C).copy(), _following(C, exact, residual)
     for i in drop:
@@ -119,9 +119,7 @@ def _tied(family, measurement):
     silent = np.flatnonzero(np.asarray(measurement.noise.scale) == 0)
     if family.lacks("moments") or not hidden_rows(measurement).any():
         return False
-    C = _start_law(family, measurement)[1]
-    if measurement.n is None:
-        C = C + 1000.0 * np.outer(measurement.matrix[:, 0], measurement.matrix[:, 0])
+    C = _start_law(family, measurement)[1]  # given n, as in a step of the chain
     return bool(_following(C, silent, np.zeros(len(C)))[0])
 
 

@@ -168,12 +168,19 @@ def released_tree(family: Any, measurement: Measurement,
     if printed:
         floor = np.asarray(measurement.floor, float)
         low, high = np.where(grid > 0, _next_on_grid(floor, grid), floor), np.full(len(z), np.inf)
-    low, high = np.minimum(low / factor, high / factor), np.maximum(low / factor, high / factor)
+    low, high = (_whole(end) for end in (np.minimum(low / factor, high / factor), np.maximum(low / factor, high / factor)))
     parts = [low, high, scale / np.abs(factor), grid / np.abs(factor), np.array(noise.kinds) == "gaussian"]
     if size is not None:
         sets.append(np.arange(H.shape[1]))
         parts = [np.append(part, more) for part, more in zip(parts, (*size, 0.0, 1.0, False))]
     return count_tree(sets, H.shape[1], *parts)
+
+
+def _whole(x):
+    "Numbers with what rounding left beside whole ones taken off: shares of n, times n."
+    with np.errstate(invalid="ignore"):
+        near = np.rint(x)
+        return np.where(np.abs(x - near) < 1e-9 * np.maximum(1, np.abs(x)), near, x)
 
 
 def _next_on_grid(x, grid):

@@ -386,10 +386,10 @@ def measured(r: Release) -> Measurement:
     of_n, H, m = size_part(r), r.matrix, len(r.family.names) // len(r.family.group_names)
     if H is not None and n is not None and H.shape[1] > m:
         H = None if np.array_equal(H[:, 1:], np.eye(m)) else H[:, 1:]
-    if found is None:
-        return Measurement(r.values - of_n, r.noise, n, H)
-    exact, always = bool(np.all(found.low == found.high)), bool(np.all(np.isneginf(found.floor)))
     kind = r.noise.kind if np.any(r.noise.scale > 0) else "gaussian"  # without noise either is right, and simpler so
+    if found is None:
+        return Measurement(r.values - of_n, Noise(kind, r.noise.scale, r.noise.grid), n, H)
+    exact, always = bool(np.all(found.low == found.high)), bool(np.all(np.isneginf(found.floor)))
     noise = Noise(kind, r.noise.scale, row_grid(r.family, r.matrix, r.noise))
     return Measurement(found.z - of_n, noise, n, H, low=None if exact else found.low - of_n,
                        high=None if exact else found.high - of_n, floor=None if always else found.floor - of_n)
@@ -496,7 +496,7 @@ def _rows_shown(r):
         row = Exact() if isinstance(r.printed, str) else r.printed[i]
         shown = "not printed" if np.isnan(value) else f"{value:.12g}"
         lines.append(f"  {printable(name)}: {shown}" + ("" if row == Exact() else f", {row!r}")
-                     + (", exactly" if r.noise.scale[i] == 0 else ""))
+                     + (", exactly" if r.noise.scale[i] == 0 and row == Exact() else ""))
     return lines + ([f"  and {len(r.names) - 20} more"] if len(r.names) > 20 else [])
 
 

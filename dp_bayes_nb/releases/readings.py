@@ -38,6 +38,17 @@ def _noise(noise, rng):
     return noise.scale * np.where(laplace, -np.sign(level - 0.5) * np.log(beyond), ndtri(level))
 
 
+def _hidden(release):
+    "Draws of what rounding hid of all rows, (DRAWS, p): evenly between the ends that are known; else 0."
+    found = release.unprinted
+    if found is None:
+        return 0.0
+    with np.errstate(invalid="ignore"):
+        width = np.where(np.isfinite(found.high - found.low), found.high - found.low, 0.0)
+        start = np.where(width > 0, found.low - release.values, 0.0)
+    return start + width * np.random.default_rng(1).random((DRAWS, len(width)))
+
+
 def _sums(release, z):
     "The sums that rows z (…, p) show, (…, G m), and n: (…), of groups (…, G). None where the rows do not say them."
     G, H = len(release.family.group_names), full_matrix(release)
@@ -63,7 +74,7 @@ def readings(release: Release) -> list[Reading]:
     if not isinstance(release, Release):
         refuse("release", "a Release", release)
     noise = _noise(release.noise, np.random.default_rng(0))
-    rows = release.values + np.vstack([np.zeros(len(release.names)), noise])
+    rows = release.values + np.vstack([np.zeros(len(release.names)), noise + _hidden(release)])
     found = None if np.isnan(release.values).any() else _sums(release, rows)
     if found is None:
         return []
@@ -130,6 +141,8 @@ def _row(release, i):
     "A released row: its number, and how far its noise reaches."
     value, scale = release.values[i], release.noise.scale[i]
     reach = scale * (math.log(1 / (1 - REACH)) if release.noise.kinds[i] == "laplace" else 1.959964)
+    if scale == 0 and release.unprinted is not None and not math.isnan(value):  # rounded, or a limit
+        reach = max(value - release.unprinted.low[i], release.unprinted.high[i] - value)
     printed = "" if isinstance(release.printed, str) or release.printed[i] == Exact() else f", {release.printed[i]!r}"
     return ("not printed" if math.isnan(value) else with_reach(value, reach)) + printed
 
