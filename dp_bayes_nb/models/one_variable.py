@@ -252,7 +252,7 @@ def _sums_of(rng, t, n):
     pairs = half[rng.permutation(SUMS)] + half[rng.permutation(SUMS)]
     return pairs + t[rng.integers(0, len(t), SUMS)] if n % 2 else pairs
 
-
+# %% ../../nbs/models/04_one_variable.ipynb #62edb173
 def normal_error(model: Univariate, theta: dict, measurement: Measurement) -> Float[np.ndarray, "p"]:
     "How far probabilities of each noisy row are off, at most, where its sums are taken as normal: D of equation (2)."
     theta, n, m = {name: jnp.asarray(value) for name, value in theta.items()}, int(measurement.n), len(model.names)

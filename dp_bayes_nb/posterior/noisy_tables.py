@@ -168,14 +168,15 @@ def released_tree(family: Any, measurement: Measurement,
     if printed:
         floor = np.asarray(measurement.floor, float)
         low, high = np.where(grid > 0, _next_on_grid(floor, grid), floor), np.full(len(z), np.inf)
-    low, high = (_whole(end) for end in (np.minimum(low / factor, high / factor), np.maximum(low / factor, high / factor)))
+    low, high = _whole(low / factor), _whole(high / factor)
+    low, high = np.minimum(low, high), np.maximum(low, high)
     parts = [low, high, scale / np.abs(factor), grid / np.abs(factor), np.array(noise.kinds) == "gaussian"]
     if size is not None:
         sets.append(np.arange(H.shape[1]))
         parts = [np.append(part, more) for part, more in zip(parts, (*size, 0.0, 1.0, False))]
     return count_tree(sets, H.shape[1], *parts)
 
-
+# %% ../../nbs/posterior/15_noisy_tables.ipynb #9aea07df
 def _whole(x):
     "Numbers with what rounding left beside whole ones taken off: shares of n, times n."
     with np.errstate(invalid="ignore"):
