@@ -81,3 +81,12 @@ def test_rare_events_are_doubted_however_many_records_there_are(n, z):
     "Hardly any count is above 0: the sum stands at its end, and is no normal number."
     said, _ = told(counted(n, z))
     assert len(said) == 1 and f"with {n} records" in said[0]
+
+
+def test_pooled_tables_are_doubted_each_at_its_own_rate():
+    "Two tables with rates of their own: the small one is doubted."
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fit([counted(100, 400), counted(2, 1)], pool="partial", draws=200, progress=False)
+    (said,) = [str(each.message) for each in caught if "not normal" in str(each.message)]
+    assert "with 2 records" in said

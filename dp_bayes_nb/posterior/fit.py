@@ -553,8 +553,12 @@ def _doubts(releases, posterior, normal, confidential, prior=None):
     """
     known = releases[0].family.parameters
     theta = {name: value.mean(axis=(0, 1)) for name, value in posterior.items() if name in known}
-    every = [doubt for each, seen in zip(releases, _seen_at(releases, confidential)) for doubt in (
-        *(_normal_doubts(each, theta, seen) if normal else ()), *_cautions(each),
+    def own(j):  # tables that were pooled have parameters of their own
+        apart = {name: releases[0].family.inner is None and np.ndim(value) > len(known[name].shape)
+                 for name, value in theta.items()}
+        return {name: value[j] if apart[name] else value for name, value in theta.items()}
+    every = [doubt for j, (each, seen) in enumerate(zip(releases, _seen_at(releases, confidential))) for doubt in (
+        *(_normal_doubts(each, own(j), seen) if normal else ()), *_cautions(each),
         *_misfits(each, theta, seen, prior))]
     alike = any(each.person is not None and (each.person.rows or 1) > 1 for each in releases)
     return list(dict.fromkeys([*([DEPENDENT] if alike else []), *every]))
