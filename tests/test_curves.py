@@ -40,7 +40,7 @@ def ranks(name, releases, factor=1.0):
 
 
 def check(u, level=1e-3):
-    "Ranks are uniform, and 90% intervals hold nine truths in ten: two checks of a family of ten that share one percent."
+    "Ranks are uniform, and 90% intervals hold nine truths in ten: two checks each, which share one percent."
     p = st.kstest(u, "uniform").pvalue, st.binomtest(int(((u > 0.05) & (u < 0.95)).sum()), len(u), 0.9).pvalue
     assert min(p) > level, p
 
@@ -64,7 +64,7 @@ def test_a_model_of_one_parameter_is_never_given_a_chain():
     idata = fit(release, Gamma(6.0, 2.0), progress=False)
     draws = idata.posterior["rate"]
     assert set(idata.sample_stats) == {"nonfinite"} and draws.attrs["rhat"] < 1.01
-    curve = posterior_curve(model, Measurement(np.array([1500.0]), Noise("laplace", np.array([60.0]), np.zeros(1)), 500),
-                            check_prior(model, Gamma(6.0, 2.0)), False)
+    seen = Measurement(np.array([1500.0]), Noise("laplace", np.array([60.0]), np.zeros(1)), 500)
+    curve = posterior_curve(model, seen, check_prior(model, Gamma(6.0, 2.0)), False)
     x = np.asarray(jnp.log(draws.values.ravel() / model.parameters["rate"].scale))
     assert st.kstest(np.interp(x, curve.x, curve.cdf), "uniform").pvalue > 1e-3
