@@ -20,7 +20,7 @@ from .bounds import (Clip, Redact, as_bounds, extremes, intervals, latent_moment
                                        quadrature_log_partition, quadrature_moments, released_moments,
                                        rounded_range, rounded_range_sensitivity, sensitivity, slack, total_matrix,
                                        truncated_log_partition, truncated_moments)
-from .contract import Column, optional
+from .contract import Column, moments_at, optional
 from ..base.arguments import check_choice, refuse
 from ..base.measurement import Measurement
 from ..noise.printed import log_interval
@@ -238,7 +238,7 @@ OFF = 0.05  # of a probability, from which it is said
 
 def may_be_off(model: Univariate, theta: dict, n) -> bool:
     "Are records few, or a sum so near to an end of what it can be that it is no normal number?"
-    mean, covariance = (np.asarray(part) for part in model.moments({k: jnp.asarray(v) for k, v in theta.items()}))
+    mean, covariance = (part[0] for part in moments_at(model, {name: np.asarray(v)[None] for name, v in theta.items()}))
     low, high = model.released_range
     return n <= FEW or bool(np.any(np.sqrt(n) * np.minimum(mean - low, high - mean) < NEAR * np.sqrt(
         np.maximum(np.diagonal(covariance), 0))))

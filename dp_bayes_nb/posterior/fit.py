@@ -276,9 +276,10 @@ def _sampled(chosen, releases, seen, prior, words, *, draws, warmup, chains, pro
     """
     family = releases[0].family
     if chosen.run is not None:
-        drawn, infos = chosen.run(words, family, seen, prior, draws=draws, warmup=warmup, chains=chains,
-                                  progress=progress, **options)
-        return _apart(family, drawn), infos, None
+        found = chosen.run(words, family, seen, prior, draws=draws, warmup=warmup, chains=chains, progress=progress,
+                           **options)
+        if found is not None:
+            return _apart(family, found[0]), found[1], None
     if chosen.sample is not None:
         theta = chosen.sample(np.random.default_rng(words), family, seen, prior, (chains, draws))
         if theta is not None:
