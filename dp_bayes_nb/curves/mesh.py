@@ -185,14 +185,15 @@ def cells_of(target: Target, box: Box, smooth: float = SMOOTH) -> Cells:
     grid = np.stack(np.meshgrid(ticks, ticks, indexing="ij"), axis=-1).reshape(-1, 2)
     width = box.high - box.low
     with np.errstate(all="ignore"):
-        cells = _quarters(target, smooth, box, box.low + width * grid, np.broadcast_to(width / SIDE, grid.shape))
-        rounds, mass = 1, cells[2]
+        y, size, mass = _quarters(target, smooth, box, box.low + width * grid, np.broadcast_to(width / SIDE, grid.shape))
+        rounds = 1
         while rounds < ROUNDS and mass.max() - logsumexp(mass) > np.log(SHARE):
             i = np.argpartition(-mass, _SPLIT)[:_SPLIT]
-            new = _quarters(target, smooth, box, cells[0][i], cells[1][i])
-            cells = tuple(np.concatenate([np.delete(old, i, axis=0), more]) for old, more in zip(cells, new))
-            rounds, mass = rounds + 1, cells[2]
-    return Cells(box, *cells[:2], mass - logsumexp(mass), rounds)
+            new = _quarters(target, smooth, box, y[i], size[i])
+            y, size, mass = (np.concatenate([np.delete(old, i, axis=0), more])
+                             for old, more in zip((y, size, mass), new))
+            rounds += 1
+    return Cells(box, y, size, mass - logsumexp(mass), rounds)
 
 # %% ../../nbs/curves/02_mesh.ipynb #c2000011
 # § Draws

@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['POINTS', 'RELEASED', 'STATIC_FIELDS', 'MODELS', 'Column', 'as_day', 'is_level', 'Codes', 'optional', 'Model',
-           'whole_sensitivity', 'family_class', 'in_blocks', 'moments_at', 'missing_parts', 'not_fitted', 'as_model',
-           'check_prior', 'accept_prior', 'numbers_by_label', 'checked_numbers', 'by_parameter', 'as_numbers',
-           'check_hyperparameter', 'register', 'family_from_dict']
+           'whole_sensitivity', 'family_class', 'in_blocks', 'moments_at', 'prior_at', 'missing_parts', 'not_fitted',
+           'as_model', 'check_prior', 'accept_prior', 'numbers_by_label', 'checked_numbers', 'by_parameter',
+           'as_numbers', 'check_hyperparameter', 'register', 'family_from_dict']
 
 # %% ../../nbs/models/01_contract.ipynb #77de68da
 import dataclasses
@@ -17,7 +17,7 @@ import math
 import re
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache, reduce, wraps
+from functools import lru_cache, partial, reduce, wraps
 from operator import and_, or_
 from typing import Any, Callable, ClassVar, Mapping, NamedTuple, NoReturn, dataclass_transform
 
@@ -31,8 +31,8 @@ from ..base.arguments import check_count, refuse
 from ..base.chains import bind
 from ..base.frames import by_label
 from ..base.measurement import Noise
-from ..base.priors import Dirichlet, Independent, LogDensity
-from ..base.supports import SUPPORTS, Parameter
+from ..base.priors import Dirichlet, Independent, LogDensity, log_density_free
+from ..base.supports import SUPPORTS, Parameter, constrain
 from ..noise.add_remove import Rows, centred_rows, pair_rows
 
 # %% ../../nbs/models/01_contract.ipynb #c0a70005
@@ -532,18 +532,17 @@ def family_class(cls):
     return dataclass(frozen=True)(cls)
 
 # %% ../../nbs/models/01_contract.ipynb #c0a700b1
-# § Moments at many points, by one program
+# § Moments and priors at many points, by one program each
 POINTS = 1024  # at a time, whatever their number: a program is compiled once
 
 
 def in_blocks(program: Callable, *trees: Any) -> Any:
     "`program` of trees of arrays (k, …), a block of `POINTS` rows at a time, the last one filled up: NumPy arrays."
-    k, parts = len(jax.tree.leaves(trees)[0]), []
-    def block(a, start):
+    k = len(jax.tree.leaves(trees)[0])
+    def block(start, a):
         a = np.asarray(a, float)[start:start + POINTS]
         return np.concatenate([a, np.repeat(a[-1:], POINTS - len(a), axis=0)])
-    for start in range(0, k, POINTS):
-        parts.append(program(*jax.tree.map(lambda a: block(a, start), trees)))
+    parts = [program(*jax.tree.map(partial(block, start), trees)) for start in range(0, k, POINTS)]
     return jax.tree.map(lambda *leaves: np.concatenate([np.asarray(leaf) for leaf in leaves])[:k], *parts)
 
 
@@ -556,6 +555,16 @@ def moments_at(model: "Model", theta: dict  # name -> (k, …)
                ) -> tuple[Float[np.ndarray, "k m"], Float[np.ndarray, "k m m"]]:
     "Means and covariances of the statistic of one record at many parameters, as NumPy arrays."
     return in_blocks(lambda theta: _moments(model, theta), theta)
+
+
+@jax.jit
+def _prior(model, prior, x):
+    return jax.vmap(lambda x: (log_density_free(prior, model.parameters, x), constrain(model.parameters, x)[0]))(x)
+
+
+def prior_at(model: "Model", prior: Any, x: Float[np.ndarray, "k d"]) -> tuple[Float[np.ndarray, "k"], dict]:
+    "Log prior densities of many coordinates, and the parameters there, as NumPy arrays."
+    return in_blocks(lambda x: _prior(model, prior, x), x)
 
 # %% ../../nbs/models/01_contract.ipynb #c0a70011
 RELEASED = ("statistics", "statistic", "sensitivity")  # what a release needs of a model

@@ -24,7 +24,7 @@ from ..noise.laplace import normal_laplace_log_density
 from ..base.priors import LogDensity, log_density_free
 from ..base.supports import SUPPORTS, constrain, free_size, unconstrain
 from ..curves import mesh as host
-from ..models.contract import in_blocks, moments_at
+from ..models.contract import moments_at, prior_at
 from .measurements import pair_of_sums
 
 # %% ../../nbs/posterior/05_mesh.ipynb #f88d8747
@@ -288,12 +288,6 @@ _COORDINATES = {"real": lambda p, t: (t - p.loc) / p.scale, "positive": lambda p
                 "unit": lambda p, t: np.log(t) - np.log1p(-t)}
 
 
-@jax.jit
-def _prior_at(family, prior, x):
-    "Log prior densities of coordinates (k, 2), and the parameters there."
-    return jax.vmap(lambda x: (log_density_free(prior, family.parameters, x), constrain(family.parameters, x)[0]))(x)
-
-
 _drawn_coordinates = jax.jit(_prior_coordinates)
 
 
@@ -312,13 +306,12 @@ def host_box(family, prior) -> host.Box:
 # %% ../../nbs/posterior/05_mesh.ipynb #a313ef03
 def target_of(family, released: Measurement, prior) -> host.Target:
     "A posterior of two parameters as the mesh sees it."
-    prior_at = partial(in_blocks, partial(_prior_at, family, prior))
     def at(x):
-        log_prior, theta = prior_at(x)
+        log_prior, theta = prior_at(family, prior, x)
         mean, C = moments_at(family, theta)
         return host.Points(log_prior, theta, mean, np.stack([C[:, 0, 0], C[:, 0, 1], C[:, 1, 1]], axis=1))
     noise = Noise(released.noise.kind, np.asarray(released.noise.scale, float), np.asarray(released.noise.grid, float))
-    edges = (lambda x: prior_at(x)[0]) if isinstance(prior, LogDensity) else None  # it may be -inf on part of a cell
+    edges = (lambda x: prior_at(family, prior, x)[0]) if isinstance(prior, LogDensity) else None  # it may be -inf on part of a cell
     return host.Target(at, edges, np.asarray(released.z, float), float(released.n), noise)
 
 
