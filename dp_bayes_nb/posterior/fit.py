@@ -24,7 +24,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..models.contract import check_prior, prior_at
+from ..curves.curve import at_coordinates
+from ..models.contract import check_prior
 from ..base.arguments import Said, as_seed, check_choice, check_count, check_double, refuse
 from ..base.chains import _show_progress, run_chains
 from ..base.measurement import Measurement, Noise
@@ -235,7 +236,7 @@ def _check_density(family, prior):
     if not isinstance(prior, LogDensity) or size == 0:
         return
     along = first_grid(family, GRID_POINTS // 2) if on_a_line(family) else np.linspace(-30.0, 30.0, 201)
-    value = prior_at(family, prior, np.repeat(np.asarray(along)[:, None], size, axis=1))[0]
+    value = at_coordinates(family, prior, np.repeat(np.asarray(along)[:, None], size, axis=1))[1]
     if np.isnan(value).any() or (value == np.inf).any() or (size == 1 and not np.isfinite(value).any()):
         refuse("prior", "a log density that is finite, or -inf where it is ruled out",
                "NaN, inf, or -inf nearly everywhere",
@@ -254,7 +255,7 @@ def _apart(family, drawn):
     return inside, {name: np.asarray(value) for name, value in drawn.items() if name not in inside}
 
 # %% ../../nbs/posterior/09_fit.ipynb #1ab4e487
-SAID = ("effective", "strange")  # by draws that come at once: what they are worth, and whether rows hardly agree
+SAID = ("effective", "strange", "at_edge")  # by draws that come at once: what they are worth, whether rows hardly agree, and whether mass runs off a table
 _MOST_SUMS = 64  # whose draws are made where the method itself does not make them
 
 
@@ -370,7 +371,7 @@ def posterior_draws(release: Release | list, prior=None, *, method: str = "auto"
         attrs["provenance"] = "; ".join(each.provenance for each in releases)
     groups = lambda: chosen.groups(family, data, prior, kernel) if chosen.groups else {}
     # a step that may be refused is a chain's
-    independent = chosen.independent(family) and not {*infos} - {"at_edge", *SAID}
+    independent = chosen.independent(family) and not {*infos} - {*SAID}
     return Drawn(theta, infos, attrs, independent, groups, confidential, normal=chosen.normal, prior=used)
 
 # %% ../../nbs/posterior/09_fit.ipynb #b1d57811

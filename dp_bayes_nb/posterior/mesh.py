@@ -24,7 +24,8 @@ from ..noise.laplace import normal_laplace_log_density
 from ..base.priors import LogDensity, log_density_free
 from ..base.supports import SUPPORTS, constrain, free_size, unconstrain
 from ..curves import mesh as host
-from ..models.contract import moments_at, prior_at
+from ..curves.curve import at_coordinates
+from ..models.contract import moments_at
 from .measurements import pair_of_sums
 
 # %% ../../nbs/posterior/05_mesh.ipynb #f88d8747
@@ -307,11 +308,11 @@ def host_box(family, prior) -> host.Box:
 def target_of(family, released: Measurement, prior) -> host.Target:
     "A posterior of two parameters as the mesh sees it."
     def at(x):
-        log_prior, theta = prior_at(family, prior, x)
+        theta, log_prior = at_coordinates(family, prior, x)
         mean, C = moments_at(family, theta)
         return host.Points(log_prior, theta, mean, np.stack([C[:, 0, 0], C[:, 0, 1], C[:, 1, 1]], axis=1))
     noise = Noise(released.noise.kind, np.asarray(released.noise.scale, float), np.asarray(released.noise.grid, float))
-    edges = (lambda x: prior_at(family, prior, x)[0]) if isinstance(prior, LogDensity) else None  # it may be -inf on part of a cell
+    edges = (lambda x: at_coordinates(family, prior, x)[1]) if isinstance(prior, LogDensity) else None  # it may be -inf on part of a cell
     return host.Target(at, edges, np.asarray(released.z, float), float(released.n), noise)
 
 
