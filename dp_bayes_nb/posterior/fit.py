@@ -25,6 +25,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..curves.curve import at_coordinates
 from ..models.contract import check_prior
 from ..base.arguments import Said, as_seed, check_choice, check_count, check_double, refuse
 from ..base.chains import _show_progress, run_chains
@@ -37,7 +38,7 @@ from .grid import GRID_POINTS, first_grid, on_a_line
 from .measurements import confidential_sums, tables_of, without_implied
 from .methods import RUN, _stands_at, choose_method, kept_sums
 from ..base.priors import Independent, LogDensity
-from ..base.supports import constrain, free_size
+from ..base.supports import free_size
 
 # %% ../../nbs/posterior/09_fit.ipynb #5f2ac0d2
 MOST_NUMBERS = 2**28  # of all draws: 2 GiB
@@ -235,8 +236,8 @@ def _check_density(family, prior):
     size = free_size(family.parameters)
     if not isinstance(prior, LogDensity) or size == 0:
         return
-    along = first_grid(family, GRID_POINTS // 2) if on_a_line(family) else jnp.linspace(-30.0, 30.0, 201)
-    value = np.asarray(jax.vmap(lambda x: prior.log_density(constrain(family.parameters, jnp.full(size, x))[0]))(along))
+    along = first_grid(family, GRID_POINTS // 2) if on_a_line(family) else np.linspace(-30.0, 30.0, 201)
+    value = at_coordinates(family, prior, np.repeat(np.asarray(along)[:, None], size, axis=1))[1]
     if np.isnan(value).any() or (value == np.inf).any() or (size == 1 and not np.isfinite(value).any()):
         refuse("prior", "a log density that is finite, or -inf where it is ruled out",
                "NaN, inf, or -inf nearly everywhere",
@@ -277,9 +278,10 @@ def _sampled(chosen, releases, seen, prior, words, *, draws, warmup, chains, pro
     """
     family = releases[0].family
     if chosen.run is not None:
-        drawn, infos = chosen.run(words, family, seen, prior, draws=draws, warmup=warmup, chains=chains,
-                                  progress=progress, **options)
-        return _apart(family, drawn), infos, None
+        found = chosen.run(words, family, seen, prior, draws=draws, warmup=warmup, chains=chains, progress=progress,
+                           **options)
+        if found is not None:
+            return _apart(family, found[0]), found[1], None
     if chosen.sample is not None:
         theta = chosen.sample(np.random.default_rng(words), family, seen, prior, (chains, draws))
         if theta is not None:
