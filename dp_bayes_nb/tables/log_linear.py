@@ -231,6 +231,9 @@ def skewness_of(mean: Float[np.ndarray, "m"], n: float, noise_variance: Float[np
     return variance * (1 - 2 * mean) / (variance + noise_variance) ** 1.5
 
 
+_mean = jax.jit(lambda model, theta: model.mean(theta))
+
+
 def rare_counts(model,
                 theta: dict,  # parameters, such as posterior means
                 measurement: Measurement,
@@ -239,7 +242,7 @@ def rare_counts(model,
     "A warning where counts are skewed in spite of their noise: equation (3)."
     if measurement.n is None or measurement.matrix is not None:
         return []
-    n, mean = float(measurement.n), np.asarray(model.mean({k: jnp.asarray(value) for k, value in theta.items()}))
+    n, mean = float(measurement.n), np.asarray(_mean(model, {k: np.asarray(value) for k, value in theta.items()}))
     names, mean = np.array(model.names)[counted], mean[counted]
     skewness = skewness_of(mean, n, np.asarray(measurement.noise.variance)[counted])
     worst = int(np.argmax(skewness))

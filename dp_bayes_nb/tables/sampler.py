@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['TABLES', 'Task', 'Place', 'parameters_at', 'log_prior', 'visit', 'log_density', 'rows', 'Force', 'force', 'work',
-           'Reference', 'information', 'jacobian', 'prior_curvature', 'look', 'learn', 'metric', 'Trajectory',
-           'leapfrogs', 'trajectory', 'spread_factor', 'draw_sums', 'refresh', 'Climb', 'find_home', 'TablesState',
-           'task_of', 'chain_of', 'kernel', 'sized_kernel']
+           'Reference', 'information', 'derivatives', 'jacobian', 'prior_curvature', 'look', 'learn', 'metric',
+           'Trajectory', 'leapfrogs', 'trajectory', 'spread_factor', 'draw_sums', 'refresh', 'Climb', 'find_home',
+           'TablesState', 'task_of', 'chain_of', 'kernel', 'sized_kernel']
 
 # %% ../../nbs/tables/04_sampler.ipynb #7ab50003
 import math
@@ -158,9 +158,17 @@ def information(J: Float[Array, "p d"], V: Float[Array, "p p"], D: Float[Array, 
     return W.T @ W
 
 
+def derivatives(fn: Callable, x: Float[Array, "d"], together: int) -> Float[Array, "p d"]:
+    "Derivatives of a function, so many columns at a time: memory is that of so many of its calls."
+    d = len(x)
+    columns = jax.vmap(lambda v: jax.jvp(fn, (x,), (v,))[1])
+    found = lax.map(columns, np.eye(d + -d % together, d).reshape(-1, together, d))
+    return found.reshape(-1, found.shape[-1])[:d].T
+
+
 def jacobian(task: Task, x: Float[Array, "d"]) -> Float[Array, "p d"]:
-    "Derivatives of n H μ."
-    return jax.jacfwd(partial(rows, task))(x)
+    "Derivatives of n H μ: few columns at a time where a mean is large."
+    return derivatives(partial(rows, task), x, 8 if task.surrogate else len(x))
 
 
 def prior_curvature(task: Task, x: Float[Array, "d"]) -> Float[Array, "d d"]:
@@ -235,7 +243,7 @@ def trajectory(task: Task, key, force: Force, L: Float[Array, "d d"], step: Floa
 
 # %% ../../nbs/tables/04_sampler.ipynb #7ab50015
 # § The variances of Laplace noise: equation (5)
-_SWEEPS = 4  # of noise and variances after a trajectory
+_SWEEPS = 2  # of noise and variances after a trajectory
 
 
 def spread_factor(place: Place) -> Float[Array, "m m"]:
