@@ -8,7 +8,7 @@ __all__ = ['LEVEL', 'Departure', 'departures', 'departed', 'Local', 'local', 'Sc
 
 # %% ../../nbs/tables/13_misfit.ipynb #3f170003
 import math
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import combinations, product
 from typing import Any, NamedTuple
 
@@ -21,6 +21,7 @@ from scipy.special import ndtr
 
 from ..base.measurement import Measurement, Noise
 from ..base.supports import constrain, unconstrain
+from ..models.contract import QUICKLY
 from .logistic import _spread, space
 from .sampler import derivatives
 
@@ -106,7 +107,7 @@ class Local(NamedTuple):
 _TOGETHER = 8  # derivatives at a time: memory is this many tables
 
 
-@jax.jit
+@partial(jax.jit, compiler_options=QUICKLY)
 def local(model, prior, theta: dict) -> Local:
     "Moments at parameters, their derivatives, and the curvature of the prior."
     x, number = unconstrain(model.parameters, theta), len(departures(model))
@@ -208,14 +209,15 @@ def found_misfits(model, theta: dict, released: Measurement, prior, sized: bool 
     unusual = released.n is None or released.matrix is not None or released.low is not None
     if not every or unusual or not np.all(np.asarray(released.noise.scale) > 0):
         return []
-    prior = model.designed_prior(prior, None, None)
-    at = jax.tree.map(np.asarray, local(model, prior, {name: np.asarray(value) for name, value in theta.items()}))
+    plain, its_prior = model.plain(model.designed_prior(prior, None, None))
+    theta = {name: np.asarray(value) for name, value in theta.items()}
+    at = jax.tree.map(np.asarray, local(plain, its_prior, theta if plain is model else model.to_plain(theta)))
     if not all(np.all(np.isfinite(each)) for each in at):
         return []  # what is said of the draws says why
     told = scores(at, released, sized)
     looked = [k for k, one in enumerate(every) if told.sd[k] * one.size >= _SEEN]
     chance = lambda k: score_chance(float(told.score[k]), float(told.sd[k]), told.weights[:, k], float(told.rest[k]),
-                                    np.asarray(_at_cells(model, at.p, told.weights[:, k])), at.p, released.n,
+                                    np.asarray(_at_cells(plain, at.p, told.weights[:, k])), at.p, released.n,
                                     released.noise)
     found = [Misfit(every[k], float(told.score[k]), len(looked) * chance(k)) for k in looked
              if abs(told.score[k]) > 2.5]

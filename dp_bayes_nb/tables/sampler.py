@@ -6,7 +6,7 @@
 __all__ = ['TABLES', 'Task', 'Place', 'parameters_at', 'log_prior', 'visit', 'log_density', 'rows', 'Force', 'force', 'work',
            'Reference', 'information', 'derivatives', 'jacobian', 'prior_curvature', 'look', 'learn', 'metric',
            'Trajectory', 'leapfrogs', 'trajectory', 'spread_factor', 'draw_sums', 'refresh', 'Climb', 'find_home',
-           'TablesState', 'task_of', 'chain_of', 'kernel', 'sized_kernel']
+           'TablesState', 'runner', 'task_of', 'chain_of', 'kernel', 'sized_kernel']
 
 # %% ../../nbs/tables/04_sampler.ipynb #7ab50003
 import math
@@ -23,10 +23,11 @@ from jax.extend.core import ClosedJaxpr, Jaxpr
 from jaxtyping import Array, Float
 
 from ..base.arguments import pytree
-from ..base.chains import Kernel, _blas, bind
+from ..base.chains import Kernel, _blas, bind, run_chains
 from ..base.linear_algebra import cholesky, solve_lower, solve_upper
 from ..base.measurement import Measurement
 from ..base.supports import constrain, free_size
+from ..models.contract import QUICKLY
 from ..noise.laplace import noise_variance_draw, noise_variance_start
 from ..posterior import measurements
 from ..posterior.collapsed import CollapsedState
@@ -226,8 +227,9 @@ def leapfrogs(gradient: Callable, L: Float[Array, "d d"], x: Float[Array, "d"], 
 def trajectory(task: Task, key, force: Force, L: Float[Array, "d d"], step: Float[Array, ""], place: Place,
                noise_variance: Float[Array, "p"]) -> tuple[Place, Trajectory]:
     "Hamiltonian Monte Carlo along a force, accepted by the exact density."
-    key_p, key_time, key_accept = jax.random.split(key, 3)
-    time, p = jax.random.uniform(key_time, minval=_TIME[0], maxval=_TIME[1]), jax.random.normal(key_p, place.x.shape)
+    key_p, key_time = jax.random.split(key)
+    p, (share, lucky) = jax.random.normal(key_p, place.x.shape), jax.random.uniform(key_time, (2,))
+    time = _TIME[0] + (_TIME[1] - _TIME[0]) * share
     number = jnp.clip(jnp.ceil(time / step), 1, _MOST).astype(int)
     x, p_end = leapfrogs(force.gradient, L, place.x, p, jnp.minimum(time / number, step), number)
     end = visit(task, x)
@@ -236,7 +238,7 @@ def trajectory(task: Task, key, force: Force, L: Float[Array, "d d"], step: Floa
     number_or_never = lambda gain: jnp.where(jnp.isnan(gain), -jnp.inf, gain)
     gain = number_or_never(after - before + kinetic)
     own = number_or_never(force.value(end) - force.value(place) + kinetic)
-    moved = jnp.log(jax.random.uniform(key_accept)) < gain
+    moved = jnp.log(lucky) < gain
     place = jax.tree.map(lambda new, old: jnp.where(moved, new, old), end, place)
     chance, followed = (jnp.exp(jnp.minimum(each, 0.0)) for each in (gain, own))
     return place, Trajectory(chance, followed, moved, own < -1000.0, number * 1.0, jnp.where(moved, after, before))
@@ -254,10 +256,9 @@ def spread_factor(place: Place) -> Float[Array, "m m"]:
 
 def draw_sums(task: Task, key, place: Place, F: Float[Array, "m m"], D: Float[Array, "p"]) -> tuple:
     "The sums given x, D and z, and the noise that is left: equation (5)."
-    key_s, key_e = jax.random.split(key)
     released, L = task.released, cholesky(place.covariance + jnp.diag(D), definite=True)
-    s = place.sums + F @ jax.random.normal(key_s, place.sums.shape)
-    e = jnp.sqrt(D) * jax.random.normal(key_e, D.shape)
+    u = jax.random.normal(key, (len(F) + len(D),))
+    s, e = place.sums + F @ u[:len(F)], jnp.sqrt(D) * u[len(F):]
     y = solve_upper(L, solve_lower(L, released.z - released.observed(s) - e))
     return s + place.spread @ (y if released.matrix is None else y @ released.matrix), e + D * y
 
@@ -417,12 +418,25 @@ def _kept(task, state):
 
 # %% ../../nbs/tables/04_sampler.ipynb #7ab5001f
 # § The method
-_LARGE = 100_000  # numbers of a covariance, from where forces leave it out
+_LARGE = 100_000, 20_000  # numbers of a covariance, from where forces leave it out; and with so many records a sum:
+_RECORDS = 100
 _TOGETHER = 32  # rows: larger matrices are factored one by one, so that chains gain nothing from being a batch
 _ROUNDS = 4, 2  # trajectories of a draw, where they are cheap and where they are not
 
 
-_find_home = jax.jit(find_home)
+def runner(kernel: Callable) -> Callable:
+    "A run of the chains of this kernel for `fit`: of the model without names and units, which come back at the end."
+    def run(words, family, released, prior, *, draws, warmup, chains, progress):
+        key = jax.random.wrap_key_data(np.asarray(words[:2], np.uint32), impl="threefry2x32")
+        plain, its_prior = family.plain(prior)
+        states, infos = run_chains(key, kernel(plain, released, its_prior), draws=draws, warmup=warmup, chains=chains,
+                                   progress=progress)
+        theta = states.theta if plain is family else family.from_plain(states.theta)
+        return {**theta, "s": states.s}, infos
+    return run
+
+
+_find_home = jax.jit(find_home, compiler_options=QUICKLY)
 
 
 # %% ../../nbs/tables/04_sampler.ipynb #7ab50020
@@ -430,10 +444,12 @@ def task_of(family, measurement: Measurement, prior, tables=None) -> Task:
     "The task of one table: where chains start, and by which forces they move."
     measurement = jax.tree.map(lambda a: a if isinstance(a, jax.Array) else np.asarray(a), measurement)
     moments = lambda x: family.moments(constrain(family.parameters, x)[0])
-    large = work(moments, np.zeros(free_size(family.parameters))) > _LARGE
+    traced = isinstance(measurement.z, jax.core.Tracer)
+    many = tables is None and not traced and bool(measurement.n >= _RECORDS * len(measurement.z))
+    large = work(moments, np.zeros(free_size(family.parameters))) > _LARGE[many]
     task = Task(family, measurement, prior, None, None, large, _ROUNDS[large], tables)
     with _blas().limit(limits=1, user_api="blas"):
-        home, seen = _find_home(task)
+        home, seen = find_home(task) if traced else _find_home(task)
     return replace(task, home=home, seen=seen)
 
 
@@ -457,5 +473,5 @@ def sized_kernel(family, tables, prior) -> Kernel:
     return chain_of(task_of(family, jax.tree.map(lambda part: part[0], stack), prior, tables))
 
 
-_plain, _generic = Method(kernel, confidential=True), METHODS["collapsed"].tables
+_plain, _generic = Method(kernel, confidential=True, run=runner(kernel)), METHODS["collapsed"].tables
 TABLES = _plain._replace(general=_plain, tables=_generic._replace(kernel=sized_kernel))
