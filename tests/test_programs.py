@@ -15,6 +15,7 @@ from dp_bayes_nb.base.checks import assert_close, must_fail
 COUNTED = """
 import json, sys, warnings
 import jax, jax.monitoring
+import numpy as np
 import dp_bayes_nb as d
 warnings.simplefilter("ignore")
 compiled = []
@@ -23,7 +24,8 @@ jax.monitoring.register_event_duration_secs_listener(
 counts = []
 for spoken in json.loads(sys.argv[1]):
     model = getattr(d, spoken["family"])(*spoken["declared"], **spoken.get("more", {}))
-    released = d.simulate_release(1, model, None, 5000, 1.0)[1]
+    theta = {name: np.zeros(p.shape) for name, p in model.parameters.items()}
+    released = d.simulate_release(1, model, theta, 5000, 1.0)[1]
     compiled.clear()
     d.fit(released, draws=10, warmup=10, chains=2, progress=False)
     counts.append(len(compiled))
