@@ -278,6 +278,8 @@ def _sampled(chosen, releases, seen, prior, words, *, draws, warmup, chains, pro
     """
     family = releases[0].family
     if chosen.run is not None:
+        if not chosen.independent(family):
+            _announce(releases[0], chains * (draws + warmup), progress)
         found = chosen.run(words, family, seen, prior, draws=draws, warmup=warmup, chains=chains, progress=progress,
                            **options)
         if found is not None:
