@@ -4,55 +4,50 @@
 
 # %% auto #0
 __all__ = ['FURTHEST', 'EFFECTS', 'POINTS', 'CORE', 'LOOKS', 'DEEP', 'NEAR', 'FLAT', 'FAR', 'Curves', 'as_curves', 'evidence',
-           'tabulate_curves', 'middle_of', 'Hyper', 'Shape', 'shape_of', 'propose', 'draw_groups', 'PooledDraws',
-           'draw_by_weight', 'pool_curves']
+           'tabulate_curves', 'middle_of', 'Hyper', 'Shape', 'shape_of', 'propose', 'log_evidence', 'draw_groups',
+           'PooledDraws', 'draw_by_weight', 'pool_curves']
 
 # %% ../../nbs/posterior/18_pooling.ipynb #370129b0
 import math
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import Any, Callable, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
-from jax.scipy.special import ndtr
-from jaxtyping import Array, Float
-
-from ..base.arguments import pytree
+from jaxtyping import Float
+from scipy.special import expit, ndtr
 
 # %% ../../nbs/posterior/18_pooling.ipynb #489dcd80
 # § A group's integral: equations (2) and (3)
 _ROOT3 = math.sqrt(3.0)
-
-
-def _cotangent_angle(u):
-    "arctan(1/u) for u >= 0: two halvings of the angle and a series, three times as fast as arctan2."
-    v = jnp.where(u > 1, 1 / jnp.maximum(u, 1.0), u)
-    for _ in range(2):
-        v = v / (1 + jnp.sqrt(1 + v * v))
-    w, total = v * v, 1 / 17
-    for k in range(15, 0, -2):  # |v| <= tan(pi/16)
-        total = 1 / k - w * total
-    return jnp.where(u > 1, 4 * v * total, jnp.pi / 2 - 4 * v * total)
+FURTHEST = 20.0  # t effects lie within so many spreads: one in 3,700 of the whole distribution does not
 
 
 def _whole_t3(e):
     "The smaller tail, the density and the partial mean of t with three degrees of freedom."
-    u = jnp.abs(e) / _ROOT3
+    u = np.abs(e) / _ROOT3
     square = 1 + u * u
-    tail = (_cotangent_angle(u) - u / square) / jnp.pi
-    return tail, 2 / (jnp.pi * _ROOT3 * square**2), -_ROOT3 / (jnp.pi * square)
+    return (np.arctan2(1.0, u) - u / square) / np.pi, 2 / (np.pi * _ROOT3 * square**2), -_ROOT3 / (np.pi * square)
 
 
-FURTHEST = 20.0  # t effects lie within so many spreads: one in 3,700 of the whole distribution does not
+_LOST, _, _LAST = (float(part) for part in _whole_t3(FURTHEST))  # of a tail and of the partial mean, by the cut
+_KEPT = 1 - 2 * _LOST
+_D0, _D1 = (_ROOT3 / math.pi + _LAST) / _KEPT, _LOST * _ROOT3 / _KEPT  # of the distance passed
 
 
 def _t3(e):
-    far, inside = _whole_t3(FURTHEST)[0], jnp.abs(e) < FURTHEST
-    tail, density, part = _whole_t3(jnp.clip(e, -FURTHEST, FURTHEST))
-    return tuple(a / (1 - 2 * far) for a in (tail - far, jnp.where(inside, density, 0.0), part))
+    tail, density, part = _whole_t3(np.clip(e, -FURTHEST, FURTHEST))
+    return (tail - _LOST) / _KEPT, np.where(np.abs(e) < FURTHEST, density, 0.0) / _KEPT, (part - _LAST) / _KEPT
+
+
+def _t3_passed(a):
+    "D of equation (3), with the cut; a >= 0 is overwritten."
+    u = np.minimum(np.multiply(a, 1 / _ROOT3, out=a), FURTHEST / _ROOT3, out=a)
+    angle = np.arctan2(1.0, u)
+    angle *= -_ROOT3 / (math.pi * _KEPT)
+    angle += _D1
+    u *= angle
+    u += _D0
+    return u
 
 
 def _draw_t3(rng, size):
@@ -61,19 +56,24 @@ def _draw_t3(rng, size):
 
 # %% ../../nbs/posterior/18_pooling.ipynb #7ed41f98
 def _normal(e):
-    density = jnp.exp(-0.5 * e * e) / math.sqrt(2 * math.pi)
-    return ndtr(-jnp.abs(e)), density, -density
+    density = np.exp(-0.5 * e * e) / math.sqrt(2 * math.pi)
+    return ndtr(-np.abs(e)), density, -density
+
+
+def _normal_passed(a):
+    tail, density, _ = _normal(a)
+    return density - a * tail
 
 
 EFFECTS = {"t3": _t3, "normal": _normal}  # e -> the smaller tail, the density, the partial mean
+_PASSED = {"t3": _t3_passed, "normal": _normal_passed}  # a -> D of equation (3)
 
 
-@pytree()
-class Curves:
+class Curves(NamedTuple):
     "Likelihoods of groups, linear between nodes and constant beyond; the first and last node are far away."
-    x: Float[Any, "G Q"]  # increasing
-    value: Float[Any, "G Q"]  # largest 1
-    slope: Float[Any, "G Q-1"]  # of each cell
+    x: Float[np.ndarray, "G Q"]  # increasing
+    value: Float[np.ndarray, "G Q"]  # largest 1
+    slope: Float[np.ndarray, "G Q-1"]  # of each cell
 
 
 def as_curves(x: Float[np.ndarray, "G Q"], value: Float[np.ndarray, "G Q"]) -> Curves:
@@ -82,30 +82,36 @@ def as_curves(x: Float[np.ndarray, "G Q"], value: Float[np.ndarray, "G Q"]) -> C
     return Curves(x, value, np.diff(value) / np.where(width > 0, width, np.inf))
 
 # %% ../../nbs/posterior/18_pooling.ipynb #20db122e
-def _between(e, tail):
-    "Probability between neighbouring nodes, from the smaller tail at each: no cancellation in either tail."
-    change = jnp.abs(jnp.diff(tail, axis=-1))
-    return jnp.where(e[:, 1:] * e[:, :-1] > 0, change, 1 - tail[:, 1:] - tail[:, :-1])
-
-
 def _cells(effects, curves, mu, tau):
-    "Masses of cells, equation (2), and what each adds to Z', equation (3)."
-    e = (curves.x - mu[:, None]) / tau
+    "Masses of cells (…, G, Q − 1): equation (2); mu (…, G), tau (…)."
+    e = (curves.x - mu[..., None]) / tau[..., None, None]
     tail, _, part = EFFECTS[effects](e)
-    p = _between(e, tail.at[:, 0].set(0.0).at[:, -1].set(0.0))  # what lies beyond the far nodes too
-    away = (mu[:, None] - curves.x[:, :-1]) * p + tau * jnp.diff(part, axis=-1)
-    return jnp.maximum(curves.value[:, :-1] * p + curves.slope * away, 0.0), curves.slope * p
+    tail[..., [0, -1]] = 0.0  # what lies beyond the far nodes too
+    up = e > 0
+    p = np.diff(np.where(up, -tail, tail)) + (up[..., 1:] != up[..., :-1])  # no cancellation in either tail
+    away = (mu[..., None] - curves.x[:, :-1]) * p + tau[..., None, None] * np.diff(part)
+    return np.maximum(curves.value[:, :-1] * p + curves.slope * away, 0.0)
+
+
+def _inside(curves, d):
+    "Likelihoods and slopes at μ, (…, G); d (…, G, Q − 2): how far the nodes between the ends lie above it."
+    j = np.count_nonzero(d <= 0, axis=-1)
+    at = np.arange(len(curves.x)), j
+    below = np.where(j > 0, np.take_along_axis(d, np.maximum(j - 1, 0)[..., None], axis=-1)[..., 0], 0.0)
+    return np.maximum(curves.value[at] - curves.slope[at] * below, 0.0), curves.slope[at]
 
 
 def evidence(effects: str,  # a name in EFFECTS
-             curves: Curves, mu: Float[Array, "G"], tau: Float[Array, ""]) -> tuple:
-    "log Z of each group, its slope and minus its curvature in μ, (G,) each: equations (2) and (3)."
-    mass, pull = _cells(effects, curves, mu, tau)
-    Z = jnp.maximum(mass.sum(axis=-1), 1e-300)
-    score, x = pull.sum(axis=-1) / Z, curves.x
-    wide = jnp.hypot(tau, 0.5 * (x[:, 2:] - x[:, :-2]))  # a kink is as wide as its cells
-    kinks = (jnp.diff(curves.slope, axis=-1) * EFFECTS[effects]((x[:, 1:-1] - mu[:, None]) / wide)[1] / wide)
-    return jnp.log(Z), score, score**2 - kinks.sum(axis=-1) / Z
+             curves: Curves, mu: Float[np.ndarray, "G"], tau: float) -> tuple:
+    "log Z of each group, its slope and minus its curvature in μ, (G,) each: equation (3)."
+    x, bend = curves.x, np.diff(curves.slope)
+    d = x[:, 1:-1] - mu[:, None]
+    value, slope = _inside(curves, d)
+    Z = np.maximum(value + tau * (bend * _PASSED[effects](np.abs(d) / tau)).sum(axis=-1), 1e-300)
+    tail = EFFECTS[effects](d / tau)[0]
+    score = (slope + (bend * np.where(d > 0, tail, -tail)).sum(axis=-1)) / Z
+    wide = np.hypot(tau, 0.5 * (x[:, 2:] - x[:, :-2]))  # a kink is as wide as its cells
+    return np.log(Z), score, score**2 - (bend * EFFECTS[effects](d / wide)[1] / wide).sum(axis=-1) / Z
 
 # %% ../../nbs/posterior/18_pooling.ipynb #a3bdc58b
 # § Nodes
@@ -191,27 +197,30 @@ class Hyper(NamedTuple):
     df: Any = np.inf  # of the priors of m and β, (d,) or one for all: infinite is normal
 
 
-def _priors(hyper):
-    "Means, widths and degrees of freedom of m and β, (d,) each."
-    return hyper.mean, hyper.sd, np.broadcast_to(np.asarray(hyper.df, float), np.shape(hyper.mean))
+def _standard(hyper, theta):
+    "Distances from the means in standard deviations, degrees of freedom (1 where they are infinite), and where not."
+    df = np.broadcast_to(np.asarray(hyper.df, float), np.shape(hyper.mean))
+    heavy = np.isfinite(df)
+    return (theta - hyper.mean) / hyper.sd, np.where(heavy, df, 1.0), heavy
 
 
-def _log_prior(logistic, priors, theta):
-    "Log density of m and β, up to a constant."
-    mean, sd, df = priors
-    e2, heavy = ((theta - mean) / sd) ** 2, jnp.isfinite(df)
-    df = jnp.where(heavy, df, 1.0)
-    each = jnp.where(heavy, -0.5 * (df + 1) * jnp.log1p(e2 / df), -0.5 * e2)
-    e = (theta[0] - mean[0]) / sd[0]
-    return jnp.sum(each[1:]) + (-e - 2 * jax.nn.softplus(-e) if logistic else each[0])
+def _log_prior(hyper, theta):
+    "Log density of m and β, up to a constant, (…,); theta (…, d)."
+    e, df, heavy = _standard(hyper, theta)
+    each = np.where(heavy, -0.5 * (df + 1) * np.log1p(e**2 / df), -0.5 * e**2)
+    if hyper.logistic:
+        each[..., 0] = -e[..., 0] - 2 * np.logaddexp(0.0, -e[..., 0])
+    return each.sum(axis=-1)
 
 
-def _prior_bend(priors, theta):
-    "Positive curvatures of minus the log prior: of a Student density those of the normal one that touches it there."
-    mean, sd, df = priors
-    heavy = jnp.isfinite(df)
-    df = jnp.where(heavy, df, 1.0)
-    return jnp.where(heavy, (df + 1) / (df + ((theta - mean) / sd) ** 2), 1.0) / sd**2
+def _prior_slope(hyper, theta):
+    "Slopes of the log prior, and positive curvatures: of a Student density those of the normal one that touches it."
+    e, df, heavy = _standard(hyper, theta)
+    curved = np.where(heavy, (df + 1) / (df + e**2), 1.0)
+    slope = -e * curved
+    if hyper.logistic:
+        slope[0] = 1 - 2 * expit(e[0])
+    return slope / hyper.sd, curved / hyper.sd**2
 
 
 def _log_prior_t(scale, t):
@@ -222,29 +231,42 @@ def _log_prior_t(scale, t):
 # § Given the spread: a climb
 _STEPS, _SPREADS, _SEEN = 6, 16, 7  # Newton steps; nodes of log τ, and how many of them should see the posterior
 _LEAST_CURVED = 1e-12  # of a diagonal element of H: less is left over where likelihoods are next to nothing
+_RISEN = 1e-9  # a climb ends where the next step would gain so little
 
 
-@partial(jax.jit, static_argnames=("effects", "logistic"))
-def _climb(effects, logistic, curves, X, priors, theta, log_taus):
-    "Modes of (m, β), log posteriors with their volumes, and curvatures, at each log τ in turn."
-    prior = partial(_log_prior, logistic, priors)
-    def at(theta, t):
-        value, score, bend = evidence(effects, curves, X @ theta, jnp.exp(t))
-        return (value.sum() + prior(theta), X.T @ score + jax.grad(prior)(theta),
-                (X.T * jnp.maximum(bend, 0.0)) @ X + jnp.diag(_prior_bend(priors, theta)))
-    def one(theta, t):
-        def again(_, state):
-            theta, here, damp = state
-            there = theta + jnp.linalg.solve(here[2] + damp * jnp.diag(jnp.diag(here[2])), here[1])
-            new = at(there, t)
-            better = new[0] >= here[0]
-            kept = jax.tree.map(lambda a, b: jnp.where(better, a, b), (there, new), (theta, here))
-            return (*kept, jnp.where(better, damp / 10, 3 * damp + 0.3))
-        theta, (value, _, H), _ = lax.fori_loop(0, _STEPS, again, (theta, at(theta, t), 0.0))
-        root = jnp.diagonal(jnp.linalg.cholesky(H))
-        curved = jnp.all(root**2 > _LEAST_CURVED * jnp.diagonal(H))  # False where the factor is not a number
-        return theta, (theta, jnp.where(curved, value - jnp.log(root).sum(), -jnp.inf), H)
-    return lax.scan(one, theta, log_taus)[1]
+def _look(hyper, curves, theta, tau):
+    "Log posterior of (m, β), its slope, and the curvature H of minus it, positive definite but for rounding."
+    X = hyper.design
+    value, score, bend = evidence(hyper.effects, curves, X @ theta, tau)
+    slope, curved = _prior_slope(hyper, theta)
+    return (float(value.sum() + _log_prior(hyper, theta)), X.T @ score + slope,
+            (X.T * np.maximum(bend, 0.0)) @ X + np.diag(curved))
+
+
+def _root_of(H):
+    "The Cholesky factor of H, or None where so little is left of a diagonal element that it has no digits."
+    unit = np.sqrt(np.diagonal(H))
+    try:
+        root = np.linalg.cholesky(H / np.outer(unit, unit))
+    except np.linalg.LinAlgError:
+        return None
+    return unit[:, None] * root if np.all(np.diagonal(root) ** 2 > _LEAST_CURVED) else None
+
+
+def _climb(hyper, curves, theta, tau):
+    "The mode of (m, β) at a spread, the log posterior there, and its curvature: damped steps that never go down."
+    here, damp = _look(hyper, curves, theta, tau), 0.0
+    for _ in range(_STEPS):
+        value, slope, H = here
+        step = np.linalg.lstsq(H + damp * np.diag(np.diagonal(H)), slope, rcond=None)[0]
+        if not slope @ step > _RISEN:
+            break
+        new = _look(hyper, curves, theta + step, tau)
+        if new[0] >= value:
+            theta, here, damp = theta + step, new, damp / 10
+        else:
+            damp = 3 * damp + 0.3
+    return theta, here[0], here[2]
 
 
 class Shape(NamedTuple):
@@ -252,9 +274,21 @@ class Shape(NamedTuple):
     t: Float[np.ndarray, "K"]  # log τ, increasing
     log_density: Float[np.ndarray, "K"]  # of t
     mode: Float[np.ndarray, "K d"]  # of (m, β) given t
-    root: Float[np.ndarray, "K d d"]  # lower Cholesky factor of their covariance
+    root: Float[np.ndarray, "K d d"]  # a triangular root of their covariance
 
 # %% ../../nbs/posterior/18_pooling.ipynb #3c00df9f
+def _along(curves, hyper, start, t):
+    "Modes, log densities and roots of covariances along log τ; a density is −inf where the curvature has no factor."
+    modes, values, roots = [], [], []
+    for one in t:
+        start, value, H = _climb(hyper, curves, start, np.exp(one))
+        root = _root_of(H)
+        values.append(-np.inf if root is None else value - np.log(np.diagonal(root)).sum())
+        roots.append(np.zeros_like(H) if root is None else np.linalg.inv(root).T)
+        modes.append(start)
+    return np.array(modes), np.array(values) + _log_prior_t(hyper.scale, t), np.array(roots)
+
+
 def shape_of(curves: Curves, hyper: Hyper) -> Shape:
     "Laplace's approximation of the posterior of (log τ, m, β): a wide look along log τ, and close ones."
     X, (center, spread) = np.asarray(hyper.design, float), middle_of(curves)
@@ -264,16 +298,14 @@ def shape_of(curves: Curves, hyper: Hyper) -> Shape:
     t = np.linspace(np.log(4 * hyper.scale), np.log(least), _SPREADS)
     flat = True
     for look in range(3):  # the third where the posterior of log τ falls between few nodes of the second
-        found = _climb(hyper.effects, hyper.logistic, curves, X, _priors(hyper), start, t)
-        mode, value, H = map(np.asarray, found)
-        value = value + _log_prior_t(hyper.scale, t)
+        mode, value, root = _along(curves, hyper, start, t)
         seen = np.flatnonzero(value > value.max() - 15)
         if look == 2 or look == 1 and len(seen) >= _SEEN:
             break
         first, end = max(seen[0] - 1, 0), min(seen[-1] + 1, _SPREADS - 1)
         flat, start, t = flat and end == _SPREADS - 1, mode[first], np.linspace(t[first], t[end], _SPREADS)
     kept = np.flatnonzero(np.isfinite(value))[::-1]
-    t, value, mode, root = t[kept], value[kept], mode[kept], np.linalg.cholesky(np.linalg.inv(H[kept]))
+    t, value, mode, root = t[kept], value[kept], mode[kept], root[kept]
     if flat:  # no spread at all is possible: below the last node the density of log τ falls like τ
         more = t[0] - np.array([9.0, 4.5])
         t, value = np.r_[more, t], np.r_[value[0] + more - t[0], value]
@@ -306,63 +338,75 @@ def propose(rng: np.random.Generator, shape: Shape, size: int) -> tuple:
     return t, mode + np.einsum("nij,nj->ni", root, z), log_q
 
 # %% ../../nbs/posterior/18_pooling.ipynb #3ee8967b
-_BLOCKS = 16  # of cells, so that a cell is found in two short sums
+_AT_ONCE = 2**15  # numbers of a pass, which stay near the processor
 
 
-def _pick(mass, target):
-    "Which entry of each row makes its running sum pass the target, and what of the target is left there."
-    upto = mass @ jnp.triu(jnp.ones((mass.shape[1],) * 2))
-    k = jnp.minimum((upto <= target[:, None]).sum(axis=1), mass.shape[1] - 1)
-    before = jnp.take_along_axis(upto - mass, k[:, None], axis=1)[:, 0]
-    return k, target - before
+def _rows_at_once(groups, nodes):
+    return max(_AT_ONCE // (groups * nodes), 1)
+
+
+def log_evidence(effects: str, curves: Curves, mu: Float[np.ndarray, "N G"], tau: Float[np.ndarray, "N"]) -> np.ndarray:
+    "Σ log Z of all groups, (N,): equation (3)."
+    (G, Q), out, some = curves.x.shape, np.zeros(len(tau)), 128
+    for first in range(0, G, some):
+        part = Curves(*(each[first:first + some] for each in curves))
+        x, bend, size = part.x[:, 1:-1], np.diff(part.slope), _rows_at_once(len(part.x), Q)
+        for at in (slice(k, k + size) for k in range(0, len(tau), size)):
+            d, t = x - mu[at, first:first + some, None], tau[at, None]
+            L, _ = _inside(part, d)
+            passed = _PASSED[effects](np.multiply(np.abs(d, out=d), 1 / t[..., None], out=d))
+            out[at] += np.log(np.maximum(L + t * np.einsum("ngq,gq->ng", passed, bend), 1e-300)).sum(axis=1)
+    return out
 
 # %% ../../nbs/posterior/18_pooling.ipynb #9f0c13f2
-def draw_groups(effects, curves: Curves, mu: Float[Array, "G"], tau, u: Float[Array, "G"]) -> tuple:
-    "Σ log Z, and the coordinate of each group below which its posterior has probability u, (G,): equation (2)."
-    mass, _ = _cells(effects, curves, mu, tau)
-    blocks = mass.reshape(len(mass), _BLOCKS, -1)
-    Z, long = mass.sum(axis=1), blocks.shape[2]
-    block, rest = _pick(blocks.sum(axis=2), u * Z)
-    cell, rest = _pick(jnp.take_along_axis(blocks, block[:, None, None], axis=1)[:, 0], rest)
-    j = block * long + cell
-    take = lambda a: jnp.take_along_axis(a, j[:, None], axis=1)[:, 0]
-    low, high, L, slope = take(curves.x[:, :-1]), take(curves.x[:, 1:]), take(curves.value[:, :-1]), take(curves.slope)
-    e0, law = (low - mu) / tau, EFFECTS[effects]
-    tail0, _, part0 = law(e0)
-    tail0 = jnp.where(j == 0, 0.0, tail0)
-    def less(x):
+def draw_groups(rng: np.random.Generator, effects: str, curves: Curves, mu: Float[np.ndarray, "N G"],
+                tau: Float[np.ndarray, "N"]) -> np.ndarray:
+    "A draw of the coordinate of each group, (N, G): a cell by its mass, equation (2), and a place in it."
+    (G, Q), u, cell = curves.x.shape, rng.random(mu.shape), np.empty(mu.shape, int)
+    rest, size = np.empty(mu.shape), _rows_at_once(*curves.x.shape)
+    for at in (slice(k, k + size) for k in range(0, len(tau), size)):
+        upto = np.cumsum(_cells(effects, curves, mu[at], tau[at]), axis=-1)
+        target = u[at] * upto[..., -1]
+        cell[at] = j = np.minimum(np.count_nonzero(upto <= target[..., None], axis=-1), Q - 2)
+        before = np.take_along_axis(upto, np.maximum(j - 1, 0)[..., None], axis=-1)[..., 0]
+        rest[at] = target - np.where(j > 0, before, 0.0)
+    return _place(effects, curves, cell, rest, mu, tau[:, None])
+
+
+_FINE = 0.01  # of a spread: a shorter piece of a cell is halved no further
+
+
+def _place(effects, curves, cell, rest, mu, tau):
+    "Where in its cell the mass of equation (2) reaches `rest`: by halving, then on a straight line."
+    g, law = np.arange(cell.shape[1]), EFFECTS[effects]
+    low, high, L, slope = curves.x[g, cell], curves.x[g, cell + 1], curves.value[g, cell], curves.slope[g, cell]
+    def signed(x):
         e = (x - mu) / tau
         tail, _, part = law(e)
-        p = jnp.where(e * e0 > 0, jnp.abs(tail - tail0), 1 - tail - tail0)
-        return L * p + slope * ((mu - low) * p + tau * (part - part0)) < rest
-    def halve(_, ends):
-        a, b = ends
-        right = less(0.5 * (a + b))
-        return jnp.where(right, 0.5 * (a + b), a), jnp.where(right, b, 0.5 * (a + b))
-    a, b = lax.fori_loop(0, 24, halve, (low, high))
-    return jnp.log(jnp.maximum(Z, 1e-300)).sum(), 0.5 * (a + b)
+        return np.where(e > 0, -tail, tail), part, e > 0
+    tail0, part0, up0 = signed(low)
+    tail0 = np.where(cell == 0, 0.0, tail0)
+    def mass(x):
+        tail, part, up = signed(x)
+        p = tail - tail0 + (up != up0)
+        return L * p + slope * ((mu - low) * p + tau * (part - part0))
+    a, b = low, high
+    while np.any((b - a) / tau > _FINE):
+        middle = 0.5 * (a + b)
+        right = mass(middle) < rest
+        a, b = np.where(right, middle, a), np.where(right, b, middle)
+    one, two = mass(a), mass(b)
+    return a + (b - a) * np.clip((rest - one) / np.where(two > one, two - one, 1.0), 0.0, 1.0)
 
 
-@partial(jax.jit, static_argnames=("effects", "batch"))
-def _particles(effects, batch, curves, X, theta, tau, u_key):
-    def one(parts):
-        theta, tau, key = parts
-        return draw_groups(effects, curves, X @ theta, tau, jax.random.uniform(key, (len(X),)))
-    return lax.map(one, (theta, tau, u_key), batch_size=batch)
-
-
-def _in_two(effects, curves, X, theta, tau, key):
-    "Σ log Z (N,) and coordinates (N, G) of N proposals: two threads take one half each, whatever the machine."
-    batch, half, keys = int(np.clip(2**15 // len(X), 1, 64)), len(tau) // 2, jax.random.split(key, len(tau))
-    def part(at):
-        return jax.block_until_ready(_particles(effects, batch, curves, X, theta[at], tau[at], keys[at]))
+def _in_two(rows: int, of: Callable) -> np.ndarray:
+    "of(slice) of both halves of some rows: two threads take one each."
     with ThreadPoolExecutor(2) as pool:
-        both = pool.map(part, (slice(half), slice(half, None)))
-        return [np.concatenate(one) for one in zip(*both)]
+        return np.concatenate([*pool.map(of, (slice(rows // 2), slice(rows // 2, None)))])
 
 # %% ../../nbs/posterior/18_pooling.ipynb #71d3e360
 class PooledDraws(NamedTuple):
-    "Joint draws, some of which occur twice or more: `effective` says what they are worth."
+    "Joint draws; what groups share occurs twice or more in some of them: `effective` says what they are worth."
     theta: Float[np.ndarray, "D d"]  # m and β
     tau: Float[np.ndarray, "D"]
     x: Float[np.ndarray, "D G"]  # coordinates of groups
@@ -383,16 +427,12 @@ def draw_by_weight(rng: np.random.Generator, log_w: Float[np.ndarray, "N"], size
     return rng.permutation(np.minimum(at, len(w) - 1)), min(size, len(w) * _efficiency(log_w))
 
 
-def _whole(size):
-    return 128 * math.ceil(size / 128)  # halves of whole batches
-
-
-def _proposals(rng, key, curves, hyper, shape, size):
-    "t, θ and groups of `size` proposals, and their log weights: equation (4)."
+def _proposals(rng, curves, hyper, shape, size):
+    "t and θ of `size` proposals, and their log weights: equation (4)."
     t, theta, log_q = propose(rng, shape, size)
-    log_z, x = _in_two(hyper.effects, curves, np.asarray(hyper.design, float), theta, np.exp(t), key)
-    prior = jax.vmap(partial(_log_prior, hyper.logistic, _priors(hyper)))(theta)
-    return t, theta, x, log_z + np.asarray(prior) + _log_prior_t(hyper.scale, t) - log_q
+    mu = theta @ np.asarray(hyper.design, float).T
+    log_z = _in_two(size, lambda at: log_evidence(hyper.effects, curves, mu[at], np.exp(t[at])))
+    return t, theta, log_z + _log_prior(hyper, theta) + _log_prior_t(hyper.scale, t) - log_q
 
 
 _MORE = 4  # times the first proposals, at most
@@ -402,14 +442,15 @@ def pool_curves(words: tuple,  # of 32 bits: what the random numbers depend on
                 curves: Curves, hyper: Hyper, draws: int) -> PooledDraws:
     "Joint draws of location, slopes, spread and all groups: equations (1) and (4)."
     rng, groups = np.random.default_rng(words), len(hyper.design)
-    key = jax.random.wrap_key_data(jnp.asarray(words[:2], dtype=jnp.uint32), impl="threefry2x32")
-    size, shape = _whole(draws * np.clip(400_000 / (draws * groups), 1.25, 8)), shape_of(curves, hyper)
-    t, theta, x, log_w = _proposals(rng, key, curves, hyper, shape, size)
+    size, shape = math.ceil(draws * np.clip(400_000 / (draws * groups), 1.25, 8)), shape_of(curves, hyper)
+    t, theta, log_w = _proposals(rng, curves, hyper, shape, size)
     if size * (worth := _efficiency(log_w)) < draws:
-        more = _whole(min(1.1 * draws / worth - size, (_MORE - 1) * size))
-        others = _proposals(rng, jax.random.fold_in(key, 1), curves, hyper, shape, more)
-        t, theta, x, log_w = (np.concatenate(both) for both in zip((t, theta, x, log_w), others))
+        more = math.ceil(min(1.1 * draws / worth - size, (_MORE - 1) * size))
+        t, theta, log_w = (np.concatenate(both) for both in zip((t, theta, log_w), _proposals(
+            rng, curves, hyper, shape, more)))
     at, effective = draw_by_weight(rng, log_w, draws)
+    theta, tau, rngs = theta[at], np.exp(t[at]), rng.spawn(2)
+    mu = theta @ np.asarray(hyper.design, float).T
+    x = _in_two(draws, lambda at: draw_groups(rngs[at.start is not None], hyper.effects, curves, mu[at], tau[at]))
     e = rng.standard_normal(draws) if hyper.effects == "normal" else _draw_t3(rng, draws)
-    return PooledDraws(theta[at], np.exp(t[at]), x[at], theta[at, 0] + np.exp(t[at]) * e,
-                       _efficiency(log_w), effective)
+    return PooledDraws(theta, tau, x, theta[:, 0] + tau * e, _efficiency(log_w), effective)
