@@ -364,12 +364,12 @@ def log_evidence(effects: str, curves: Curves, mu: Float[np.ndarray, "N G"], tau
 def draw_groups(rng: np.random.Generator, effects: str, curves: Curves, mu: Float[np.ndarray, "N G"],
                 tau: Float[np.ndarray, "N"]) -> np.ndarray:
     "A draw of the coordinate of each group, (N, G): a cell by its mass, equation (2), and a place in it."
-    (G, Q), u, cell = curves.x.shape, rng.random(mu.shape), np.empty(mu.shape, int)
-    rest, size = np.empty(mu.shape), _rows_at_once(*curves.x.shape)
+    u, cell, rest = rng.random(mu.shape), np.empty(mu.shape, int), np.empty(mu.shape)
+    size, last = _rows_at_once(*curves.x.shape), curves.x.shape[1] - 2
     for at in (slice(k, k + size) for k in range(0, len(tau), size)):
         upto = np.cumsum(_cells(effects, curves, mu[at], tau[at]), axis=-1)
         target = u[at] * upto[..., -1]
-        cell[at] = j = np.minimum(np.count_nonzero(upto <= target[..., None], axis=-1), Q - 2)
+        cell[at] = j = np.minimum(np.count_nonzero(upto <= target[..., None], axis=-1), last)
         before = np.take_along_axis(upto, np.maximum(j - 1, 0)[..., None], axis=-1)[..., 0]
         rest[at] = target - np.where(j > 0, before, 0.0)
     return _place(effects, curves, cell, rest, mu, tau[:, None])
