@@ -25,11 +25,18 @@ _LOST, _LAST = (math.atan2(1, _FAR) - _FAR / (1 + _FAR**2)) / math.pi, _ROOT3 / 
 _KEPT = 1 - 2 * _LOST
 
 
+def _cotangent_angle(u):
+    "arctan(1/u) for u >= 0, three times as fast as arctan2."
+    angle = np.maximum(u, 1e-300)
+    return np.arctan(np.divide(1.0, angle, out=angle), out=angle)
+
+
 def _t3(e):
     "The smaller tail and the partial mean of t with three degrees of freedom, cut off."
-    u = np.minimum(np.abs(e) / _ROOT3, _FAR)
+    u = np.minimum(np.abs(e) * (1 / _ROOT3), _FAR)
     r = 1 / (1 + u * u)
-    return (np.arctan2(1.0, u) - u * r) / (math.pi * _KEPT) - _LOST / _KEPT, (_LAST - _ROOT3 / math.pi * r) / _KEPT
+    return ((_cotangent_angle(u) - u * r) * (1 / (math.pi * _KEPT)) - _LOST / _KEPT,
+            _LAST / _KEPT - _ROOT3 / (math.pi * _KEPT) * r)
 
 
 def _t3_density(e):
@@ -39,7 +46,7 @@ def _t3_density(e):
 def _t3_passed(a):
     "D of equation (3), with the cut; a >= 0 is overwritten."
     u = np.minimum(np.multiply(a, 1 / _ROOT3, out=a), _FAR, out=a)
-    angle = np.arctan2(1.0, u)
+    angle = _cotangent_angle(u)
     angle *= -_ROOT3 / (math.pi * _KEPT)
     angle += _LOST * _ROOT3 / _KEPT
     u *= angle
@@ -89,8 +96,9 @@ def _cells(effects, curves, mu, tau):
     e = (curves.x - mu[..., None]) / tau[..., None, None]
     tail, part = EFFECTS[effects].tails(e)
     tail[..., [0, -1]] = 0.0  # what lies beyond the far nodes too
-    up = e > 0
-    p = np.diff(np.where(up, -tail, tail)) + (up[..., 1:] != up[..., :-1])  # no cancellation in either tail
+    side = np.copysign(tail, -e)  # no cancellation in either tail
+    up = np.signbit(side)
+    p = np.diff(side) + (up[..., 1:] != up[..., :-1])
     away = (mu[..., None] - curves.x[:, :-1]) * p + tau[..., None, None] * np.diff(part)
     return np.maximum(curves.value[:, :-1] * p + curves.slope * away, 0.0)
 
@@ -340,24 +348,27 @@ def propose(rng: np.random.Generator, shape: Shape, size: int) -> tuple:
     return t, mode + np.einsum("nij,nj->ni", root, z), log_q
 
 # %% ../../nbs/posterior/18_pooling.ipynb #3ee8967b
-_AT_ONCE = 2**15  # numbers of a pass, which stay near the processor
+_AT_ONCE, _GROUPS = 2**15, 128  # numbers and groups of a pass, which stay near the processor
 
 
-def _rows_at_once(groups, nodes):
-    return max(_AT_ONCE // (groups * nodes), 1)
+def _passes(curves, rows):
+    "Some rows, some groups and their curves at a time."
+    for first in range(0, len(curves.x), _GROUPS):
+        groups = slice(first, first + _GROUPS)
+        part = Curves(*(each[groups] for each in curves))
+        size = max(_AT_ONCE // part.x.size, 1)
+        for k in range(0, rows, size):
+            yield slice(k, k + size), groups, part
 
 
 def log_evidence(effects: str, curves: Curves, mu: Float[np.ndarray, "N G"], tau: Float[np.ndarray, "N"]) -> np.ndarray:
     "Σ log Z of all groups, (N,): equation (3)."
-    (G, Q), out, some = curves.x.shape, np.zeros(len(tau)), 128
-    for first in range(0, G, some):
-        part = Curves(*(each[first:first + some] for each in curves))
-        x, bend, size = part.x[:, 1:-1], np.diff(part.slope), _rows_at_once(len(part.x), Q)
-        for at in (slice(k, k + size) for k in range(0, len(tau), size)):
-            d, t = x - mu[at, first:first + some, None], tau[at, None]
-            L, _ = _inside(part, d)
-            passed = EFFECTS[effects].passed(np.multiply(np.abs(d, out=d), 1 / t[..., None], out=d))
-            out[at] += np.log(np.maximum(L + t * np.einsum("ngq,gq->ng", passed, bend), 1e-300)).sum(axis=1)
+    out, passed = np.zeros(len(tau)), EFFECTS[effects].passed
+    for at, groups, part in _passes(curves, len(tau)):
+        d, t = part.x[:, 1:-1] - mu[at, groups, None], tau[at, None]
+        L, _ = _inside(part, d)
+        D = passed(np.multiply(np.abs(d, out=d), 1 / t[..., None], out=d))
+        out[at] += np.log(np.maximum(L + t * np.einsum("ngq,gq->ng", D, np.diff(part.slope)), 1e-300)).sum(axis=1)
     return out
 
 # %% ../../nbs/posterior/18_pooling.ipynb #9f0c13f2
@@ -365,13 +376,12 @@ def draw_groups(rng: np.random.Generator, effects: str, curves: Curves, mu: Floa
                 tau: Float[np.ndarray, "N"]) -> np.ndarray:
     "A draw of the coordinate of each group, (N, G): a cell by its mass, equation (2), and a place in it."
     u, cell, rest = rng.random(mu.shape), np.empty(mu.shape, int), np.empty(mu.shape)
-    size, last = _rows_at_once(*curves.x.shape), curves.x.shape[1] - 2
-    for at in (slice(k, k + size) for k in range(0, len(tau), size)):
-        upto = np.cumsum(_cells(effects, curves, mu[at], tau[at]), axis=-1)
-        target = u[at] * upto[..., -1]
-        cell[at] = j = np.minimum(np.count_nonzero(upto <= target[..., None], axis=-1), last)
+    for at, groups, part in _passes(curves, len(tau)):
+        upto = np.cumsum(_cells(effects, part, mu[at, groups], tau[at]), axis=-1)
+        target = u[at, groups] * upto[..., -1]
+        cell[at, groups] = j = np.minimum(np.count_nonzero(upto <= target[..., None], axis=-1), upto.shape[-1] - 1)
         before = np.take_along_axis(upto, np.maximum(j - 1, 0)[..., None], axis=-1)[..., 0]
-        rest[at] = target - np.where(j > 0, before, 0.0)
+        rest[at, groups] = target - np.where(j > 0, before, 0.0)
     return _place(effects, curves, cell, rest, mu, tau[:, None])
 
 
@@ -385,7 +395,8 @@ def _place(effects, curves, cell, rest, mu, tau):
     def signed(x):
         e = (x - mu) / tau
         tail, part = tails(e)
-        return np.where(e > 0, -tail, tail), part, e > 0
+        side = np.copysign(tail, -e)
+        return side, part, np.signbit(side)
     tail0, part0, up0 = signed(low)
     tail0 = np.where(cell == 0, 0.0, tail0)
     def mass(x):
