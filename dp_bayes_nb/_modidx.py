@@ -4245,6 +4245,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                                      'dp_bayes_nb/posterior/pooled_groups.py'),
                                                      'dp_bayes_nb.posterior.pooled_groups._natural': ( 'posterior/pooled_groups.html#_natural',
                                                                                                        'dp_bayes_nb/posterior/pooled_groups.py'),
+                                                     'dp_bayes_nb.posterior.pooled_groups._normal_law': ( 'posterior/pooled_groups.html#_normal_law',
+                                                                                                          'dp_bayes_nb/posterior/pooled_groups.py'),
                                                      'dp_bayes_nb.posterior.pooled_groups._parts': ( 'posterior/pooled_groups.html#_parts',
                                                                                                      'dp_bayes_nb/posterior/pooled_groups.py'),
                                                      'dp_bayes_nb.posterior.pooled_groups._read': ( 'posterior/pooled_groups.html#_read',

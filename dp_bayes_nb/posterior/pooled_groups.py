@@ -24,6 +24,8 @@ from ..base.arguments import check_choice, check_positive, refuse
 from ..base.frames import by_label
 from ..base.measurement import Measurement, Noise
 from ..base.supports import constrain
+from ..curves.curve import log_convolved
+from ..models.contract import QUICKLY, moments_at
 from .bulk import BLOCK, count_terms
 from .fit import (Drawn, _check_memory, _check_run, entropy_text, prior_to_json, _releases_text,
                                        run_entropy)
@@ -253,7 +255,15 @@ def _row_law(family, seen, exact, x):
     return jax.vmap(lambda x: log_likelihood(family, seen, _theta(family, x), exact))(x)
 
 
-@partial(jax.jit, static_argnames=("way", "family", "detail"))
+def _normal_law(family, n, z, noise, x):
+    "log L of noisy sums of n records, normal sums, (G, K)."
+    name, p = _line(family)
+    mean, covariance = moments_at(family, {name: _values(family, x).reshape(-1, *p.shape)})
+    mean, variance = mean.reshape(x.shape), covariance.reshape(x.shape)
+    return log_convolved(z - n[:, None] * mean, n[:, None] * variance, noise.scale, noise.kind)
+
+
+@partial(jax.jit, static_argnames=("way", "detail"), compiler_options=QUICKLY)
 def _laws(way, family, detail, seen, ends, x):
     "Log likelihoods by a model's moments or its exact law of groups that look alike, (G, K)."
     def one(parts):
@@ -313,6 +323,7 @@ def group_curves(family, measurements: list,  # one a group, in NumPy
             detail = 2 ** math.ceil(math.log2(_most_terms(scale)))
         if way == "row":
             detail = is_plain(one) and exact_unavailable(family, one.noise.kind) is None
+            way = "normal" if is_plain(one) and not detail else way
         alike.setdefault((way, detail, look(one)), []).append(j)
     parts = [part for (way, detail, _), same in alike.items()
              for part in _parts(way, family, detail, np.array(same), measurements, ends)]
@@ -327,13 +338,15 @@ def group_curves(family, measurements: list,  # one a group, in NumPy
 def _parts(way, family, detail, same, measurements, ends):
     "Which groups, and their log likelihoods as a function of coordinates: of groups that look alike, some at a time."
     by_model = way in ("row", "sizes")
-    size = len(same) if by_model else max(_AT_ONCE // (POINTS * max(detail, _TOTALS)), 1)
+    size = len(same) if by_model or way == "normal" else max(_AT_ONCE // (POINTS * max(detail, _TOTALS)), 1)
     numbers = lambda *leaves: np.stack([np.asarray(leaf, float) for leaf in leaves])
     for at in (same[k:k + size] for k in range(0, len(same), size)):
         at = np.append(at, np.repeat(at[-1:], -len(at) % _BATCH)) if by_model else at  # filled up: few shapes
         seen = jax.tree.map(numbers, *(measurements[j] for j in at))
         if by_model:
             yield at, partial(_laws, way, family, detail, seen, ends[at])
+        elif way == "normal":
+            yield at, partial(_normal_law, family, seen.n, seen.z, seen.noise)
         elif way == "count":
             yield at, _counts_law(seen.noise.kind, detail, seen.n, seen.z[:, 0], seen.noise.scale[:, 0])
         else:
