@@ -24,12 +24,12 @@ from ..base.arguments import check_choice, check_positive, refuse
 from ..base.frames import by_label
 from ..base.measurement import Measurement, Noise
 from ..base.supports import constrain
-from ..curves.curve import log_convolved
+from ..curves.curve import log_convolved, start_of
 from ..models.contract import QUICKLY, moments_at
 from .bulk import BLOCK, count_terms
 from .fit import (Drawn, _check_memory, _check_run, entropy_text, prior_to_json, _releases_text,
                                        run_entropy)
-from .grid import exact_unavailable, first_grid, is_plain, log_likelihood, on_a_line
+from .grid import exact_unavailable, is_plain, log_likelihood, on_a_line
 from .groups import by_group, groups_unavailable
 from .measurements import look, observed_law
 from .mesh import log_law
@@ -332,7 +332,7 @@ def group_curves(family, measurements: list,  # one a group, in NumPy
         for same, of in parts:
             out[same] = of(x[same])
         return out
-    return tabulate_curves(law, np.asarray(first_grid(family, POINTS)), len(measurements))
+    return tabulate_curves(law, start_of(family, POINTS), len(measurements))
 
 
 def _parts(way, family, detail, same, measurements, ends):
