@@ -270,6 +270,7 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                      'dp_bayes_nb/base/chains.py'),
                                          'dp_bayes_nb.base.chains.advance': ('base/chains.html#advance', 'dp_bayes_nb/base/chains.py'),
                                          'dp_bayes_nb.base.chains.bind': ('base/chains.html#bind', 'dp_bayes_nb/base/chains.py'),
+                                         'dp_bayes_nb.base.chains.light': ('base/chains.html#light', 'dp_bayes_nb/base/chains.py'),
                                          'dp_bayes_nb.base.chains.run_chain': ('base/chains.html#run_chain', 'dp_bayes_nb/base/chains.py'),
                                          'dp_bayes_nb.base.chains.run_chains': ( 'base/chains.html#run_chains',
                                                                                  'dp_bayes_nb/base/chains.py')},

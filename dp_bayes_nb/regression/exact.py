@@ -21,7 +21,7 @@ from jax import lax
 from jaxtyping import Array, Float, Key
 
 from ..base.arguments import check_choice, check_count, pytree, refuse
-from ..base.chains import Kernel, bind
+from ..base.chains import Kernel, bind, light
 from ..base.linear_algebra import factor, library, plain, set_at
 from ..base.measurement import Released
 from .covariates import NormalInverseWishart, coordinate_count, mapped_prior, size
@@ -251,7 +251,7 @@ def curvature(law: Callable, seen, weight, w: Float[Array, "w"]) -> tuple:
             (J * weight) @ J.T - 0.5 * (H + H.T))
 
 
-@jax.jit
+@light
 def newton_mode(law: Callable,  # law(w) -> (log density before anything is seen, what is released at w); a pytree
                 seen, weight,   # what was released, and one over the variances of its noise
                 *ends           # two starts; the third lies between them
