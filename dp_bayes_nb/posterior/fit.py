@@ -17,6 +17,7 @@ import os
 import re
 import sys
 import warnings
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, Callable, NamedTuple
 
@@ -254,7 +255,7 @@ def _apart(family, drawn):
     return inside, {name: np.asarray(value) for name, value in drawn.items() if name not in inside}
 
 # %% ../../nbs/posterior/09_fit.ipynb #1ab4e487
-SAID = ("effective", "strange")  # by draws that come at once: what they are worth, and whether rows hardly agree
+SAID = ("effective", "strange", "at_edge")  # by draws that come at once: their worth, whether rows hardly agree or mass runs off
 _MOST_SUMS = 64  # whose draws are made where the method itself does not make them
 
 
@@ -369,7 +370,7 @@ def posterior_draws(release: Release | list, prior=None, *, method: str = "auto"
         attrs["provenance"] = "; ".join(each.provenance for each in releases)
     groups = lambda: chosen.groups(family, data, prior, kernel) if chosen.groups else {}
     # a step that may be refused is a chain's
-    independent = chosen.independent(family) and not {*infos} - {"at_edge", *SAID}
+    independent = chosen.independent(family) and not {*infos} - {*SAID}
     return Drawn(theta, infos, attrs, independent, groups, confidential, normal=chosen.normal, prior=used)
 
 # %% ../../nbs/posterior/09_fit.ipynb #b1d57811
@@ -646,6 +647,22 @@ _MOST_STUCK = 0.5  # share of steps in which no record of a table changed
 _MOST_KEPT = 0.01  # share of steps that may end where they began because no possible sum was found
 
 
+@contextmanager
+def _interpreted():
+    "ArviZ without Numba, where there is one: compiling takes a hundred times longer than these diagnostics."
+    import arviz as az
+    numba = getattr(az, "Numba", None)
+    on = numba is not None and numba.numba_flag
+    try:
+        if on:
+            numba.disable_numba()
+        yield
+    finally:
+        if on:
+            numba.enable_numba()
+
+
+@_interpreted()
 def _attach(variable, independent=False, worth=math.inf):
     """rhat and effective sample sizes of each component, as attributes of a variable; weighted draws are worth
     `worth` at most.

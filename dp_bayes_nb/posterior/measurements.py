@@ -19,7 +19,8 @@ from jax import lax
 from jaxtyping import Array, Float
 from scipy.special import log_ndtr, ndtri, ndtri_exp
 
-from ..base.arguments import pytree, refuse
+from ..models.contract import moments_at
+from ..base.arguments import numerical, pytree, refuse
 from ..base.chains import Kernel, bind
 from ..base.linear_algebra import solve
 from ..base.measurement import Measurement, Noise
@@ -55,7 +56,8 @@ def look(one: Measurement) -> tuple:
 
 def stack(measurements: list[Measurement]) -> Measurement:
     "Measurements that look alike, with a leading axis in front of all numbers."
-    return jax.tree.map(lambda *leaves: jnp.stack([jnp.asarray(leaf, float) for leaf in leaves]), *measurements)
+    stacked = lambda *leaves: numerical(*leaves).stack([numerical(leaf).asarray(leaf, float) for leaf in leaves])
+    return jax.tree.map(stacked, *measurements)
 
 # %% ../../nbs/posterior/14_measurements.ipynb #eed710a3
 def tables_of(family, measurements: list[Measurement], prior, ranges: list) -> Tables:
@@ -500,11 +502,11 @@ def confidential_sums(words: tuple,  # of `entropy`
                       tables: Tables, theta: dict  # name -> (draws, …)
                       ) -> Float[np.ndarray, "draws J m"]:
     "A draw of the sums of tables of known size for each draw of θ, the tables in their order."
-    theta = {name: jnp.asarray(value) for name, value in theta.items()}
+    theta = {name: np.asarray(value) for name, value in theta.items()}
     usual = len(tables.groups) == 1 and on_a_grid(tables) and tables.groups[0].low is None
     if usual and np.all(np.asarray(tables.groups[0].noise.scale) > 0):
         stack, rng = jax.tree.map(np.asarray, tables.groups[0]), np.random.default_rng(words)
-        mean, covariance = map(np.asarray, _all_moments(tables.family, theta))
+        mean, covariance = moments_at(tables.family, theta)
         rows = [one_sum(rng, n * mean[:, 0], n * covariance[:, 0, 0], z[0], Noise(stack.noise.kind, scale[0], 0.0))
                 for n, z, scale in zip(stack.n, stack.z, stack.noise.scale)]
         return np.stack(rows, axis=1)[..., None]
