@@ -120,7 +120,7 @@ def sums_table(blocks: tuple, sums: Float[Array, "m"]) -> Float[Array, "k+2 k+2"
     "The same backwards, each sum once, and 0 elsewhere."
     I, J, *_ = pairs(blocks)
     rows, p = np.append(np.zeros(size(blocks) + 1, int), 1 + I), size(blocks) + 2
-    return set_at(np.zeros((p, p)), (rows, np.append(np.arange(1, p), 1 + J)), sums)
+    return set_at(np.zeros((p, p, *sums.shape[1:])), (rows, np.append(np.arange(1, p), 1 + J)), sums)
 
 # %% ../../nbs/regression/06_exact.ipynb #902ba3cd
 def pose(family, released: Released, prior, model: str = "free", covariate_prior=None) -> tuple[Problem, BoxPrior]:
