@@ -74,15 +74,14 @@ def _compiled(kernel):
     return Kernel(*functions, together=None)  # a jitted function is not to take it for data
 
 
-# a step of a chain is many small operations: these halve what compiling them takes, and steps are as fast
-_LIGHT = {"xla_cpu_use_fusion_emitters": False, "xla_backend_optimization_level": 1}
-
-
-def light(fn: Callable, **options) -> Callable:
-    "`fn` as a program that is compiled quickly; within another program, `fn` itself."
+def light(fn: Callable, level: int = 1) -> Callable:
+    """`fn` as a program of many small operations: compiling it takes less than half, and a step of a chain is as fast;
+    at level 0 a quarter, and it is slower. Within another program, `fn` itself.
+    """
+    options = {"xla_cpu_use_fusion_emitters": False, "xla_backend_optimization_level": level}
     @lru_cache(maxsize=1)
     def program():
-        return jax.jit(fn, compiler_options=_LIGHT if jax.default_backend() == "cpu" else None, **options)
+        return jax.jit(fn, compiler_options=options if jax.default_backend() == "cpu" else None)
     @wraps(fn)
     def call(*args):
         traced = any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(args))
@@ -115,6 +114,14 @@ def _blas():
     return ThreadpoolController()
 
 
+@partial(jax.jit, static_argnames=("chains", "warmup", "draws"))
+def _chain_keys(key, chains, warmup, draws):
+    "Keys of the starts and of the steps of all chains, as in `run_chain`."
+    keys = jax.vmap(lambda k: jax.random.split(k, 3))(jax.random.split(key, chains))
+    rows = [jax.vmap(partial(jax.random.split, num=count))(keys[:, row]) for row, count in ((1, warmup), (2, draws))]
+    return keys[:, 0], jnp.concatenate(rows, axis=1)
+
+
 PIECE = 50  # steps, if warm-up and draws are multiples of it
 
 
@@ -132,9 +139,8 @@ def run_chains(key: Key[Array, ""],
     common, steps = math.gcd(warmup, draws), warmup + draws
     common = PIECE if common % PIECE == 0 else common  # pieces of one length are compiled once, however many there are
     chunk = chunk or (common if common >= PIECE else max(1, steps // 20) if show else steps)
-    keys = jax.vmap(lambda k: jax.random.split(k, 3))(jax.random.split(key, chains))  # as in run_chain
-    rows = [jax.vmap(partial(jax.random.split, num=count))(keys[:, row]) for row, count in ((1, warmup), (2, draws))]
-    step_keys, states, kept = jnp.concatenate(rows, axis=1), init(kernel, keys[:, 0]), []
+    starts, step_keys = _chain_keys(key, chains, warmup, draws)
+    states, kept = init(kernel, starts), []
     from tqdm.auto import tqdm
     with _blas().limit(limits=1, user_api="blas"), tqdm(total=steps, disable=not show, unit="step") as bar:
         for start in range(0, steps, chunk):
@@ -142,5 +148,6 @@ def run_chains(key: Key[Array, ""],
             states, out = jax.block_until_ready(advanced(kernel, step_keys[:, at[0]:at[-1] + 1], states, at < warmup))
             kept += [out] if at[-1] >= warmup else []
             bar.update(len(at))
-    whole = lambda *parts: jnp.asarray(np.concatenate([np.asarray(part) for part in parts], axis=1)[:, warmup % chunk:])
+    whole = lambda *parts: jax.device_put(np.concatenate([np.asarray(part) for part in parts],
+                                                         axis=1)[:, warmup % chunk:])
     return jax.tree.map(whole, *kept)

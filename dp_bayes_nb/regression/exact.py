@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['pose', 'categories_first', 'sums_order', 'released_moments', 'log_target', 'log_noise', 'log_law', 'released_start',
-           'prior_start', 'Place', 'Mode', 'find_mode', 'curvature', 'newton_mode', 'adaptation', 'Tuning',
+           'prior_start', 'Place', 'Mode', 'find_mode', 'search', 'curvature', 'newton_mode', 'adaptation', 'Tuning',
            'ChainState', 'Setting', 'settle', 'draw_parameters', 'normal_and_even', 'log_gamma', 'hamiltonian_kernel',
            'exact_kernel']
 
@@ -233,8 +233,13 @@ class Mode(NamedTuple):
 
 def find_mode(problem: Problem) -> Mode:
     "Damped Newton steps from the best of three starts: equation (6)."
-    return newton_mode(bind(log_law, problem), problem.seen, problem.weight, released_start(problem),
-                       prior_start(problem))
+    ends = released_start(problem), prior_start(problem)
+    return search(bind(log_law, problem), problem.seen, problem.weight, *ends)
+
+
+def search(*arguments) -> Mode:
+    "`newton_mode` as a program: for few coordinates it runs so shortly that its optimisation is not worth while."
+    return (_SHORT if len(arguments[-1]) <= _FEW else _LONG)(*arguments)
 
 
 def curvature(law: Callable, seen, weight, w: Float[Array, "w"]) -> tuple:
@@ -251,7 +256,6 @@ def curvature(law: Callable, seen, weight, w: Float[Array, "w"]) -> tuple:
             (J * weight) @ J.T - 0.5 * (H + H.T))
 
 
-@light
 def newton_mode(law: Callable,  # law(w) -> (log density before anything is seen, what is released at w); a pytree
                 seen, weight,   # what was released, and one over the variances of its noise
                 *ends           # two starts; the third lies between them
@@ -278,6 +282,9 @@ def newton_mode(law: Callable,  # law(w) -> (log density before anything is seen
     if len(w) > _DENSE:
         return Mode(w, jnp.sum(Q**2 * e, axis=1) ** -0.5, decrement)
     return Mode(w, Q / jnp.sqrt(e), decrement)
+
+
+_SHORT, _LONG, _FEW = light(newton_mode, level=0), light(newton_mode), 60  # coordinates
 
 # %% ../../nbs/regression/06_exact.ipynb #d435a6cd
 # § The kernel: equation (7)

@@ -25,8 +25,8 @@ from ..posterior.measurements import Tables
 from ..posterior.methods import Method
 from . import exact
 from .covariates import size
-from .exact import (Problem, Setting, draw_parameters, hamiltonian_kernel, newton_mode,
-                                          point, pose, prior_start, released_start, settle, sums_order, sums_table,
+from .exact import (Problem, Setting, draw_parameters, hamiltonian_kernel, point, pose,
+                                          prior_start, released_start, search, settle, sums_order, sums_table,
                                           table_sums)
 
 # %% ../../nbs/regression/10_private_sizes.ipynb #b0aa0006
@@ -126,7 +126,7 @@ def _prepare(family, table, prior, least, most):
     unsized = Unsized(problem, table.z, H[:, 0], rows, back[order], np.argsort(order), table.noise, spread, least, most)
     here, x = problem_at(unsized, n), size_coordinate(unsized, n)
     starts = [xp.append(start(here), x) for start in (released_start, prior_start)]
-    mode = newton_mode(bind(smooth_law, unsized), table.z, 1 / table.noise.variance, *starts)
+    mode = search(bind(smooth_law, unsized), table.z, 1 / table.noise.variance, *starts)
     return UnsizedSetting(*settle(family, unsized, box, mode))
 
 
