@@ -66,7 +66,8 @@ def made(which):
 RATE = """
 def made(which):
     model = d.Poisson((0, 20 + 5 * which), "visits" if which else "calls")
-    return d.declare(model, [2500.0], n=500, noise=d.Laplace(scale=20.0), source="made up"), {"prior": d.Gamma(1 + which, 1)}
+    prior = d.Gamma(1 + which, 1)
+    return d.declare(model, [2500.0], n=500, noise=d.Laplace(scale=20.0), source="made up"), {"prior": prior}
 """
 POOLED_RATES = """
 def made(which):
@@ -89,7 +90,8 @@ def made(which):
 REGRESSION = """
 def made(which):
     names, low, high = (("age", "dose", "wage"), -2.0, 5.0) if which else (("a", "b", "y"), -1.0, 1.0)
-    plane = d.LinearRegression({names[0]: (low, high), names[1]: (2 * low, 3 * high)}, {names[2]: (10 * low, 20 * high)})
+    limits = {names[0]: (low, high), names[1]: (2 * low, 3 * high)}
+    plane = d.LinearRegression(limits, {names[2]: (10 * low, 20 * high)})
     theta = {"coefficients": [0.5, -0.2, 0.1], "noise_variance": 0.3}
     prior = d.NormalInverseGamma([0.3 * which] * 3, [1.0 + which] * 3, 3.0, 2.0 - which)
     return d.simulate_release(1 + which, plane, theta, 400, 1.0)[1], {"prior": prior}
