@@ -244,6 +244,7 @@ def test_ranks_see_a_mean_that_is_a_little_off(monkeypatch):
     assert ranks(model, 60) < 1e-4
 
 
+@pytest.mark.slow  # the check itself is that of `row_check`, above
 def test_the_command_says_whether_a_release_speaks_against_its_model(tmp_path, capsys):
     "A declared sum of Poisson counts, and seven times a number above 6: as many as expected, and three times as many."
     for many, said in ((703, "does not speak against the model"), (2100, "The release speaks against the model")):
