@@ -23,7 +23,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 NBS = ROOT / "nbs"
-FOLDERS = ("base", "noise", "models", "releases", "data_holder", "posterior", "regression", "naive_bayes",
+FOLDERS = ("base", "noise", "models", "releases", "data_holder", "curves", "posterior", "regression", "naive_bayes",
            "hidden_markov", "tables", "research", "app", "papers", "command", "tutorials", "questions")
 WIDGET = "application/vnd.jupyter.widget-view+json"
 

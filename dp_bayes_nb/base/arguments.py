@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['MOST_SUMS', 'check_double', 'refuse', 'Said', 'printable', 'warn_user', 'discreet', 'check_positive',
            'check_fraction', 'check_count', 'check_choice', 'as_key', 'as_seed', 'check_sums', 'level_count',
-           'how_to_install', 'check_installed', 'pytree']
+           'how_to_install', 'check_installed', 'numerical', 'pytree']
 
 # %% ../../nbs/base/01_arguments.ipynb #a18c1003
 import hashlib
@@ -262,6 +262,11 @@ def _is_installed(name):
 
 # %% ../../nbs/base/01_arguments.ipynb #0716d970
 # § Frozen records
+def numerical(*values: Any) -> Any:
+    "The library that computes with these numbers: JAX where one of them is its own, else NumPy."
+    return jnp if any(isinstance(value, jax.Array) for value in values) else np
+
+
 @dataclass_transform(frozen_default=True, eq_default=False)
 def pytree(*static: str):
     "Decorator: make a class a frozen dataclass and a JAX pytree; the named fields are static."

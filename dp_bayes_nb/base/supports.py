@@ -15,7 +15,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from . import arguments  # noqa: F401  (double precision)
+from . import arguments
+from .arguments import numerical
 
 # %% ../../nbs/base/06_supports.ipynb #c1dfd96e
 # § Parameters and their coordinates
@@ -60,7 +61,7 @@ class Support(NamedTuple):
     contains: Callable  # value -> booleans or one boolean: is it inside?
     words: str  # what a value must be
     # number of points -> coordinates where one parameter is looked for first
-    first_grid: Callable = lambda k: jnp.linspace(-60.0, 60.0, k)
+    first_grid: Callable = lambda k: np.linspace(-60.0, 60.0, k)
     reach: float = 600.0  # the largest coordinate that is looked at
 
 
@@ -83,15 +84,15 @@ def _to_covariance(p, x):
     L = jnp.zeros((d, d)).at[rows, columns].set(entries)
     log_diagonal = x[np.flatnonzero(diagonal)]
     powers = np.arange(d + 1, 1, -1.0)  # |dS/dL| = 2^d Π L_ii^(d − i), and dL_ii/dx = L_ii
-    unit = np.sqrt(np.broadcast_to(_unit(p), (d,)))
-    log_units = (d + 1) * float(np.log(unit).sum())
-    return np.outer(unit, unit) * (L @ L.T), d * math.log(2.0) + powers @ log_diagonal + log_units
+    unit = numerical(p.scale).sqrt(numerical(p.scale).broadcast_to(_unit(p), (d,)))
+    log_units = (d + 1) * numerical(unit).log(unit).sum()
+    return unit[:, None] * unit * (L @ L.T), d * math.log(2.0) + powers @ log_diagonal + log_units
 
 
 def _from_covariance(p, value):
     d = p.shape[-1]
-    unit = np.sqrt(np.broadcast_to(_unit(p), (d,)))
-    L = jnp.linalg.cholesky(value / np.outer(unit, unit))
+    unit = numerical(p.scale).sqrt(numerical(p.scale).broadcast_to(_unit(p), (d,)))
+    L = jnp.linalg.cholesky(value / (unit[:, None] * unit))
     rows, columns = np.tril_indices(d)
     entries = L[rows, columns]
     return jnp.where(rows == columns, jnp.log(jnp.where(rows == columns, entries, 1.0)), entries)
@@ -101,7 +102,7 @@ def _to_increasing(p, x):
     "The first number in its unit, and the logs of the gaps between neighbours along the last axis."
     x = x.reshape(p.shape)
     steps = jnp.concatenate([p.loc + p.scale * x[..., :1], jnp.exp(x[..., 1:])], axis=-1)
-    return jnp.cumsum(steps, axis=-1), x[..., 1:].sum() + math.prod(p.shape[:-1]) * math.log(p.scale)
+    return jnp.cumsum(steps, axis=-1), x[..., 1:].sum() + math.prod(p.shape[:-1]) * _log_unit(p)
 
 
 def _from_increasing(p, value):
@@ -120,11 +121,21 @@ def _is_covariance(value):
 # %% ../../nbs/base/06_supports.ipynb #c1dfd970
 def _unit(p):
     "The unit of a parameter, or one for each entry along its last axis."
-    return np.asarray(p.scale, float)
+    return _number(p.scale)
+
+
+def _number(value):
+    "A number of a declaration, or one for each entry: a program's own where it is traced."
+    return value if numerical(value) is jnp else np.asarray(value, float)
+
+
+def _log_unit(p):
+    "The logarithm of the unit."
+    return numerical(p.scale).log(_unit(p))
 
 
 def _to_real(p, x):
-    return np.asarray(p.loc, float) + _unit(p) * x, jnp.broadcast_to(jnp.log(_unit(p)), x.shape)
+    return _number(p.loc) + _unit(p) * x, jnp.broadcast_to(_log_unit(p), x.shape)
 
 
 def _flat(forward):
@@ -144,12 +155,12 @@ SUPPORTS = {
                        lambda t: (t >= 0) & np.isclose(t.sum(axis=-1, keepdims=True), 1),
                        "non-negative and adding up to 1",
                        lambda k: jnp.linspace(-60.0, 60.0, k)),
-    "positive": Support(math.prod, _flat(lambda p, x: (p.scale * jnp.exp(x), x + math.log(p.scale))),
+    "positive": Support(math.prod, _flat(lambda p, x: (p.scale * jnp.exp(x), x + _log_unit(p))),
                         lambda p, t: jnp.log(t / p.scale),
                         lambda t: t > 0, "> 0", lambda k: jnp.linspace(-100.0, 100.0, k)),
-    "real": Support(math.prod, _flat(_to_real), lambda p, t: (t - np.asarray(p.loc, float)) / _unit(p),
+    "real": Support(math.prod, _flat(_to_real), lambda p, t: (t - _number(p.loc)) / _unit(p),
                     np.isfinite, "finite", lambda k: jnp.sinh(jnp.linspace(-40.0, 40.0, k)), 1e15),
-    "interval": Support(math.prod, _flat(lambda p, x: (p.loc + p.scale * jax.nn.sigmoid(x), math.log(p.scale)
+    "interval": Support(math.prod, _flat(lambda p, x: (p.loc + p.scale * jax.nn.sigmoid(x), _log_unit(p)
                                                        + jax.nn.log_sigmoid(x) + jax.nn.log_sigmoid(-x))),
                         lambda p, t: jnp.log(t - p.loc) - jnp.log(p.loc + p.scale - t),
                         np.isfinite, "finite, between loc and loc + scale"),

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from ..base.arguments import check_choice, check_positive, refuse
+from ..base.arguments import check_choice, check_positive, numerical, refuse
 from .bounds import (Clip, edges, intervals, mixture_moments, truncated_log_partition,
                                        truncated_moments)
 from .contract import Model, as_numbers, family_class, family_from_dict, whole_sensitivity
@@ -27,7 +27,7 @@ MOST_LIMITS = 16  # of one model
 
 def _plain(number: float) -> str:
     "A number as short as it can be written."
-    return repr(float(number)).removesuffix(".0")
+    return "" if numerical(number) is jnp else repr(float(number)).removesuffix(".0")  # programs see no names
 
 
 def _limits(model, limits) -> tuple[float, ...]:
@@ -111,7 +111,7 @@ class Above(Model):
     limits: Any  # public numbers inside the bounds, increasing
     weight: Any = 1  # of a count, in units of the released sums; a whole number where the model counts
 
-    clips = True
+    traced, clips = ("model", "limits"), True
     proof = ("A change moves the model's sums by its sensitivity at most, and each of the counts above a limit by its "
              "weight: L1 adds them up, L2 their squares.")
     refusals = {"update": "a sum and a share above a limit have no conjugate prior together"}

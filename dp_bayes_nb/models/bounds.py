@@ -4,13 +4,15 @@
 
 # %% auto #0
 __all__ = ['LOG_ERROR', 'DROP', 'FAR', 'log', 'Bounds', 'Clip', 'Redact', 'as_bounds', 'extremes', 'slack', 'sensitivity',
-           'rounded_range', 'rounded_range_sensitivity', 'find_window', 'nodes', 'quadrature_log_partition',
-           'quadrature_moments', 'truncated_log_partition', 'truncated_moments', 'intervals', 'edges', 'regions',
-           'mixture_moments', 'released_moments', 'random_sum_clt', 'latent_moments', 'observe_matrix', 'total_matrix']
+           'rounded_range', 'rounded_range_sensitivity', 'find_window', 'count_terms', 'shapes_of', 'nodes',
+           'quadrature_log_partition', 'quadrature_moments', 'truncated_log_partition', 'truncated_moments',
+           'intervals', 'edges', 'regions', 'mixture_moments', 'released_moments', 'random_sum_clt', 'latent_moments',
+           'observe_matrix', 'total_matrix']
 
 # %% ../../nbs/models/03_bounds.ipynb #77de68da
 import math
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import jax
@@ -20,7 +22,7 @@ from jax import lax
 from jaxtyping import Array, Float
 
 from .contract import family_class
-from ..base.arguments import refuse
+from ..base.arguments import numerical, refuse
 
 # %% ../../nbs/models/03_bounds.ipynb #c1dfd96e
 # § Bounds: what is done with a record outside them
@@ -50,10 +52,21 @@ def _limit(name, value):
     return number
 
 # %% ../../nbs/models/03_bounds.ipynb #902ba3cd
+def _bounds(kind, _, ends):
+    "Bounds inside a program, where their numbers are not known."
+    bounds = object.__new__(kind)
+    vars(bounds).update(zip(("lower", "upper"), ends))
+    return bounds
+
+
 class Bounds:
     "What `Clip` and `Redact` share: a finite public interval of records."
     lower: float
     upper: float
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        jax.tree_util.register_pytree_node(cls, lambda b: ((b.lower, b.upper), None), partial(_bounds, cls))
 
     def __post_init__(self):
         for name in ("lower", "upper"):
@@ -120,6 +133,9 @@ LOG_ERROR = 2.0**-49  # relative error of a logarithm or a power, on any engine
 def extremes(family) -> Float[np.ndarray, "points m"]:
     "t at the ends of the bounds and at its turning points between them."
     b = family.bounds
+    if numerical(b.lower) is jnp:  # a turning point outside is moved to an end, which is there anyway
+        x = jnp.stack([b.lower, b.upper, *(jnp.clip(p, b.lower, b.upper) for p in family.turning)])
+        return jnp.stack([jnp.broadcast_to(t, x.shape) for t in family.t(x)], axis=1)
     points = [b.lower, b.upper, *(p for p in family.turning if b.lower < p < b.upper)]
     with np.errstate(all="ignore"):
         t = [np.broadcast_to(np.asarray(t, float), len(points)) for t in family.t(np.array(points))]
@@ -188,6 +204,13 @@ _STEPS = (_EDGES[:-1, None] + np.diff(_EDGES)[:, None] * (_X + 1) / 2).ravel()  
 _WEIGHTS = (np.diff(_EDGES)[:, None] * _W / 2).ravel()
 
 
+def _all_parts(family):
+    "The parts of the support below, inside and above the bounds, also where one is empty."
+    low, high, whole = family.support
+    b, step = family.bounds, 1.0 if whole else 0.0
+    return (low, b.lower - step), (b.lower, b.upper), (b.upper + step, high)
+
+# %% ../../nbs/models/03_bounds.ipynb #b755c6ec
 def find_window(log_density, low, high):
     "Left end, peak and right end of the part of [low, high] where a unimodal density is not negligible."
     shares = jnp.linspace(0.0, 1.0, _SCAN)
@@ -213,11 +236,12 @@ def _panels(left, mode, right):
 # %% ../../nbs/models/03_bounds.ipynb #f6e1126c
 def _ends(family, lower, upper):
     "The interval in the family's coordinate, cut where it is infinite."
+    xp, b = numerical(lower, upper), family.bounds
     if family.coordinate == "log":
-        return (math.log(lower) if lower > 0 else -FAR), (math.log(upper) if math.isfinite(upper) else FAR)
-    b = family.bounds
+        end = lambda x, far, inside: xp.where(inside, xp.log(xp.where(inside, x, 1.0)), far)
+        return end(lower, -FAR, lower > 0), end(upper, FAR, xp.isfinite(upper))
     far = _REACH * (b.upper - b.lower)
-    return max(lower, b.lower - far), min(upper, b.upper + far)
+    return xp.maximum(lower, b.lower - far), xp.minimum(upper, b.upper + far)
 
 
 def _continuous_nodes(family, eta, lower, upper):
@@ -228,12 +252,32 @@ def _continuous_nodes(family, eta, lower, upper):
     y, log_weight = _panels(*window)
     return (jnp.exp(y), log_weight + y) if logs else (y, log_weight)
 
+# %% ../../nbs/models/03_bounds.ipynb #a9c43b20
+def count_terms(family) -> tuple[int, int]:
+    "Terms of the sums over counts below the bounds and within them, rounded up to a power of two; 0: too many."
+    def terms(part):
+        count = max(part[1] - part[0] + 1, 1)
+        return 2 ** math.ceil(math.log2(count)) if count <= _MOST_TERMS else 0
+    return tuple(terms(part) for part in _all_parts(family)[:2])
+
+
+def shapes_of(family) -> tuple:
+    "Whether there is something below and above the bounds, and the terms of sums over counts: `Model.find_shapes`."
+    (low, high, whole), b = family.support, family.bounds
+    return (low < b.lower, b.upper < high), count_terms(family) if whole else ()
+
 
 def _count_nodes(family, eta, lower, upper):
-    if upper - lower < _MOST_TERMS:
-        return jnp.arange(lower, upper + 1.0), jnp.zeros(int(upper - lower) + 1)
+    xp = numerical(lower, upper)
+    if xp is np:
+        few = int(upper - lower) + 1 if upper - lower < _MOST_TERMS else 0
+    else:  # the number of terms is a part of the program
+        few = 0 if numerical(upper) is np else family.shapes[1][int(numerical(lower) is jnp)]
+    if few:
+        x = lower + jnp.arange(float(few))
+        return jnp.minimum(x, upper), jnp.where(x <= upper, 0.0, -jnp.inf)
     density = lambda y: family.log_kernel(lower + jnp.expm1(y), eta)
-    window = find_window(density, 0.0, math.log1p(min(upper - lower, 1e15)) + 1e-9)
+    window = find_window(density, 0.0, xp.log1p(xp.minimum(upper - lower, 1e15)) + 1e-9)
     left, mode, right = (jnp.minimum(lower + jnp.expm1(y), upper) for y in window)
     start = jnp.floor(left)
     terms = start + jnp.arange(_WINDOW)
@@ -244,7 +288,7 @@ def _count_nodes(family, eta, lower, upper):
     counted = jnp.where(terms <= upper, 0.0, -jnp.inf)
     return jnp.where(exact, jnp.minimum(terms, upper), x), jnp.where(exact, counted, log_weight)
 
-
+# %% ../../nbs/models/03_bounds.ipynb #49ad5022
 def nodes(family, eta: Float[Array, "m"], lower: float, upper: float) -> tuple:
     "Records and log weights with ∫ or Σ f(x) over [lower, upper] = Σ weight · f(record), held fixed under derivatives."
     rule = _count_nodes if family.support[2] else _continuous_nodes
@@ -289,11 +333,9 @@ def truncated_moments(family, eta: Float[Array, "m"], lower: float, upper: float
 # § Three regions, and the moments of the released statistic: equations (8) to (10)
 def intervals(family) -> tuple:
     "The parts of the support below, inside and above the bounds; None where there is none."
-    low, high, whole = family.support
-    b, step = family.bounds, 1.0 if whole else 0.0
-    below = (low, b.lower - step) if low < b.lower else None
-    above = (b.upper + step, high) if b.upper < high else None
-    return below, (b.lower, b.upper), above
+    below, inside, above = _all_parts(family)
+    some_below, some_above = family.shapes[0]
+    return below if some_below else None, inside, above if some_above else None
 
 
 def edges(family) -> Float[np.ndarray, "2 m"]:
@@ -356,7 +398,7 @@ def observe_matrix(family) -> np.ndarray:
     low, high = edges(family)
     m = len(low)
     out = np.hstack([np.zeros((m, m)), np.eye(m), np.zeros((m, m))])
-    return np.hstack([out, low[:, None], high[:, None]]) if isinstance(family.bounds, Clip) else out
+    return numerical(low).hstack([out, low[:, None], high[:, None]]) if isinstance(family.bounds, Clip) else out
 
 
 def total_matrix(family) -> np.ndarray:

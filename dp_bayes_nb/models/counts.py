@@ -135,7 +135,7 @@ class Bernoulli(BernoulliLaw):
     success: Any = 1  # counts as a success
     failure: Any = None  # counts as a failure: a value or a list; None: any other value present, among texts one only
 
-    statistics = ("successes",)
+    spoken, statistics = ("column", "success", "failure"), ("successes",)
     parameters = {"probability": Parameter("unit")}
     prior_type, default_prior, magnitude = Beta, Beta(1.0, 1.0), 1.0
     _sensitivity = {"l1": 1.0, "l2": 1.0}
@@ -287,7 +287,7 @@ class Categorical(CategoricalLaw):
     k: Any  # a number of codes 0 … k − 1, or the list of public levels
     column: str | None = None  # column to read; None: the only one
 
-    prior_type, magnitude = Dirichlet, 1.0
+    spoken, prior_type, magnitude = ("k", "column"), Dirichlet, 1.0
     _sensitivity = {"l1": 2.0, "l2": math.sqrt(2.0)}
 
     def __post_init__(self):

@@ -48,6 +48,7 @@ class GammaData(Univariate):
     - Example: `GammaData((1, 365), column="days")`.
     """
     bounds: Any  # public limits of a record, > 0 where the shape is unknown
+    traced = ("bounds", "shape")
     shape: Any = None  # known shape; None: unknown
     column: str | None = None  # column to read; None: the only one
 
@@ -125,12 +126,12 @@ class GammaData(Univariate):
 
     def log_base(self, x):
         "log h(x)."
-        return -jnp.log(x) if self.pair else (self.shape - 1) * jnp.log(x) - math.lgamma(self.shape)
+        return -jnp.log(x) if self.pair else (self.shape - 1) * jnp.log(x) - gammaln(self.shape)
 
     def _log_left_tail(self, eta):
         "Log of the integral over records below e^−690: equation (2)."
         if not self.pair:
-            return jnp.asarray(-self.shape * FAR - math.log(self.shape) - math.lgamma(self.shape))
+            return -self.shape * FAR - jnp.log(self.shape) - gammaln(self.shape)
         (c1, _), (c2, _) = self.units
         shape, rate = self._from_eta(eta)
         return -shape * (FAR + c1) - jnp.log(shape) + rate * c2
@@ -151,7 +152,7 @@ class GammaData(Univariate):
         t, log_p = jnp.stack(self.t(x)), log_weight + self.log_kernel(x, here)
         mean = t @ jax.nn.softmax(log_p)
         body = jax.nn.logsumexp(log_p + (eta - here) @ (t - mean[:, None])) + (eta - here) @ mean
-        return jnp.logaddexp(body, self._log_left_tail(eta)) if lower == 0 else body
+        return jnp.where(lower == 0, jnp.logaddexp(body, self._log_left_tail(eta)), body)
 
     def _tail(self, integral, x, theta):
         return integral(self.shape, theta["rate"] * x)

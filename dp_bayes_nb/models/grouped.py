@@ -99,7 +99,7 @@ class Grouped(Model):
     levels: Any = None  # needed: public levels of the groups
     sizes: str = "private"  # or "public"
 
-    by_name = True
+    traced, spoken, by_name = ("model",), ("by", "levels"), True
     methods = {"groups": "dp_bayes_nb.posterior.groups:GROUPS", "exact": None, "collapsed": None, "gibbs": None,
                "naive": None, "chain": None}  # `pool="partial"` has a way of its own, posterior/19_pooled_groups
     fallback = "groups"

@@ -64,7 +64,7 @@ class NormalMixture(WeightedRecords):
     edges: Any
     column: str | None = None
 
-    integer, prior_type = True, Independent
+    spoken, integer, prior_type = ("column",), True, Independent
     methods = {"modes": "dp_bayes_nb.posterior.modes:SEVERAL_MODES"}
     preferred = ("modes",)
 

@@ -19,7 +19,7 @@ from jax.scipy.special import ndtr
 from .bounds import DROP, LOG_ERROR, Clip, extremes, log
 from .conjugate_priors import NormalInverseGamma, NormalMean
 from .contract import family_class
-from ..base.arguments import check_positive, refuse
+from ..base.arguments import check_positive, numerical, refuse
 from ..base.supports import Parameter
 from ..noise.add_remove import partition
 from .one_variable import Univariate
@@ -33,6 +33,8 @@ def middle_and_half(low: float, high: float) -> tuple[float, float]:
 
 def middle_and_half_log(low: float, high: float) -> tuple[float, float]:
     "The same for the logarithms; not finite where low is 0, which the check of the bounds refuses."
+    if numerical(low) is jnp:
+        return middle_and_half(jnp.log(low), jnp.log(high))
     return middle_and_half(math.log(low) if low > 0 else -math.inf, math.log(high))
 
 
@@ -70,17 +72,18 @@ def largest_mapped(family, maps: tuple[bool, ...]) -> tuple[float, ...]:
 def curve(family) -> np.ndarray:
     "Points of the convex curve t(x) over the bounds, (points, 2)."
     low, high = family.bounds.lower, family.bounds.upper
-    x = np.geomspace(low, high, 401) if family.coordinate == "log" else np.linspace(low, high, 401)
-    return np.stack(family.t(np.clip(x, low, high)), axis=1)
+    xp = numerical(low)
+    x = xp.geomspace(low, high, 401) if family.coordinate == "log" else xp.linspace(low, high, 401)
+    return xp.stack(family.t(xp.clip(x, low, high)), axis=1)
 
 
 def project_hull(points: np.ndarray,  # (points, 2) along a convex curve
                  z                    # (2,)
                  ):
     "The point nearest to z in the region between a convex curve and its chord."
-    start, stop = points, np.roll(points, -1, axis=0)
+    start, stop = points, jnp.roll(points, -1, axis=0)
     along = stop - start
-    share = jnp.clip(jnp.sum((z - start) * along, axis=1) / np.sum(along**2, axis=1), 0.0, 1.0)
+    share = jnp.clip(jnp.sum((z - start) * along, axis=1) / jnp.sum(along**2, axis=1), 0.0, 1.0)
     nearest = start + share[:, None] * along
     inside = jnp.all(along[:, 0] * (z - start)[:, 1] >= along[:, 1] * (z - start)[:, 0])  # left of every edge
     return jnp.where(inside, z, nearest[jnp.argmin(jnp.sum((nearest - z) ** 2, axis=1))])
@@ -206,9 +209,14 @@ class NormalLaw(Univariate):
         return eta[0] * variance, variance
 
     @property
+    def _log_unit(self):
+        "The logarithm of the unit."
+        return numerical(self.unit[1]).log(self.unit[1])
+
+    @property
     def _log_known(self):
         "Half the logarithm of the variance, a constant where that is known."
-        return 0.0 if self.pair else 0.5 * math.log(self.known)
+        return 0.0 if self.pair else 0.5 * numerical(self.known).log(self.known)
 
     def log_partition(self, eta):
         "A(η) of u."
@@ -218,7 +226,7 @@ class NormalLaw(Univariate):
     def log_base(self, x):
         "log h(x): the density of the location's base measure."
         square = 0.0 if self.pair else 0.5 * self.location(x) ** 2 / self.known
-        return -0.5 * math.log(2 * math.pi) - math.log(self.unit[1]) - self._log_known - square + self.log_slope(x)
+        return -0.5 * math.log(2 * math.pi) - self._log_unit - self._log_known - square + self.log_slope(x)
 
     def log_kernel(self, x, eta):
         "log h(x) + η · t(x) without its constants, as one square: no cancellation."
@@ -229,7 +237,7 @@ class NormalLaw(Univariate):
     def log_offset(self, eta):
         "What `log_kernel` left out."
         mean, variance = self._from_eta(eta)
-        return 0.5 * mean**2 / variance - 0.5 * math.log(2 * math.pi) - math.log(self.unit[1]) - self._log_known
+        return 0.5 * mean**2 / variance - 0.5 * math.log(2 * math.pi) - self._log_unit - self._log_known
 
     def window(self, eta, low, high):
         "Left end, peak and right end of the law between two locations: equation (3)."
@@ -317,6 +325,7 @@ class Normal(NormalLaw):
     """
     bounds: Any  # public limits of a record
     variance: Any = None  # known variance; None: unknown
+    traced = ("bounds", "variance")
     column: str | None = None  # column to read; None: the only one
 
     exact = True
@@ -333,13 +342,14 @@ class LogNormal(NormalLaw):
     - Example: `LogNormal((1, 500), column="income")`.
     """
     bounds: Any  # public limits of a record, > 0
+    traced = ("bounds", "log_variance")
     log_variance: Any = None  # known variance of the logarithm; None: unknown
     column: str | None = None  # column to read; None: the only one
 
     support, coordinate = (0.0, math.inf, False), "log"
     mean_name, variance_name, maps, averaged = "log_mean", "log_variance", (True,), "log {}"
     interval = property(lambda self: middle_and_half_log(self.bounds.lower, self.bounds.upper), doc="Of log x.")
-    middle = property(lambda self: math.exp(self.interval[0]), doc="The record at which u is 0.")
+    middle = property(lambda self: numerical(self.interval[0]).exp(self.interval[0]), doc="The record at which u is 0.")
 
     def location(self, x):
         "log x."

@@ -18,10 +18,11 @@ from scipy.special import ndtri
 
 from .bounds import (Clip, Redact, as_bounds, extremes, intervals, latent_moments, observe_matrix,
                                        quadrature_log_partition, quadrature_moments, released_moments,
-                                       rounded_range, rounded_range_sensitivity, sensitivity, slack, total_matrix,
+                                       rounded_range, rounded_range_sensitivity, sensitivity, shapes_of, slack,
+                                       total_matrix,
                                        truncated_log_partition, truncated_moments)
-from .contract import Column, optional
-from ..base.arguments import check_choice, refuse
+from .contract import Column, moments_at, optional
+from ..base.arguments import check_choice, numerical, refuse
 from ..base.measurement import Measurement
 from ..noise.printed import log_interval
 from .counts import ExponentialFamily, _check_column
@@ -38,6 +39,7 @@ class Univariate(ExponentialFamily):
     bounds: Any  # Clip, Redact or a pair
     column: str | None
     clips = True
+    traced, spoken = ("bounds",), ("column",)
     support: Any = (-math.inf, math.inf, False)  # least record, greatest record, whole numbers?
     coordinate: ClassVar[str] = "identity"  # "log": the law is smooth in log x
     turning: Any = ()  # records between which every statistic is monotone
@@ -79,6 +81,10 @@ class Univariate(ExponentialFamily):
     def to_dict(self) -> dict:
         "The model's name and declarations, as JSON values."
         return {**super().to_dict(), "bounds": self.bounds.to_dict()}
+
+    def find_shapes(self):
+        "Which parts of the support there are, and how many terms a sum over counts has."
+        return shapes_of(self)
 
     # What the data holder uses
     columns = property(lambda self: (Column(self.column, (), self.bounds.lower, self.bounds.upper),), doc="The column.")
@@ -172,7 +178,7 @@ class Univariate(ExponentialFamily):
     def released_range(self) -> tuple:
         "Least and greatest value of the released statistic of one record, each (m,)."
         t = extremes(self)
-        t = np.vstack([t, np.zeros(t.shape[1])]) if isinstance(self.bounds, Redact) else t
+        t = numerical(t).vstack([t, np.zeros(t.shape[1])]) if isinstance(self.bounds, Redact) else t
         return t.min(axis=0), t.max(axis=0)
 
     def project(self, z, n):
@@ -188,8 +194,8 @@ class Univariate(ExponentialFamily):
     def proper(self, total, n):
         "Can the statistics of n records, not clipped, have this sum?"
         with np.errstate(all="ignore"):
-            ends = [np.asarray(self.t(np.array(end)), float) for end in self.support[:2]]
-        return jnp.all((total >= n * np.minimum(*ends)) & (total <= n * np.maximum(*ends)))
+            ends = [jnp.stack([jnp.asarray(t, float) for t in self.t(np.array(end))]) for end in self.support[:2]]
+        return jnp.all((total >= n * jnp.minimum(*ends)) & (total <= n * jnp.maximum(*ends)))
 
     def latent_feasible(self, u, n):
         "Are the latent sums of Algorithm 2 possible?"
@@ -238,7 +244,7 @@ OFF = 0.05  # of a probability, from which it is said
 
 def may_be_off(model: Univariate, theta: dict, n) -> bool:
     "Are records few, or a sum so near to an end of what it can be that it is no normal number?"
-    mean, covariance = (np.asarray(part) for part in model.moments({k: jnp.asarray(v) for k, v in theta.items()}))
+    mean, covariance = (part[0] for part in moments_at(model, {k: np.asarray(v)[None] for k, v in theta.items()}))
     low, high = model.released_range
     return n <= FEW or bool(np.any(np.sqrt(n) * np.minimum(mean - low, high - mean) < NEAR * np.sqrt(
         np.maximum(np.diagonal(covariance), 0))))
@@ -257,7 +263,7 @@ def normal_error(model: Univariate, theta: dict, measurement: Measurement) -> Fl
     "How far probabilities of each noisy row are off, at most, where its sums are taken as normal: D of equation (2)."
     theta, n, m = {name: jnp.asarray(value) for name, value in theta.items()}, int(measurement.n), len(model.names)
     t = np.asarray(model.record_statistics(model.simulate_records(jax.random.key(0), theta, RECORDS)))
-    mean, covariance = (np.asarray(part) for part in model.moments(theta))
+    mean, covariance = (part[0] for part in moments_at(model, {k: v[None] for k, v in theta.items()}))
     t = mean + (t - t.mean(axis=0)) * np.sqrt(np.diagonal(covariance) / np.maximum(t.var(axis=0), 1e-300))
     sums = _sums_of(np.random.default_rng(1), t, n)
     H = np.eye(m, 1 + m, 1) if measurement.matrix is None else np.asarray(measurement.matrix)

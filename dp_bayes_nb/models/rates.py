@@ -85,14 +85,14 @@ _SINH = (-1.0) ** (_K + 1) * scipy.special.zeta(2 * _K) / (_K * np.pi ** (2 * _K
 
 def log_exponential_integral(rate, length):
     "log ∫ e^(−rate u) du over [0, length], accurate for every rate > 0: equation (2). Length may be infinite."
-    if np.isinf(length):
-        return -jnp.log(rate)
-    x = rate * length
+    endless = jnp.isinf(length)
+    x, length = rate * jnp.where(endless, 1.0, length), jnp.where(endless, 1.0, length)
     small = x < 1.0
     y2 = jnp.square(jnp.where(small, x, 1.0) / 2)
-    series = jnp.polyval(jnp.append(_SINH[::-1], 0.0), y2) - jnp.where(small, x, 1.0) / 2 + math.log(length)
+    series = jnp.polyval(jnp.append(_SINH[::-1], 0.0), y2) - jnp.where(small, x, 1.0) / 2 + jnp.log(length)
     safe = jnp.where(small, 1.0, x)
-    return jnp.where(small, series, jnp.log(-jnp.expm1(-safe)) - jnp.log(safe / length))
+    some = jnp.where(small, series, jnp.log(-jnp.expm1(-safe)) - jnp.log(safe / length))
+    return jnp.where(endless, -jnp.log(rate), some)
 
 
 class ExponentialLaw(Univariate):
@@ -106,7 +106,7 @@ class ExponentialLaw(Univariate):
     def log_integral(self, eta, lower, upper):
         "Â(η) in closed form: equation (1)."
         with np.errstate(all="ignore"):
-            low, high = (float(self.t(np.asarray(x, float))[0]) for x in (lower, upper))
+            low, high = (self.t(jnp.asarray(x, float))[0] for x in (lower, upper))
         return eta[0] * low + log_exponential_integral(-eta[0], high - low)
 
     def update(self, prior, s, n):
@@ -159,6 +159,7 @@ class Pareto(ExponentialLaw):
     - Parameter: `shape`, the exponent of the tail. Prior: `Gamma(shape, rate)`.
     - Example: `Pareto((1, 100), lower=1, column="size")`.
     """
+    traced = ("bounds", "lower")
     bounds: Any  # public limits of a record, ≥ lower
     lower: Any  # smallest possible record, > 0, known
     column: str | None = None  # column to read; None: the only one
@@ -199,6 +200,7 @@ class Weibull(ExponentialLaw):
     - Parameter: `scale`, in units of the records. Prior: `Gamma(shape, rate)`, of `scale ** −shape`.
     - Example: `Weibull((0, 10), shape=1.5, column="years")`.
     """
+    traced = ("bounds", "shape")
     bounds: Any  # public limits of a record, ≥ 0
     shape: Any  # known exponent, > 0
     column: str | None = None  # column to read; None: the only one
@@ -226,7 +228,7 @@ class Weibull(ExponentialLaw):
 
     def log_base(self, x):
         "log(shape x ** (shape − 1))."
-        return math.log(self.shape) + (self.shape - 1) * jnp.log(x)
+        return jnp.log(self.shape) + (self.shape - 1) * jnp.log(x)
 
     def simulate_records(self, key, theta, n: int):
         "n lifetimes."

@@ -40,6 +40,7 @@ class ClippedCounts(WeightedRecords):
     weight: Any  # of a count of records above a limit, in units of the sum; None: half the width of the bounds
     first: ClassVar[int] = 0  # the least count that there can be
     zeros: ClassVar[bool] = False  # must the lower bound be 0?
+    spoken = ("column",)
     integer, clips, prior_type = True, True, Independent
 
     @optional("it does not give its probabilities: add pmf(x, theta)")

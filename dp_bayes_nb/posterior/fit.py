@@ -254,7 +254,7 @@ def _apart(family, drawn):
     return inside, {name: np.asarray(value) for name, value in drawn.items() if name not in inside}
 
 # %% ../../nbs/posterior/09_fit.ipynb #1ab4e487
-SAID = ("effective", "strange")  # by draws that come at once: what they are worth, and whether rows hardly agree
+SAID = ("effective", "strange", "at_edge")  # by draws that come at once: what they are worth, whether rows hardly agree, and whether mass runs off a table
 _MOST_SUMS = 64  # whose draws are made where the method itself does not make them
 
 
@@ -369,7 +369,7 @@ def posterior_draws(release: Release | list, prior=None, *, method: str = "auto"
         attrs["provenance"] = "; ".join(each.provenance for each in releases)
     groups = lambda: chosen.groups(family, data, prior, kernel) if chosen.groups else {}
     # a step that may be refused is a chain's
-    independent = chosen.independent(family) and not {*infos} - {"at_edge", *SAID}
+    independent = chosen.independent(family) and not {*infos} - {*SAID}
     return Drawn(theta, infos, attrs, independent, groups, confidential, normal=chosen.normal, prior=used)
 
 # %% ../../nbs/posterior/09_fit.ipynb #b1d57811

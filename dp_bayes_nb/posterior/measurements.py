@@ -19,6 +19,7 @@ from jax import lax
 from jaxtyping import Array, Float
 from scipy.special import log_ndtr, ndtri, ndtri_exp
 
+from ..models.contract import moments_at
 from ..base.arguments import pytree, refuse
 from ..base.chains import Kernel, bind
 from ..base.linear_algebra import solve
@@ -504,7 +505,7 @@ def confidential_sums(words: tuple,  # of `entropy`
     usual = len(tables.groups) == 1 and on_a_grid(tables) and tables.groups[0].low is None
     if usual and np.all(np.asarray(tables.groups[0].noise.scale) > 0):
         stack, rng = jax.tree.map(np.asarray, tables.groups[0]), np.random.default_rng(words)
-        mean, covariance = map(np.asarray, _all_moments(tables.family, theta))
+        mean, covariance = moments_at(tables.family, theta)
         rows = [one_sum(rng, n * mean[:, 0], n * covariance[:, 0, 0], z[0], Noise(stack.noise.kind, scale[0], 0.0))
                 for n, z, scale in zip(stack.n, stack.z, stack.noise.scale)]
         return np.stack(rows, axis=1)[..., None]
