@@ -13,7 +13,8 @@ from docs import ROOT
 # Before JAX has a device: a fork would not have its threads.
 FORKED = multiprocessing.get_context("forkserver")
 FORKED.set_forkserver_preload(["jax.numpy", "jax.scipy.stats", "arviz", "matplotlib.pyplot", "pandas", "scipy.stats",
-                               "pytest", "nbdev.test"])
+                               "pytest", "nbdev.test", "narwhals", "duckdb", "opendp.measurements", "dp_bayes_nb.cli",
+                               "dp_bayes_nb.posterior.fit", "dp_bayes_nb.data_holder.release"])
 
 
 def forked(work, *arguments):
