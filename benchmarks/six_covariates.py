@@ -96,7 +96,7 @@ def expected(family, noise, n):
     p = chance(values)
     s = sum(n * sums_of(family, values, np.full(len(w), level), w * each) for level, each in ((0, 1 - p), (1, p)))
     task = sampler.task_of(family, Measurement(jnp.asarray(s), noise, float(n)), family.accept(None))
-    H = jax.jit(sampler._slope)(task, task.home)[2]
+    H = jax.jit(sampler._slope)(task, task.home)[3].information
     of = lambda x: constrain(family.parameters, x)[0]["coefficients"]
     J = jax.jacfwd(of)(task.home)
     sd = np.sqrt(np.diagonal(J @ jnp.linalg.solve(H, J.T)))

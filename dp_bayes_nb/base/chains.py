@@ -74,22 +74,37 @@ def _compiled(kernel):
     return Kernel(*functions, together=None)  # a jitted function is not to take it for data
 
 
-_init_chain = jax.jit(lambda kernel, key: kernel.init(key))
-_init_chains = jax.jit(lambda kernel, keys: jax.vmap(kernel.init)(keys))
-_advance_chain = jax.jit(
-    lambda kernel, keys, state, adapting: advance(kernel, keys, state, adapting=adapting))
-_advance_chains = jax.jit(
-    lambda kernel, keys, states, adapting: jax.vmap(lambda k, s: advance(kernel, k, s, adapting=adapting))(keys,
-                                                                                                           states))
+@partial(jax.jit, static_argnames=("chains", "warmup", "draws"))
+def _chain_keys(key, chains, warmup, draws):
+    "Keys of the chains' starts (chains,) and steps (chains, steps), as in `run_chain`: numbers, which NumPy can cut."
+    def one(key):
+        key_init, key_warmup, key_draws = jax.random.split(key, 3)
+        keys = jnp.concatenate([jax.random.split(key_warmup, warmup), jax.random.split(key_draws, draws)])
+        return jax.random.key_data(key_init), jax.random.key_data(keys)
+    return jax.vmap(one)(jax.random.split(key, chains))
+
+
+def _keyed(function):
+    "A function (kernel, keys, …) as a program of numbers in the place of keys, of this kind of keys."
+    return jax.jit(lambda kind, kernel, keys, *rest: function(kernel, jax.random.wrap_key_data(keys, impl=kind), *rest),
+                   static_argnums=0)
+
+
+_init_chain = _keyed(lambda kernel, key: kernel.init(key))
+_init_chains = _keyed(lambda kernel, keys: jax.vmap(kernel.init)(keys))
+_advance_chain = _keyed(lambda kernel, keys, state, adapting: advance(kernel, keys, state, adapting=adapting))
+_advance_chains = _keyed(lambda kernel, keys, states, adapting: jax.vmap(
+    lambda k, s: advance(kernel, k, s, adapting=adapting))(keys, states))
 
 
 def _each(one):
     "A program of one chain as one of several, on as many threads as there are cores: the states are stacked."
-    def of(kernel, keys, *rest):
+    def of(kind, kernel, keys, *rest):
         states, last = rest[:-1], rest[-1:]  # the states of chains, and what all share
-        chain = lambda c: jax.block_until_ready(one(kernel, keys[c], *jax.tree.map(lambda a: a[c], states), *last))
+        own = lambda c: one(kind, kernel, keys[c], *jax.tree.map(lambda a: a[c], states), *last)
         with ThreadPoolExecutor(min(len(keys), os.cpu_count() or 1)) as threads:
-            return jax.tree.map(lambda *parts: jnp.stack(parts), *threads.map(chain, range(len(keys))))
+            found = threads.map(lambda c: jax.tree.map(np.asarray, own(c)), range(len(keys)))
+            return jax.tree.map(lambda *parts: np.stack(parts), *found)
     return of
 
 # %% ../../nbs/base/08_chains.ipynb #972a67c4
@@ -116,15 +131,16 @@ def run_chains(key: Key[Array, ""],
     common, steps = math.gcd(warmup, draws), warmup + draws
     common = PIECE if common % PIECE == 0 else common  # pieces of one length are compiled once, however many there are
     chunk = chunk or (common if common >= PIECE else max(1, steps // 20) if show else steps)
-    keys = jax.vmap(lambda k: jax.random.split(k, 3))(jax.random.split(key, chains))  # as in run_chain
-    rows = [jax.vmap(partial(jax.random.split, num=count))(keys[:, row]) for row, count in ((1, warmup), (2, draws))]
-    step_keys, states, kept = jnp.concatenate(rows, axis=1), init(kernel, keys[:, 0]), []
+    keys, step_keys = map(np.asarray, _chain_keys(key, chains, warmup, draws))
+    kind, kept = jax.random.key_impl(key), []  # type: ignore[var-annotated]
+    states = init(kind, kernel, keys)
     from tqdm.auto import tqdm
     with _blas().limit(limits=1, user_api="blas"), tqdm(total=steps, disable=not show, unit="step") as bar:
         for start in range(0, steps, chunk):
             at = np.arange(start, min(start + chunk, steps))
-            states, out = jax.block_until_ready(advanced(kernel, step_keys[:, at[0]:at[-1] + 1], states, at < warmup))
+            states, out = jax.block_until_ready(advanced(kind, kernel, step_keys[:, at[0]:at[-1] + 1], states,
+                                                          at < warmup))
             kept += [out] if at[-1] >= warmup else []
             bar.update(len(at))
-    whole = lambda *parts: jnp.asarray(np.concatenate([np.asarray(part) for part in parts], axis=1)[:, warmup % chunk:])
+    whole = lambda *parts: np.concatenate([np.asarray(part) for part in parts], axis=1)[:, warmup % chunk:]
     return jax.tree.map(whole, *kept)

@@ -12,6 +12,7 @@ from typing import Any, Callable
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.scipy.special import gammaln
 from jaxtyping import Array, Float, Key
 
@@ -31,6 +32,10 @@ class Beta:
     def sample(self, key: Key[Array, ""], shape: tuple = ()) -> dict:
         "Draws of the parameter."
         return {self.name: jax.random.beta(key, self.alpha, self.beta, shape)}
+
+    def numpy_draws(self, rng: np.random.Generator, size: int) -> dict:
+        "Draws by NumPy: nothing is compiled."
+        return {self.name: rng.beta(self.alpha, self.beta, size)}
 
     def log_density(self, theta: dict) -> Float[Array, "..."]:
         "Log density at `theta`."
@@ -118,6 +123,12 @@ class Independent:
         parts = [self.priors[name] for name in sorted(self.priors)]
         draws = [prior.sample(each, shape) for each, prior in zip(jax.random.split(key, len(parts)), parts)]
         return {name: value for drawn in draws for name, value in drawn.items()}
+
+    def numpy_draws(self, rng: np.random.Generator, size: int) -> dict:
+        "Draws by NumPy, of the priors that have them."
+        parts = [self.priors[name] for name in sorted(self.priors)]
+        return {name: value for prior in parts if hasattr(prior, "numpy_draws")
+                for name, value in prior.numpy_draws(rng, size).items()}
 
     def log_density(self, theta: dict) -> Float[Array, "..."]:
         "Log density at `theta`: the sum."

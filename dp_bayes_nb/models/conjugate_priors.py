@@ -11,6 +11,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.scipy.special import gammaln
 from jaxtyping import Array, Float, Key
 
@@ -19,6 +20,11 @@ from ..base.linear_algebra import cholesky, solve_upper
 
 # %% ../../nbs/models/05_conjugate_priors.ipynb #c1dfd96e
 # § Gamma: equation (1)
+def _log_gamma(rng, shape, size):
+    "Logs of draws of Gamma(shape, 1), also where they are smaller than any number."
+    return np.log(rng.standard_gamma(shape + 1, size)) + np.log(rng.random(size)) / shape
+
+
 @pytree("name", "power")
 class Gamma:
     """Gamma prior of a positive parameter (the family decides which, and of which power of it): equation (1).
@@ -35,6 +41,10 @@ class Gamma:
         "Draws of the parameter."
         log_power = jax.random.loggamma(key, self.shape, shape) - jnp.log(self.rate)
         return {self.name: jnp.exp(log_power / self.power)}
+
+    def numpy_draws(self, rng: np.random.Generator, size: int) -> dict:
+        "Draws by NumPy: nothing is compiled."
+        return {self.name: np.exp((_log_gamma(rng, self.shape, size) - np.log(self.rate)) / self.power)}
 
     def log_density(self, theta: dict) -> Float[Array, "..."]:
         "Log density at `theta`: equation (1)."
@@ -60,6 +70,10 @@ class NormalMean:
     def sample(self, key: Key[Array, ""], shape: tuple = ()) -> dict:
         "Draws of the parameter."
         return {self.name: self.mean + jax.random.normal(key, shape) / jnp.sqrt(self.precision)}
+
+    def numpy_draws(self, rng: np.random.Generator, size: int) -> dict:
+        "Draws by NumPy: nothing is compiled."
+        return {self.name: self.mean + rng.normal(size=size) / np.sqrt(self.precision)}
 
     def log_density(self, theta: dict) -> Float[Array, "..."]:
         "Log density at `theta`."
@@ -94,6 +108,12 @@ class NormalInverseGamma:
             return {self.name: self.mean + jnp.sqrt(variance / self.precision) * normal, self.variance_name: variance}
         spread = jnp.moveaxis(solve_upper(cholesky(self.precision_matrix), jnp.moveaxis(normal, -1, 0)), 0, -1)
         return {self.name: jnp.asarray(self.mean) + jnp.sqrt(variance)[..., None] * spread,
+                self.variance_name: variance}
+
+    def numpy_draws(self, rng: np.random.Generator, size: int) -> dict:
+        "Draws by NumPy, where the mean is a number."
+        variance = self.scale * np.exp(-_log_gamma(rng, self.shape, size))
+        return {self.name: self.mean + np.sqrt(variance / self.precision) * rng.normal(size=size),
                 self.variance_name: variance}
 
     def log_density(self, theta: dict) -> Float[Array, "..."]:

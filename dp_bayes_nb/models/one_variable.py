@@ -242,9 +242,14 @@ RECORDS, SUMS = 100_000, 20_000  # simulated for it, so that D is known to about
 OFF = 0.05  # of a probability, from which it is said
 
 
+def _moments_of(model, theta):
+    "Moments at one θ, by the program of many."
+    return [part[0] for part in moments_at(model, {name: np.asarray(value)[None] for name, value in theta.items()})]
+
+
 def may_be_off(model: Univariate, theta: dict, n) -> bool:
     "Are records few, or a sum so near to an end of what it can be that it is no normal number?"
-    mean, covariance = (part[0] for part in moments_at(model, {k: np.asarray(v)[None] for k, v in theta.items()}))
+    mean, covariance = _moments_of(model, theta)
     low, high = model.released_range
     return n <= FEW or bool(np.any(np.sqrt(n) * np.minimum(mean - low, high - mean) < NEAR * np.sqrt(
         np.maximum(np.diagonal(covariance), 0))))
@@ -259,11 +264,22 @@ def _sums_of(rng, t, n):
     return pairs + t[rng.integers(0, len(t), SUMS)] if n % 2 else pairs
 
 # %% ../../nbs/models/04_one_variable.ipynb #62edb173
+@jax.jit
+def _drawn(model, theta):
+    "Statistics of simulated records, (RECORDS, m)."
+    return model.record_statistics(model.simulate_records(jax.random.key(0), theta, RECORDS))
+
+
+@jax.jit
+def _log_below(z, variance, noise):
+    "Logs of the distribution function of a normal sum with noise."
+    return log_interval(jnp.full(z.shape, -jnp.inf), z, variance, noise)
+
+
 def normal_error(model: Univariate, theta: dict, measurement: Measurement) -> Float[np.ndarray, "p"]:
     "How far probabilities of each noisy row are off, at most, where its sums are taken as normal: D of equation (2)."
-    theta, n, m = {name: jnp.asarray(value) for name, value in theta.items()}, int(measurement.n), len(model.names)
-    t = np.asarray(model.record_statistics(model.simulate_records(jax.random.key(0), theta, RECORDS)))
-    mean, covariance = (part[0] for part in moments_at(model, {k: v[None] for k, v in theta.items()}))
+    theta, n, m = {name: np.asarray(value, float) for name, value in theta.items()}, int(measurement.n), len(model.names)
+    t, (mean, covariance) = np.asarray(_drawn(model, theta)), _moments_of(model, theta)
     t = mean + (t - t.mean(axis=0)) * np.sqrt(np.diagonal(covariance) / np.maximum(t.var(axis=0), 1e-300))
     sums = _sums_of(np.random.default_rng(1), t, n)
     H = np.eye(m, 1 + m, 1) if measurement.matrix is None else np.asarray(measurement.matrix)
@@ -275,7 +291,7 @@ def normal_error(model: Univariate, theta: dict, measurement: Measurement) -> Fl
         e = noise.scale * (-np.sign(level - 0.5) * np.log(2 * np.minimum(level, 1 - level))
                            if noise.kind == "laplace" else ndtri(level))
         z = np.sort(H[i, 0] * n + sums @ H[i, 1:] + e) - center[i]
-        F = np.exp(np.asarray(log_interval(jnp.full(SUMS, -jnp.inf), jnp.asarray(z), jnp.asarray(variance[i]), noise)))
+        F = np.exp(np.asarray(_log_below(z, variance[i], noise)))
         off[i] = np.abs(F - (np.arange(SUMS) + 0.5) / SUMS).max()
     return off
 

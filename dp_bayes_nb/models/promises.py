@@ -9,15 +9,14 @@ __all__ = ['LARGEST', 'RELATIONS', 'CHANGE_VALUE', 'RULES', 'ID_LENGTH', 'MOST_R
 
 # %% ../../nbs/models/11_promises.ipynb #5b11a003
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from ..base.arguments import check_choice, check_count, check_double, refuse
-from .contract import Model, as_day
+from .contract import QUICKLY, Model, as_day
 from ..noise.contradictions import Sums
 
 # %% ../../nbs/models/11_promises.ipynb #5c7d21e1
@@ -299,6 +298,12 @@ _FAR, _MOST_ENDS = 2.0**20, 2000  # a point far out, in magnitudes; sums up to w
 _ABOUT = 0.01  # of the magnitude: how roughly the ends of numbers that are not whole are known
 
 
+@partial(jax.jit, compiler_options=QUICKLY)
+def _nearest(family, points):
+    "The possible sums of one record that are nearest to points (…, m, m)."
+    return jax.vmap(jax.vmap(lambda z: family.project(z, 1.0)))(points)
+
+
 @lru_cache(maxsize=256)
 def _ends(family):
     "The ends of each sum of one record, (m,) each, and whether the sums of a record always add up to 1."
@@ -306,8 +311,7 @@ def _ends(family):
     if m > _MOST_ENDS or family.lacks("project"):  # a table of counts has no least number but 0
         return np.full(m, 0.0 if family.one_table else -size), np.full(m, size), False
     far = _FAR * size * np.eye(m)
-    nearest = jax.vmap(lambda z: family.project(z, 1.0))
-    high, low, middle = (np.asarray(nearest(jnp.asarray(points))) for points in (far, -far, 0.5 * size * np.eye(m)))
+    high, low, middle = np.asarray(_nearest(family, np.stack([far, -far, 0.5 * size * np.eye(m)])))
     total = np.concatenate([points.sum(axis=1) for points in (high, low, middle)])
     least, most, partition = np.diagonal(low), np.diagonal(high), m > 1 and bool(np.all(np.abs(total - 1) < 1e-9))
     if family.integer:

@@ -136,6 +136,10 @@ class Overdispersion:
         "Draws of the parameter."
         return {self.name: (self.scale * jax.random.normal(key, shape)) ** -2.0}
 
+    def numpy_draws(self, rng: np.random.Generator, size: int) -> dict:
+        "Draws by NumPy: nothing is compiled."
+        return {self.name: (self.scale * rng.normal(size=size)) ** -2.0}
+
     def log_density(self, theta: dict) -> Float[Array, "..."]:
         "Log density at `theta`."
         r = theta[self.name]

@@ -17,6 +17,7 @@ import os
 import re
 import sys
 import warnings
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, Callable, NamedTuple
 
@@ -24,6 +25,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..curves.curve import at_coordinates
 from ..models.contract import check_prior
 from ..base.arguments import Said, as_seed, check_choice, check_count, check_double, refuse
 from ..base.chains import _show_progress, run_chains
@@ -36,7 +38,7 @@ from .grid import GRID_POINTS, first_grid, on_a_line
 from .measurements import confidential_sums, tables_of, without_implied
 from .methods import RUN, _stands_at, choose_method, kept_sums
 from ..base.priors import Independent, LogDensity
-from ..base.supports import constrain, free_size
+from ..base.supports import free_size
 
 # %% ../../nbs/posterior/09_fit.ipynb #5f2ac0d2
 MOST_NUMBERS = 2**28  # of all draws: 2 GiB
@@ -234,8 +236,8 @@ def _check_density(family, prior):
     size = free_size(family.parameters)
     if not isinstance(prior, LogDensity) or size == 0:
         return
-    along = first_grid(family, GRID_POINTS // 2) if on_a_line(family) else jnp.linspace(-30.0, 30.0, 201)
-    value = np.asarray(jax.vmap(lambda x: prior.log_density(constrain(family.parameters, jnp.full(size, x))[0]))(along))
+    along = first_grid(family, GRID_POINTS // 2) if on_a_line(family) else np.linspace(-30.0, 30.0, 201)
+    value = at_coordinates(family, prior, np.repeat(np.asarray(along)[:, None], size, axis=1))[1]
     if np.isnan(value).any() or (value == np.inf).any() or (size == 1 and not np.isfinite(value).any()):
         refuse("prior", "a log density that is finite, or -inf where it is ruled out",
                "NaN, inf, or -inf nearly everywhere",
@@ -254,7 +256,7 @@ def _apart(family, drawn):
     return inside, {name: np.asarray(value) for name, value in drawn.items() if name not in inside}
 
 # %% ../../nbs/posterior/09_fit.ipynb #1ab4e487
-SAID = ("effective", "strange", "at_edge")  # by draws that come at once: what they are worth, whether rows hardly agree, and whether mass runs off a table
+SAID = ("effective", "strange", "at_edge")  # by draws that come at once: their worth, whether rows hardly agree or mass runs off
 _MOST_SUMS = 64  # whose draws are made where the method itself does not make them
 
 
@@ -276,9 +278,12 @@ def _sampled(chosen, releases, seen, prior, words, *, draws, warmup, chains, pro
     """
     family = releases[0].family
     if chosen.run is not None:
-        drawn, infos = chosen.run(words, family, seen, prior, draws=draws, warmup=warmup, chains=chains,
-                                  progress=progress, **options)
-        return _apart(family, drawn), infos, None
+        if not chosen.independent(family):
+            _announce(releases[0], chains * (draws + warmup), progress)
+        found = chosen.run(words, family, seen, prior, draws=draws, warmup=warmup, chains=chains, progress=progress,
+                           **options)
+        if found is not None:
+            return _apart(family, found[0]), found[1], None
     if chosen.sample is not None:
         theta = chosen.sample(np.random.default_rng(words), family, seen, prior, (chains, draws))
         if theta is not None:
@@ -646,6 +651,22 @@ _MOST_STUCK = 0.5  # share of steps in which no record of a table changed
 _MOST_KEPT = 0.01  # share of steps that may end where they began because no possible sum was found
 
 
+@contextmanager
+def _interpreted():
+    "ArviZ without Numba, where there is one: compiling takes a hundred times longer than these diagnostics."
+    import arviz as az
+    numba = getattr(az, "Numba", None)
+    on = numba is not None and numba.numba_flag
+    try:
+        if on:
+            numba.disable_numba()
+        yield
+    finally:
+        if on:
+            numba.enable_numba()
+
+
+@_interpreted()
 def _attach(variable, independent=False, worth=math.inf):
     """rhat and effective sample sizes of each component, as attributes of a variable; weighted draws are worth
     `worth` at most.

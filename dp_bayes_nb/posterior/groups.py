@@ -19,9 +19,10 @@ from scipy.special import digamma
 from ..base.chains import run_chain, run_chains
 from ..base.measurement import Measurement, Noise
 from ..base.priors import LogDensity
+from ..models.contract import moments_at
 from .collapsed import chain_kernel
 from .grid import exact_grid_kernel, one_parameter
-from .measurements import (Tables, TablesState, _all_moments, confidential_sums,
+from .measurements import (Tables, TablesState, confidential_sums,
                                                 exact_tables_kernel, measured_kernel, one_sum, tables_of)
 from .mesh import posterior_kernel
 from .methods import Method, choose_method, kept_sums
@@ -322,8 +323,8 @@ def _sums_beside(words, groups: Groups, method: Method, theta: dict) -> dict:
     shape = next(iter(theta.values())).shape[1:3]
     flat = {name: np.reshape(value, (G, -1, *value.shape[3:])) for name, value in theta.items()}
     if method.sums is None and one_parameter(family) and groups.each.matrix is None and not family.lacks("moments"):
-        moments = _all_moments(family, {name: v.reshape(-1, *v.shape[2:]) for name, v in flat.items()})
-        mean, covariance = (np.asarray(part).reshape(G, -1) for part in moments)
+        moments = moments_at(family, {name: v.reshape(-1, *v.shape[2:]) for name, v in flat.items()})
+        mean, covariance = (part.reshape(G, -1) for part in moments)
         n, z, noise = groups.each.n[:, None], groups.each.z, groups.each.noise
         s = one_sum(np.random.default_rng(words), n * mean, n * covariance, z, Noise(noise.kind, noise.scale, 0.0))
         return {"s": s.reshape(G, *shape, 1)}

@@ -19,13 +19,14 @@ from jax import lax
 from jaxtyping import Array, Float
 from scipy.special import log_ndtr, ndtri, ndtri_exp
 
-from ..models.contract import moments_at
-from ..base.arguments import pytree, refuse
+from ..base.arguments import numerical, pytree, refuse
 from ..base.chains import Kernel, bind
 from ..base.linear_algebra import solve
 from ..base.measurement import Measurement, Noise
 from ..base.priors import log_density_free
 from ..base.supports import constrain, free_size
+from ..curves.mesh import mixing
+from ..models.contract import moments_at
 from ..noise.laplace import noise_variance_draw, noise_variance_start, normal_log_density, normal_product
 from ..noise.printed import cut_noise, log_interval, spread
 from .collapsed import AROUND, FISHER_STEPS, climb, dispersed, higher_home, moves
@@ -56,7 +57,8 @@ def look(one: Measurement) -> tuple:
 
 def stack(measurements: list[Measurement]) -> Measurement:
     "Measurements that look alike, with a leading axis in front of all numbers."
-    return jax.tree.map(lambda *leaves: jnp.stack([jnp.asarray(leaf, float) for leaf in leaves]), *measurements)
+    stacked = lambda *leaves: numerical(*leaves).stack([numerical(leaf).asarray(leaf, float) for leaf in leaves])
+    return jax.tree.map(stacked, *measurements)
 
 # %% ../../nbs/posterior/14_measurements.ipynb #eed710a3
 def tables_of(family, measurements: list[Measurement], prior, ranges: list) -> Tables:
@@ -478,12 +480,44 @@ def one_sum(rng: np.random.Generator, mean: Float[np.ndarray, "..."], variance: 
     tail = ndtri_exp(log_p)  # below z from the left centre, or, reflected, above it from the right one
     return np.where(left, mean + variance / b + sd * tail, mean - variance / b - sd * tail)
 
+# %% ../../nbs/posterior/14_measurements.ipynb #5c0358a1
+_FINE, _REPEATS = 64, 3  # nodes of the first noise's variance, and repetitions that forget that they are few
+
+
+def _noise_variance(rng, residual, b):
+    "A draw of the variance of Laplace noise given the noise: equation (3) of ‘Laplace noise’."
+    c, y = b * np.abs(residual), rng.normal(size=residual.shape) ** 2
+    A = c + 0.5 * b**2 * y + b * np.sqrt(c * y + 0.25 * (b * y) ** 2)
+    return np.where(rng.random(residual.shape) * (A + c) <= A, A, c * (c / A))
+
+
+def _first_variance(rng, d, V, scale):
+    "A draw of the variance of the first noise given the release: between the nodes the density is a line."
+    t, step, log_weight = mixing(d, V, scale, _FINE)
+    cdf = np.cumsum(np.exp(log_weight - log_weight.max(axis=1, keepdims=True)), axis=1)
+    k = (cdf < rng.random((len(d), 1)) * cdf[:, -1:]).sum(axis=1)
+    at = t[np.arange(len(d)), k] + step[:, 0] * (rng.random((2, len(d))).sum(axis=0) - 1)
+    return 2 * scale[0] ** 2 * np.logaddexp(0.0, at) ** 2
+
+
+def pair_of_sums(rng: np.random.Generator, mean: Float[np.ndarray, "k 2"], V: Float[np.ndarray, "k 3"],
+                 z: Float[np.ndarray, "2"], noise: Noise) -> Float[np.ndarray, "k 2"]:
+    "Two normal sums given their noisy values: the first noise's variance, the second sum, then the first."
+    d, (V11, V12, V22) = z - mean, V.T
+    def given(D):
+        r, c = V12 / (V11 + D), V12 / np.maximum(V22, 1e-300)
+        second = one_sum(rng, mean[:, 1] + r * d[:, 0], np.maximum(V22 - r * V12, 0.0), z[1], noise.row(1))
+        center, v = mean[:, 0] + c * (second - mean[:, 1]), np.maximum(V11 - c * V12, 0.0)
+        gain = v / (v + D)
+        return np.stack([center + gain * (z[0] - center) + np.sqrt(gain * D) * rng.normal(size=len(d)), second], axis=1)
+    if noise.kind == "gaussian":
+        return given(np.full(len(d), noise.scale[0] ** 2))
+    s = given(_first_variance(rng, d, V, noise.scale))
+    for _ in range(_REPEATS):
+        s = given(_noise_variance(rng, z[0] - s[:, 0], noise.scale[0]))
+    return s
+
 # %% ../../nbs/posterior/14_measurements.ipynb #4cf3ff62
-@jax.jit
-def _all_moments(family, theta):
-    return jax.vmap(family.moments)(theta)
-
-
 @jax.jit
 def _drawn_sums(tables, key, theta):
     def one(key, theta):
@@ -497,18 +531,26 @@ def _drawn_sums(tables, key, theta):
     return jax.vmap(one)(jax.random.split(key, len(next(iter(theta.values())))), theta)
 
 
+def _closed(tables):
+    "Are the tables alike, with one sum or two, printed exactly with noise of one kind?"
+    (first, *others), m = tables.groups, len(tables.family.names)
+    return not others and m <= 2 and is_plain(first) and bool(np.all(np.asarray(first.noise.scale) > 0))
+
+
 def confidential_sums(words: tuple,  # of `entropy`
                       tables: Tables, theta: dict  # name -> (draws, …)
                       ) -> Float[np.ndarray, "draws J m"]:
     "A draw of the sums of tables of known size for each draw of θ, the tables in their order."
-    theta = {name: jnp.asarray(value) for name, value in theta.items()}
-    usual = len(tables.groups) == 1 and on_a_grid(tables) and tables.groups[0].low is None
-    if usual and np.all(np.asarray(tables.groups[0].noise.scale) > 0):
+    if _closed(tables):
         stack, rng = jax.tree.map(np.asarray, tables.groups[0]), np.random.default_rng(words)
-        mean, covariance = moments_at(tables.family, theta)
-        rows = [one_sum(rng, n * mean[:, 0], n * covariance[:, 0, 0], z[0], Noise(stack.noise.kind, scale[0], 0.0))
-                for n, z, scale in zip(stack.n, stack.z, stack.noise.scale)]
-        return np.stack(rows, axis=1)[..., None]
+        mean, C = moments_at(tables.family, theta)
+        V = np.stack([C[:, i, j] for i, j in zip(*np.triu_indices(mean.shape[1]))], axis=1)
+        def draw(n, z, scale):
+            noise = Noise(stack.noise.kind, scale, np.zeros_like(scale))
+            return pair_of_sums(rng, n * mean, n * V, z, noise) if len(z) == 2 else one_sum(
+                rng, n * mean, n * V, z[0], noise.row(0))
+        return np.stack([draw(*one) for one in zip(stack.n, stack.z, stack.noise.scale)], axis=1)
+    theta = {name: jnp.asarray(value) for name, value in theta.items()}
     key = jax.random.wrap_key_data(jnp.asarray(words[:2], dtype=jnp.uint32), impl="threefry2x32")
     return in_order(tables, _drawn_sums(tables, key, theta), 1)
 

@@ -23,6 +23,10 @@ from .grid import EDGE, is_plain
 from ..noise.laplace import normal_laplace_log_density
 from ..base.priors import LogDensity, log_density_free
 from ..base.supports import SUPPORTS, constrain, free_size, unconstrain
+from ..curves import mesh as host
+from ..curves.curve import at_coordinates
+from ..models.contract import moments_at
+from .measurements import pair_of_sums
 
 # %% ../../nbs/posterior/05_mesh.ipynb #f88d8747
 # § The law of two noisy sums: equations (1) and (2)
@@ -278,3 +282,52 @@ def posterior_kernel(family, released: Measurement, prior) -> Kernel:
     else `collapsed_kernel`.
     """
     return (mesh_kernel if two_sums(family) and is_plain(released) else collapsed_kernel)(family, released, prior)
+
+# %% ../../nbs/posterior/05_mesh.ipynb #a313ef02
+# § One release, on the host
+_COORDINATES = {"real": lambda p, t: (t - p.loc) / p.scale, "positive": lambda p, t: np.log(t / p.scale),
+                "unit": lambda p, t: np.log(t) - np.log1p(-t)}
+
+
+_drawn_coordinates = jax.jit(_prior_coordinates)
+
+
+def host_box(family, prior) -> host.Box:
+    "The box of a prior, from draws that NumPy makes where it can."
+    parameters, ends = family.parameters, _ends(family.parameters)
+    own = getattr(prior, "numpy_draws", None)
+    with np.errstate(all="ignore"):
+        draws = {} if own is None else own(np.random.default_rng(0), _PRIOR_DRAWS)
+        if all(name in draws and p.shape == () and p.support in _COORDINATES for name, p in parameters.items()):
+            return host.box_of(np.stack([_COORDINATES[p.support](p, draws[name]) for name, p in parameters.items()],
+                                        axis=1), ends)
+        none = isinstance(prior, LogDensity) and prior.sampler is None
+        return host.box_of(np.zeros((2, 2)) if none else np.asarray(_drawn_coordinates(family, prior, ends)), ends)
+
+# %% ../../nbs/posterior/05_mesh.ipynb #a313ef03
+def target_of(family, released: Measurement, prior) -> host.Target:
+    "A posterior of two parameters as the mesh sees it."
+    def at(x):
+        theta, log_prior = at_coordinates(family, prior, x)
+        mean, C = moments_at(family, theta)
+        return host.Points(log_prior, theta, mean, np.stack([C[:, 0, 0], C[:, 0, 1], C[:, 1, 1]], axis=1))
+    noise = Noise(released.noise.kind, np.asarray(released.noise.scale, float), np.asarray(released.noise.grid, float))
+    edges = (lambda x: at_coordinates(family, prior, x)[1]) if isinstance(prior, LogDensity) else None  # it may be -inf on part of a cell
+    return host.Target(at, edges, np.asarray(released.z, float), float(released.n), noise)
+
+
+def mesh_draws(words: tuple, family, released: Measurement, prior, *, draws: int, warmup: int, chains: int,
+               progress: bool = False) -> tuple[dict, dict] | None:
+    "Draws of the parameters and of the sums, (chains, draws, …), and what chains say; None where there is no mesh."
+    if not (two_sums(family) and is_plain(released)):
+        return None
+    target, rng = target_of(family, released, prior), np.random.default_rng(words)
+    cells = host.cells_of(target, host_box(family, prior))
+    points, accepted = host.draws_of(rng, target, cells, chains, draws)
+    s = pair_of_sums(rng, target.n * points.mean, target.n * points.V, target.z, target.noise)
+    said = {"unresolved": cells.rounds >= host.ROUNDS, "wide": cells.box.widest() > _WIDEST}
+    if isinstance(prior, LogDensity):  # which may not integrate
+        said["at_edge"] = cells.edge_mass() > EDGE
+    own = {} if "s" in family.parameters else {"s": s}
+    shaped = {name: value.reshape(chains, draws, *value.shape[1:]) for name, value in {**points.theta, **own}.items()}
+    return shaped, {"accepted": accepted, **{name: np.full((chains, draws), value) for name, value in said.items()}}

@@ -30,7 +30,7 @@ from .grid import (GridPosterior, exact_grid_draws, exact_grid_kernel, exact_una
 from .measurements import (TablesState, confidential_sums, exact_tables_kernel,
                                                 exact_tables_unavailable, in_order, measured_kernel,
                                                 measured_unavailable)
-from .mesh import posterior_kernel, two_sums
+from .mesh import mesh_draws, posterior_kernel, two_sums
 from ..base.priors import LogDensity
 from ..base.supports import constrain, free_size
 
@@ -112,7 +112,8 @@ class Method(NamedTuple):
     # law(family, measurement) -> the exact law of a table, of printed numbers too: a CountLaw, or None
     law: Callable | None = None
     # all draws of a method that runs its own chains, with what they say about themselves:
-    # run(words, family, released, prior, draws=, warmup=, chains=, progress=, **options) -> (draws by name, infos)
+    # run(words, family, released, prior, draws=, warmup=, chains=, progress=, **options) -> (draws by name, infos), or
+    # None: take another way
     run: Callable | None = None
     # does `auto` take it where the model prefers it and it is available? advised(family, kind, n, prior)
     advised: Callable = lambda family, kind, n, prior: True
@@ -161,6 +162,7 @@ METHODS = {  # for every model that does not say otherwise
                     tables=Method(exact_tables_kernel, _always, exact_tables_unavailable, groups=grid_density,
                                   confidential=True)),
     "collapsed": Method(posterior_kernel, _at_once, groups=grid_density, sample=sample_curve, confidential=True,
+                        run=mesh_draws,
                         general=Method(chain_kernel, confidential=True),
                         tables=Method(measured_kernel, unavailable=measured_unavailable, groups=grid_density,
                                       confidential=True)),

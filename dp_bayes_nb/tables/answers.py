@@ -8,6 +8,7 @@ __all__ = ['rare_answers', 'ThresholdPrior', 'OrderedLogistic', 'MultinomialLogi
 
 # %% ../../nbs/tables/11_answers.ipynb #a5e10003
 import math
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -50,6 +51,10 @@ class ThresholdPrior(NormalCoefficients):
         each = -0.5 * z * z - 0.5 * math.log(2 * math.pi) - jnp.log(self.sd)
         return super().log_density(theta) + each.sum() + z.size // self.count * math.lgamma(self.count + 1)
 
+    def of_effects(self, model):
+        "The same prior of the model without units."
+        return replace(super().of_effects(model), middle=np.zeros(len(self.middle)))
+
     def sample(self, key, shape: tuple = ()) -> dict:
         "Draws of all parameters."
         key_effects, key_thresholds = jax.random.split(key)
@@ -85,6 +90,16 @@ class OrderedLogistic(TableRegression):
     def _middle(self):
         "What coefficients add to a record with all numbers in the middle of their ranges, (d,)."
         return _to_effects(self)[-1, :-1]
+
+    def to_plain(self, theta):
+        "Parameters of the model without units: its thresholds are of records in the middle of the ranges."
+        shift = np.asarray(theta["coefficients"]) @ self._middle
+        return super().to_plain({**theta, "thresholds": theta["thresholds"] - shift[..., None]})
+
+    def from_plain(self, theta):
+        "The same parameters in the units of the columns; thresholds are of records with zeros, not in the middle."
+        found = super().from_plain(theta)
+        return {**found, "thresholds": found["thresholds"] + (found["coefficients"] @ self._middle)[..., None]}
 
     def of_design(self, theta):
         "The coefficients, and no intercept."

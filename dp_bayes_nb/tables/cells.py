@@ -295,6 +295,14 @@ class TableModel(Model):
         left = [name for name in space if name in order]
         return jnp.transpose(p, [left.index(name) for name in order])
 
+    def plain(self, prior) -> tuple:
+        "The model and its prior without names and units: what samplers compile programs for."
+        return self, prior
+
+    def from_plain(self, theta: dict) -> dict:
+        "Parameters of this model from those of `plain`, as NumPy arrays."
+        return theta
+
     def start(self, measurement: Measurement) -> Float[Array, "d"]:
         "Unconstrained coordinates where a sampler may begin: near what was released, or zeros."
         return jnp.zeros(free_size(self.parameters))

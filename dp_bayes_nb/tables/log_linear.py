@@ -23,7 +23,7 @@ from ..base.arguments import check_count, check_sums, pytree, refuse
 from ..base.measurement import Measurement
 from ..base.priors import LogDensity
 from ..base.supports import Parameter
-from ..models.contract import Column, checked_numbers, family_class
+from ..models.contract import QUICKLY, Column, checked_numbers, family_class
 from ..models.counts import Categorical, check_levels
 from ..noise.add_remove import Rows, apart
 from ..naive_bayes.model import _warn_of_range
@@ -231,6 +231,9 @@ def skewness_of(mean: Float[np.ndarray, "m"], n: float, noise_variance: Float[np
     return variance * (1 - 2 * mean) / (variance + noise_variance) ** 1.5
 
 
+_mean = jax.jit(lambda model, theta: model.mean(theta), compiler_options=QUICKLY)
+
+
 def rare_counts(model,
                 theta: dict,  # parameters, such as posterior means
                 measurement: Measurement,
@@ -239,7 +242,7 @@ def rare_counts(model,
     "A warning where counts are skewed in spite of their noise: equation (3)."
     if measurement.n is None or measurement.matrix is not None:
         return []
-    n, mean = float(measurement.n), np.asarray(model.mean({k: jnp.asarray(value) for k, value in theta.items()}))
+    n, mean = float(measurement.n), np.asarray(_mean(model, {k: np.asarray(value) for k, value in theta.items()}))
     names, mean = np.array(model.names)[counted], mean[counted]
     skewness = skewness_of(mean, n, np.asarray(measurement.noise.variance)[counted])
     worst = int(np.argmax(skewness))
@@ -268,6 +271,7 @@ class LogLinear(TableModel):
     zeros: Any = ()
 
     integer, magnitude = True, 1.0
+    spoken = ("columns", "margins", "zeros")
     proof = "A record counts in one cell of each of the M margins: a change moves each by 2 in L1 and by √2 in L2."
     methods = {**TableModel.methods, "collapsed": "dp_bayes_nb.tables.sampler:TABLES"}
     few_records = FEW_RECORDS

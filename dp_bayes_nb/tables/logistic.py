@@ -8,6 +8,7 @@ __all__ = ['FEW', 'NormalCoefficients', 'InformationPrior', 'coefficient_informa
 
 # %% ../../nbs/tables/07_logistic.ipynb #10610003
 import math
+from dataclasses import replace
 from functools import lru_cache
 from itertools import combinations, product
 from typing import Any, ClassVar, NamedTuple
@@ -51,6 +52,10 @@ class NormalCoefficients:
         determinant = groups * jnp.linalg.slogdet(self.to_effects)[1]
         others = sum(_standard_normal(theta[name]) for name, _ in self.shapes[1:])
         return _standard_normal(effects / self.sd) - effects.size * jnp.log(self.sd) + determinant + others
+
+    def of_effects(self, model) -> Any:
+        "The same prior of the model without units, whose coefficients are effects."
+        return replace(self, to_effects=np.eye(len(self.to_effects)), shapes=model.completed(self, self.sd).shapes)
 
     def sample(self, key, shape: tuple = ()) -> dict:
         "Draws of all parameters."
@@ -108,6 +113,10 @@ class DesignedPrior:
         "Log density at theta, up to a constant: equation (2)."
         return self.normal.log_density(theta) + _half_log_det(
             coefficient_information(self.model, theta, self.n, self.variance))
+
+    def of_effects(self, model) -> "DesignedPrior":
+        "The same prior of the model without units."
+        return replace(self, normal=self.normal.of_effects(model), model=model)
 
     def sample(self, key, shape: tuple = ()) -> dict:
         """Draws of all parameters, by rejection: what the records themselves would say bounds what the release says.
@@ -589,6 +598,22 @@ class TableRegression(TableModel):
         sd = jnp.asarray(check_positive("prior.sd", prior.sd, "it is on the scale of the linear predictor"))
         return self.completed(prior, sd)
 
+    def plain(self, prior):
+        "The model with other names, and ranges from −1 to 1: its coefficients are effects. Of this package's classes."
+        own = all(type(each).__module__.startswith("dp_bayes_nb.") for each in (self, prior))
+        return (_plain(self), prior.of_effects(_plain(self))) if own and not isinstance(prior, LogDensity) else (
+            self, prior)
+
+    def to_plain(self, theta: dict) -> dict:
+        "Parameters of the model without units from this model's."
+        found = dict(zip(_plain(self).parameters, (np.asarray(theta[name]) for name in self.parameters)))
+        return {**found, "coefficients": found["coefficients"] @ np.transpose(self.to_effects)}
+
+    def from_plain(self, theta):
+        "The same parameters in the units of the columns."
+        found = dict(zip(self.parameters, (np.asarray(theta[name]) for name in _plain(self).parameters)))
+        return {**found, "coefficients": found["coefficients"] @ np.linalg.inv(self.to_effects).T}
+
     informed: ClassVar[bool] = False  # does it take an `InformationPrior`?
     ratio: ClassVar[str] = "odds"  # of what the exponential of a coefficient is a ratio
 
@@ -876,6 +901,20 @@ def _intercept(model, value):
     "Coefficients without an effect but the intercept, at a record of the first levels in the middle of the ranges."
     effects = jnp.zeros(len(model.coefficient_names)).at[-1].set(value)
     return jnp.asarray(np.linalg.inv(model.to_effects)) @ effects
+
+
+@lru_cache(maxsize=64)
+def _plain(model):
+    "A model with other names of columns and levels, and ranges from −1 to 1."
+    known = {name: f"x{j}" for j, name in enumerate(model.names_of_covariates)}
+    sets = lambda value: value and tuple(tuple(known[name] for name in each) for each in value)
+    pairs = lambda value: tuple((known[name], k) for name, k in value) if isinstance(value, tuple) else value
+    plain = lambda s: ("levels", *(f"a{k}" for k in range(len(s) - 1))) if s[0] == "levels" else (-1.0, 1.0)
+    answers = model.response[1]
+    answers = tuple(f"a{k}" for k in range(len(answers))) if answers == model.levels else answers
+    return replace(model, response=("y", answers), knots=pairs(model.knots), margins=sets(model.margins),
+                   covariates=tuple((known[name], plain(s)) for name, s in model.covariates),
+                   interactions=sets(model.interactions), points=pairs(model.points))
 
 
 @lru_cache(maxsize=64)

@@ -8,21 +8,22 @@ __all__ = ['LEVEL', 'Departure', 'departures', 'departed', 'Local', 'local', 'Sc
 
 # %% ../../nbs/tables/13_misfit.ipynb #3f170003
 import math
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import combinations, product
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
 from jaxtyping import Array, Float
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
 from ..base.measurement import Measurement, Noise
 from ..base.supports import constrain, unconstrain
+from ..models.contract import QUICKLY
 from .logistic import _spread, space
+from .sampler import derivatives
 
 # %% ../../nbs/tables/13_misfit.ipynb #3f170006
 # § Departures: equation (1)
@@ -106,13 +107,13 @@ class Local(NamedTuple):
 _TOGETHER = 8  # derivatives at a time: memory is this many tables
 
 
-@jax.jit
+@partial(jax.jit, compiler_options=QUICKLY)
 def local(model, prior, theta: dict) -> Local:
     "Moments at parameters, their derivatives, and the curvature of the prior."
     x, number = unconstrain(model.parameters, theta), len(departures(model))
     mean = lambda at: departed(model, constrain(model.parameters, at[:len(x)])[0], at[len(x):])
     at = jnp.append(x, jnp.zeros(number))
-    J = lax.map(lambda v: jax.jvp(mean, (at,), (v,))[1], jnp.eye(len(at)), batch_size=_TOGETHER).T
+    J = derivatives(mean, at, _TOGETHER)
     def log_prior(x):
         theta, jacobian = constrain(model.parameters, x)
         return prior.log_density(theta) + jacobian
@@ -189,6 +190,12 @@ def score_chance(score: float, sd: float, w: Float[np.ndarray, "m"], rest: float
 LEVEL, _SEEN = 0.002, 3.0  # false alarms of a release; sds by which a departure worth looking for moves its score
 
 
+@jax.jit
+def _at_cells(model, p, w):
+    "The statistics of a record in each cell, with these weights, (K,)."
+    return jax.vjp(model.cells.mean, p)[1](w)[0]
+
+
 class Misfit(NamedTuple):
     "A departure that the released rows show."
     departure: Departure
@@ -202,15 +209,15 @@ def found_misfits(model, theta: dict, released: Measurement, prior, sized: bool 
     unusual = released.n is None or released.matrix is not None or released.low is not None
     if not every or unusual or not np.all(np.asarray(released.noise.scale) > 0):
         return []
-    prior = model.designed_prior(prior, None, None)
-    at = jax.tree.map(np.asarray, local(model, prior, {name: jnp.asarray(value) for name, value in theta.items()}))
+    plain, its_prior = model.plain(model.designed_prior(prior, None, None))
+    theta = {name: np.asarray(value) for name, value in theta.items()}
+    at = jax.tree.map(np.asarray, local(plain, its_prior, theta if plain is model else model.to_plain(theta)))
     if not all(np.all(np.isfinite(each)) for each in at):
         return []  # what is said of the draws says why
     told = scores(at, released, sized)
     looked = [k for k, one in enumerate(every) if told.sd[k] * one.size >= _SEEN]
-    back = jax.vjp(model.cells.mean, jnp.asarray(at.p))[1]
     chance = lambda k: score_chance(float(told.score[k]), float(told.sd[k]), told.weights[:, k], float(told.rest[k]),
-                                    np.asarray(back(jnp.asarray(told.weights[:, k]))[0]), at.p, released.n,
+                                    np.asarray(_at_cells(plain, at.p, told.weights[:, k])), at.p, released.n,
                                     released.noise)
     found = [Misfit(every[k], float(told.score[k]), len(looked) * chance(k)) for k in looked
              if abs(told.score[k]) > 2.5]

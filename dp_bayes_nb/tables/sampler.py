@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['TABLES', 'Task', 'Place', 'parameters_at', 'log_prior', 'visit', 'log_density', 'rows', 'Force', 'force', 'work',
-           'Reference', 'jacobian', 'prior_curvature', 'look', 'learn', 'metric', 'Trajectory', 'leapfrogs',
-           'trajectory', 'refresh', 'Climb', 'find_home', 'TablesState', 'task_of', 'chain_of', 'kernel',
-           'sized_kernel']
+           'Reference', 'information', 'derivatives', 'jacobian', 'prior_curvature', 'look', 'learn', 'metric',
+           'Trajectory', 'leapfrogs', 'trajectory', 'spread_factor', 'draw_sums', 'refresh', 'Climb', 'find_home',
+           'TablesState', 'runner', 'task_of', 'chain_of', 'kernel', 'sized_kernel']
 
 # %% ../../nbs/tables/04_sampler.ipynb #7ab50003
 import math
@@ -23,11 +23,12 @@ from jax.extend.core import ClosedJaxpr, Jaxpr
 from jaxtyping import Array, Float
 
 from ..base.arguments import pytree
-from ..base.chains import Kernel, _blas, bind
+from ..base.chains import Kernel, _blas, bind, run_chains
 from ..base.linear_algebra import cholesky, solve_lower, solve_upper
 from ..base.measurement import Measurement
-from ..base.supports import constrain
-from ..noise.laplace import noise_variance_draw, noise_variance_start, normal_product
+from ..base.supports import constrain, free_size
+from ..models.contract import QUICKLY
+from ..noise.laplace import noise_variance_draw, noise_variance_start
 from ..posterior import measurements
 from ..posterior.collapsed import CollapsedState
 from ..posterior.grid import log_posterior
@@ -41,7 +42,8 @@ class Task:
     family: Any
     released: Measurement
     prior: Any
-    home: Float[Array, "d"]  # near the mode
+    home: Any  # (d,), near the mode, and what is known there: a Place, a Reference
+    seen: Any
     surrogate: bool  # are forces those of a fixed covariance?
     rounds: int  # trajectories of a kept draw
     tables: Any = None  # the table as Tables, where its size is unknown: a coordinate at the end says how many records
@@ -139,21 +141,35 @@ def _work(jaxpr):
 
 # %% ../../nbs/tables/04_sampler.ipynb #7ab5000f
 # § The metric: equation (4)
-_POINTS = 8  # of warm-up, whose information is averaged
+_POINTS = 16  # of warm-up, over which averages reach back
 
 
 class Reference(NamedTuple):
     "What warm-up has learnt of the posterior, and what forces and metric are made of."
-    jacobians: Float[Array, "b p d"]  # of n H μ, at the last points that were looked at
+    jacobian: Float[Array, "p d"]  # of n H μ, averaged over the points that were looked at
     covariance: Float[Array, "p p"]  # n H Σ Hᵀ, averaged
-    curvature: Float[Array, "d d"]  # information of the prior, averaged; positive definite
+    information: Float[Array, "d d"]  # with the noise variances at their means, and of the prior, averaged
+    rest: Float[Array, "d d"]  # the part of it that the averages of Jacobian and covariance lack; positive definite
     points: Float[Array, ""]  # looked at so far
+
+
+def information(J: Float[Array, "p d"], V: Float[Array, "p p"], D: Float[Array, "p"]) -> Float[Array, "d d"]:
+    "Jᵀ (V + diag D)⁻¹ J."
+    W = solve_lower(cholesky(V + jnp.diag(D), definite=True), J)
+    return W.T @ W
+
+
+def derivatives(fn: Callable, x: Float[Array, "d"], together: int) -> Float[Array, "p d"]:
+    "Derivatives of a function, so many columns at a time: memory is that of so many of its calls."
+    d = len(x)
+    columns = jax.vmap(lambda v: jax.jvp(fn, (x,), (v,))[1])
+    found = lax.map(columns, np.eye(d + -d % together, d).reshape(-1, together, d))
+    return found.reshape(-1, found.shape[-1])[:d].T
 
 
 def jacobian(task: Task, x: Float[Array, "d"]) -> Float[Array, "p d"]:
     "Derivatives of n H μ: few columns at a time where a mean is large."
-    column = lambda v: jax.jvp(partial(rows, task), (x,), (v,))[1]
-    return lax.map(column, jnp.eye(len(x)), batch_size=4 if task.surrogate else len(x)).T
+    return derivatives(partial(rows, task), x, 8 if task.surrogate else len(x))
 
 
 def prior_curvature(task: Task, x: Float[Array, "d"]) -> Float[Array, "d d"]:
@@ -162,29 +178,26 @@ def prior_curvature(task: Task, x: Float[Array, "d"]) -> Float[Array, "d d"]:
     size = jnp.maximum(jnp.abs(values), 1e-6 * (1e-300 + jnp.abs(values).max()))
     return (vectors * size) @ vectors.T
 
+
 # %% ../../nbs/tables/04_sampler.ipynb #7ab50010
 def look(task: Task, place: Place) -> Reference:
     "A reference that knows one place."
-    J = jacobian(task, place.x)
-    return Reference(jnp.broadcast_to(J, (_POINTS, *J.shape)), place.covariance, prior_curvature(task, place.x),
-                     jnp.asarray(1))
+    J, curvature = jacobian(task, place.x), prior_curvature(task, place.x)
+    seen = information(J, place.covariance, task.released.noise.variance) + curvature
+    return Reference(J, place.covariance, seen, curvature, jnp.asarray(1))
 
 
-def learn(reference: Reference, seen: Reference) -> Reference:
-    "One more place: it takes the seat of the oldest, and its share of the averages."
-    share = jnp.maximum(1 / (reference.points + 1), 1 / (2 * _POINTS))
-    mix = lambda old, new: old + share * (new - old)
-    jacobians = reference.jacobians.at[reference.points % _POINTS].set(seen.jacobians[0])
-    return Reference(jacobians, mix(reference.covariance, seen.covariance), mix(reference.curvature, seen.curvature),
-                     reference.points + 1)
+def learn(task: Task, reference: Reference, seen: Reference) -> Reference:
+    "One more place, with its share of the averages."
+    share = jnp.maximum(1 / (reference.points + 1), 1 / _POINTS)
+    J, V, H = (old + share * (new - old) for old, new in zip(reference[:3], seen))
+    return Reference(J, V, H, H - information(J, V, task.released.noise.variance), reference.points + 1)
 
 
 def metric(reference: Reference, noise_variance: Float[Array, "p"]) -> Float[Array, "d d"]:
-    "The information given the variances of the noise, averaged over the points of warm-up: equation (4)."
-    b, p, d = reference.jacobians.shape
-    L = cholesky(reference.covariance + jnp.diag(noise_variance), definite=True)
-    W = solve_lower(L, jnp.moveaxis(reference.jacobians, 0, 1).reshape(p, b * d)).reshape(p * b, d)
-    return W.T @ W / b + reference.curvature
+    "The information given the variances of the noise: equation (4)."
+    return information(reference.jacobian, reference.covariance, noise_variance) + reference.rest
+
 
 # %% ../../nbs/tables/04_sampler.ipynb #7ab50012
 # § A trajectory: equation (3)
@@ -204,21 +217,19 @@ class Trajectory(NamedTuple):
 def leapfrogs(gradient: Callable, L: Float[Array, "d d"], x: Float[Array, "d"], p: Float[Array, "d"],
               leap: Float[Array, ""], number: Any) -> tuple:
     "Where a trajectory ends, and its momentum there, in the coordinates Lᵀ x: equation (3)."
-    push = lambda x: 0.5 * leap * solve_lower(L, gradient(x))
-    def one(_, at):
-        x, p, half = at
-        p = p + half
-        x = x + leap * solve_upper(L, p)
-        half = push(x)
-        return x, p + half, half
-    return lax.fori_loop(0, number, one, (x, p, push(x)))[:2]
+    def one(k, at):  # the last push of a leapfrog and the first of the next are one
+        x, p = at
+        p = p + jnp.where((k == 0) | (k == number), 0.5, 1.0) * leap * solve_lower(L, gradient(x))
+        return jnp.where(k < number, x + leap * solve_upper(L, p), x), p
+    return lax.fori_loop(0, number + 1, one, (x, p))
 
 # %% ../../nbs/tables/04_sampler.ipynb #7ab50013
 def trajectory(task: Task, key, force: Force, L: Float[Array, "d d"], step: Float[Array, ""], place: Place,
                noise_variance: Float[Array, "p"]) -> tuple[Place, Trajectory]:
     "Hamiltonian Monte Carlo along a force, accepted by the exact density."
-    key_p, key_time, key_accept = jax.random.split(key, 3)
-    time, p = jax.random.uniform(key_time, minval=_TIME[0], maxval=_TIME[1]), jax.random.normal(key_p, place.x.shape)
+    key_p, key_time = jax.random.split(key)
+    p, (share, lucky) = jax.random.normal(key_p, place.x.shape), jax.random.uniform(key_time, (2,))
+    time = _TIME[0] + (_TIME[1] - _TIME[0]) * share
     number = jnp.clip(jnp.ceil(time / step), 1, _MOST).astype(int)
     x, p_end = leapfrogs(force.gradient, L, place.x, p, jnp.minimum(time / number, step), number)
     end = visit(task, x)
@@ -227,32 +238,43 @@ def trajectory(task: Task, key, force: Force, L: Float[Array, "d d"], step: Floa
     number_or_never = lambda gain: jnp.where(jnp.isnan(gain), -jnp.inf, gain)
     gain = number_or_never(after - before + kinetic)
     own = number_or_never(force.value(end) - force.value(place) + kinetic)
-    moved = jnp.log(jax.random.uniform(key_accept)) < gain
+    moved = jnp.log(lucky) < gain
     place = jax.tree.map(lambda new, old: jnp.where(moved, new, old), end, place)
     chance, followed = (jnp.exp(jnp.minimum(each, 0.0)) for each in (gain, own))
     return place, Trajectory(chance, followed, moved, own < -1000.0, number * 1.0, jnp.where(moved, after, before))
 
 # %% ../../nbs/tables/04_sampler.ipynb #7ab50015
 # § The variances of Laplace noise: equation (5)
-_SWEEPS = 4  # of noise and variances after a trajectory
+_SWEEPS = 2  # of noise and variances after a trajectory
+
+
+def spread_factor(place: Place) -> Float[Array, "m m"]:
+    "A factor of n Σ, which may be singular: a trillionth of the largest variance is added."
+    S = place.spread
+    return cholesky(S + 1e-12 * jnp.diagonal(S).max() * jnp.eye(len(S)), definite=True)
+
+
+def draw_sums(task: Task, key, place: Place, F: Float[Array, "m m"], D: Float[Array, "p"]) -> tuple:
+    "The sums given x, D and z, and the noise that is left: equation (5)."
+    released, L = task.released, cholesky(place.covariance + jnp.diag(D), definite=True)
+    u = jax.random.normal(key, (len(F) + len(D),))
+    s, e = place.sums + F @ u[:len(F)], jnp.sqrt(D) * u[len(F):]
+    y = solve_upper(L, solve_lower(L, released.z - released.observed(s) - e))
+    return s + place.spread @ (y if released.matrix is None else y @ released.matrix), e + D * y
 
 
 def refresh(task: Task, key, place: Place, noise_variance: Float[Array, "p"]) -> Float[Array, "p"]:
     "D given x and z, by sweeps of e | D and D | e: equation (5). Of Gaussian noise it is known."
-    noise, residual = task.released.noise, task.released.z - place.mean
+    noise = task.released.noise
     if noise.kind == "gaussian":
         return noise_variance
-    # a singular covariance has a factor too, once a ten-billionth of each variance is added
-    F = cholesky(place.covariance + 1e-10 * jnp.diag(jnp.diagonal(place.covariance) + noise_variance), definite=True)
+    F = spread_factor(place)
     def sweep(D, key):
-        key_s, key_e, key_D = jax.random.split(key, 3)
-        L = cholesky(place.covariance + jnp.diag(D), definite=True)
-        e = jnp.sqrt(D) * jax.random.normal(key_e, D.shape)
-        apart = residual - F @ jax.random.normal(key_s, D.shape) - e
-        e = e + D * solve_upper(L, solve_lower(L, apart))  # eq. (5)
-        new = noise_variance_draw(key_D, e, noise)
+        key_e, key_D = jax.random.split(key)
+        new = noise_variance_draw(key_D, draw_sums(task, key_e, place, F, D)[1], noise)
         return jnp.where(jnp.all(jnp.isfinite(new)), new, D), None
     return lax.scan(sweep, noise_variance, jax.random.split(key, _SWEEPS))[0]
+
 
 # %% ../../nbs/tables/04_sampler.ipynb #7ab50017
 # § Where chains start
@@ -266,40 +288,57 @@ class Climb(NamedTuple):
     best: Float[Array, "d"]
     value: Float[Array, ""]
     gradient: Float[Array, "d"]
-    H: Float[Array, "d d"]
+    place: Place
+    seen: Reference
     damping: Float[Array, ""]
     done: Array
 
 
 def _slope(task, x):
-    "Log density at x with the noise variances at their means, its gradient but for that of the covariance, and H."
-    place, D, J = visit(task, x), task.released.noise.variance, jacobian(task, x)
-    L = cholesky(place.covariance + jnp.diag(D), definite=True)
-    W, w = solve_lower(L, J), solve_lower(L, task.released.z - place.mean)
-    gradient = W.T @ w + jax.grad(partial(log_prior, task))(x)
-    return log_density(task, place, D), gradient, W.T @ W + prior_curvature(task, x)
+    """Log density at x with the noise variances at their means, its gradient but for that of the covariance, and what
+    is known there.
+    """
+    place, D = visit(task, x), task.released.noise.variance
+    seen, L = look(task, place), cholesky(place.covariance + jnp.diag(D), definite=True)
+    y = solve_upper(L, solve_lower(L, task.released.z - place.mean))
+    gradient = seen.jacobian.T @ y + jax.grad(partial(log_prior, task))(x)
+    return log_density(task, place, D), gradient, place, seen
 
 # %% ../../nbs/tables/04_sampler.ipynb #7ab50018
 def _ascend(task, at):
-    seen = value, gradient, H = _slope(task, at.next)
+    slope = value, gradient, _, _ = _slope(task, at.next)
     up = jnp.isfinite(value) & jnp.all(jnp.isfinite(gradient)) & (value >= at.value)
     best = jnp.where(up, at.next, at.best)
-    value, gradient, H = jax.tree.map(lambda new, old: jnp.where(up, new, old), seen, at[3:6])
-    damping = jnp.clip(jnp.where(up, at.damping / 5, at.damping * 5), 1e-9, None)
+    value, gradient, place, seen = jax.tree.map(lambda new, old: jnp.where(up, new, old), slope, at[3:7])
+    damping, H = jnp.clip(jnp.where(up, at.damping / 5, at.damping * 5), 1e-9, None), seen.information
     L = cholesky(H + damping * jnp.diag(jnp.diagonal(H)), definite=True)
     step = solve_upper(L, solve_lower(L, gradient))
     gain = 0.5 * gradient @ step
     step = step * jnp.minimum(1.0, _LONGEST / jnp.maximum(jnp.sqrt(step @ step / len(step)), 1e-300))
     done = (up & (gain < _NEAR) & (damping < 1e-2)) | (damping > 1e3)
-    return Climb(at.k + 1, best + step, best, value, gradient, H, damping, done)
+    return Climb(at.k + 1, best + step, best, value, gradient, place, seen, damping, done)
 
 
-def find_home(task: Task) -> Float[Array, "d"]:
-    "A point near the mode, by damped Fisher steps from the family's start."
-    d, number = len(task.home), jnp.asarray(0.0)
-    first = Climb(jnp.asarray(0), task.home, task.home, number - jnp.inf, jnp.zeros(d), jnp.eye(d), number + 0.1,
-                  jnp.asarray(False))
-    return lax.while_loop(lambda at: (at.k < _CLIMB) & ~at.done, partial(_ascend, task), first).best
+def find_home(task: Task) -> tuple[Float[Array, "d"], tuple[Place, Reference]]:
+    "A point near the mode, by damped Fisher steps from the family's start, and what is known there."
+    start = jnp.asarray(task.family.start(task.released), float)
+    if task.tables is not None:
+        start = jnp.append(start, _size_coordinate(task, constrain(task.family.parameters, start)[0]))
+    nothing = jax.tree.map(lambda a: jnp.zeros(a.shape, a.dtype), jax.eval_shape(partial(_slope, task), start))
+    number = jnp.asarray(0.0)
+    first = Climb(jnp.asarray(0), start, start, number - jnp.inf, *nothing[1:], number + 0.1, jnp.asarray(False))
+    end = lax.while_loop(lambda at: (at.k < _CLIMB) & ~at.done, partial(_ascend, task), first)
+    return end.best, (end.place, end.seen)
+
+
+def _size_coordinate(task, theta):
+    "The coordinate of the number of records that fits the rows best where one record has the mean at theta."
+    row = task.released.observed(jnp.append(1.0, task.family.mean(theta)))
+    least, most = task.tables.least[0] - 0.5, task.tables.most[0] + 0.5
+    share = (row @ task.released.z / (row @ row) - least) / (most - least)
+    share = jnp.clip(share, jnp.minimum(1e-3, 0.5 / (most - least)), 1 - 1e-3)
+    return jnp.log(share) - jnp.log1p(-share)
+
 
 # %% ../../nbs/tables/04_sampler.ipynb #7ab5001a
 # § The kernel
@@ -327,8 +366,7 @@ def _averaging(step):
 # %% ../../nbs/tables/04_sampler.ipynb #7ab5001b
 def _init(task, key):
     key_x, key_noise = jax.random.split(key)
-    noise, home = task.released.noise, visit(task, task.home)
-    reference = look(task, home)
+    noise, (home, reference) = task.released.noise, task.seen
     L = cholesky(metric(reference, noise.variance), definite=True)
     x = task.home + _WIDE * solve_upper(L, jax.random.normal(key_x, task.home.shape))
     there = visit(task, x)
@@ -350,7 +388,7 @@ def _step(task, key, state):
         place, said = trajectory(task, key_x, *(known or tools(D)), state.step, place, D)
         return (place, refresh(task, key_D, place, D)), said
     (place, D), said = lax.scan(one, (state.place, state.noise_variance), jax.random.split(key_rounds, task.rounds))
-    s = normal_product(key_s, place.sums, place.spread, task.released.z, D, task.released.matrix)
+    s = draw_sums(task, key_s, place, spread_factor(place), D)[0]
     broken = ~jnp.all(jnp.isfinite(s))
     learnt = jnp.clip(_final(state.averaging), *_STEPS)
     step = jnp.where(state.steps > 0, learnt, state.step)  # what stays after warm-up
@@ -366,7 +404,7 @@ def _adapt(task, key, state, info):
     now = jnp.clip(_final(averaging), *_STEPS)
     averaging = jax.tree.map(lambda new, old: jnp.where(again, new, old), _averaging(now), averaging)
     looks = (state.steps < _OFTEN) | (state.steps % _SELDOM == 0)
-    reference = lax.cond(looks, lambda: learn(state.reference, look(task, state.place)), lambda: state.reference)
+    reference = lax.cond(looks, lambda: learn(task, state.reference, look(task, state.place)), lambda: state.reference)
     step = jnp.clip(jnp.exp(averaging.log_step_size), *_STEPS)
     return state._replace(step=step, reference=reference, averaging=averaging, steps=state.steps + 1)
 
@@ -380,34 +418,39 @@ def _kept(task, state):
 
 # %% ../../nbs/tables/04_sampler.ipynb #7ab5001f
 # § The method
-_LARGE = 100_000  # numbers of a covariance, from where forces leave it out
+_LARGE = 100_000, 20_000  # numbers of a covariance, from where forces leave it out; and with so many records a sum:
+_RECORDS = 100
 _TOGETHER = 32  # rows: larger matrices are factored one by one, so that chains gain nothing from being a batch
 _ROUNDS = 4, 2  # trajectories of a draw, where they are cheap and where they are not
 
 
-_find_home = jax.jit(find_home)
+def runner(kernel: Callable) -> Callable:
+    "A run of the chains of this kernel for `fit`: of the model without names and units, which come back at the end."
+    def run(words, family, released, prior, *, draws, warmup, chains, progress):
+        key = jax.random.wrap_key_data(np.asarray(words[:2], np.uint32), impl="threefry2x32")
+        plain, its_prior = family.plain(prior)
+        states, infos = run_chains(key, kernel(plain, released, its_prior), draws=draws, warmup=warmup, chains=chains,
+                                   progress=progress)
+        theta = states.theta if plain is family else family.from_plain(states.theta)
+        return {**theta, "s": states.s}, infos
+    return run
 
 
-def _size_coordinate(tables, measurement, mean):
-    "The coordinate of the number of records that fits the rows best where one record has this mean."
-    row = measurement.observed(jnp.append(1.0, mean))
-    least, most = tables.least[0] - 0.5, tables.most[0] + 0.5
-    share = (row @ measurement.z / (row @ row) - least) / (most - least)
-    share = jnp.clip(share, jnp.minimum(1e-3, 0.5 / (most - least)), 1 - 1e-3)
-    return jnp.log(share) - jnp.log1p(-share)
+_find_home = jax.jit(find_home, compiler_options=QUICKLY)
+
 
 # %% ../../nbs/tables/04_sampler.ipynb #7ab50020
 def task_of(family, measurement: Measurement, prior, tables=None) -> Task:
     "The task of one table: where chains start, and by which forces they move."
-    measurement = jax.tree.map(jnp.asarray, measurement)
-    start = jnp.asarray(family.start(measurement), float)
-    theta = constrain(family.parameters, start)[0]
-    large = work(family.moments, theta) > _LARGE
-    if tables is not None:
-        start = jnp.append(start, _size_coordinate(tables, measurement, family.mean(theta)))
-    task = Task(family, measurement, prior, start, large, _ROUNDS[large], tables)
+    measurement = jax.tree.map(lambda a: a if isinstance(a, jax.Array) else np.asarray(a), measurement)
+    moments = lambda x: family.moments(constrain(family.parameters, x)[0])
+    traced = isinstance(measurement.z, jax.core.Tracer)
+    many = tables is None and not traced and bool(measurement.n >= _RECORDS * len(measurement.z))
+    large = work(moments, np.zeros(free_size(family.parameters))) > _LARGE[many]
+    task = Task(family, measurement, prior, None, None, large, _ROUNDS[large], tables)
     with _blas().limit(limits=1, user_api="blas"):
-        return replace(task, home=_find_home(task))
+        home, seen = find_home(task) if traced else _find_home(task)
+    return replace(task, home=home, seen=seen)
 
 
 def chain_of(task: Task) -> Kernel:
@@ -430,5 +473,5 @@ def sized_kernel(family, tables, prior) -> Kernel:
     return chain_of(task_of(family, jax.tree.map(lambda part: part[0], stack), prior, tables))
 
 
-_plain, _generic = Method(kernel, confidential=True), METHODS["collapsed"].tables
+_plain, _generic = Method(kernel, confidential=True, run=runner(kernel)), METHODS["collapsed"].tables
 TABLES = _plain._replace(general=_plain, tables=_generic._replace(kernel=sized_kernel))
