@@ -21,14 +21,15 @@ export MPLCONFIGDIR ?= $(CACHE)/matplotlib
 PIP := $(PY) -m pip --disable-pip-version-check --quiet
 SETUP := settings.ini setup.py constraints.txt
 
-.PHONY: help setup demo app test check slow docs readme notebooks outputs bench scoreboard case wheel clean
+.PHONY: help setup demo app test check slow versions docs readme notebooks outputs bench scoreboard case wheel clean
 
 help:
 	@echo "make demo       a real table to a release, a posterior, a summary and a figure"
 	@echo "make app        five tools in a browser: explorer, calibration, budget, regression, your own data"
 	@echo "make test       set-up, then every test; closes 'N passed, N failed'"
 	@echo "make check      one notebook: export, lint, types, its cells and its outputs (NB='posterior/collapsed')"
-	@echo "make slow       repetitions of tests and the statistical checks too; each keeps a quick case that bites"
+	@echo "make slow       repetitions of tests and the statistical checks too, into results/slow.json"
+	@echo "make versions   the tests of tables on the lowest and newest versions of DuckDB, narwhals and OpenDP"
 	@echo "make docs       the site, into _docs/"
 	@echo "make notebooks  run every notebook and save its outputs (NB='name …' for some)"
 	@echo "make outputs    run every notebook but its slow cells and compare with the saved outputs (NB='name …')"
@@ -74,6 +75,10 @@ test: $(VENV)/.dev
 
 slow: $(VENV)/.dev
 	@$(PY) tools/test.py --workers $(JOBS) --slow $(FLAGS)
+
+# Before a version: what reads tables, at the ends of what settings.ini allows.
+versions: $(VENV)/.dev
+	@$(PY) tools/test.py --versions $(FLAGS)
 
 docs: $(VENV)/.dev
 	@$(PY) tools/docs.py

@@ -921,6 +921,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                                 'dp_bayes_nb/data_holder/sums.py'),
                                               'dp_bayes_nb.data_holder.sums._check_of_one': ( 'data_holder/sums.html#_check_of_one',
                                                                                               'dp_bayes_nb/data_holder/sums.py'),
+                                              'dp_bayes_nb.data_holder.sums._cursor': ( 'data_holder/sums.html#_cursor',
+                                                                                        'dp_bayes_nb/data_holder/sums.py'),
                                               'dp_bayes_nb.data_holder.sums._exact_sums': ( 'data_holder/sums.html#_exact_sums',
                                                                                             'dp_bayes_nb/data_holder/sums.py'),
                                               'dp_bayes_nb.data_holder.sums._faults': ( 'data_holder/sums.html#_faults',

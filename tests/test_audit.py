@@ -68,7 +68,11 @@ BOTH = ("Bernoulli", "Exponential", "Grouped, private", "Grouped, public")  # of
 
 
 def here(name, promise, budget):
-    "What runs in CI: every model under its own relation with Laplace noise; a few under both, by all budgets."
+    """What runs in CI: one declaration of every model under its own relation with Laplace noise; a few under both, by
+    all budgets.
+    """
+    if name.partition(", ")[0] in TRIED and name not in BOTH:  # another form of a model that is there
+        return False
     if promise == TRIED[name].relation:
         return budget == "laplace" or name in BOTH
     return name in BOTH and promise == "add_remove" and budget == "laplace"
@@ -169,8 +173,8 @@ def test_no_honest_release_is_blamed_by_many_releases(case):
 def test_every_model_is_audited():
     "All but Counts, which has no records to release."
     assert {type(model).__name__ for model in TRIED.values()} == set(MODELS) - {"Counts"}
-    assert {(name, promise) for name, promise, budget in CASES if here(name, promise, budget)} >= {
-        (name, model.relation) for name, model in TRIED.items()}
+    assert {(type(TRIED[name]), promise) for name, promise, budget in CASES if here(name, promise, budget)} >= {
+        (type(model), model.relation) for model in TRIED.values()}
     assert len(CASES_OF_FORMS) >= 40
     with pytest.raises(ValueError, match="family must be one whose records are summed"):
         audit(dpb.Counts(["a", "b"]), epsilon=1)

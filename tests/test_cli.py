@@ -90,7 +90,7 @@ def test_a_model_of_ones_own_is_released_and_fitted_by_commands(folder):
     (folder / "mine.toml").write_text('family = "Pairs"\ncolumn = "smokes"\n')
     code, _, err = release(folder, family="mine.toml")
     assert code == 2 and "--models FILE.py" in err
-    assert release(folder, "--models", "mine.py", family="mine.toml", run=dp_bayes_process)[0] == 0
+    assert release(folder, "--models", "mine.py", family="mine.toml")[0] == 0
     code, _, err = dp_bayes_process("fit", "release.json", cwd=folder)
     assert code == 2 and "Pairs" in err and len(err.splitlines()) == 1
     code, out, err = dp_bayes_process("fit", "release.json", "--models", "mine.py", cwd=folder)
@@ -101,7 +101,7 @@ def test_a_model_of_ones_own_is_released_and_fitted_by_commands(folder):
     (folder / "a folder" / "neighbour.py").write_text("TOP = 3")
     (folder / "a folder" / "more.py").write_text("from neighbour import TOP\n" + OWN.replace("Pairs", "More"))
     both = ["--models", "mine.py", "--models", "a folder/more.py"]
-    assert dp_bayes_process("fit", "release.json", *both, cwd=folder)[0] == 0
+    assert dp_bayes("fit", "release.json", *both, cwd=folder)[0] == 0
     (folder / "broken.py").write_text("raise RuntimeError('no')")
     code, _, err = dp_bayes("fit", "release.json", "--models", "broken.py", cwd=folder)
     assert code == 2 and "--models must be a Python file that runs" in err
@@ -309,8 +309,8 @@ def test_help_shows_defaults_and_an_example_that_runs(folder, command):
 @needs_fit
 def test_fit_writes_draws_a_figure_and_a_summary(folder):
     simulate_release(0, Bernoulli("smokes"), {"probability": 0.3}, 1000, 0.5)[1].save(folder / "release.json")
-    code, out, err = dp_bayes_process("fit", "release.json", "--prior", "Beta(2, 5)", "--draws", "500", "-o",
-                                      "posterior.nc", "--plot", "posterior.png", cwd=folder)
+    code, out, err = dp_bayes("fit", "release.json", "--prior", "Beta(2, 5)", "--draws", "500", "-o", "posterior.nc",
+                              "--plot", "posterior.png", cwd=folder)
     assert code == 0 and "probability" in out, err
     assert (folder / "posterior.png").read_bytes()[:4] == b"\x89PNG"
     import arviz

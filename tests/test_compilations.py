@@ -3,15 +3,20 @@ and the exact posterior of counts never compiles.
 """
 
 import itertools
+import os
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
 import pytest
 
 import dp_bayes_nb as d
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
+import first_fit  # noqa: E402
 
 COMPILED = "/jax/core/compile/backend_compile_duration"
 seen: list[str] = []
@@ -80,8 +85,7 @@ def fitted(release, prior, method, options, seed):
     return d.fit(release, prior, method=method, draws=20, warmup=20, chains=2, seed=seed, progress=False, **options)
 
 
-OFTEN = ("share exact", "share on the grid", "share collapsed", "share gibbs", "categories collapsed",
-         "clipped collapsed", "normal", "line exact", "line gibbs prior", "naive Bayes", "hidden Markov")
+OFTEN = ("share exact", "share on the grid", "clipped collapsed", "normal", "line gibbs prior", "naive Bayes")
 
 
 @pytest.mark.parametrize("name", [name if name in OFTEN else pytest.param(name, marks=pytest.mark.slow)
@@ -178,3 +182,15 @@ import xarray
 print(len(compiled) > 0, [name for name in {HEAVY!r} if name in sys.modules])
 """)
     assert "True" in out and "xarray" in out
+
+
+@pytest.mark.parametrize("rows", [("share", "seven categories", "census tract", "clipped rate"), *(
+    pytest.param((row,), marks=pytest.mark.slow, id=row) for row in first_fit.ROWS)])
+def test_a_first_fit_compiles_few_programs(rows, tmp_path):
+    "In a fresh process; of a declaration that differs in names, bounds and numbers fewer, of the same one none."
+    flags = {"XLA_FLAGS": os.environ.get("XLA_FLAGS", "")}
+    for row, steps in first_fit.releases(tmp_path, rows).items():
+        said = first_fit.measure(steps, first_fit.ROOT, tmp_path, 900, **flags)
+        first, other = first_fit.PROGRAMS[row]
+        assert said["programs of first"] <= first and said["programs of other"] <= other, said
+        assert said["programs of again"] == 0

@@ -1,13 +1,19 @@
 """The same table gives the same integers on every engine, in every order of rows; a large file costs no more memory."""
 
 import datetime
+import gc
+import multiprocessing
 import os
 import subprocess
 import sys
+import weakref
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
+import dp_bayes_nb as dpb
+from dp_bayes_nb.data_holder import sums
 from dp_bayes_nb.models.bounds import Clip, Redact
 from dp_bayes_nb.models.contract import Column, Model, family_class
 from dp_bayes_nb.models.counts import Bernoulli, Categorical
@@ -158,9 +164,9 @@ def test_clipped_and_redacted_sums_agree_on_every_engine(family, tmp_path):
              for name, table in tables.items()}
     first = next(iter(found.values()))
     apart = len(values) if family in ROUNDED else 0  # steps of the grid
-    for sums in found.values():
-        assert sums.n == first.n == len(values)
-        assert max(abs(a - b) for a, b in zip(sums.integers, first.integers)) <= apart
+    for each in found.values():
+        assert each.n == first.n == len(values)
+        assert max(abs(a - b) for a, b in zip(each.integers, first.integers)) <= apart
 
 
 @family_class
@@ -445,3 +451,59 @@ def test_names_that_differ_in_capitals_only_are_refused_where_the_engine_confuse
     assert exact_sums(Bernoulli("x"), frame).integers == exact_sums(Bernoulli("x"), frame.to_pandas()).integers == (0,)
     with pytest.raises(ValueError, match="different names"):
         exact_sums(Bernoulli("x"), ibis.memtable(frame.to_arrow()))
+
+
+def asked(query):
+    "What a connection of the next query sees."
+    with sums._cursor() as connection:
+        return connection.execute(query).fetchall()
+
+
+def test_the_database_is_kept_and_nothing_of_a_query_is(tmp_path):
+    frame = pd.DataFrame({"x": ["1", "0", "1"] * 20, "id": [*range(60)]})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    frame.astype({"x": float}).to_parquet(tmp_path / "t.parquet")
+    numbers = np.ones(50)
+    gone, model = weakref.ref(numbers), Bernoulli("x")
+    exact_sums(Bernoulli(), numbers)
+    kept = sums._database[""]
+    exact_sums(model, tmp_path / "t.csv", person=dpb.Person("id", combine="any"))
+    exact_sums(model, tmp_path / "t.parquet")
+    del numbers
+    gc.collect()
+    assert sums._database[""] is kept and gone() is None
+    assert asked("select table_name from duckdb_tables()") == []
+    assert asked("select view_name from duckdb_views() where not internal") == []
+    assert asked("select * from duckdb_external_file_cache()") == []
+
+
+def test_what_a_query_leaves_is_noticed():
+    "The mutant: a query that registers and makes its tables in the database itself."
+    kept = sums._database.setdefault("", duckdb.connect())
+    kept.execute("create table held (x double)")
+    assert asked("select table_name from duckdb_tables()") == [("held",)]
+    sums._database.clear()
+
+
+def test_threads_and_forks_ask_side_by_side():
+    exact_sums(Bernoulli(), [1, 0, 1])
+    with ThreadPoolExecutor(4) as pool:
+        many = pool.map(lambda n: exact_sums(Bernoulli(), np.ones(n)).integers, range(1, 60))
+        assert [*many] == [(n,) for n in range(1, 60)]
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        assert pool.apply(_of_two) == (2,)
+    code = """if True:
+        import os, sys
+        import dp_bayes_nb as dpb
+        from dp_bayes_nb.data_holder.sums import exact_sums
+        exact_sums(dpb.Bernoulli(), [1, 0, 1])
+        child = os.fork()
+        print(exact_sums(dpb.Bernoulli(), [1, 1, 1]).integers)
+        if child:
+            assert os.waitpid(child, 0)[1] == 0"""
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, timeout=100)
+    assert (done.stdout, done.stderr, done.returncode) == ("(3,)\n(3,)\n", "", 0)
+
+
+def _of_two():
+    return exact_sums(Bernoulli(), [1, 1]).integers

@@ -383,6 +383,7 @@ def mean_and_sd_of_a_rate(z, scale, largest_n):
     return center, np.sqrt(w @ (rate - center) ** 2 / w.sum())
 
 
+@pytest.mark.slow  # the number alone, without groups, is in test_add_remove.py
 def test_one_sum_of_groups_of_unknown_size():
     "One row a group and no n: the posterior of each group is that of its number alone, not that of the other."
     r = db.declare(Grouped(db.Poisson((0, 10), "x"), "g", 2), [30, 90], noise=db.Laplace(scale=2.0, discrete=True),
@@ -524,7 +525,7 @@ def of_groups(model, theta, n, **more):
     return r
 
 
-@pytest.mark.parametrize("sizes", ["private", "public"])
+@pytest.mark.parametrize("sizes", [pytest.param("private", marks=pytest.mark.slow), "public"])
 def test_one_group_is_taken_out_of_a_release(sizes, tmp_path):
     model = Grouped(db.Bernoulli("ill"), ("region", "sex"), {"region": ["w", "e"], "sex": ["f", "m"]}, sizes=sizes)
     r = of_groups(model, {"probability": [[0.1, 0.3], [0.5, 0.9]]}, [[90, 80], [70, 300]])

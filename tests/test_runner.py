@@ -1,6 +1,7 @@
 """The runner's counting: what passes, what fails, what is skipped, and what CI may not skip."""
 
 import importlib.util
+import json
 import shutil
 import sys
 from pathlib import Path
@@ -83,8 +84,8 @@ def test_java_may_be_missing_in_ci_only_where_there_is_none(monkeypatch):
         assert count.failed == failed
 
 
-def test_the_last_line_counts_skips_as_neither(monkeypatch, capsys):
-    "The whole program, with every step but the tests stubbed out."
+def stubbed(monkeypatch):
+    "The whole program, with every step but the tests left out."
     for name in ("sync", "saved_outputs"):
         monkeypatch.setattr(runner, name, lambda: "")
     monkeypatch.setattr(runner, "call", lambda command, **_: (0, ""))
@@ -92,13 +93,51 @@ def test_the_last_line_counts_skips_as_neither(monkeypatch, capsys):
     monkeypatch.setattr(runner, "compile_quickly", lambda: None)
     monkeypatch.setattr(runner, "run_all",
                         lambda count, flags: count.add("tests/test_app.py", skipped="Chromium is not installed"))
-    monkeypatch.setattr(sys, "argv", ["test.py"])
-    assert runner.main() == 0
+
+
+def ran(monkeypatch, *words):
+    monkeypatch.setattr(sys, "argv", ["test.py", *words])
+    return runner.main()
+
+
+def test_the_last_line_counts_skips_as_neither(monkeypatch, capsys):
+    stubbed(monkeypatch)
+    monkeypatch.setattr(runner, "EACH", {})
+    monkeypatch.setattr(runner, "SPENT", {})
+    assert ran(monkeypatch) == 0
     *_, skipped, seconds, last = capsys.readouterr().out.splitlines()
     assert (skipped, last) == ("skipped  tests/test_app.py: Chromium is not installed", "5 passed, 0 failed")
-    monkeypatch.setattr(sys, "argv", ["test.py", "--ci"])
-    assert runner.main() == 1
-    assert capsys.readouterr().out.splitlines()[-1] == "6 passed, 1 failed"  # the clean tree is one more
+    assert ran(monkeypatch, "--ci") == 1  # the budget and the clean tree are two more
+    assert capsys.readouterr().out.splitlines()[-1] == "7 passed, 1 failed"
+
+
+def test_each_test_says_its_processor_time(results):
+    "With its fixtures; a file that died says nothing."
+    found = {name: seconds for name, seconds in runner.EACH.items() if "test_0" in name}
+    assert len(found) == 2 and all(0 <= seconds < 5 for seconds in found.values())
+
+
+def test_what_is_over_its_budget_fails_in_ci(monkeypatch, capsys):
+    "Half as much again is allowed, and more on a slower machine, never less on a faster one."
+    spent = {"tests/test_a::test_b": 31.0, "tests/test_a::test_c": 29.0, "nbs/a/01_b.ipynb": 44.0}
+    assert runner.over(spent, 0.5) == "31 s of a processor, 20 are its budget: tests/test_a::test_b"
+    assert runner.over(spent, 1.1) == "" and "01_b" in runner.over({**spent, "nbs/a/01_b.ipynb": 46.0}, 1.0)
+    assert 0.2 < runner.loop() < 10
+    monkeypatch.setattr(runner, "EACH", {"tests/test_a::test_b": 310.0})
+    monkeypatch.setattr(runner, "SPENT", {"tests/test_a.py": 311.0, "nbs/a/01_b.ipynb": 44.0})
+    assert [*runner.dearest()] == ["tests/test_a::test_b", "nbs/a/01_b.ipynb"]
+    stubbed(monkeypatch)
+    assert (ran(monkeypatch), ran(monkeypatch, "--ci")) == (0, 1)
+    assert "310 s of a processor, 20 are its budget: tests/test_a::test_b" in capsys.readouterr().out
+
+
+def test_a_slow_run_leaves_its_result(monkeypatch, tmp_path):
+    stubbed(monkeypatch)
+    monkeypatch.setattr(runner, "ROOT", tmp_path)
+    (tmp_path / "results").mkdir()
+    assert ran(monkeypatch, "--slow") == 0
+    said = json.loads((tmp_path / "results" / "slow.json").read_text())
+    assert (said["passed"], said["failed"], said["failures"]) == (5, 0, []) and len(said["date"]) == 10
 
 
 def test_versions_are_those_of_the_settings(monkeypatch):

@@ -27,8 +27,10 @@ MODELS = {  # with many sums: model, true parameter (None: drawn), prior
     "a mixture": (d.NormalMixture(range(40, 100, 2)), None, None),
 }
 
+QUICK = ("40 categories", "tables of five columns")
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow if name.startswith("20") else ())
+
+@pytest.mark.parametrize("name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow)
                                   for name in MODELS])
 def test_chains_side_by_side_leave_no_batch_to_the_threads_of_jaxlib(name):
     model, theta, prior = MODELS[name]

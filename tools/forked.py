@@ -13,7 +13,8 @@ from docs import ROOT
 # Before JAX has a device: a fork would not have its threads.
 FORKED = multiprocessing.get_context("forkserver")
 FORKED.set_forkserver_preload(["jax.numpy", "jax.scipy.stats", "arviz", "matplotlib.pyplot", "pandas", "scipy.stats",
-                               "pytest", "nbdev.test"])
+                               "pytest", "nbdev.test", "narwhals", "duckdb", "opendp.measurements", "dp_bayes_nb.cli",
+                               "dp_bayes_nb.posterior.fit", "dp_bayes_nb.data_holder.release"])
 
 
 def forked(work, *arguments):
@@ -39,8 +40,7 @@ def _inside(folder, work, arguments):
     try:
         status = work(*arguments)
     finally:
-        used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-        (folder / "seconds").write_text(str(sum(each.ru_utime + each.ru_stime for each in used)))
+        (folder / "seconds").write_text(str(spent()))
     sys.exit(status)
 
 
@@ -50,7 +50,26 @@ def run_notebook(path, flags):
     nbdev_test(path=str(path), n_workers=0, flags=flags)
 
 
+def spent():
+    "Processor seconds of this process and of its children that have ended."
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in used)
+
+
 def run_pytest(words):
-    "pytest with the words of its command line: its exit status."
+    "pytest with the words of its command line: its exit status; its report says the processor time of each test."
     import pytest
-    return int(pytest.main([str(word) for word in words]))
+
+    class Spent:
+        "Of a test with its fixtures, those of its file with the first test that asks for them."
+
+        def pytest_runtest_logstart(self):
+            self.start = spent()
+
+        @pytest.hookimpl(wrapper=True)
+        def pytest_runtest_makereport(self, item, call):
+            if call.when == "teardown":
+                item.user_properties.append(("processor", spent() - self.start))
+            return (yield)
+
+    return int(pytest.main([str(word) for word in words], plugins=[Spent()]))

@@ -3,14 +3,15 @@
 One test each: the notebooks and the package agree; the README agrees with its notebook; saved outputs are there and
 clean; every notebook runs; every pytest test; ruff; mypy. A failure shows its output and the rest goes on. Nothing in
 the working tree is changed. A test that lacks something of the machine, such as a browser, is skipped, and a line at
-the end says what is missing and how to get it. `--slow` adds the repetitions and the statistical checks; `--ci` also
-demands that no browser or Spark test was skipped, and a clean git tree at the end, installs the wheel into an empty
-environment, and runs the tests of tables on the lowest and the newest allowed versions of DuckDB, narwhals and OpenDP
-(so does `--versions`).
+the end says what is missing and how to get it. `--slow` adds the repetitions and the statistical checks, and writes
+results/slow.json; `--ci` also demands that no browser or Spark test was skipped, that no test and no notebook is over
+its budget of processor time, and a clean git tree at the end, and installs the wheel into an empty environment.
+`--versions` runs only the tests of tables, on the lowest and the newest versions of DuckDB, narwhals and OpenDP.
 """
 
 import argparse
 import ast
+import json
 import os
 import re
 import shutil
@@ -36,7 +37,11 @@ NEEDED = ("Chromium", "Playwright", "Voilà", "Java", "Spark", "pyspark")  # a s
 # Not --xla_cpu_parallel_codegen_split_count=1: the density of a pool of groups came out infinite with it.
 QUICK = ("--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true "
          "--xla_cpu_use_fusion_emitters=false")
-SPENT = {}  # processor time of each notebook and file of tests, in seconds
+SPENT, EACH = {}, {}  # processor time of each notebook and file of tests, and of each test, in seconds
+BUDGET = {"tests": 20, "nbs": 30}  # seconds of a processor for a test and for a notebook, unless it runs with --slow
+# A second is that of the machine on which the budget was set: a fixed loop is timed before and after all tests, the
+# slower time tells how much slower this machine is, and half as much again is allowed, because times vary.
+LOOP, ALLOWED = 0.5, 1.5
 
 
 class Result(NamedTuple):
@@ -53,7 +58,7 @@ class Count:
 
     def __init__(self, ci=False):
         self.passed = self.failed = 0
-        self.ci, self.skipped = ci, []
+        self.ci, self.skipped, self.failures = ci, [], []
 
     def add(self, name, trouble="", seconds=None, skipped=""):
         "Count one test, or note that it was skipped."
@@ -66,6 +71,7 @@ class Count:
         self.passed += not trouble
         print(f"{'FAILED' if trouble else 'passed'}  {name}{took}", flush=True)
         if trouble:
+            self.failures.append(name)
             print("\n".join("    " + line for line in trouble.strip().splitlines()[-120:]), flush=True)
 
 
@@ -91,6 +97,33 @@ def compile_quickly():
         print(f"programs are compiled with every optimisation, which takes longer: {said.strip()[-200:]}", flush=True)
     else:
         os.environ["XLA_FLAGS"] = flags
+
+
+# ---------------------------------------------------------------- the budget
+
+
+def loop():
+    "Processor seconds of a fixed piece of work, like that of a compiler."
+    start = time.process_time()
+    text = "\n".join(f"def f{k}(x, y={k}): return [g(x, {k})[y] + h{k}(*x) for g in x if g.a is not None]"
+                     for k in range(2000))
+    for _ in range(4):
+        compile(text, "loop", "exec")
+    return time.process_time() - start
+
+
+def dearest():
+    "Seconds of each test and each notebook, the dearest first."
+    every = EACH | {name: seconds for name, seconds in SPENT.items() if name.startswith("nbs/")}
+    return dict(sorted(every.items(), key=lambda item: -item[1]))
+
+
+def over(spent, slower):
+    "What took more than its budget, in words; `slower`: how many times as slow as the budget's this machine is."
+    kind = lambda name: name.partition("/")[0]
+    return "\n".join(f"{seconds:.0f} s of a processor, {BUDGET[kind(name)]} are its budget: {name}"
+                     for name, seconds in spent.items()
+                     if seconds > BUDGET[kind(name)] * ALLOWED * max(slower, 1.0))
 
 
 # ---------------------------------------------------------------- notebooks and package agree
@@ -186,6 +219,8 @@ def pytest(path, flags, **env):
             status, said, SPENT[f"tests/{path.name}"] = forked(run_pytest, words)
         cases = list(ElementTree.parse(report).iter("testcase")) if report.is_file() else []
     results = [_result(case, path) for case in cases]
+    EACH.update({result.name: float(each.get("value")) for result, case in zip(results, cases)
+                 for each in case.iter("property") if each.get("name") == "processor"})
     only_skips = bool(results) and all(r.skipped for r in results)
     if not any(r.trouble for r in results) and (not results or status not in ((0, 5) if only_skips else (0,))):
         results.append(Result(f"tests/{path.name}",
@@ -251,8 +286,8 @@ def run_all(count, flags):
         if not found:
             count.add(what, f"there are no {what}")
     tasks = [(pytest, path) for path in files] + [(notebook, path) for path in books]
-    if flags.ci or flags.versions:
-        tasks = [(version, "lowest"), (version, "newest"), (stranger, ""), *tasks]
+    if flags.ci:
+        tasks = [(stranger, ""), *tasks]
     ran = set()
     with ThreadPoolExecutor(flags.workers) as pool:
         for results in pool.map(lambda task: task[0](task[1], flags), tasks):
@@ -278,8 +313,7 @@ def main():
     parser.add_argument("--ci", action="store_true",
                         help="demand a clean git tree at the end, and that no browser or Spark test is skipped")
     parser.add_argument("--versions", action="store_true",
-                        help="also the lowest and the newest versions of what reads tables, and an installed wheel (in "
-                             "CI always)")
+                        help="only the lowest and the newest versions of what reads tables")
     parser.add_argument("--agree", action="store_true",
                         help="only whether notebooks are clean and modules their export")
     parser.add_argument("--docs", choices=["passed", "failed"],
@@ -294,6 +328,11 @@ def main():
     if args.agree:
         count.add("notebooks and package agree", sync())
         return 1 if count.failed else 0
+    if args.versions:
+        for result in [*version("lowest", args), *version("newest", args)]:
+            count.add(*result)
+        return ended(count, start)
+    pace = loop()
     if args.docs:
         count.add("the site", "its build failed; see above" if args.docs == "failed" else "")
     count.add("notebooks and package agree", sync())
@@ -308,9 +347,30 @@ def main():
     if args.ci:
         status, said = call(["git", "status", "--porcelain"])
         count.add("git tree is clean", said or "git failed" if status or said.strip() else "")
-    for name in sorted(SPENT, key=SPENT.get, reverse=True)[:20]:
-        print(f"{SPENT[name]:6.0f} s of a processor  {name}")
-    print(f"{sum(SPENT.values()):6.0f} s of a processor for all notebooks and files of tests")
+    pace = max(pace, loop()) / LOOP
+    found = dearest()
+    if args.ci and not args.slow:
+        count.add("the budget of processor time", over(found, pace))
+    for name in [*found][:20]:
+        print(f"{found[name]:6.0f} s of a processor  {name}")
+    print(f"{sum(SPENT.values()):6.0f} s of a processor for all notebooks and files of tests, on a machine that takes "
+          f"{pace:.2f} times as long as that of the budget")
+    if args.slow:
+        keep(count, time.perf_counter() - start)
+    return ended(count, start)
+
+
+def keep(count, seconds):
+    "The date and the result of a run with --slow, into results/slow.json."
+    _, commit = call(["git", "rev-parse", "--short", "HEAD"])
+    (ROOT / "results" / "slow.json").write_text(json.dumps({
+        "about": "the last run of `make slow`", "date": time.strftime("%Y-%m-%d"), "commit": commit.strip(),
+        "passed": count.passed, "failed": count.failed, "skipped": count.skipped, "seconds": round(seconds),
+        "processor seconds": round(sum(SPENT.values())), "failures": count.failures}, indent=1) + "\n")
+
+
+def ended(count, start):
+    "The last lines, and the exit status."
     for line in count.skipped:
         print(f"skipped  {line}")
     print(f"in {time.perf_counter() - start:.0f} s")

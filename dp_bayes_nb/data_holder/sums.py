@@ -6,8 +6,10 @@
 __all__ = ['UnitMean', 'run_query', 'exact_sums', 'group_query']
 
 # %% ../../nbs/data_holder/03_sums.ipynb #77de68da
+import atexit
 import itertools
 import math
+import os
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -242,15 +244,28 @@ def _check_of_one(family):
         _check_of_one(as_model(family.inner))
 
 # %% ../../nbs/data_holder/03_sums.ipynb #b3f0c7f6
+_database: dict[str, Any] = {}  # opened at the first query
+os.register_at_fork(before=_database.clear)  # whose threads a child would not have
+atexit.register(_database.clear)
+
+
+def _cursor():
+    """A connection of its own to this process's database in memory: what is registered there no other one sees, and it
+    ends with it. To open a database takes six times as long as the query of a small table.
+    """
+    import duckdb
+    opened = _database.get("") or _database.setdefault("", duckdb.connect(config={"enable_external_file_cache": False}))
+    return opened.cursor()
+
+
 def run_query(family, data: Any, grid_exponent: int, filled: dict | None = None, quick: bool = False,
               person: Person | None = None, drop: bool = False, empty: bool = False) -> dict[str, int]:
     """Run the query where the data are: counts of rows, missing, infinite and good records, of faults by column,
     and sum_0 … sum_(m−1), of groups sum_0 … sum_(G m−1) and size_0 … size_(G−1).
     """
     check_installed("reading a table of records", "duckdb", "narwhals", extra="release")
-    import duckdb
     _check_declared(as_model(family))
-    connection, others = duckdb.connect(), set()  # type: ignore[var-annotated]
+    connection, others = _cursor(), set()  # type: ignore[var-annotated]
     owner = None if person is None else person.column
     try:
         pieces = open_pieces(family, data, connection, others, owner, empty or owner is not None)

@@ -224,7 +224,7 @@ def _csv_frames(path, model, connection, others, owner=None, empty=False) -> Ite
     kinds = {place: "text" if name == owner is not None else kind[name] for place, name in places.items()}
     if owner is not None:
         types = ", ".join(f"values_{j} {_TYPES[kind]}" for j, kind in enumerate(kinds.values()))
-        connection.execute(f"create table held ({types})")
+        connection.execute(f"create temporary table held ({types})")
     for piece in file.pieces(kinds):
         for column, texts in zip(piece, levels.values()):
             if texts and len(others) < _MOST_OTHERS:
