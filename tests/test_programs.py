@@ -45,7 +45,8 @@ POOLED_SHARES = """
 def made(which):
     rng = np.random.default_rng(which)
     n = np.round(np.exp(rng.uniform(3, 7, 20)))
-    model = dp.Grouped(dp.Bernoulli("ill" if which else "x"), "region", [f"{which}{i}" for i in range(20)], sizes="public")
+    levels = [f"{which}{i}" for i in range(20)]
+    model = dp.Grouped(dp.Bernoulli("ill" if which else "x"), "region", levels, sizes="public")
     z = rng.binomial(n.astype(int), 0.3)
     return dp.declare(model, z, noise=dp.Laplace(scale=2.0, discrete=True), n=n, source="made up"), {"pool": "partial"}
 """
