@@ -197,7 +197,7 @@ def _counts_law(kind, terms, n, z, scale) -> Callable:
         return out + np.where(up, low[:, None], high[:, None]) * x - n[:, None] * np.logaddexp(0, x)
     return law
 
-
+# %% ../../nbs/posterior/19_pooled_groups.ipynb #e52f0e1d
 def _table_of_rates(kind, terms, z, scale):
     "√λ and log P(z | λ) there, (G, _RATES) each: equation (1)."
     top, room = np.maximum(z, 0.0), _REACH * scale
@@ -334,7 +334,7 @@ def group_curves(family, measurements: list,  # one a group, in NumPy
         return out
     return tabulate_curves(law, start_of(family, POINTS), len(measurements))
 
-
+# %% ../../nbs/posterior/19_pooled_groups.ipynb #013317a2
 def _parts(way, family, detail, same, measurements, ends):
     "Which groups, and their log likelihoods as a function of coordinates: of groups that look alike, some at a time."
     by_model = way in ("row", "sizes")

@@ -16,6 +16,8 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import expit, ndtr
 
+from ..base import arguments  # noqa: F401  (double precision)
+
 # %% ../../nbs/posterior/18_pooling.ipynb #489dcd80
 # § A group's integral: equations (2) and (3)
 _ROOT3 = math.sqrt(3.0)
@@ -222,7 +224,7 @@ def _log_prior(hyper, theta):
         each[..., 0] = -e[..., 0] - 2 * np.logaddexp(0.0, -e[..., 0])
     return each.sum(axis=-1)
 
-
+# %% ../../nbs/posterior/18_pooling.ipynb #a927c199
 def _prior_slope(hyper, theta):
     "Slopes of the log prior, and positive curvatures: of a Student density those of the normal one that touches it."
     e, df, heavy = _standard(hyper, theta)
@@ -262,7 +264,7 @@ def _root_of(H):
         return None
     return unit[:, None] * root if np.all(np.diagonal(root) ** 2 > _LEAST_CURVED) else None
 
-
+# %% ../../nbs/posterior/18_pooling.ipynb #92f9ca28
 def _climb(hyper, curves, theta, tau):
     "The mode of (m, β) at a spread, the log posterior there, and its curvature: damped steps that never go down."
     here, damp = _look(hyper, curves, theta, tau), 0.0
@@ -384,7 +386,7 @@ def draw_groups(rng: np.random.Generator, effects: str, curves: Curves, mu: Floa
         rest[at, groups] = target - np.where(j > 0, before, 0.0)
     return _place(effects, curves, cell, rest, mu, tau[:, None])
 
-
+# %% ../../nbs/posterior/18_pooling.ipynb #9f0c13f3
 _FINE = 0.01  # of a spread: a shorter piece of a cell is halved no further
 
 
