@@ -33,30 +33,8 @@ print(json.dumps(found))
 # `made(0)` is the first fit, `made(1)` one of other names, bounds, levels and numbers
 SHARE = """
 def made(which):
-<<<<<<< HEAD
     return d.declare(d.Bernoulli("ill" if which else "x"), [300.0 + which], n=900, noise=d.Laplace(scale=9.0),
                      source="made up"), {}
-=======
-    rng = np.random.default_rng(which)
-    n = np.round(np.exp(rng.uniform(3, 7, 20)))
-    levels = [f"{which}{i}" for i in range(20)]
-    model = dp.Grouped(dp.Bernoulli("ill" if which else "x"), "region", levels, sizes="public")
-    z = rng.binomial(n.astype(int), 0.3)
-    return dp.declare(model, z, noise=dp.Laplace(scale=2.0, discrete=True), n=n, source="made up"), {"pool": "partial"}
-"""
-POOLED_TABLES = """
-def made(which):
-    model = dp.Exponential((0, 20 + which), "wait" * (1 + which))
-    tables = [dp.declare(model, [z], noise=dp.Laplace(scale=20.0), n=n, source=f"{which}{n}")
-              for z, n in ((300.0, 80), (1300.0, 250), (90.0, 30))]
-    return tables, {"pool": "partial"}
-"""
-HISTOGRAM = """
-def made(which):
-    model = dp.Histogram(range(0, 101, 5) if which else np.arange(21) ** 1.5, "minutes" if which else "cost")
-    values = [*np.random.default_rng(which).multinomial(3000, np.ones(22) / 22), 3000.0]
-    return dp.declare(model, values, noise=dp.Laplace(scale=4.0), n=3000, source="made up"), {}
->>>>>>> pooled
 """
 CATEGORIES = """
 def made(which):
