@@ -2302,6 +2302,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                                           'dp_bayes_nb/models/weighted_records.py'),
                                                      'dp_bayes_nb.models.weighted_records._tried': ( 'models/weighted_records.html#_tried',
                                                                                                      'dp_bayes_nb/models/weighted_records.py'),
+                                                     'dp_bayes_nb.models.weighted_records._weighted': ( 'models/weighted_records.html#_weighted',
+                                                                                                        'dp_bayes_nb/models/weighted_records.py'),
                                                      'dp_bayes_nb.models.weighted_records.check_tried': ( 'models/weighted_records.html#check_tried',
                                                                                                           'dp_bayes_nb/models/weighted_records.py'),
                                                      'dp_bayes_nb.models.weighted_records.error_share': ( 'models/weighted_records.html#error_share',

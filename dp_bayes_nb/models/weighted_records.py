@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from .contract import Model, optional, whole_sensitivity
+from .contract import Model, moments_at, optional, whole_sensitivity
 from ..base.arguments import check_choice, refuse
 from .counts import CategoricalLaw
 
@@ -120,6 +120,12 @@ def skewness(t: Float[Any, "K m"], w: Float[Any, "K"], n, noise_variance: Float[
 
 # %% ../../nbs/models/14_weighted_records.ipynb #wr000011
 # § The base
+@jax.jit
+def _weighted(model, theta):
+    "Records and weights at θ, by one program."
+    return model.weighted(theta)
+
+
 class WeightedRecords(Model):
     """A model whose parameters give records with weights: moments, sensitivity and simulated sums follow.
 
@@ -231,13 +237,14 @@ class WeightedRecords(Model):
         "Errors of the moments beside the number of records, equation (3), and sums that are far from normal."
         if measurement.n is None:
             return []
-        t, w = (np.asarray(a, float) for a in self.weighted(theta))
+        theta = {name: np.asarray(value, float) for name, value in theta.items()}
+        t, w = (np.asarray(a, float) for a in _weighted(self, theta))
         if not abs(w.sum() - 1) < 1e-6:
             return [f"the weights of {type(self).__name__} add up to {w.sum():.6g}, not to 1: this is no distribution"]
         n, plain = float(measurement.n), measurement.matrix is None
         noise = np.asarray(measurement.noise.variance) if plain else np.zeros(t.shape[1])
-        lean, share = np.abs(skewness(t, w, n, noise)), error_share(self.moments_error(theta),
-                                                                    self.moments(theta)[1], n)
+        covariance = moments_at(self, {name: value[None] for name, value in theta.items()})[1][0]
+        lean, share = np.abs(skewness(t, w, n, noise)), error_share(self.moments_error(theta), covariance, n)
         out = [f"the rule of integration is too coarse for {n:g} records: the mean of a sum is off by {share:.2g} of "
                f"its standard deviation; use more nodes"] if share > ALLOWED else []
         if lean.max() > LEAN:
