@@ -39,7 +39,8 @@ class Univariate(ExponentialFamily):
     bounds: Any  # Clip, Redact or a pair
     column: str | None
     clips = True
-    traced, spoken = ("bounds",), ("column",)
+    traced: ClassVar[tuple[str, ...]] = ("bounds",)
+    spoken: ClassVar[tuple[str, ...]] = ("column",)
     support: Any = (-math.inf, math.inf, False)  # least record, greatest record, whole numbers?
     coordinate: ClassVar[str] = "identity"  # "log": the law is smooth in log x
     turning: Any = ()  # records between which every statistic is monotone

@@ -22,9 +22,9 @@ from .counts import CategoricalLaw
 
 # %% ../../nbs/models/14_weighted_records.ipynb #wr000007
 # § Moments: equation (1)
-def weighted_moments(t: Float[Array, "K m"],  # statistics of the records
-                     w: Float[Array, "K"]     # their weights, which add up to 1
-                     ) -> tuple[Float[Array, "m"], Float[Array, "m m"]]:
+def weighted_moments(t: Float[Any, "K m"],  # statistics of the records
+                     w: Float[Any, "K"]     # their weights, which add up to 1
+                     ) -> tuple[Float[Any, "m"], Float[Any, "m m"]]:
     "Mean and covariance of a statistic under weights: equation (1)."
     mean = w @ t
     away = t - mean
