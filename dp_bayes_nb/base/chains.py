@@ -73,7 +73,7 @@ def _compiled(kernel):
     functions = (f if f is None or isinstance(f, Partial) else Partial(f) for f in kernel[:4])
     return Kernel(*functions, together=None)  # a jitted function is not to take it for data
 
-
+# %% ../../nbs/base/08_chains.ipynb #96879cde
 def light(fn: Callable, level: int = 1) -> Callable:
     """`fn` as a program of many small operations: compiling it takes less than half, and a step of a chain is as fast;
     at level 0 a quarter, and it is slower. Within another program, `fn` itself.
@@ -121,7 +121,7 @@ def _chain_keys(key, chains, warmup, draws):
     rows = [jax.vmap(partial(jax.random.split, num=count))(keys[:, row]) for row, count in ((1, warmup), (2, draws))]
     return keys[:, 0], jnp.concatenate(rows, axis=1)
 
-
+# %% ../../nbs/base/08_chains.ipynb #c5e85b1a
 PIECE = 50  # steps, if warm-up and draws are multiples of it
 
 
