@@ -9,6 +9,7 @@ __all__ = ['FEW', 'MANY', 'library', 'plain', 'set_at', 'factor', 'cholesky', 's
 # %% ../../nbs/base/03_linear_algebra.ipynb #a18c100f
 import math
 from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -45,7 +46,7 @@ def set_at(a, where, value):
     a[where] = value
     return a
 
-
+# %% ../../nbs/base/03_linear_algebra.ipynb #7a9731b5
 def _loop(body, start, indices):
     "Scan `body(state, j) -> (state, out)` over indices, unrolled when there are few; returns the stacked outs."
     if len(indices) > _UNROLL and library(start) is jnp:
@@ -103,15 +104,15 @@ def _(S, dS):
     return (L, inverse), (L @ half, -half @ inverse)
 
 
-def factor(S: Float[Array, "m m"]  # symmetric, positive definite
-           ) -> tuple[Float[Array, "m m"], Float[Array, "m m"]]:
+def factor(S: Float[Any, "m m"]  # symmetric, positive definite
+           ) -> tuple[Float[Any, "m m"], Float[Any, "m m"]]:
     "Lower triangular L with L Lᵀ = S, and its inverse; derivatives are products alone, so that little is compiled."
     if library(S) is jnp:
         return _factor(S)
     L = np.linalg.cholesky(S)
     return L, np.linalg.inv(L)
 
-
+# %% ../../nbs/base/03_linear_algebra.ipynb #ed27c396
 def cholesky(S: Float[Array, "m m"],  # symmetric, positive semi-definite
              definite: bool = False   # known to be positive definite
              ) -> Float[Array, "m m"]:
@@ -132,7 +133,7 @@ def cholesky(S: Float[Array, "m m"],  # symmetric, positive semi-definite
 
 # %% ../../nbs/base/03_linear_algebra.ipynb #f6e1126c
 def solve_lower(L: Float[Array, "m m"],   # lower triangular, non-singular
-                b: Float[Array, "m ..."]  # right-hand side(s)
+                b: Float[Any, "m ..."]  # right-hand side(s)
                 ) -> Float[Array, "m ..."]:
     "Solve L x = b by forward substitution."
     xp = library(L, b)
@@ -162,7 +163,7 @@ def solve_upper(L: Float[Array, "m m"],   # lower triangular, non-singular
                 b: Float[Array, "m ..."]  # right-hand side(s)
                 ) -> Float[Array, "m ..."]:
     "Solve Lᵀ x = b by backward substitution."
-    if len(L) > _UNROLL:
+    if len(L) > _UNROLL and library(L, b) is jnp:
         return _solve_many(L, b, transposed=True)
     return solve_lower(L.T[::-1, ::-1], b[::-1])[::-1]  # Lᵀ read backwards is lower triangular
 

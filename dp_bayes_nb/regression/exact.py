@@ -109,14 +109,14 @@ def point(problem: Problem, w: Float[Array, "w"]) -> Point:
     corner = np.diag(np.eye(k + 2)[-1])
     return Point(n * rows @ rows.T + rss * corner, b_n, log_law, log_det)  # eq. (2)
 
-
+# %% ../../nbs/regression/06_exact.ipynb #fe9d86e1
 def table_sums(blocks: tuple, table: Float[Array, "k+2 k+2"]) -> Float[Array, "m"]:
     "The released sums among all products, in the problem's order."
     I, J, *_ = pairs(blocks)
     return table[np.append(np.zeros(len(table) - 1, int), 1 + I), np.append(np.arange(1, len(table)), 1 + J)]
 
 
-def sums_table(blocks: tuple, sums: Float[Array, "m"]) -> Float[Array, "k+2 k+2"]:
+def sums_table(blocks: tuple, sums: Float[Any, "m"]) -> Float[Array, "k+2 k+2"]:
     "The same backwards, each sum once, and 0 elsewhere."
     I, J, *_ = pairs(blocks)
     rows, p = np.append(np.zeros(size(blocks) + 1, int), 1 + I), size(blocks) + 2
@@ -141,7 +141,7 @@ def pose(family, released: Released, prior, model: str = "free", covariate_prior
     x_mean, S = released_moments(problem)
     return replace(problem, frame=fit_frame(blocks, model == "free", x_mean[:-1], S[:-1, :-1], noise)), box
 
-
+# %% ../../nbs/regression/06_exact.ipynb #041888a0
 def categories_first(blocks: tuple) -> tuple:
     "Columns of each covariate in the problem's order."
     return tuple(sorted(blocks, key=lambda d: d == 0))
@@ -211,7 +211,7 @@ def prior_start(problem: Problem) -> Float[Array, "w"]:
     x = set_at(x, slice(coordinate_count(blocks[:len(blocks) - blocks.count(0)])), 0.0)  # equal shares, no correlation
     return xp.concatenate([x, np.zeros(k + 1), xp.log(n * problem.scale / problem.shape)[None]])
 
-
+# %% ../../nbs/regression/06_exact.ipynb #2e8ae781
 class Place(NamedTuple):
     "A point, and what is known there."
     position: Float[Array, "w"]
@@ -241,7 +241,7 @@ def search(*arguments) -> Mode:
     "`newton_mode` as a program: for few coordinates it runs so shortly that its optimisation is not worth while."
     return (_SHORT if len(arguments[-1]) <= _FEW else _LONG)(*arguments)
 
-
+# %% ../../nbs/regression/06_exact.ipynb #881d2f18
 def curvature(law: Callable, seen, weight, w: Float[Array, "w"]) -> tuple:
     "The smooth target, its gradient, and minus its second derivative without those of what is released."
     d, step = len(w), np.eye(len(w)) * _MOVE
@@ -255,7 +255,7 @@ def curvature(law: Callable, seen, weight, w: Float[Array, "w"]) -> tuple:
     return (value[0] - 0.5 * weight @ away**2, slope[0] + J @ (weight * away),
             (J * weight) @ J.T - 0.5 * (H + H.T))
 
-
+# %% ../../nbs/regression/06_exact.ipynb #5487e729
 def newton_mode(law: Callable,  # law(w) -> (log density before anything is seen, what is released at w); a pytree
                 seen, weight,   # what was released, and one over the variances of its noise
                 *ends           # two starts; the third lies between them
@@ -372,7 +372,7 @@ def draw_parameters(setting: Setting, key: Key[Array, ""], table, b_n, n) -> dic
     phi = (inverse @ right + jnp.sqrt(variance) * normal[:d]) @ inverse
     return {"coefficients": u.B @ phi + u.c, "noise_variance": u.response**2 * variance}
 
-
+# %% ../../nbs/regression/06_exact.ipynb #68bbd6cf
 def normal_and_even(key, normals: int, evens: int) -> tuple:
     "Standard normal and uniform numbers of one call, because each call is compiled."
     low, high = np.nextafter(-1.0, 0.0), 1.0
@@ -488,7 +488,8 @@ def exact_kernel(family, released: Released, prior,
     u = units(family)
     moments_prior = mapped_prior(covariate_prior, u.centres, u.halves) if covariate_model == "normal" else None
     limit = jnp.asarray(float(check_count("leapfrogs", leapfrogs)))
-    problem, box = pose(family, *plain((released, prior)), covariate_model, plain(moments_prior))
+    released, prior, moments_prior = plain((released, prior, moments_prior))
+    problem, box = pose(family, released, prior, covariate_model, moments_prior)
     return hamiltonian_kernel(settle(family, problem, box, find_mode(problem)), limit)
 
 # %% ../../nbs/regression/06_exact.ipynb #63266754

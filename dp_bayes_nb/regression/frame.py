@@ -6,7 +6,7 @@
 __all__ = ['Frame', 'kept_order', 'fit_frame', 'frame_coordinates', 'framed_free_moments', 'framed_normal_moments']
 
 # %% ../../nbs/regression/04_frame.ipynb #77de68da
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -84,8 +84,8 @@ def fit_frame(blocks: tuple, free: bool,  # free prior, or normal covariates; ca
 _HIDING = 0.1  # noise per record that hides half of a scatter in [−1, 1]
 
 
-def frame_coordinates(blocks: tuple, free: bool, frame: Frame, mean: Float[Array, "k"],
-                      S: Float[Array, "k k"]) -> Float[Array, "x"]:
+def frame_coordinates(blocks: tuple, free: bool, frame: Frame, mean: Float[Any, "k"],
+                      S: Float[Any, "k k"]) -> Float[Array, "x"]:
     "The coordinates of given moments: equation (1) backwards; moved inside the support where they must."
     k_c, xp = size(_categories(blocks)), library(mean, S, frame.B)
     mean = xp.clip(mean, -0.999, 0.999) if free else mean

@@ -90,8 +90,8 @@ def _no_u_turn(depth):
 
 def _tree(depth, setting, key, state, limit):
     step_size = jnp.where(state.trajectories > 0, state.step_size, 1e-9)  # the first trajectory evaluates the start
-    new, info = _nuts(key, blackjax.mcmc.hmc.HMCState(*state.place[:3]), setting.log_density, step_size, state.inverse_mass,
-                      depth)
+    here = blackjax.mcmc.hmc.HMCState(*state.place[:3])
+    new, info = _nuts(key, here, setting.log_density, step_size, state.inverse_mass, depth)
     moved = jnp.any(new.position != state.place.position)
     return Place(*new), {"leapfrogs": info.num_integration_steps, "diverging": info.is_divergent,
                          "acceptance": info.acceptance_rate, "moved": moved,

@@ -109,7 +109,7 @@ class UnsizedSetting(Setting):
         return {**draw_parameters(self, key, table, b_n, many), "n": n[None], "s": s[None]}
 
 # %% ../../nbs/regression/10_private_sizes.ipynb #b0aa0012
-def first_guess(table: Measurement, k: int, least, most) -> tuple:
+def first_guess(table: Any, k: int, least, most) -> tuple:
     "n by least squares, but with as many records as a plane needs; and sums from rows given n."
     H, xp = table.matrix, library(table.z, least)
     n = xp.clip(xp.linalg.lstsq(H, table.z)[0][0], xp.maximum(least, k + 2.0), most)
