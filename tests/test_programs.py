@@ -1,4 +1,4 @@
-"""Programs of a first fit, counted in a fresh process, and what compiles nothing more: other names, texts and bounds."""
+"""Programs of a first fit, in a fresh process; other names, texts and bounds compile nothing more."""
 
 import json
 import subprocess
