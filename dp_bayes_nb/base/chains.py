@@ -73,7 +73,7 @@ def _compiled(kernel):
     functions = (f if f is None or isinstance(f, Partial) else Partial(f) for f in kernel[:4])
     return Kernel(*functions, together=None)  # a jitted function is not to take it for data
 
-
+# %% ../../nbs/base/08_chains.ipynb #f1f8c0de
 @partial(jax.jit, static_argnames=("chains", "warmup", "draws"))
 def _chain_keys(key, chains, warmup, draws):
     "Keys of the chains' starts (chains,) and steps (chains, steps), as in `run_chain`: numbers, which NumPy can cut."

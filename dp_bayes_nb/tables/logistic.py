@@ -142,8 +142,6 @@ class DesignedPrior:
         return jax.tree.map(lambda a: jnp.where(kept, a, jnp.nan), theta)  # not a draw of another prior
 
 
-_PROPOSALS, _TRIES = 32, 2000
-
 # %% ../../nbs/tables/07_logistic.ipynb #10610009
 # § The space of cells
 _POINTS = 4  # nodes in a gap of a number that is the only covariate, at all of which the log density is free
@@ -179,6 +177,9 @@ def _contrasts(k):
     return Q * np.sign(Q[:1] + 1e-300)
 
 # %% ../../nbs/tables/07_logistic.ipynb #065b2a9a
+_PROPOSALS, _TRIES = 32, 2000
+
+
 def _shape_factor(points):
     "The log density at so many free points from independent standard normals: F Fᵀ = `shape_covariance`."
     e, Q = np.linalg.eigh(shape_covariance(points))
@@ -902,7 +903,7 @@ def _intercept(model, value):
     effects = jnp.zeros(len(model.coefficient_names)).at[-1].set(value)
     return jnp.asarray(np.linalg.inv(model.to_effects)) @ effects
 
-
+# %% ../../nbs/tables/07_logistic.ipynb #7521c0de
 @lru_cache(maxsize=64)
 def _plain(model):
     "A model with other names of columns and levels, and ranges from −1 to 1."

@@ -225,4 +225,5 @@ def kernel(family, measurement: Measurement, prior) -> Kernel:
     return Kernel(bind(_init, task), bind(_step, task), bind(_adapt, task), bind(_kept, task))
 
 
-COLLAPSED = Method(kernel, confidential=True, run=sampler.runner(kernel), general=sampler.TABLES, tables=sampler.TABLES.tables)
+COLLAPSED = Method(kernel, confidential=True, run=sampler.runner(kernel),
+                   general=sampler.TABLES, tables=sampler.TABLES.tables)

@@ -325,8 +325,10 @@ def find_home(task: Task) -> tuple[Float[Array, "d"], tuple[Place, Reference]]:
     if task.tables is not None:
         start = jnp.append(start, _size_coordinate(task, constrain(task.family.parameters, start)[0]))
     nothing = jax.tree.map(lambda a: jnp.zeros(a.shape, a.dtype), jax.eval_shape(partial(_slope, task), start))
+    _, gradient, place, seen = nothing
     number = jnp.asarray(0.0)
-    first = Climb(jnp.asarray(0), start, start, number - jnp.inf, *nothing[1:], number + 0.1, jnp.asarray(False))
+    first = Climb(jnp.asarray(0), start, start, number - jnp.inf, gradient, place, seen, number + 0.1,
+                  jnp.asarray(False))
     end = lax.while_loop(lambda at: (at.k < _CLIMB) & ~at.done, partial(_ascend, task), first)
     return end.best, (end.place, end.seen)
 
