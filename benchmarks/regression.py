@@ -18,11 +18,11 @@ import numpy as np
 from table import clock, interleave, record, recorded
 
 from dp_bayes_nb.models.conjugate_priors import NormalInverseGamma
-from dp_bayes_nb.base.chains import run_chains
+from dp_bayes_nb.base.chains import bind, run_chains
 from dp_bayes_nb.base.measurement import Noise, Released
 from dp_bayes_nb.models.contract import check_prior
 from dp_bayes_nb.regression.model import LinearRegression
-from dp_bayes_nb.regression.exact import curvature, exact_kernel
+from dp_bayes_nb.regression.exact import curvature, exact_kernel, log_law
 from dp_bayes_nb.regression.gibbs import gibbs_update_kernel
 from dp_bayes_nb.regression.sums import released_sums
 
@@ -151,7 +151,8 @@ def searched(setting):
     """How far from the mode the search ended, and the curvature there, scaled to a unit diagonal:
     its least and largest eigenvalue.
     """
-    H = np.asarray(jax.jit(curvature)(setting.problem, setting.mode.w))
+    problem = setting.problem
+    H = np.asarray(jax.jit(curvature)(bind(log_law, problem), problem.seen, problem.weight, setting.mode.w)[2])
     scale = np.sqrt(np.abs(np.diag(H)))
     e = np.linalg.eigvalsh(H / scale / scale[:, None])
     return {"decrement": float(setting.mode.decrement), "least scaled curvature": float(e[0]),

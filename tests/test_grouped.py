@@ -567,8 +567,12 @@ def test_shares_of_groups_are_in_the_result():
     assert "share" not in public.confidential
 
 
-@pytest.mark.parametrize("name, sizes", [pytest.param(name, sizes, marks=pytest.mark.slow if (name, sizes) == (
-    "waiting", "private") else ()) for name in ("share", "categories", "waiting") for sizes in ("private", "public")])
+OFTEN_CHECKED = [("share", "private"), ("share", "public"), ("waiting", "public")]
+
+
+@pytest.mark.parametrize("name, sizes", [pytest.param(
+    name, sizes, marks=() if (name, sizes) in OFTEN_CHECKED else pytest.mark.slow)
+    for name in ("share", "categories", "waiting") for sizes in ("private", "public")])
 def test_predictive_checks_of_groups(name, sizes):
     "Right models give ordinary p-values; the group whose number contradicts its prior, and no other, a small one."
     inner = {"share": db.Bernoulli("x"), "categories": db.Categorical(2, "x"), "waiting": db.Exponential((0, 20), "x")}

@@ -288,7 +288,6 @@ def test_the_help_of_a_prior_names_each_argument():
 
 
 def test_a_third_look_finds_a_spread_that_many_groups_make_narrow(monkeypatch):
-    import jax
     from dp_bayes_nb.posterior import pooling
     G = 1000
     centers = np.random.default_rng(1).standard_normal((G, 1)) * 0.4
@@ -298,8 +297,7 @@ def test_a_third_look_finds_a_spread_that_many_groups_make_narrow(monkeypatch):
 
     def efficiency():
         shape = pooling.shape_of(curves, hyper)
-        return pooling._efficiency(pooling._proposals(np.random.default_rng(2), jax.random.key(0), curves, hyper, shape,
-                                                      640)[-1])
+        return pooling._efficiency(pooling._proposals(np.random.default_rng(2), curves, hyper, shape, 640)[-1])
     assert efficiency() > 0.75
     monkeypatch.setattr(pooling, "_SEEN", 0)  # the mutant: two looks
     assert efficiency() < 0.7

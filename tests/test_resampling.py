@@ -3,7 +3,6 @@
 import dataclasses
 import warnings
 
-import jax.numpy as jnp
 import numpy as np
 import pytest
 import scipy.stats as st
@@ -162,13 +161,11 @@ def test_a_curvature_without_a_factor_is_no_infinite_density(monkeypatch):
     curves = pooling.tabulate_curves(law, np.linspace(-8, 8, pooling.POINTS), 8)
     X = np.column_stack([np.ones(8), rng.normal(size=8)])
     hyper = pooling.Hyper("normal", X, np.zeros(2), np.ones(2), 1.0)
-    plain, climb = pooling.shape_of(curves, hyper), pooling._climb.__wrapped__
+    plain = pooling.shape_of(curves, hyper)
     def lost(effects, curves, mu, tau, evidence=pooling.evidence):
         value, score, bend = evidence(effects, curves, mu, tau)
-        far = (tau < 0.05) | (tau > 2.5)
-        return value, score, jnp.where(far, bend + 1e22 * (jnp.arange(8) == 3), bend)
+        return value, score, bend + 1e22 * ((tau < 0.05) | (tau > 2.5)) * (np.arange(8) == 3)
     monkeypatch.setattr(pooling, "evidence", lost)
-    monkeypatch.setattr(pooling, "_climb", climb)
     found = pooling.shape_of(curves, hyper)
     assert np.isfinite(found.log_density).all() and np.isfinite(found.root).all()
     inside = (found.t > np.log(0.1)) & (found.t < np.log(2.0))

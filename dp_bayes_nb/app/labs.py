@@ -41,8 +41,7 @@ from ..base.supports import constrain
 from ..research.ranks import Calibration, ecdf_band
 from ..models.rates import Exponential, Poisson
 from ..regression.model import LinearRegression
-from ..regression.exact import Setting as Sums
-from ..regression.exact import exact_kernel, find_mode, pose
+from ..regression.exact import draw_parameters, exact_kernel, find_mode, pose, settle
 from ..base.style import COLORS, WORDS
 from .svg import band, chart, dots, line, rule, words
 
@@ -438,12 +437,14 @@ def _line_points():
 def _line_weighted(released, u, minus_log_t, key):
     "Heights of draws, and the number of independent ones that the points are worth: equation (4)."
     problem, box = pose(LINE, released, _LINE_PRIOR)
-    sums = Sums(LINE, problem, box, find_mode(problem))
-    log_w = jax.vmap(sums.log_density)(u) + minus_log_t
+    sums = settle(LINE, problem, box, find_mode(problem))
+    log_w, seen = jax.vmap(sums.evaluate)(u)
+    log_w = log_w + minus_log_t
     w = jax.nn.softmax(jnp.where(jnp.isfinite(log_w), log_w, -jnp.inf))
-    drawn = u[jnp.searchsorted(jnp.cumsum(w), (jnp.arange(_RESAMPLED) + 0.5) / _RESAMPLED).clip(0, POINTS - 1)]
-    return jax.vmap(sums.parameters)(jax.random.split(key, _RESAMPLED),
-                                     drawn)["coefficients"] @ HEIGHTS.T, 1 / jnp.sum(w**2)
+    at = jnp.searchsorted(jnp.cumsum(w), (jnp.arange(_RESAMPLED) + 0.5) / _RESAMPLED).clip(0, POINTS - 1)
+    drawn = jax.vmap(lambda key, seen: draw_parameters(sums, key, *seen))(
+        jax.random.split(key, _RESAMPLED), jax.tree.map(lambda a: a[at], seen))
+    return drawn["coefficients"] @ HEIGHTS.T, 1 / jnp.sum(w**2)
 
 # %% ../../nbs/app/02_labs.ipynb #b4607ce6
 @jax.jit

@@ -139,7 +139,7 @@ class Target(NamedTuple):
         "log p(z | θ) at some points, with a spread (k, 3) added to the covariance of the sums."
         return log_law(self.z - self.n * points.mean, self.n * points.V + spread, self.noise, count)
 
-
+# %% ../../nbs/curves/02_mesh.ipynb #c20000e1
 class Cells(NamedTuple):
     "Cells that cover a box, and what they hold: a density that is constant within a cell."
     box: Box
@@ -183,9 +183,9 @@ def cells_of(target: Target, box: Box, smooth: float = SMOOTH) -> Cells:
     "The posterior of two parameters as cells."
     ticks = (np.arange(SIDE) + 0.5) / SIDE
     grid = np.stack(np.meshgrid(ticks, ticks, indexing="ij"), axis=-1).reshape(-1, 2)
-    width = box.high - box.low
+    width, first = box.high - box.low, np.full(grid.shape, (box.high - box.low) / SIDE)
     with np.errstate(all="ignore"):
-        y, size, mass = _quarters(target, smooth, box, box.low + width * grid, np.broadcast_to(width / SIDE, grid.shape))
+        y, size, mass = _quarters(target, smooth, box, box.low + width * grid, first)
         rounds = 1
         while rounds < ROUNDS and mass.max() - logsumexp(mass) > np.log(SHARE):
             i = np.argpartition(-mass, _SPLIT)[:_SPLIT]

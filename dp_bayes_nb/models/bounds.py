@@ -130,7 +130,7 @@ def as_bounds(value: Any  # Clip, Redact, a pair (lower, upper), or the JSON for
 LOG_ERROR = 2.0**-49  # relative error of a logarithm or a power, on any engine
 
 
-def extremes(family) -> Float[np.ndarray, "points m"]:
+def extremes(family) -> Any:  # (points, m)
     "t at the ends of the bounds and at its turning points between them."
     b = family.bounds
     if numerical(b.lower) is jnp:  # a turning point outside is moved to an end, which is there anyway

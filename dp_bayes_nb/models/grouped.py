@@ -297,7 +297,7 @@ class Grouped(Model):
     def flat(self, theta):
         "Parameters with the axes of the groups as one, {name: (G, …)}."
         k = len(self.shape)
-        return {name: jnp.reshape(jnp.asarray(value), (-1, *np.shape(value)[k:])) for name, value in theta.items()}
+        return {name: np.reshape(value, (-1, *np.shape(value)[k:])) for name, value in theta.items()}
 
     def simulate(self, key, theta, n: Float[Array, "G"]) -> Float[Array, "k"]:
         "The sums of simulated groups of these sizes, (G m,)."

@@ -20,7 +20,7 @@ import numpy as np
 from jax.scipy.special import betaln, logsumexp
 from jaxtyping import Array, Float, Key
 
-from ..base.arguments import check_choice, pytree, refuse
+from ..base.arguments import check_choice, numerical, pytree, refuse
 from ..base.priors import Beta, Dirichlet, Independent, LogDensity, independent
 from ..base.supports import Parameter
 from .above import _plain
@@ -159,7 +159,7 @@ class BinnedColumn(WeightedRecords):
 
     # What the data holder uses
     bins = property(lambda self: len(self.edges) + 1, doc="How many bins, K: two more than between the edges.")
-    limits = property(lambda self: np.array([self.edges[0], *self.edges, self.edges[-1]]),
+    limits = property(lambda self: numerical(*self.edges).asarray([self.edges[0], *self.edges, self.edges[-1]]),
                       doc="Ends of the bins, (K + 1,): the range's are there twice.")
     integer = property(lambda self: self.weight == 0, doc="Are counts alone released?")
     nuisance = property(lambda self: ("position",) * (self.weight == 0), doc="What the release cannot tell.")
@@ -297,11 +297,11 @@ class BinnedColumn(WeightedRecords):
 
     def simulate_records(self, key, theta, n: int):
         "n records at the ends of bins; where an end is not in the bin, a number beside it."
-        lower, upper = self.limits[:-1].copy(), self.limits[1:].copy()
-        beside = 1e-12 * (upper - lower)[1:-1]
-        lower[1] = max(lower[1] + beside[0], np.nextafter(lower[1], np.inf))
-        upper[1:-1] = np.minimum(upper[1:-1] - beside, np.nextafter(upper[1:-1], -np.inf))
-        at = jnp.asarray(np.concatenate([lower, upper]))
+        e = jnp.asarray(self.edges, float)
+        beside = 1e-12 * jnp.diff(e)
+        first = jnp.maximum(e[0] + beside[0], jnp.nextafter(e[0], jnp.inf))
+        upper = jnp.minimum(e[1:] - beside, jnp.nextafter(e[1:], -jnp.inf))
+        at = jnp.concatenate([jnp.stack([e[0], first]), e[1:], e[:1], upper, e[-1:]])
         log_w = jnp.log(jnp.maximum(self.weights(theta), 1e-300))
         return at[jax.random.categorical(key, log_w, shape=(n,))]
 
@@ -315,7 +315,6 @@ class BinnedColumn(WeightedRecords):
         counts, slack = s[:self.bins], 1e-9 * n * (1 + self.weight)
         inside = jnp.all(s[self.bins:] >= counts @ e[:-1] - slack) & jnp.all(s[self.bins:] <= counts @ e[1:] + slack)
         return jnp.all(counts >= 0) & inside
-
 
 # %% ../../nbs/models/17_histogram.ipynb #hg0000f1
 @family_class
@@ -336,11 +335,12 @@ class Histogram(BinnedColumn):
     column: str | None = None
     weight: Any = 2.0
 
+    traced, spoken = ("edges",), ("column",)
+
     def __post_init__(self):
         _check_column(self.column)
         object.__setattr__(self, "edges", _edges(list(self.edges) if isinstance(self.edges, range) else self.edges))
         object.__setattr__(self, "weight", _weight(self.weight))
-
 
 # %% ../../nbs/models/17_histogram.ipynb #hg00000e
 def _moved(one, most, norm):
@@ -351,12 +351,12 @@ def _moved(one, most, norm):
     return whole_sensitivity(total, norm) if whole else math.nextafter(total, math.inf)
 
 
-@lru_cache(maxsize=256)
-def _end_statistics(model: Histogram) -> np.ndarray:
+def _end_statistics(model: BinnedColumn) -> Any:
     "The statistic of a record at the lower end of each bin, then at the upper end, (2K, m)."
     e = (model.limits - model.edges[0]) / (model.edges[-1] - model.edges[0]) * model.weight
     t = np.tile(np.eye(model.bins), (2, 1))
-    return np.column_stack([t, np.concatenate([e[:-1], e[1:]])]) if model.weight else t
+    library = numerical(e)
+    return library.column_stack([t, library.concatenate([e[:-1], e[1:]])]) if model.weight else t
 
 # %% ../../nbs/models/17_histogram.ipynb #hg000012
 # § Dates
@@ -462,7 +462,7 @@ class DateHistogram(BinnedColumn):
     unit: str = "month"
     column: str | None = None
 
-    weight = 0.0
+    spoken, weight = ("column",), 0.0
     proof = "A change takes 1 from a count and adds it to another: 2 in L1, the root of 2 in L2."
 
     def __post_init__(self):

@@ -26,12 +26,12 @@ from .one_variable import Univariate
 
 # %% ../../nbs/models/07_normal.ipynb #c1dfd96e
 # § The map to [−1, 1], and how exact it is: equations (1) and (2)
-def middle_and_half(low: float, high: float) -> tuple[float, float]:
+def middle_and_half(low: Any, high: Any) -> tuple[Any, Any]:
     "The middle c and the half-width h of an interval: u = (x − c) / h lies in [−1, 1]."
     return 0.5 * (low + high), 0.5 * (high - low)
 
 
-def middle_and_half_log(low: float, high: float) -> tuple[float, float]:
+def middle_and_half_log(low: Any, high: Any) -> tuple[Any, Any]:
     "The same for the logarithms; not finite where low is 0, which the check of the bounds refuses."
     if numerical(low) is jnp:
         return middle_and_half(jnp.log(low), jnp.log(high))

@@ -39,7 +39,8 @@ class Univariate(ExponentialFamily):
     bounds: Any  # Clip, Redact or a pair
     column: str | None
     clips = True
-    traced, spoken = ("bounds",), ("column",)
+    traced: ClassVar[tuple[str, ...]] = ("bounds",)
+    spoken: ClassVar[tuple[str, ...]] = ("column",)
     support: Any = (-math.inf, math.inf, False)  # least record, greatest record, whole numbers?
     coordinate: ClassVar[str] = "identity"  # "log": the law is smooth in log x
     turning: Any = ()  # records between which every statistic is monotone
@@ -278,8 +279,8 @@ def _log_below(z, variance, noise):
 
 def normal_error(model: Univariate, theta: dict, measurement: Measurement) -> Float[np.ndarray, "p"]:
     "How far probabilities of each noisy row are off, at most, where its sums are taken as normal: D of equation (2)."
-    theta, n, m = {name: np.asarray(value, float) for name, value in theta.items()}, int(measurement.n), len(model.names)
-    t, (mean, covariance) = np.asarray(_drawn(model, theta)), _moments_of(model, theta)
+    theta, n = {name: np.asarray(value, float) for name, value in theta.items()}, int(measurement.n)
+    t, (mean, covariance), m = np.asarray(_drawn(model, theta)), _moments_of(model, theta), len(model.names)
     t = mean + (t - t.mean(axis=0)) * np.sqrt(np.diagonal(covariance) / np.maximum(t.var(axis=0), 1e-300))
     sums = _sums_of(np.random.default_rng(1), t, n)
     H = np.eye(m, 1 + m, 1) if measurement.matrix is None else np.asarray(measurement.matrix)

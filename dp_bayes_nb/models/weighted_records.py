@@ -8,7 +8,7 @@ __all__ = ['ALLOWED', 'FINER', 'LEAN', 'weighted_moments', 'normal_nodes', 'wide
 
 # %% ../../nbs/models/14_weighted_records.ipynb #wr000004
 import math
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import jax
@@ -16,15 +16,15 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from .contract import Model, optional, whole_sensitivity
+from .contract import QUICKLY, Model, optional, whole_sensitivity
 from ..base.arguments import check_choice, refuse
 from .counts import CategoricalLaw
 
 # %% ../../nbs/models/14_weighted_records.ipynb #wr000007
 # § Moments: equation (1)
-def weighted_moments(t: Float[Array, "K m"],  # statistics of the records
-                     w: Float[Array, "K"]     # their weights, which add up to 1
-                     ) -> tuple[Float[Array, "m"], Float[Array, "m m"]]:
+def weighted_moments(t: Float[Any, "K m"],  # statistics of the records
+                     w: Float[Any, "K"]     # their weights, which add up to 1
+                     ) -> tuple[Float[Any, "m"], Float[Any, "m m"]]:
     "Mean and covariance of a statistic under weights: equation (1)."
     mean = w @ t
     away = t - mean
@@ -199,8 +199,8 @@ class WeightedRecords(Model):
         "How far the means may be off: the change to finer nodes; outcomes have no error."
         if self.outcomes is not None:
             return np.zeros(len(self.names))
-        finer = weighted_moments(*self.weighted(theta, FINER))[0]
-        return np.abs(np.asarray(self.moments(theta)[0]) - np.asarray(finer))
+        coarse, finer = (weighted_moments(*_weighted(self, theta, finer=each))[0] for each in (1, FINER))
+        return np.abs(np.asarray(coarse) - np.asarray(finer))
 
     def simulate_records(self, key, theta: dict, n: int):
         "n outcomes; give a way of your own, which does not go through the weights."
@@ -231,13 +231,13 @@ class WeightedRecords(Model):
         "Errors of the moments beside the number of records, equation (3), and sums that are far from normal."
         if measurement.n is None:
             return []
-        t, w = (np.asarray(a, float) for a in self.weighted(theta))
+        t, w = (np.asarray(a, float) for a in _weighted(self, theta))
         if not abs(w.sum() - 1) < 1e-6:
             return [f"the weights of {type(self).__name__} add up to {w.sum():.6g}, not to 1: this is no distribution"]
         n, plain = float(measurement.n), measurement.matrix is None
         noise = np.asarray(measurement.noise.variance) if plain else np.zeros(t.shape[1])
-        lean, share = np.abs(skewness(t, w, n, noise)), error_share(self.moments_error(theta),
-                                                                    self.moments(theta)[1], n)
+        lean = np.abs(skewness(t, w, n, noise))
+        share = error_share(self.moments_error(theta), weighted_moments(t, w)[1], n)
         out = [f"the rule of integration is too coarse for {n:g} records: the mean of a sum is off by {share:.2g} of "
                f"its standard deviation; use more nodes"] if share > ALLOWED else []
         if lean.max() > LEAN:
@@ -245,6 +245,12 @@ class WeightedRecords(Model):
                        f"{lean.max():.2g}): intervals are approximate; move the limit to where more records pass it, "
                        "or widen the bounds")
         return out
+
+
+@partial(jax.jit, static_argnames="finer", compiler_options=QUICKLY)
+def _weighted(model, theta, finer: int = 1):
+    "Statistics and weights of a model, as one program."
+    return model.weighted(theta, finer)
 
 
 @lru_cache(maxsize=1024)

@@ -256,7 +256,8 @@ def _apart(family, drawn):
     return inside, {name: np.asarray(value) for name, value in drawn.items() if name not in inside}
 
 # %% ../../nbs/posterior/09_fit.ipynb #1ab4e487
-SAID = ("effective", "strange", "at_edge")  # by draws that come at once: their worth, whether rows hardly agree or mass runs off
+# by draws that come at once: what they are worth, whether rows hardly agree, and whether mass runs off a table
+SAID = ("effective", "strange", "at_edge")
 _MOST_SUMS = 64  # whose draws are made where the method itself does not make them
 
 
@@ -685,7 +686,7 @@ def _attach(variable, independent=False, worth=math.inf):
             value = np.asarray(function(variable)[variable.name])
             variable.attrs[label] = (value if label == "rhat" else np.minimum(value, worth)).tolist()
 
-
+# %% ../../nbs/posterior/09_fit.ipynb #52b8f2b0
 def _worst(variable, label, choose):
     'The component of a variable with the least or largest diagnostic, and its value: ("probabilities[school]", 35.0).'
     values = np.asarray(variable.attrs[label], dtype=float)

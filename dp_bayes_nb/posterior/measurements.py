@@ -530,7 +530,7 @@ def _drawn_sums(tables, key, theta):
         return lax.scan(sweep, (sums, y, D), keys[1:])[0][0]
     return jax.vmap(one)(jax.random.split(key, len(next(iter(theta.values())))), theta)
 
-
+# %% ../../nbs/posterior/14_measurements.ipynb #5c0358a4
 def _closed(tables):
     "Are the tables alike, with one sum or two, printed exactly with noise of one kind?"
     (first, *others), m = tables.groups, len(tables.family.names)

@@ -312,8 +312,9 @@ def target_of(family, released: Measurement, prior) -> host.Target:
         mean, C = moments_at(family, theta)
         return host.Points(log_prior, theta, mean, np.stack([C[:, 0, 0], C[:, 0, 1], C[:, 1, 1]], axis=1))
     noise = Noise(released.noise.kind, np.asarray(released.noise.scale, float), np.asarray(released.noise.grid, float))
-    edges = (lambda x: at_coordinates(family, prior, x)[1]) if isinstance(prior, LogDensity) else None  # it may be -inf on part of a cell
-    return host.Target(at, edges, np.asarray(released.z, float), float(released.n), noise)
+    edges = lambda x: at_coordinates(family, prior, x)[1]  # it may be -inf on part of a cell
+    return host.Target(at, edges if isinstance(prior, LogDensity) else None, np.asarray(released.z, float),
+                       float(released.n), noise)
 
 
 def mesh_draws(words: tuple, family, released: Measurement, prior, *, draws: int, warmup: int, chains: int,

@@ -12,22 +12,24 @@ import json
 import math
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, Callable, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.scipy.special import gammaln, logsumexp
+from scipy.special import expit, gammaln, logsumexp
 
 from ..base.arguments import check_choice, check_positive, refuse
 from ..base.frames import by_label
 from ..base.measurement import Measurement, Noise
 from ..base.supports import constrain
-from .bulk import _count_log_likelihood, count_terms
+from ..curves.curve import log_convolved, start_of
+from ..models.contract import QUICKLY, moments_at
+from .bulk import BLOCK, count_terms
 from .fit import (Drawn, _check_memory, _check_run, entropy_text, prior_to_json, _releases_text,
                                        run_entropy)
-from .grid import exact_unavailable, first_grid, is_plain, log_likelihood, on_a_line
+from .grid import exact_unavailable, is_plain, log_likelihood, on_a_line
 from .groups import by_group, groups_unavailable
 from .measurements import look, observed_law
 from .mesh import log_law
@@ -163,36 +165,71 @@ def hyper_of(family, prior: Pooled, sizes: Any, groups: int) -> tuple[Hyper, lis
 # %% ../../nbs/posterior/19_pooled_groups.ipynb #e52f0e1c
 # § The likelihood of a group: equation (1)
 _RATES, _TOTALS, _REACH = 192, 64, 16.0  # nodes of √λ in a table and in the integral; scales of noise
+_AT_ONCE = 2**22  # numbers in memory
 
 
+def _log_noise(kind, z, scale, s):
+    "Log density of the noise up to a constant: z and scale (G,), counts (G, S)."
+    away = np.abs(z[:, None] - s) / scale[:, None]
+    return -away if kind == "laplace" else -0.5 * away**2
+
+
+def _counts_law(kind, terms, n, z, scale) -> Callable:
+    """log L of noisy counts of n records at log odds x (G, K): all counts added up, in blocks of BLOCK, from the lowest
+    one on where x < 0 and from the highest one down elsewhere, so that no power is above 1.
+    """
+    low = np.clip(np.round(z) - terms // 2, 0.0, np.maximum(n + 1 - terms, 0.0))
+    high, j = np.minimum(low + terms - 1, n), np.arange(BLOCK)
+    def blocks(s):
+        inside, s = (s >= low[:, None]) & (s <= high[:, None]), np.clip(s, low[:, None], high[:, None])
+        c = -gammaln(s + 1) - gammaln(n[:, None] - s + 1) + _log_noise(kind, z, scale, s)
+        c = np.where(inside, c, -np.inf).reshape(len(n), -1, BLOCK)
+        top = np.maximum(c.max(axis=2), -1e30)
+        return np.exp(c - top[..., None]), top
+    sides = blocks(low[:, None] + np.arange(terms)), blocks(high[:, None] - np.arange(terms))
+    def law(x):
+        a, out, up = np.abs(x), np.empty(x.shape), x < 0
+        powers = np.exp(-a[:, None, :] * j[:, None])
+        for (c, top), here in zip(sides, (up, ~up)):
+            with np.errstate(divide="ignore"):
+                value = np.log(c @ powers) + (top[..., None] - BLOCK * np.arange(terms // BLOCK)[:, None] * a[:, None])
+            out = np.where(here, logsumexp(value, axis=1), out)
+        return out + np.where(up, low[:, None], high[:, None]) * x - n[:, None] * np.logaddexp(0, x)
+    return law
+
+# %% ../../nbs/posterior/19_pooled_groups.ipynb #e52f0e1d
 def _table_of_rates(kind, terms, z, scale):
-    "√λ and log P(z | λ) there, (_RATES,): equation (1)."
-    top, room = jnp.maximum(z, 0.0), _REACH * scale
-    wide = room + 10 * jnp.sqrt(top + 1)
-    v = jnp.linspace(jnp.sqrt(jnp.maximum(top - wide, 1e-6)), jnp.sqrt(top + wide), _RATES)
-    s = jnp.maximum(jnp.round(z) - terms // 2, 0.0) + jnp.arange(terms)
-    away = jnp.abs(z - s) / scale
-    noise = -away if kind == "laplace" else -0.5 * away**2
-    return v, logsumexp(noise - gammaln(s + 1) + 2 * jnp.log(v)[:, None] * s - (v**2)[:, None], axis=1)
+    "√λ and log P(z | λ) there, (G, _RATES) each: equation (1)."
+    top, room = np.maximum(z, 0.0), _REACH * scale
+    wide = room + 10 * np.sqrt(top + 1)
+    v = np.linspace(np.sqrt(np.maximum(top - wide, 1e-6)), np.sqrt(top + wide), _RATES, axis=1)
+    s = np.maximum(np.round(z) - terms // 2, 0.0)[:, None] + np.arange(terms)
+    c = _log_noise(kind, z, scale, s) - gammaln(s + 1)
+    each = [logsumexp(c[g] + 2 * np.log(v[g])[:, None] * s[g] - (v[g] ** 2)[:, None], axis=1) for g in range(len(z))]
+    return v, np.array(each)
 
 
 def _read(v, nodes, table):
-    "A table between its nodes, and on straight lines beyond them."
-    step = nodes[1] - nodes[0]
-    t = (v - nodes[0]) / step
-    i = jnp.clip(jnp.floor(t), 0, len(nodes) - 2).astype(int)
-    return table[i] + (t - i) * (table[i + 1] - table[i])
+    "Tables (G, …) between their nodes, and on straight lines beyond them, at v (G, K, T)."
+    first, step = nodes[:, :1, None], (nodes[:, 1] - nodes[:, 0])[:, None, None]
+    t = (v - first) / step
+    i = np.clip(np.floor(t), 0, nodes.shape[1] - 2).astype(int)
+    g = np.arange(len(nodes))[:, None, None]
+    return table[g, i] + (t - i) * (table[g, i + 1] - table[g, i])
 
 
-def _cells_law(kind, terms, z, scale, most, x):
-    "log L of noisy successes and failures, n unknown, at log odds x (K,): equation (1)."
-    one, two = (_table_of_rates(kind, terms, z[i], scale[i]) for i in range(2))
-    total = jnp.maximum(z[0], 0.0) + jnp.maximum(z[1], 0.0)
-    wide = _REACH * 1.5 * (scale[0] + scale[1]) + 8 * jnp.sqrt(total + 1)
-    high = jnp.minimum(total + wide, jnp.maximum(most, 1.0))
-    v = jnp.linspace(jnp.sqrt(jnp.clip(total - wide, 1e-6, 0.5 * high)), jnp.sqrt(high), _TOTALS)
-    at = jnp.exp(-0.5 * jax.nn.softplus(-x))[:, None] * v, jnp.exp(-0.5 * jax.nn.softplus(x))[:, None] * v
-    return logsumexp(_read(at[0], *one) + _read(at[1], *two) + jnp.log(v), axis=1) + jnp.log(v[1] - v[0])
+def _cells_law(kind, terms, z, scale, most) -> Callable:
+    "log L of noisy successes and failures (G, 2), n unknown, at log odds x (G, K): equation (1)."
+    one, two = (_table_of_rates(kind, terms, z[:, i], scale[:, i]) for i in range(2))
+    total = np.maximum(z, 0.0).sum(axis=1)
+    wide = _REACH * 1.5 * scale.sum(axis=1) + 8 * np.sqrt(total + 1)
+    high = np.minimum(total + wide, np.maximum(most, 1.0))
+    v = np.linspace(np.sqrt(np.clip(total - wide, 1e-6, 0.5 * high)), np.sqrt(high), _TOTALS, axis=1)[:, None, :]
+    def law(x):
+        share = -0.5 * np.logaddexp(0, np.stack([-x, x]))[..., None]
+        value = _read(np.exp(share[0]) * v, *one) + _read(np.exp(share[1]) * v, *two) + np.log(v)
+        return logsumexp(value, axis=2) + np.log(v[..., 1] - v[..., 0])
+    return law
 
 # %% ../../nbs/posterior/19_pooled_groups.ipynb #e1ac0eb8
 _SIZES, _BATCH = 64, 16  # nodes of an unknown size; groups at once
@@ -211,22 +248,26 @@ def _sizes_law(family, seen, least, most, x):
     def one(x, n):
         mean, C = observed_law(family, _theta(family, x), seen, n)
         return log_law(seen.z - mean, jnp.stack([C[0, 0], C[0, 1], C[1, 1]]), seen.noise)
-    return logsumexp(jax.vmap(lambda x: jax.vmap(partial(one, x))(n))(x), axis=1)
+    return jax.nn.logsumexp(jax.vmap(lambda x: jax.vmap(partial(one, x))(n))(x), axis=1)
 
 
 def _row_law(family, seen, exact, x):
     return jax.vmap(lambda x: log_likelihood(family, seen, _theta(family, x), exact))(x)
 
 
-@partial(jax.jit, static_argnames=("way", "family", "detail"))
+def _normal_law(family, n, z, noise, x):
+    "log L of noisy sums of n records, normal sums, (G, K)."
+    name, p = _line(family)
+    mean, covariance = moments_at(family, {name: _values(family, x).reshape(-1, *p.shape)})
+    mean, variance = mean.reshape(x.shape), covariance.reshape(x.shape)
+    return log_convolved(z - n[:, None] * mean, n[:, None] * variance, noise.scale, noise.kind)
+
+
+@partial(jax.jit, static_argnames=("way", "detail"), compiler_options=QUICKLY)
 def _laws(way, family, detail, seen, ends, x):
-    "Log likelihoods of groups that look alike, (G, K)."
+    "Log likelihoods by a model's moments or its exact law of groups that look alike, (G, K)."
     def one(parts):
         seen, ends, x = parts
-        if way == "count":
-            return _count_log_likelihood(seen, detail)(x)
-        if way == "cells":
-            return _cells_law(seen.noise.kind, detail, seen.z, seen.noise.scale, ends[1], x)
         return _sizes_law(family, seen, *ends, x) if way == "sizes" else _row_law(family, seen, detail, x)
     return lax.map(one, (seen, ends, x), batch_size=_BATCH)
 
@@ -282,17 +323,34 @@ def group_curves(family, measurements: list,  # one a group, in NumPy
             detail = 2 ** math.ceil(math.log2(_most_terms(scale)))
         if way == "row":
             detail = is_plain(one) and exact_unavailable(family, one.noise.kind) is None
+            way = "normal" if is_plain(one) and not detail else way
         alike.setdefault((way, detail, look(one)), []).append(j)
-    filled = [(key, np.array(same + same[-1:] * (-len(same) % _BATCH))) for key, same in alike.items()]
-    numbers = lambda *leaves: np.stack([np.asarray(leaf, float) for leaf in leaves])
-    parts = [(way, detail, rows, jax.tree.map(numbers, *(measurements[j] for j in rows)))
-             for (way, detail, _), rows in filled]
+    parts = [part for (way, detail, _), same in alike.items()
+             for part in _parts(way, family, detail, np.array(same), measurements, ends)]
     def law(x):
         out = np.empty(x.shape)
-        for way, detail, same, seen in parts:
-            out[same] = _laws(way, family, detail, seen, ends[same], x[same])
+        for same, of in parts:
+            out[same] = of(x[same])
         return out
-    return tabulate_curves(law, np.asarray(first_grid(family, POINTS)), len(measurements))
+    return tabulate_curves(law, start_of(family, POINTS), len(measurements))
+
+# %% ../../nbs/posterior/19_pooled_groups.ipynb #013317a2
+def _parts(way, family, detail, same, measurements, ends):
+    "Which groups, and their log likelihoods as a function of coordinates: of groups that look alike, some at a time."
+    by_model = way in ("row", "sizes")
+    size = len(same) if by_model or way == "normal" else max(_AT_ONCE // (POINTS * max(detail, _TOTALS)), 1)
+    numbers = lambda *leaves: np.stack([np.asarray(leaf, float) for leaf in leaves])
+    for at in (same[k:k + size] for k in range(0, len(same), size)):
+        at = np.append(at, np.repeat(at[-1:], -len(at) % _BATCH)) if by_model else at  # filled up: few shapes
+        seen = jax.tree.map(numbers, *(measurements[j] for j in at))
+        if by_model:
+            yield at, partial(_laws, way, family, detail, seen, ends[at])
+        elif way == "normal":
+            yield at, partial(_normal_law, family, seen.n, seen.z, seen.noise)
+        elif way == "count":
+            yield at, _counts_law(seen.noise.kind, detail, seen.n, seen.z[:, 0], seen.noise.scale[:, 0])
+        else:
+            yield at, _cells_law(seen.noise.kind, detail, seen.z, seen.noise.scale, ends[at, 1])
 
 # %% ../../nbs/posterior/19_pooled_groups.ipynb #c119a0cc
 # § Draws
@@ -313,8 +371,15 @@ def slope_on_size(center, sd, sizes, spread) -> float:
     return float((w * c) @ y / math.sqrt(max((w * c) @ c, 1e-300)))
 
 
-_values = jax.jit(lambda family, x: jax.vmap(lambda one: constrain(family.parameters, one[None])[0])(x),
-                  static_argnames="family")
+def _values(family, x):
+    "The parameter at coordinates x, of any shape."
+    name, p = _line(family)
+    if p.support == "real":
+        return p.loc + p.scale * x
+    if p.support in ("unit", "positive"):
+        return expit(x) if p.support == "unit" else p.scale * np.exp(x)
+    of = jax.vmap(lambda one: _theta(family, one)[name])
+    return np.asarray(of(jnp.asarray(x).ravel())).reshape(x.shape)
 
 
 def _natural(family, x):
@@ -345,7 +410,7 @@ def pooled_draws(words: tuple,        # of `entropy`
     curves = group_curves(family, measurements, ranges)
     out = pool_curves(words, curves, hyper, math.prod(shape))
     name, p = _line(family)
-    of = lambda x: np.asarray(_values(family, jnp.asarray(x).ravel())[name]).reshape(*shape, *x.shape[1:])
+    of = lambda x: _values(family, x).reshape(*shape, *x.shape[1:])
     unit = p.scale if p.support == "real" else 1.0
     slopes = unit * out.theta[:, 1:] / units  # (draws, k): on log size where there is one, then covariates
     found = {name: of(out.x), "location": _natural(family, out.theta[:, 0]).reshape(shape),

@@ -21,7 +21,7 @@ from ..base.frames import by_label
 from ..base.measurement import Measurement, Noise
 from ..base.meant import hinting
 from ..base.supports import constrain, free_size
-from ..models.contract import as_numbers
+from ..models.contract import QUICKLY, as_numbers
 from .fit import entropy, read_releases_text, row_names, run_key
 from ..noise.design import simulate_values
 from ..noise.printed import spread
@@ -85,11 +85,14 @@ def _each_draw(idata, draws, key, function, sizes=False):
     theta = {name: jnp.asarray(value[:, keep]) for name, value in theta.items()}
     keys = jax.random.split(key, (chains, draws))
     function = function if isinstance(function, Partial) else Partial(function)
-    return release, jax.tree.map(np.asarray, _mapped(function, keys, theta))
+    few = sum(value.size for value in theta.values()) < _FEW
+    return release, jax.tree.map(np.asarray, _mapped[few](function, keys, theta))
 
 
-# compiled once for each kind of function
-_mapped = jax.jit(lambda function, keys, theta: jax.vmap(jax.vmap(function))(keys, theta))
+# compiled once for each kind of function, of few numbers with little optimisation
+_mapped = {few: jax.jit(lambda function, keys, theta: jax.vmap(jax.vmap(function))(keys, theta),
+                        compiler_options=QUICKLY if few else None) for few in (True, False)}
+_FEW = 2**17
 
 
 def _columns(new_data):

@@ -18,7 +18,8 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 
 from ..base.arguments import check_positive, pytree, refuse
-from ..base.linear_algebra import cholesky, cholesky_many, solve_lower, solve_lower_many
+from ..base.linear_algebra import (cholesky, cholesky_many, library, set_at, solve_lower,
+                                             solve_lower_many)
 
 # %% ../../nbs/regression/02_covariates.ipynb #c1dfd96e
 # § Possible moments: equation (1)
@@ -54,19 +55,29 @@ def coordinate_count(blocks: tuple) -> int:
     return size(blocks) + len(numbers) + len(rows)
 
 # %% ../../nbs/regression/02_covariates.ipynb #bbc46c0e
+@jax.custom_jvp
 def tanhc(square):
     "tanh ρ / ρ as a function of ρ², smooth at 0."
-    small = square < 1e-3
-    rho = jnp.sqrt(jnp.where(small, 1.0, square))
-    return jnp.where(small, 1 - square / 3 + 2 * square**2 / 15 - 17 * square**3 / 315, jnp.tanh(rho) / rho)
+    rho = jnp.sqrt(jnp.maximum(square, 1e-30))
+    return jnp.tanh(rho) / rho
 
 
+@tanhc.defjvp
+def _(at, direction):
+    (s,), small = at, at[0] < 1e-3
+    t, safe = tanhc(s), jnp.where(small, 1.0, s)
+    series = -1 / 3 + s * (4 / 15 - s * (17 / 105 - s * 248 / 2835))
+    return t, jnp.where(small, series, (1 - t - safe * t * t) / (2 * safe)) * direction[0]
+
+
+@jax.custom_jvp
 def log_cosh(square):
-    "log cosh ρ as a function of ρ², smooth at 0."
-    small = square < 1e-3
-    rho = jnp.sqrt(jnp.where(small, 1.0, square))
-    return jnp.where(small, square / 2 - square**2 / 12 + square**3 / 45,
-                     rho + jnp.log1p(jnp.exp(-2 * rho)) - jnp.log(2.0))
+    "log cosh ρ as a function of ρ², smooth at 0; its derivative is half the other function."
+    rho = jnp.sqrt(jnp.maximum(square, 1e-30))
+    return rho + jnp.log1p(jnp.exp(-2 * rho)) - math.log(2.0)
+
+
+log_cosh.defjvp(lambda at, direction: (log_cosh(*at), 0.5 * tanhc(*at) * direction[0]))
 
 
 def correlation_factor(blocks: tuple,
@@ -146,11 +157,13 @@ def free_moments(blocks: tuple, w: Float[Array, "w"]) -> Moments:
 
 def level_factor(log_p: Float[Array, "d+1"]) -> Float[Array, "d d"]:
     "Cholesky factor of diag(p) − p pᵀ over the first d of d + 1 levels, in closed form."
-    p, log_tail = jnp.exp(log_p[:-1]), jax.lax.cumlogsumexp(log_p, reverse=True)
+    xp = library(log_p)
+    tail = jax.lax.cumlogsumexp if xp is jnp else lambda x, reverse: np.logaddexp.accumulate(x[::-1])[::-1]
+    p, log_tail = xp.exp(log_p[:-1]), tail(log_p, reverse=True)
     here, after = log_tail[:-1], log_tail[1:]  # shares of this level and all after it, and of those after it
-    diagonal = jnp.exp(0.5 * (log_p[:-1] + after - here))
-    below = -p[:, None] * jnp.exp(0.5 * (log_p[:-1] - here - after))[None, :]
-    return jnp.diag(diagonal) + jnp.tril(below, -1)
+    diagonal = xp.exp(0.5 * (log_p[:-1] + after - here))
+    below = -p[:, None] * xp.exp(0.5 * (log_p[:-1] - here - after))[None, :]
+    return xp.diag(diagonal) + xp.tril(below, -1)
 
 # %% ../../nbs/regression/02_covariates.ipynb #0716d970
 # § Draws
@@ -185,8 +198,9 @@ def _rows_to_coordinates(W, K):
     "M_h from the rows [W_h, K_h]: equation (1) backwards."
     if len(W) > 1:
         return solve_lower(K, W)
-    length = jnp.sqrt(jnp.maximum(jnp.sum(W * W), 1e-300))
-    return W / length * jnp.arcsinh(length / K[0, 0])
+    xp = library(W, K)
+    length = xp.sqrt(xp.maximum(xp.sum(W * W), 1e-300))
+    return W / length * xp.arcsinh(length / K[0, 0])
 
 # %% ../../nbs/regression/02_covariates.ipynb #472b07b9
 # § Normal covariates: equations (3) and (4)
@@ -272,25 +286,26 @@ def coordinates(blocks: tuple, free: bool,  # of the free prior, or of normal co
                 ) -> Float[Array, "w"]:
     "The coordinates of given moments. In the free prior they are moved inside the support where they must."
     starts, numbers, rows, cols = _layout(blocks)
-    mean = jnp.clip(mean, -0.999, 0.999) if free else mean
-    first, D = (jnp.arctanh(mean) if free else mean), jnp.diag(jnp.sqrt(jnp.diagonal(S)))
+    xp = library(mean, S)
+    mean = xp.clip(mean, -0.999, 0.999) if free else mean
+    first, D = (xp.arctanh(mean) if free else mean), xp.diag(xp.sqrt(xp.diagonal(S)))
     for h, d in enumerate(blocks):
         if d:
             own, (low, span) = slice(starts[h], starts[h + 1]), coding(d)
-            p = jnp.maximum((mean[own] - low) / span, 1e-6)
-            log_p = jnp.log(jnp.append(p, jnp.maximum(1 - p.sum(), 1e-6)))
-            first = first.at[own].set(log_p[:-1] - log_p[-1])
-            D = D.at[own, own].set(span * level_factor(jax.nn.log_softmax(log_p)))
+            p = xp.maximum((mean[own] - low) / span, 1e-6)
+            log_p = xp.log(xp.append(p, xp.maximum(1 - p.sum(), 1e-6)))
+            first = set_at(first, own, log_p[:-1] - log_p[-1])
+            D = set_at(D, (own, own), span * level_factor(log_p - xp.log(xp.exp(log_p).sum())))
     L_R = solve_lower(D, cholesky(S))
-    M = jnp.zeros_like(S)
+    M = xp.zeros_like(S)
     for h, d in enumerate(columns(blocks)):
         own = slice(starts[h], starts[h] + d)
         if starts[h]:
-            M = M.at[own, :starts[h]].set(_rows_to_coordinates(L_R[own, :starts[h]], L_R[own, own]))
-    variance = jnp.diagonal(S)[numbers]
-    share = jnp.clip(variance / (1 - mean[numbers] ** 2), 1e-6, 0.98)
-    second = jnp.log(share / (1 - share)) if free else 0.5 * jnp.log(variance)
-    return jnp.concatenate([first, second, M[rows, cols]])
+            M = set_at(M, (own, slice(starts[h])), _rows_to_coordinates(L_R[own, :starts[h]], L_R[own, own]))
+    variance = xp.diagonal(S)[numbers]
+    share = xp.clip(variance / (1 - mean[numbers] ** 2), 1e-6, 0.98)
+    second = xp.log(share / (1 - share)) if free else 0.5 * xp.log(variance)
+    return xp.concatenate([first, second, M[rows, cols]])
 
 # %% ../../nbs/regression/02_covariates.ipynb #972a67c4
 # § A prior in the user's units

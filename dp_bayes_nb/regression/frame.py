@@ -8,12 +8,11 @@ __all__ = ['Frame', 'kept_order', 'fit_frame', 'frame_coordinates', 'framed_free
 # %% ../../nbs/regression/04_frame.ipynb #77de68da
 from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from ..base.linear_algebra import cholesky
+from ..base.linear_algebra import cholesky, library
 from .covariates import (Moments, NormalInverseWishart, columns, coordinate_count, coordinates,
                                                correlation_pivots, free_moments, log_cosh, normal_log_density, size,
                                                tanhc)
@@ -40,17 +39,30 @@ def _split(blocks, x):
     "Coordinates of categories, atanh of means (means, for normal covariates), Γ, the diagonal a and A."
     k_c, k_n = size(_categories(blocks)), blocks.count(0)
     ends = np.cumsum((coordinate_count(_categories(blocks)), k_n, k_n * k_c))
-    A = jnp.zeros((k_n, k_n)).at[np.tril_indices(k_n)].set(x[ends[2]:])
-    a = jnp.diagonal(A)
-    return x[:ends[0]], x[ends[0]:ends[1]], x[ends[1]:ends[2]].reshape(k_n, k_c), a, A + jnp.diag(jnp.exp(a) - a)
+    of_categories, first, Gamma, packed = jnp.split(x, ends.tolist())
+    diagonal = np.cumsum(np.arange(1, k_n + 1)) - 1
+    a = packed[diagonal]
+    return of_categories, first, Gamma.reshape(k_n, k_c), a, _unpack(packed, k_n) + jnp.diag(jnp.exp(a) - a)
+
+
+_SMALL = 10  # rows up to which a product with 0 and 1 is compiled faster than numbers are put in their places
+
+
+def _unpack(packed, k):
+    "A lower triangular matrix from its rows."
+    where = np.ravel_multi_index(np.tril_indices(k), (k, k))
+    if k > _SMALL:
+        return jnp.zeros(k * k).at[where].set(packed).reshape(k, k)
+    return (packed @ np.eye(k * k)[where]).reshape(k, k)
 
 
 def _stretch(blocks, free, mean, S):
     "Ratio of ρ to the standard deviation, of numbers."
     k_c = size(_categories(blocks))
-    variance = jnp.diagonal(S)[k_c:]
-    share = jnp.clip(variance / (1 - mean[k_c:] ** 2), 1e-6, _HIGHEST)
-    return jnp.arctanh(jnp.sqrt(share)) / jnp.sqrt(variance) if free else jnp.ones_like(variance)
+    xp = library(mean, S)
+    variance = xp.diagonal(S)[k_c:]
+    share = xp.clip(variance / (1 - mean[k_c:] ** 2), 1e-6, _HIGHEST)
+    return xp.arctanh(xp.sqrt(share)) / xp.sqrt(variance) if free else xp.ones_like(variance)
 
 
 _HIGHEST = 0.98  # share of variance that a start may have
@@ -61,11 +73,11 @@ def fit_frame(blocks: tuple, free: bool,  # free prior, or normal covariates; ca
               noise: Float[Array, ""]  # standard deviation of the noise in S
               ) -> Frame:
     "The frame of an estimate. Where noise hides it, a neutral one."
-    k_c, stretch = size(_categories(blocks)), _stretch(blocks, free, mean, S)
+    k_c, stretch, xp = size(_categories(blocks)), _stretch(blocks, free, mean, S), library(mean, S, noise)
     L = cholesky(S)[k_c:, k_c:]
     hidden = noise**2 / (noise**2 + _HIDING**2)
-    e, Q = jnp.linalg.eigh((1 - hidden) * L @ L.T + hidden * jnp.diag(stretch**-2))
-    root = jnp.sqrt(jnp.maximum(e[::-1], 1e-12))
+    e, Q = xp.linalg.eigh((1 - hidden) * L @ L.T + hidden * xp.diag(stretch**-2))
+    root = xp.sqrt(xp.maximum(e[::-1], 1e-12))
     return Frame(stretch[:, None] * Q[:, ::-1] * root, (Q[:, ::-1] / root).T / stretch)
 
 
@@ -75,15 +87,15 @@ _HIDING = 0.1  # noise per record that hides half of a scatter in [−1, 1]
 def frame_coordinates(blocks: tuple, free: bool, frame: Frame, mean: Float[Array, "k"],
                       S: Float[Array, "k k"]) -> Float[Array, "x"]:
     "The coordinates of given moments: equation (1) backwards; moved inside the support where they must."
-    k_c = size(_categories(blocks))
-    mean = jnp.clip(mean, -0.999, 0.999) if free else mean
-    factor = jnp.append(jnp.ones(k_c), _stretch(blocks, free, mean, S))
+    k_c, xp = size(_categories(blocks)), library(mean, S, frame.B)
+    mean = xp.clip(mean, -0.999, 0.999) if free else mean
+    factor = xp.append(np.ones(k_c), _stretch(blocks, free, mean, S))
     rows = frame.inverse @ (factor[:, None] * cholesky(S))[k_c:]
     A = cholesky(rows[:, k_c:] @ rows[:, k_c:].T)
-    A = A + jnp.diag(jnp.log(jnp.diagonal(A)) - jnp.diagonal(A))
-    categories = coordinates(_categories(blocks), True, mean[:k_c], S[:k_c, :k_c]) if k_c else jnp.zeros(0)
-    first = jnp.arctanh(mean[k_c:]) if free else mean[k_c:]
-    return jnp.concatenate([categories, first, rows[:, :k_c].ravel(), A[np.tril_indices(len(A))]])
+    A = A + xp.diag(xp.log(xp.diagonal(A)) - xp.diagonal(A))
+    categories = coordinates(_categories(blocks), True, mean[:k_c], S[:k_c, :k_c]) if k_c else np.zeros(0)
+    first = xp.arctanh(mean[k_c:]) if free else mean[k_c:]
+    return xp.concatenate([categories, first, rows[:, :k_c].ravel(), A[np.tril_indices(len(A))]])
 
 # %% ../../nbs/regression/04_frame.ipynb #fe5dbbce
 # § Densities: equation (2)
@@ -93,11 +105,10 @@ def framed_free_moments(blocks: tuple, frame: Frame, x: Float[Array, "x"]) -> Mo
     k_n, k_c = Gamma.shape
     rows = frame.B @ jnp.concatenate([Gamma, A], axis=1)
     square = jnp.sum(rows**2, axis=1)
-    log_room = 2 * (jnp.log(2.0) - first - jax.nn.softplus(-2 * first))  # log(1 − x̄²), without cancellation
-    slope = tanhc(square)
-    mean, L = jnp.tanh(first), (jnp.exp(0.5 * log_room) * slope)[:, None] * rows
-    value = jnp.sum(log_room + jnp.log(slope) - 2 * log_cosh(square) - 0.5 * (k_n + k_c - 1) * jnp.log(square)
-                    + _powers(k_n) * a)
+    of_both = jnp.concatenate([first**2, square])
+    (shrunk, slope), log_of = jnp.split(tanhc(of_both), 2), log_cosh(of_both)  # log(1 − x̄²) is −2 log cosh
+    mean, L = first * shrunk, (jnp.exp(-log_of[:k_n]) * slope)[:, None] * rows
+    value = jnp.sum(jnp.log(slope) - 0.5 * (k_n + k_c - 1) * jnp.log(square) + _powers(k_n) * a) - 2 * log_of.sum()
     if k_c:
         first_columns = free_moments(_categories(blocks), of_categories)
         pivots = correlation_pivots(_categories(blocks), of_categories)

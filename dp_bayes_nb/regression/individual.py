@@ -67,9 +67,13 @@ class Records:
         return (-0.5 * covariates.df * log_det(covariates.scale) - 0.5 * log_det(posterior.precision)
                 - posterior.shape * jnp.log(posterior.scale) + log_noise)  # eq. (1)
 
-    def parameters(self, key, u: Float[Array, "w"]) -> dict:
+    def evaluate(self, u: Float[Array, "w"]) -> tuple:
+        "Equation (1), and nothing beside it."
+        return self.log_density(u), ()
+
+    def drawn(self, key, place: Place) -> dict:
         "An exact draw of the parameters given the records."
-        posterior = box_update(self.family, self.prior, self.sums(self.unpack(u)), self.n)
+        posterior = box_update(self.family, self.prior, self.sums(self.unpack(place.position)), self.n)
         return user_prior(self.family, posterior).sample(key)
 
 # %% ../../nbs/regression/08_individual.ipynb #b1d57811
@@ -86,7 +90,7 @@ def _no_u_turn(depth):
 
 def _tree(depth, setting, key, state, limit):
     step_size = jnp.where(state.trajectories > 0, state.step_size, 1e-9)  # the first trajectory evaluates the start
-    new, info = _nuts(key, blackjax.mcmc.hmc.HMCState(*state.place), setting.log_density, step_size, state.inverse_mass,
+    new, info = _nuts(key, blackjax.mcmc.hmc.HMCState(*state.place[:3]), setting.log_density, step_size, state.inverse_mass,
                       depth)
     moved = jnp.any(new.position != state.place.position)
     return Place(*new), {"leapfrogs": info.num_integration_steps, "diverging": info.is_divergent,

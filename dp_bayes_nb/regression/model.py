@@ -185,8 +185,8 @@ class BoxPrior(NamedTuple):
 def box_prior(family, prior: NormalInverseGamma) -> BoxPrior:
     "A prior in the user's units, mapped to the box."
     u = units(family)
-    mean = jnp.asarray(np.linalg.inv(u.B)) @ (prior.mean - u.c)
-    return BoxPrior(mean, u.B.T @ prior.precision_matrix @ u.B / u.response**2, jnp.asarray(prior.shape),
+    precision = prior.precision if np.ndim(prior.precision) == 2 else prior.precision_matrix
+    return BoxPrior(np.linalg.inv(u.B) @ (prior.mean - u.c), u.B.T @ precision @ u.B / u.response**2, prior.shape,
                     prior.scale / u.response**2)
 
 

@@ -7,7 +7,6 @@ __all__ = ['PRIVATE', 'EXACT', 'private_unavailable']
 
 # %% ../../nbs/regression/10_private_sizes.ipynb #b0aa0003
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import jax
@@ -18,16 +17,17 @@ from jaxtyping import Array, Float
 from jax.scipy.special import gammaln
 
 from ..base.arguments import check_count, pytree
-from ..base.chains import Kernel
+from ..base.chains import Kernel, bind
+from ..base.linear_algebra import library, plain
 from ..base.measurement import Measurement, Noise
 from ..base.priors import LogDensity
 from ..posterior.measurements import Tables
 from ..posterior.methods import Method
 from . import exact
 from .covariates import size
-from .exact import (Problem, Setting, draw_parameters, hamiltonian_kernel, newton_mode,
-                                          point, pose, prior_start, released_start, sums_order)
-from .sums import second_moments
+from .exact import (Problem, Setting, draw_parameters, hamiltonian_kernel, point, pose,
+                                          prior_start, released_start, search, settle, sums_order, sums_table,
+                                          table_sums)
 
 # %% ../../nbs/regression/10_private_sizes.ipynb #b0aa0006
 # § The law of the sums: equations (1)–(3)
@@ -36,8 +36,10 @@ class Unsized:
     "Rows of a regression whose number of records is unknown; sums in the order of the problem."
     problem: Problem  # posed at a guess of n: n, sums, h and the noise of h are replaced
     z: Float[Array, "p"]
-    H: Float[Array, "p k"]  # of (n, s)
+    H: Float[Array, "p"]  # what they are of n,
+    rows: Float[Array, "p t"]  # and of the table of all products
     back: Float[Array, "m p"]  # sums from rows, given n
+    place: Float[Array, "m"]  # of each sum as declared among those of the problem
     noise: Noise
     spread: Float[Array, ""]  # standard deviation of the noise of such a sum
     least: Float[Array, ""]  # ends of the range of n
@@ -46,12 +48,12 @@ class Unsized:
 
 def problem_at(unsized: Unsized, n: Float[Any, ""]) -> Problem:
     "The problem of max(n, k + 2) records, and the sums that the rows say given n: equation (3)."
-    problem = unsized.problem
-    many = jnp.maximum(n, size(problem.blocks) + 2.0)
-    s = unsized.back @ (unsized.z - unsized.H[:, 0] * n)
-    first, second = second_moments(problem.blocks, s, many)
-    return replace(problem, released=replace(problem.released, z=s, n=many),
-                   h=jnp.append(first[-1], second[:-1, -1]) / many, noise=unsized.spread / many)
+    problem, xp = unsized.problem, library(unsized.z, n)
+    many = xp.maximum(n, size(problem.blocks) + 2.0)
+    s = unsized.back @ (unsized.z - unsized.H * n)
+    of_response = sums_table(problem.blocks, np.arange(len(s)))[:-1, -1].astype(int)
+    return replace(problem, released=replace(problem.released, z=s, n=many), h=s[of_response] / many,
+                   noise=unsized.spread / many)
 
 
 def log_constant(problem: Problem) -> Float[Array, ""]:
@@ -70,77 +72,68 @@ def size_at(unsized: Unsized, x: Float[Array, ""], smooth: bool = False) -> tupl
 
 def size_coordinate(unsized: Unsized, n: Float[Array, ""]) -> Float[Array, ""]:
     "The coordinate of a number of records."
-    share = (n - unsized.least + 0.5) / (unsized.most - unsized.least + 1)
-    return jnp.log(share) - jnp.log1p(-share)
+    share, xp = (n - unsized.least + 0.5) / (unsized.most - unsized.least + 1), library(unsized.z, n)
+    return xp.log(share) - xp.log1p(-share)
 
 
 def rows_at(unsized: Unsized, w: Float[Array, "w"], smooth: bool = False) -> tuple:
-    "H (n, s) at coordinates w, and the log density of w before the rows are seen."
-    n, log_size = size_at(unsized, w[-1], smooth)
+    "The log density of w before the rows are seen, H (n, s) at w, and what is known of the sums."
+    x, (last,) = jnp.split(w, [len(w) - 1])
+    n, log_size = size_at(unsized, last, smooth)
     problem = problem_at(unsized, n)
-    at = point(problem, w[:-1])
-    rows = unsized.H[:, 0] * n + unsized.H[:, 1:] @ (n / problem.released.n * at.sums)
-    return rows, at.log_law + at.log_det + log_constant(problem) + log_size
+    at, many = point(problem, x), problem.released.n
+    rows = unsized.H * n + unsized.rows @ (n / many * at.table.ravel())
+    return at.log_law + at.log_det + log_constant(problem) + log_size, rows, (at.table, at.b_n, many, n)
 
 
-def log_target(unsized: Unsized, w: Float[Array, "w"], smooth: bool = False) -> Float[Array, ""]:
-    "Log posterior density; `smooth` takes normal noise of the same variance, and any number for n."
-    rows, log_law = rows_at(unsized, w, smooth)
-    away, noise = unsized.z - rows, unsized.noise
-    normal = 0.5 * away**2 / noise.variance
-    return log_law - jnp.sum(normal if smooth else jnp.where(noise.is_laplace, jnp.abs(away) / noise.scale, normal))
-
-
-def curvature(unsized: Unsized, w: Float[Array, "w"]) -> Float[Array, "w w"]:
-    "Minus the second derivative of the smooth target, without those of the rows."
-    J = jax.jacfwd(lambda w: rows_at(unsized, w, True)[0])(w)
-    H = jax.hessian(lambda w: rows_at(unsized, w, True)[1])(w)
-    return J.T @ (J / unsized.noise.variance[:, None]) - H
+def smooth_law(unsized: Unsized, w: Float[Array, "w"]) -> tuple:
+    "The same for any number n, as the search of the mode takes it."
+    return rows_at(unsized, w, smooth=True)[:2]
 
 # %% ../../nbs/regression/10_private_sizes.ipynb #b0aa0011
 # § The kernel
 class UnsizedSetting(Setting):
     "What a chain is given where n is unknown; its problem is an `Unsized`."
 
-    def log_density(self, u: Float[Array, "w"]) -> Float[Array, ""]:
-        "The target in whitened coordinates."
-        return log_target(self.problem, self.mode.coordinates(u))
+    def evaluate(self, u: Float[Array, "w"]) -> tuple:
+        "The target in whitened coordinates, and what a draw of the parameters needs."
+        log_law, rows, seen = rows_at(self.problem, self.mode.coordinates(u))
+        away, noise = self.problem.z - rows, self.problem.noise
+        return log_law - jnp.sum(jnp.where(noise.is_laplace, jnp.abs(away) / noise.scale,
+                                           0.5 * away**2 / noise.variance)), seen
 
-    def parameters(self, key, u: Float[Array, "w"]) -> dict:
+    def drawn(self, key, place) -> dict:
         "An exact draw of the parameters given n and the sums, and these beside it, as of one table of several."
-        w = self.mode.coordinates(u)
-        n, problem = (n := size_at(self.problem, w[-1])[0]), problem_at(self.problem, n)
-        theta = draw_parameters(Setting(self.family, problem, self.prior, self.mode), w[:-1], key)
-        s = n / problem.released.n * point(problem, w[:-1]).sums
-        return {**theta, "n": n[None], "s": jnp.zeros_like(s).at[sums_order(self.family.blocks)].set(s)[None]}
+        (table, b_n, many, n), unsized = place.seen, self.problem
+        s = n / many * table_sums(unsized.problem.blocks, table)[unsized.place]
+        return {**draw_parameters(self, key, table, b_n, many), "n": n[None], "s": s[None]}
 
 # %% ../../nbs/regression/10_private_sizes.ipynb #b0aa0012
 def first_guess(table: Measurement, k: int, least, most) -> tuple:
     "n by least squares, but with as many records as a plane needs; and sums from rows given n."
-    H = jnp.asarray(table.matrix)
-    n = jnp.clip(jnp.linalg.lstsq(H, table.z)[0][0], jnp.maximum(least, k + 2.0), most)
-    return n, jnp.linalg.pinv(H[:, 1:])
+    H, xp = table.matrix, library(table.z, least)
+    n = xp.clip(xp.linalg.lstsq(H, table.z)[0][0], xp.maximum(least, k + 2.0), most)
+    return n, xp.linalg.pinv(H[:, 1:])
 
 
-@jax.jit
 def _prepare(family, table, prior, least, most):
-    k, order, H = size(family.blocks), sums_order(family.blocks), jnp.asarray(table.matrix)
+    k, order, H, xp = size(family.blocks), sums_order(family.blocks), table.matrix, library(table.z, least)
     n, back = first_guess(table, k, least, most)
-    spread = jnp.sqrt(jnp.mean(back**2 @ table.noise.variance))
-    seen = Noise("gaussian", jnp.full(len(order), spread), jnp.zeros(len(order)))
-    problem, box = pose(family, Measurement(back @ (table.z - H[:, 0] * n), seen, jnp.maximum(n, k + 2.0)), prior)
-    unsized = Unsized(problem, table.z, jnp.column_stack([H[:, :1], H[:, 1:][:, order]]), back[order], table.noise,
-                      spread, least, most)
+    spread = xp.sqrt(xp.mean(back**2 @ table.noise.variance))
+    seen = Noise("gaussian", xp.full(len(order), spread), np.zeros(len(order)))
+    problem, box = pose(family, Measurement(back @ (table.z - H[:, 0] * n), seen, xp.maximum(n, k + 2.0)), prior)
+    rows = sums_table(problem.blocks, H[:, 1:][:, order].T).reshape(-1, len(H)).T
+    unsized = Unsized(problem, table.z, H[:, 0], rows, back[order], np.argsort(order), table.noise, spread, least, most)
     here, x = problem_at(unsized, n), size_coordinate(unsized, n)
-    starts = [jnp.append(start(here), x) for start in (released_start, prior_start)]
-    mode = newton_mode(partial(log_target, unsized, smooth=True), partial(curvature, unsized), *starts)
-    return UnsizedSetting(family, unsized, box, mode)
+    starts = [xp.append(start(here), x) for start in (released_start, prior_start)]
+    mode = search(bind(smooth_law, unsized), table.z, 1 / table.noise.variance, *starts)
+    return UnsizedSetting(*settle(family, unsized, box, mode))
 
 
 def private_kernel(family, tables: Tables, prior, leapfrogs: int = exact._LEAPFROGS) -> Kernel:
     "Hamiltonian Monte Carlo on sums and size of one table of unknown size."
-    table = jax.tree.map(lambda leaf: jnp.asarray(leaf)[0], tables.groups[0])
-    setting = _prepare(family, table, prior, jnp.asarray(tables.least)[0], jnp.asarray(tables.most)[0])
+    table, prior, least, most = plain((tables.groups[0], prior, tables.least, tables.most))
+    setting = _prepare(family, jax.tree.map(lambda leaf: leaf[0], table), prior, least[0], most[0])
     return hamiltonian_kernel(setting, jnp.asarray(float(check_count("leapfrogs", leapfrogs))))
 
 # %% ../../nbs/regression/10_private_sizes.ipynb #b0aa0014

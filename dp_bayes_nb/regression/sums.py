@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from ..base.linear_algebra import cholesky, solve_lower
+from ..base.linear_algebra import cholesky, library, set_at, solve_lower
 from .covariates import Moments, coding, columns, size
 
 # %% ../../nbs/regression/03_sums.ipynb #c1dfd96e
@@ -41,13 +41,13 @@ def second_moments(blocks: tuple, s: Float[Array, "m"], n) -> tuple[Float[Array,
     "Sums of v, and of v vᵀ with its known entries."
     p, (I, J, known_i, known_j) = size(blocks) + 1, pairs(blocks)
     first = s[:p]
-    upper = jnp.zeros((p, p)).at[I, J].set(s[p:p + len(I)])  # fourth moments, if any, come after
+    upper, xp = set_at(np.zeros((p, p)), (I, J), s[p:p + len(I)]), library(s)  # fourth moments, if any, come after
     if len(known_i):
         a, b, same = first[known_i], first[known_j], known_i == known_j
         plus_minus = np.repeat([d < 0 for d in blocks], columns(blocks))[known_i]
-        known = jnp.where(plus_minus, jnp.where(same, n, -a - b - n), jnp.where(same, a, 0.0))
-        upper = upper.at[known_i, known_j].set(known)
-    return first, upper + jnp.triu(upper, 1).T
+        known = xp.where(plus_minus, xp.where(same, n, -a - b - n), xp.where(same, a, 0.0))
+        upper = set_at(upper, (known_i, known_j), known)
+    return first, upper + xp.triu(upper, 1).T
 
 
 def matrices(blocks: tuple, s: Float[Array, "m"], n) -> Sums:
@@ -94,16 +94,16 @@ def centred_moments(blocks: tuple, s: Float[Array, "m"], n) -> tuple[Float[Array
 
 def project_moments(blocks: tuple, z: Float[Array, "m"], n, floor) -> tuple[Float[Array, "p"], Float[Array, "p p"]]:
     "Means and centred second moments, per record, of data in the box, near those of z."
-    p = size(blocks) + 1
-    mean = jnp.clip(_levels_inside(blocks, z[:p] / n), -0.999, 0.999)
-    second = second_moments(blocks, z.at[:p].set(n * mean), n)[1] / n
-    known = second - jnp.outer(mean, mean)  # right within categories
-    e, Q = jnp.linalg.eigh(second - jnp.outer(z[:p] / n, z[:p] / n))
-    S = (Q * jnp.maximum(e, floor)) @ Q.T
-    C = jnp.diag(jnp.minimum(1.0, jnp.sqrt((1 - mean**2) / jnp.diagonal(S))))
+    p, xp = size(blocks) + 1, library(z, n)
+    mean = xp.clip(_levels_inside(blocks, z[:p] / n), -0.999, 0.999)
+    second = second_moments(blocks, set_at(z, slice(p), n * mean), n)[1] / n
+    known = second - xp.outer(mean, mean)  # right within categories
+    e, Q = xp.linalg.eigh(second - xp.outer(z[:p] / n, z[:p] / n))
+    S = (Q * xp.maximum(e, floor)) @ Q.T
+    C = xp.diag(xp.minimum(1.0, xp.sqrt((1 - mean**2) / xp.diagonal(S))))
     for own, _ in _categories(blocks):
         d = own.stop - own.start
-        C = C.at[own, own].set(cholesky(known[own, own]) @ solve_lower(cholesky(S[own, own]), jnp.eye(d)))
+        C = set_at(C, (own, own), cholesky(known[own, own]) @ solve_lower(cholesky(S[own, own]), np.eye(d)))
     return mean, C @ S @ C.T
 
 # %% ../../nbs/regression/03_sums.ipynb #7ab05002
@@ -142,6 +142,6 @@ def _categories(blocks):
 def _levels_inside(blocks, mean):
     "Means of columns with the shares of each category inside the simplex."
     for own, (low, span) in _categories(blocks):
-        p = jnp.maximum((mean[own] - low) / span, 1e-4)
-        mean = mean.at[own].set(low + span * p / jnp.maximum(1.0, p.sum() / (1 - 1e-4)))
+        p = library(mean).maximum((mean[own] - low) / span, 1e-4)
+        mean = set_at(mean, own, low + span * p / library(p).maximum(1.0, p.sum() / (1 - 1e-4)))
     return mean

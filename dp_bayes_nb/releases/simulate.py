@@ -7,7 +7,7 @@ __all__ = ['simulate_release', 'simulate_like']
 
 # %% ../../nbs/releases/03_simulate.ipynb #04e00003
 from dataclasses import replace
-from functools import lru_cache
+from functools import partial
 from typing import Any
 
 import jax
@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from ..models.contract import Model, as_model
+from ..models.contract import QUICKLY, Model, as_model
 from ..base.arguments import as_key, check_choice, check_count, refuse
 from ..base.frames import by_label
 from ..base.measurement import Noise
@@ -30,14 +30,15 @@ from ..base.supports import SUPPORTS
 
 # %% ../../nbs/releases/03_simulate.ipynb #9e6a55b6
 # § Simulated releases
-@lru_cache(maxsize=256)
-def _simulator(family):
-    "One compiled simulation per family."
-    def simulate(key, theta, n, noise):
-        key_data, key_noise = jax.random.split(key)
-        s = family.simulate(key_data, theta, n)
-        return s, simulate_values(key_noise, s, noise)
-    return jax.jit(simulate)
+_once = partial(jax.jit, compiler_options=QUICKLY)  # a program that runs once, for a class of models
+
+
+@_once
+def _simulated(family, key, theta, n, noise):
+    "Sums, and noisy sums."
+    key_data, key_noise = jax.random.split(key)
+    s = family.simulate(key_data, theta, n)
+    return s, simulate_values(key_noise, s, noise)
 
 # %% ../../nbs/releases/03_simulate.ipynb #9a03f002
 def simulate_release(key: Any,                   # JAX key, or an integer
@@ -77,7 +78,7 @@ def simulate_release(key: Any,                   # JAX key, or an integer
         return _simulate_private(key, as_model(family), theta, check_count("n", n), budget, neighbours, n_max)
     noise, sensitivity = noise_design(as_model(family), epsilon=epsilon, mechanism=mechanism, delta=delta, rho=rho)
     theta, n = _check_theta(family, theta), check_count("n", n)
-    s, z = _simulator(family)(as_key(key), theta, float(n), noise)
+    s, z = _simulated(family, as_key(key), theta, float(n), noise)
     return np.asarray(s), Release(family, tuple(family.names), z, n, noise, sensitivity, epsilon, delta, rho=rho,
                                   simulated=True)
 
@@ -126,17 +127,15 @@ def draw_noise(key: Key[Array, ""],
     return jnp.where(silent, 0.0, e)
 
 
-@lru_cache(maxsize=256)
-def _copier(family):
-    "One compiled simulation of noisy numbers per model: sums, and H (n, s) + e."
-    def simulate(key, theta, n, matrix, noise):
-        key_data, key_noise = jax.random.split(key)
-        s = family.simulate(key_data, theta, n)
-        sums = s if matrix is None else matrix @ jnp.concatenate([jnp.reshape(n, 1), s])
-        step = jnp.where(jnp.asarray(noise.grid) > 0, noise.grid, 1.0)
-        sums = jnp.where(jnp.asarray(noise.grid) > 0, step * jnp.floor(sums / step + 0.5), sums)
-        return s, sums + draw_noise(key_noise, noise)
-    return jax.jit(simulate)
+@_once
+def _copied(family, key, theta, n, matrix, noise):
+    "Sums, and noisy numbers H (n, s) + e."
+    key_data, key_noise = jax.random.split(key)
+    s = family.simulate(key_data, theta, n)
+    sums = s if matrix is None else matrix @ jnp.concatenate([jnp.reshape(n, 1), s])
+    step = jnp.where(jnp.asarray(noise.grid) > 0, noise.grid, 1.0)
+    sums = jnp.where(jnp.asarray(noise.grid) > 0, step * jnp.floor(sums / step + 0.5), sums)
+    return s, sums + draw_noise(key_noise, noise)
 
 # %% ../../nbs/releases/03_simulate.ipynb #04e00012
 def simulate_like(key: Key[Array, ""],  # JAX key, or an integer
@@ -159,7 +158,7 @@ def simulate_like(key: Key[Array, ""],  # JAX key, or an integer
     if n is not None and release.n is not None and n != release.n:
         refuse("n", f"left out, or the release's own, {release.n}", n)
     theta, n = _check_theta(family, theta), check_count("n", release.n if n is None else n)
-    s, y = _copier(family)(as_key(key), theta, float(n), full_matrix(release), release.noise)
+    s, y = _copied(family, as_key(key), theta, float(n), full_matrix(release), release.noise)
     return np.asarray(s), _printed_copy(release, np.asarray(y))
 
 # %% ../../nbs/releases/03_simulate.ipynb #9a03f001
@@ -201,23 +200,21 @@ def _simulate_private(key, family, theta, n, budget, neighbours, n_max):
     if n > n_max:
         refuse("n", f"at most n_max, {n_max}", n)
     H = rows.matrix(float(noise.grid[0]))
-    s, z = _copier(family)(as_key(key), theta, float(n), H, noise)
+    s, z = _copied(family, as_key(key), theta, float(n), H, noise)
     return np.asarray(s), Release(family, rows.names, np.asarray(z), None, noise, sensitivity, epsilon, delta,
                                   "add_remove", rho=rho, simulated=True, matrix=H, n_range=(0, n_max))
 
 # %% ../../nbs/releases/03_simulate.ipynb #9a0500a1
 # § Groups
-@lru_cache(maxsize=64)
-def _group_simulator(family):
-    "One compiled simulation per grouped model: sums (G, m), and noisy numbers (p,) of H (n_g, s_g), or of the sums."
-    def simulate(key, theta, sizes, matrix, noise):
-        key_data, key_noise = jax.random.split(key)
-        s = jnp.reshape(family.simulate(key_data, theta, sizes), (len(sizes), -1))
-        y = (s if matrix is None else jnp.column_stack([sizes, s]) @ matrix.T).ravel()
-        step = jnp.where(jnp.asarray(noise.grid) > 0, noise.grid, 1.0)
-        y = jnp.where(jnp.asarray(noise.grid) > 0, step * jnp.floor(y / step + 0.5), y)
-        return s, y + draw_noise(key_noise, noise)
-    return jax.jit(simulate)
+@_once
+def _groups_simulated(family, key, theta, sizes, matrix, noise):
+    "Sums (G, m), and noisy numbers (p,) of H (n_g, s_g), or of the sums."
+    key_data, key_noise = jax.random.split(key)
+    s = jnp.reshape(family.simulate(key_data, theta, sizes), (len(sizes), -1))
+    y = (s if matrix is None else jnp.column_stack([sizes, s]) @ matrix.T).ravel()
+    step = jnp.where(jnp.asarray(noise.grid) > 0, noise.grid, 1.0)
+    y = jnp.where(jnp.asarray(noise.grid) > 0, step * jnp.floor(y / step + 0.5), y)
+    return s, y + draw_noise(key_noise, noise)
 
 
 def _group_sizes(key, family, n, shares):
@@ -260,7 +257,7 @@ def _simulate_groups(key, family, theta, n, budget, neighbours, n_max, shares):
             refuse("n", f"at most n_max, {most}", total)
         names, H, known = family.in_groups(rows.names), rows.matrix(float(noise.grid[0])), None
         own = {"matrix": H, "n_range": (0, most)}
-    s, z = _group_simulator(family)(key_rest, theta, jnp.asarray(sizes), H, noise)
+    s, z = _groups_simulated(family, key_rest, theta, jnp.asarray(sizes), H, noise)
     return np.asarray(s), Release(family, names, np.asarray(z), known, noise, sensitivity, epsilon, delta,
                                   promised, rho=rho, simulated=True, **own)
 
@@ -274,5 +271,5 @@ def _copy_groups(key, release, theta, n):
         refuse("n", "given where the release does not know it", None, "say how many records each group has")
     sizes = release.n.astype(float) if n is None else _group_sizes(None, family, n, None)
     H = full_matrix(release)
-    s, y = _group_simulator(family)(as_key(key), _check_theta(family, theta), jnp.asarray(sizes), H, release.noise)
+    s, y = _groups_simulated(family, as_key(key), _check_theta(family, theta), jnp.asarray(sizes), H, release.noise)
     return np.asarray(s), _printed_copy(release, np.asarray(y))

@@ -53,11 +53,12 @@ def simulate_study(key, family, prior, noise: Noise, n,
 # %% ../../nbs/research/01_trials.ipynb #bd30f001
 def _by_numpy(key, family, released, prior, sample, draws):
     "Draws of a method that draws by NumPy, {name: (draws, …)}, one release after another."
-    def host(words, released, prior):
-        found = sample(np.random.default_rng(np.asarray(words)), family, released, prior, (draws,))
-        return {name: np.asarray(found[name], float) for name in family.parameters}
+    def host(*given):
+        words, model, released, prior = jax.tree.map(np.asarray, given)
+        found = sample(np.random.default_rng(words), model, released, prior, (draws,))
+        return {name: np.asarray(found[name], float) for name in model.parameters}
     shapes = {name: jax.ShapeDtypeStruct((draws, *p.shape), float) for name, p in family.parameters.items()}
-    return jax.pure_callback(host, shapes, jax.random.key_data(key), released, prior, vmap_method="sequential")
+    return jax.pure_callback(host, shapes, jax.random.key_data(key), family, released, prior, vmap_method="sequential")
 
 
 def method_draws(key, family, prior, method: Method, released: Measurement, *,

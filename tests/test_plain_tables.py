@@ -1,8 +1,4 @@
-"""Programs of a first fit, counted in a fresh process, and what compiles nothing more: other names, texts and bounds."""
-
-import json
-import subprocess
-import sys
+"""Regressions from tables without names and units: the plain model that programs see is the model itself."""
 
 import jax
 import jax.numpy as jnp
@@ -11,44 +7,6 @@ import pytest
 
 import dp_bayes_nb as d
 from dp_bayes_nb.base.checks import assert_close, must_fail
-
-COUNTED = """
-import json, sys, warnings
-import jax, jax.monitoring
-import numpy as np
-import dp_bayes_nb as d
-warnings.simplefilter("ignore")
-compiled = []
-jax.monitoring.register_event_duration_secs_listener(
-    lambda event, seconds, **more: compiled.append(seconds) if event.endswith("backend_compile_duration") else None)
-counts = []
-for spoken in json.loads(sys.argv[1]):
-    model = getattr(d, spoken["family"])(*spoken["declared"], **spoken.get("more", {}))
-    theta = {name: np.zeros(p.shape) for name, p in model.parameters.items()}
-    released = d.simulate_release(1, model, theta, 5000, 1.0)[1]
-    compiled.clear()
-    d.fit(released, draws=10, warmup=10, chains=2, progress=False)
-    counts.append(len(compiled))
-print(json.dumps(counts))
-"""
-FITS = {  # a fit, the same with other names, texts and bounds, and the most programs of the first
-    "log-linear": ([{"family": "LogLinear", "declared": [{"a": ["x", "y"], "b": ["u", "v", "w"]}, 2]},
-                    {"family": "LogLinear", "declared": [{"age": ["low", "high"], "g": ["1", "2", "3"]}, 2]}], 8),
-    "logistic": ([{"family": "LogisticRegression", "more": {"knots": 3},
-                   "declared": [["ill", ["no", "yes"]], {"age": [18, 90], "r": ["a", "b"]}]},
-                  {"family": "LogisticRegression", "more": {"knots": 3},
-                   "declared": [["sick", ["n", "y"]], {"pay": [0, 9000], "g": ["f", "m"]}]}], 9),
-}
-
-
-@pytest.mark.parametrize("name", FITS)
-def test_a_first_fit_compiles_few_programs_and_another_declaration_none(name):
-    declared, most = FITS[name]
-    said = subprocess.run([sys.executable, "-c", COUNTED, json.dumps(declared)], check=True, capture_output=True,
-                          text=True, timeout=500).stdout
-    first, other = json.loads(said.splitlines()[-1])
-    assert 0 < first <= most and other == 0, (first, other)
-
 
 COVARIATES = {"age": (18, 90), "region": ["north", "south", "west"], "pay": (-3, 900)}
 CROSSED = {"knots": 3, "interactions": [("age", "region"), ("age", "pay")]}
