@@ -162,7 +162,7 @@ EDGE, _OUTER = 1e-3, 0.02  # visible mass, and the share of the first nodes that
 
 def at_edge(model, curve: Curve) -> bool:
     "Does a visible share of the mass lie at the ends of the first nodes?"
-    below, above = np.interp(start_of(model, 1 + round(1 / _OUTER))[[1, -2]], curve.x, curve.cdf)
+    below, above = np.interp(np.asarray(start_of(model, 1 + round(1 / _OUTER)))[[1, -2]], curve.x, curve.cdf)
     return bool(below + 1 - above > EDGE)
 
 
