@@ -256,8 +256,7 @@ def _apart(family, drawn):
     return inside, {name: np.asarray(value) for name, value in drawn.items() if name not in inside}
 
 # %% ../../nbs/posterior/09_fit.ipynb #1ab4e487
-# by draws that come at once: what they are worth, whether rows hardly agree, and whether mass runs off a table
-SAID = ("effective", "strange", "at_edge")
+SAID = ("effective", "strange")  # by draws that come at once: what they are worth, and whether rows hardly agree
 _MOST_SUMS = 64  # whose draws are made where the method itself does not make them
 
 
@@ -278,13 +277,6 @@ def _sampled(chosen, releases, seen, prior, words, *, draws, warmup, chains, pro
     with the random numbers of `words`.
     """
     family = releases[0].family
-    if chosen.run is not None:
-        if not chosen.independent(family):
-            _announce(releases[0], chains * (draws + warmup), progress)
-        found = chosen.run(words, family, seen, prior, draws=draws, warmup=warmup, chains=chains, progress=progress,
-                           **options)
-        if found is not None:
-            return _apart(family, found[0]), found[1], None
     if chosen.sample is not None:
         theta = chosen.sample(np.random.default_rng(words), family, seen, prior, (chains, draws))
         if theta is not None:
@@ -292,6 +284,11 @@ def _sampled(chosen, releases, seen, prior, words, *, draws, warmup, chains, pro
             return _apart(family, theta), infos, None
     if not chosen.independent(family):
         _announce(releases[0], chains * (draws + warmup), progress)
+    if chosen.run is not None:
+        found = chosen.run(words, family, seen, prior, draws=draws, warmup=warmup, chains=chains, progress=progress,
+                           **options)
+        if found is not None:
+            return _apart(family, found[0]), found[1], None
     kernel = chosen.kernel(family, seen, prior, **options)
     states, infos = run_chains(run_key(words), kernel, draws=draws, chains=chains, progress=progress,
                                warmup=0 if chosen.independent(family) else warmup)
@@ -375,7 +372,7 @@ def posterior_draws(release: Release | list, prior=None, *, method: str = "auto"
         attrs["provenance"] = "; ".join(each.provenance for each in releases)
     groups = lambda: chosen.groups(family, data, prior, kernel) if chosen.groups else {}
     # a step that may be refused is a chain's
-    independent = chosen.independent(family) and not {*infos} - {*SAID}
+    independent = chosen.independent(family) and not {*infos} - {"at_edge", *SAID}
     return Drawn(theta, infos, attrs, independent, groups, confidential, normal=chosen.normal, prior=used)
 
 # %% ../../nbs/posterior/09_fit.ipynb #b1d57811
