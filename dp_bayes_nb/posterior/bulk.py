@@ -170,7 +170,8 @@ def bulk_posterior(family, released: Measurement, prior, route: Route, moments: 
         return jnp.where(jnp.isfinite(value), value, NOTHING)
     def narrow(_, x):
         value = tabulate(normal, x)
-        return _refine(x, value, jnp.maximum((value.max() - lax.top_k(value, TOP)[0][-1]) / 5, 2.0), len(x))
+        hot, warm = (jnp.maximum((value.max() - lax.top_k(value, top)[0][-1]) / 5, 2.0) for top in (TOP, 3))
+        return _refine(x, value, hot, len(x), warm=(warm, 2.0))
     start = first_grid(family, _SEARCH) if moments is None else jnp.linspace(moments.x[0], moments.x[-1], _SEARCH)
     x = lax.fori_loop(0, _SEARCHES, narrow, start)
     x = _refine(x, tabulate(normal, x), 2.0, _ROUGH if route.exact else NODES)

@@ -142,7 +142,7 @@ def log_posterior(family, prior, x: Float[Array, "d"], likelihood) -> Float[Arra
     return log_density_free(prior, family.parameters, x) + likelihood(theta)
 
 # %% ../../nbs/posterior/02_grid.ipynb #fe5dbbce
-PASSES, GRID_POINTS, TOP = 5, 1024, 16
+PASSES, GRID_POINTS, TOP = 7, 1024, 16
 _EXPLORE = 0.1  # share of new points that are spread evenly over the old ones
 
 
@@ -162,9 +162,9 @@ def _log_cells(x, value):
     return jnp.maximum(value[1:], value[:-1]) + jnp.log(jnp.diff(x)) + shape
 
 
-def _refine(x, value, temperature, *points):
-    """New points, a grid of each size: half follow the tempered density, the others one of eight times the temperature;
-    a few everywhere.
+def _refine(x, value, temperature, *points, warm=()):
+    """New points, a grid of each size: as many follow the tempered density as one of eight times the temperature, and
+    those of lower ones; a few everywhere.
 
     A cell with one end where the density is zero holds an edge, of a truncated prior: it counts with the height of its
     other end. Where the density is only very small it does not: such a cell may be wide as the whole line.
@@ -173,8 +173,8 @@ def _refine(x, value, temperature, *points):
     edge = zero & (height > NOTHING)
     def cells(t):
         return jnp.where(edge, height / t + jnp.log(jnp.diff(x)), _log_cells(x, value / t))
-    tempered = [jax.nn.softmax(cells(t)) for t in (temperature, 8 * temperature)]
-    share = (1 - _EXPLORE) * sum(tempered) / 2 + _EXPLORE / (len(x) - 1)
+    tempered = [jax.nn.softmax(cells(t)) for t in (temperature, 8 * temperature, *warm)]
+    share = (1 - _EXPLORE) * sum(tempered) / len(tempered) + _EXPLORE / (len(x) - 1)
     cdf = jnp.append(0.0, jnp.cumsum(share))
     grids = [jnp.interp(jnp.linspace(0.0, cdf[-1], count), cdf, x) for count in points]
     return grids if len(grids) > 1 else grids[0]
@@ -194,8 +194,10 @@ def grid_posterior(family, released: Measurement, prior,
     def narrow(i, state):  # one program for all: the last two passes tabulate the halves of the final grid
         x, final, values = state
         value = tabulate(x)
-        temperature = jnp.maximum((value.max() - lax.top_k(value, TOP)[0][-1]) / 5, 2.0)
-        refined = _refine(x, value, jnp.where(i < PASSES, temperature, 2.0), half, GRID_POINTS)
+        hot, warm = (jnp.maximum((value.max() - lax.top_k(value, top)[0][-1]) / 5, 2.0) for top in (TOP, 3))
+        search = i < PASSES
+        refined = _refine(x, value, jnp.where(search, hot, 2.0), half, GRID_POINTS,
+                          warm=(jnp.where(search, warm, 16.0), 2.0))
         final = jnp.where(i == PASSES, refined[1], final)
         x = jnp.where(i < PASSES, refined[0], jnp.where(i == PASSES, final[:half], final[half:]))
         return x, final, jnp.where(i == PASSES + 1, values.at[0].set(value), values.at[1].set(value))
