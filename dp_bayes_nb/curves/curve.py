@@ -140,7 +140,7 @@ def tabulate(log_density: Callable,  # of coordinates (N,), up to a constant
             if k >= PASSES and sp.softmax(log_cells(x, value)).max() <= COARSE:
                 break
             hot, warm = (max((value.max() - np.partition(value, -top)[-top]) / 5, 2.0) for top in TOPS)
-            x = refined(x, value, (hot, 8 * hot, warm, 2.0), few)
+            x = refined(x, value, (hot, 8 * hot, warm, 16.0), few)
             value = value_at(x)
         x = refined(x, value, (2.0, 16.0), NODES)
         return normalised(x, value_at(x))

@@ -171,7 +171,7 @@ def bulk_posterior(family, released: Measurement, prior, route: Route, moments: 
     def narrow(_, x):
         value = tabulate(normal, x)
         hot, warm = (jnp.maximum((value.max() - lax.top_k(value, top)[0][-1]) / 5, 2.0) for top in (TOP, 3))
-        return _refine(x, value, hot, len(x), warm=(warm, 2.0))
+        return _refine(x, value, hot, len(x), warm=(warm, 16.0))
     start = first_grid(family, _SEARCH) if moments is None else jnp.linspace(moments.x[0], moments.x[-1], _SEARCH)
     x = lax.fori_loop(0, _SEARCHES, narrow, start)
     x = _refine(x, tabulate(normal, x), 2.0, _ROUGH if route.exact else NODES)

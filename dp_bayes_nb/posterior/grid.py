@@ -142,7 +142,7 @@ def log_posterior(family, prior, x: Float[Array, "d"], likelihood) -> Float[Arra
     return log_density_free(prior, family.parameters, x) + likelihood(theta)
 
 # %% ../../nbs/posterior/02_grid.ipynb #fe5dbbce
-PASSES, GRID_POINTS, TOP = 7, 1024, 16
+PASSES, GRID_POINTS, TOP = 5, 1024, 16
 _EXPLORE = 0.1  # share of new points that are spread evenly over the old ones
 
 
@@ -197,7 +197,7 @@ def grid_posterior(family, released: Measurement, prior,
         hot, warm = (jnp.maximum((value.max() - lax.top_k(value, top)[0][-1]) / 5, 2.0) for top in (TOP, 3))
         search = i < PASSES
         refined = _refine(x, value, jnp.where(search, hot, 2.0), half, GRID_POINTS,
-                          warm=(jnp.where(search, warm, 16.0), 2.0))
+                          warm=(jnp.where(search, warm, 2.0), 16.0))
         final = jnp.where(i == PASSES, refined[1], final)
         x = jnp.where(i < PASSES, refined[0], jnp.where(i == PASSES, final[:half], final[half:]))
         return x, final, jnp.where(i == PASSES + 1, values.at[0].set(value), values.at[1].set(value))
