@@ -16,6 +16,7 @@ from jaxtyping import Float
 from scipy.special import betainc, betaln, digamma, gammaln, zeta
 
 from ..base.priors import Beta
+from ..curves.curve import Curve, log_cells, normalised
 
 # %% ../../nbs/posterior/06_exact_counts.ipynb #a27c01c9
 # § The weights of the true counts: equation (2)
@@ -273,15 +274,6 @@ def first_nodes(posterior: CountPosterior) -> Float[np.ndarray, "cells N"]:
     return np.stack(out)
 
 # %% ../../nbs/posterior/06_exact_counts.ipynb #b1a831c9
-def log_cells(x, value):
-    "Log mass between nodes, the log density being linear there."
-    drop = np.abs(np.diff(value))
-    flat = drop < 1e-6
-    shape = np.where(flat, -0.5 * drop, np.log(-np.expm1(-drop) / np.where(flat, 1.0, drop)))
-    with np.errstate(divide="ignore"):
-        return np.maximum(value[..., 1:], value[..., :-1]) + np.log(np.diff(x)) + shape
-
-
 def move_nodes(x: Float[np.ndarray, "N"], value: Float[np.ndarray, "N"], points: int) -> Float[np.ndarray, "points"]:
     "New nodes of one cell: a third each by two tempered densities, and by what adds to the variance of the share."
     mass = (lambda m: np.exp(m - m.max()))(log_cells(x, value))
@@ -305,7 +297,7 @@ class Tabulated(NamedTuple):
     def quantile(self, u: Float[np.ndarray, "q"]) -> Float[np.ndarray, "cells q"]:
         "The shares below which each cell has probability u."
         u = np.asarray(u, float)
-        return np.exp(log_sigmoid(np.stack([_log_odds(*cell, u) for cell in zip(*self)])))
+        return np.exp(log_sigmoid(np.stack([Curve(*cell).quantile(u) for cell in zip(*self)])))
 
     def density(self, theta: Float[np.ndarray, "t"]) -> Float[np.ndarray, "cells t"]:
         "The density of each cell's share at theta in (0, 1)."
@@ -316,40 +308,15 @@ class Tabulated(NamedTuple):
         return np.exp(np.stack(inside)) / (theta * (1 - theta))
 
 
-def _log_odds(x, value, cdf, u):
-    "Quantiles of one cell, in log odds."
-    i = np.clip(np.searchsorted(cdf, u) - 1, 0, len(x) - 2)
-    share = np.clip((u - cdf[i]) / np.maximum(cdf[i + 1] - cdf[i], 1e-300), 0.0, 1.0)
-    drop = np.clip(value[i + 1] - value[i], -700.0, 700.0)
-    steep = np.abs(drop) > 1e-6
-    share = np.where(steep, np.log1p(share * np.expm1(drop)) / np.where(steep, drop, 1.0), share)
-    left, right = np.maximum(_slopes(x, value), 1e-300)
-    below = x[0] + np.log(np.maximum(u, 1e-300) / max(cdf[0], 1e-300)) / left
-    above = x[-1] - np.log(np.maximum(1 - u, 1e-300) / max(1 - cdf[-1], 1e-300)) / right
-    return np.where(u < cdf[0], below, np.where(u > cdf[-1], above, x[i] + share * (x[i + 1] - x[i])))
+
 
 # %% ../../nbs/posterior/06_exact_counts.ipynb #cfda0538
-def _slopes(x, value):
-    "Decay rates of the density beyond the two ends."
-    return np.array([(value[1] - value[0]) / (x[1] - x[0]), (value[-2] - value[-1]) / (x[-1] - x[-2])])
-
-
-def _normalised(x, value):
-    "Nodes, normalised log density and distribution function of one cell."
-    value = value - value.max()
-    slopes = _slopes(x, value)
-    tails = np.where(slopes > 0, np.exp(value[[0, -1]]) / np.where(slopes > 0, slopes, 1.0), 0.0)
-    mass = np.append(tails[0], np.exp(log_cells(x, value)))
-    total = mass.sum() + tails[1]
-    return x, value - np.log(total), np.cumsum(mass) / total
-
-
 def tabulate(posterior: CountPosterior) -> Tabulated:
     "The distribution of each share as a curve: equation (3)."
     x = first_nodes(posterior)
     for points in PASSES:
         x = np.stack([move_nodes(*cell, points) for cell in zip(x, log_density(posterior, x))])
-    return Tabulated(*map(np.stack, zip(*(_normalised(*cell) for cell in zip(x, log_density(posterior, x))))))
+    return Tabulated(*map(np.stack, zip(*(normalised(*cell) for cell in zip(x, log_density(posterior, x))))))
 
 # %% ../../nbs/posterior/06_exact_counts.ipynb #b6f1a6eb
 # § From a release to draws

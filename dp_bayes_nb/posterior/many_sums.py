@@ -4,10 +4,9 @@
 
 # %% auto #0
 __all__ = ['QUICK', 'FINE', 'MEAN', 'VARIANCE', 'LOG_PRIOR', 'THETA', 'COMPILED', 'TABLES', 'CHUNK', 'Curves', 'curves_of',
-           'Nodes', 'log_convolved', 'log_posteriors', 'starting_nodes', 'dense_nodes', 'last_nodes', 'normalised',
-           'coordinate_below', 'probability_below', 'numbers_of', 'summarise_cells', 'first_nodes', 'cell_posterior',
-           'below', 'summarise_grid', 'summarise_cell', 'summarise_again', 'Prepared', 'read_backwards', 'prepare',
-           'many_sums']
+           'Nodes', 'log_posteriors', 'starting_nodes', 'dense_nodes', 'last_nodes', 'normalised', 'coordinate_below',
+           'probability_below', 'numbers_of', 'summarise_cells', 'first_nodes', 'cell_posterior', 'below',
+           'summarise_grid', 'summarise_cell', 'summarise_again', 'Prepared', 'read_backwards', 'prepare', 'many_sums']
 
 # %% ../../nbs/posterior/22_many_sums.ipynb #79b8c168
 from functools import partial
@@ -16,13 +15,13 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-import scipy.special as sp
 from jax import lax
 from jaxtyping import Array, Float
 
 from ..base.measurement import Measurement, Noise
 from ..base.priors import log_density_free
 from ..base.supports import constrain, unconstrain
+from ..curves.curve import log_convolved
 from ..noise.laplace import convolved_log_density
 from .bulk import Moments, _record_moments, tabulate_moments
 from .grid import GridPosterior, _log_cells, _normalise, _refine, _slopes, grid_posterior, quantile
@@ -102,20 +101,6 @@ class Nodes(NamedTuple):
     mass: Float[np.ndarray, "cells N"]  # density by that step, adding up to one
     rate: Float[np.ndarray, "cells N"]  # of x by that step
     cdf: Float[np.ndarray, "cells N"]
-
-
-def log_convolved(d, v, scale, kind: str):
-    "Log density of a normal sum plus noise, up to a constant of the cell: equation (1)."
-    if kind == "gaussian":
-        total = v + scale**2
-        return -0.5 * (d * d / total + np.log(total))
-    v = np.maximum(v, 1e-20 * scale**2)
-    sigma, d = np.sqrt(v), np.abs(d)
-    ratio, away = sigma / scale, d / sigma
-    low = (ratio - away) * 0.5**0.5
-    near = np.maximum(low, -25.0)
-    out = np.log(sp.erfcx((ratio + away) * 0.5**0.5) + sp.erfcx(near)) - 0.5 * away * away
-    return np.where(low > -25, out, np.log(2.0) + 0.5 * ratio * ratio - d / scale)
 
 
 def log_posteriors(curves: Curves, kind: str, x, z, n, scale) -> Float[np.ndarray, "cells N"]:
