@@ -5,11 +5,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dp_bayes_nb import (Above, Bernoulli, Categorical, Exponential, GammaData, Geometric, Grouped, LogNormal,
-                         NegativeBinomial, Normal, NormalMixture, Pareto, Poisson, Redact, Weibull)
+from dp_bayes_nb import (Above, Bernoulli, Categorical, Exponential, GammaData, Geometric, Grouped, LogLinear,
+                         LogNormal, NegativeBinomial, Normal, NormalMixture, Pareto, Poisson, Redact, Weibull)
 from dp_bayes_nb.base.checks import must_fail
 from dp_bayes_nb.base.supports import constrain, free_size
-from dp_bayes_nb.models.contract import as_data, family_class, from_data
+from dp_bayes_nb.models.contract import as_data, family_class, from_data, own_names
 
 # declarations that are one program each, differing in names and numbers; several of them, as the program differs
 ALIKE = {
@@ -113,11 +113,37 @@ def test_equal_names_stay_equal_and_other_names_stay_other():
     assert seen[0].column == "a0" and not {"x", "y"} & {seen[1].column, seen[1].again}
 
 
-def test_a_model_of_ones_own_is_static_unless_it_says_more():
+def test_records_of_a_program_have_the_names_of_the_declaration():
+    model = LogLinear({"smokes": ["n", "y"], "age": ["lo", "mid", "hi"]}, 2)
+    theta = theta_of(model, 0)
+    made = jax.jit(lambda model, key: model.simulate_records(key, theta, 4))(model, jax.random.key(0))
+    assert set(made) == {"a0", "a3"} and set(own_names(model, made)) == {"smokes", "age"}
+    direct = model.simulate_records(jax.random.key(0), theta, 4)
+    assert all(np.array_equal(value, direct[name]) for name, value in own_names(model, made).items())
+    assert model.written(own_names(model, made))["age"].tolist() == model.written(direct)["age"].tolist()
+
+
+@pytest.mark.parametrize("given, words", [
+    ({"traced": ("lo",)}, "traced must be"), ({"traced": "bounds"}, "traced must be"),
+    ({"spoken": ("col",)}, "spoken must be"),
+    ({"traced": ("column",), "spoken": ("column",)}, "spoken must be")])
+def test_fields_that_do_not_exist_are_refused(given, words):
+    with pytest.raises(ValueError, match=words):
+        type("Wrong", (Poisson,), given)
+
+
+def test_a_model_of_ones_own_is_a_constant_unless_it_says_more():
+    "Its code may ask bounds and compare names, which a program could not."
     @family_class
     class Mine(Poisson):
-        pass
-    class Plain(Bernoulli):
-        traced, spoken = (), ()
-    assert as_data(Plain("x")) == ((), Plain("x")) and as_data(Mine((0, 3), "x"))[1] == as_data(Mine((0, 2), "y"))[1]
+        def moments(self, theta):
+            mean, covariance = super().moments(theta)
+            return mean, covariance * (2.0 if self.bounds.upper > 50 or self.column == "y" else 1.0)
+    @family_class
+    class Again(Mine):
+        traced = ("bounds",)
+    assert as_data(Mine((0, 3), "x")) == ((), Mine((0, 3), "x")) and len(as_data(Again((0, 3), "x"))[0]) == 1
+    theta = {"rate": np.asarray(2.0)}
+    variances = [float(program(Mine((0, 20), name), theta)["moments"][1][0, 0]) for name in ("x", "y")]
+    assert variances[1] == 2 * variances[0]
     assert hash(Poisson((0, 20), "x")) != hash(Poisson((0, 21), "x")) and Poisson((0, 20)) != Poisson((0, 21))

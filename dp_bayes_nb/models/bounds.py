@@ -194,7 +194,7 @@ def rounded_range_sensitivity(family, grid_exponent: int, norm: str) -> float:
 # § Quadrature for a law that has no closed form: equation (7)
 DROP = 40.0  # log density below its peak at which a tail is cut: e⁻⁴⁰ = 4e-18
 _SCAN, _PASSES = 33, 6  # points and passes of the search for the peak
-_MOST_TERMS = 2000  # longest sum of a count law that is written out
+_TERMS = (32, 128, 512, 2048)  # lengths of sums of a count law that are written out: few lengths, few programs
 _WINDOW = 512  # counts around the peak that are summed exactly where the bounds are wider
 FAR = 690.0  # log of the largest record looked at
 _REACH = 1e6  # how far beyond the bounds an unbounded law is looked at, in half-widths
@@ -254,10 +254,10 @@ def _continuous_nodes(family, eta, lower, upper):
 
 # %% ../../nbs/models/03_bounds.ipynb #a9c43b20
 def count_terms(family) -> tuple[int, int]:
-    "Terms of the sums over counts below the bounds and within them, rounded up to a power of two; 0: too many."
+    "Terms of the sums over counts below the bounds and within them, rounded up to one of four numbers; 0: too many."
     def terms(part):
         count = max(part[1] - part[0] + 1, 1)
-        return 2 ** math.ceil(math.log2(count)) if count <= _MOST_TERMS else 0
+        return next((terms for terms in _TERMS if count <= terms), 0)
     return tuple(terms(part) for part in _all_parts(family)[:2])
 
 
@@ -270,7 +270,7 @@ def shapes_of(family) -> tuple:
 def _count_nodes(family, eta, lower, upper):
     xp = numerical(lower, upper)
     if xp is np:
-        few = int(upper - lower) + 1 if upper - lower < _MOST_TERMS else 0
+        few = int(upper - lower) + 1 if upper - lower < _TERMS[-1] else 0
     else:  # the number of terms is a part of the program
         few = 0 if numerical(upper) is np else family.shapes[1][int(numerical(lower) is jnp)]
     if few:

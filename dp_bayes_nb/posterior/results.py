@@ -21,7 +21,7 @@ from ..base.frames import by_label
 from ..base.measurement import Measurement, Noise
 from ..base.meant import hinting
 from ..base.supports import constrain, free_size
-from ..models.contract import QUICKLY, as_numbers
+from ..models.contract import QUICKLY, as_numbers, own_names
 from .fit import entropy, read_releases_text, row_names, run_key
 from ..noise.design import simulate_values
 from ..noise.printed import spread
@@ -86,7 +86,7 @@ def _each_draw(idata, draws, key, function, sizes=False):
     keys = jax.random.split(key, (chains, draws))
     function = function if isinstance(function, Partial) else Partial(function)
     few = sum(value.size for value in theta.values()) < _FEW
-    return release, jax.tree.map(np.asarray, _mapped[few](function, keys, theta))
+    return release, own_names(release.family, jax.tree.map(np.asarray, _mapped[few](function, keys, theta)))
 
 
 # compiled once for each kind of function, of few numbers with little optimisation

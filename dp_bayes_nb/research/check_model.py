@@ -5,11 +5,12 @@
 # %% auto #0
 __all__ = ['LEVEL', 'RECORDS', 'TABLES', 'HERE', 'ELSEWHERE', 'POINTS', 'MANY', 'DRAWS', 'FEW', 'check_sizes',
            'check_moments_elsewhere', 'check_support', 'check_latent', 'check_error', 'check_records', 'check_update',
-           'check_law', 'check_prior_law', 'check_model']
+           'check_law', 'check_prior_law', 'check_names', 'check_model']
 
 # %% ../../nbs/research/11_check_model.ipynb #77de68da
 import json
 import math
+import re
 import warnings
 from functools import partial
 from typing import Any
@@ -20,7 +21,7 @@ import numpy as np
 import scipy.stats as st
 
 from ..base.checks import FalseAlarms
-from ..models.contract import Model, check_prior, family_from_dict
+from ..models.contract import Model, as_data, check_prior, family_from_dict, from_data
 from ..models.weighted_records import ALLOWED, error_share
 from ..base.arguments import as_key, check_count
 from ..base.measurement import Noise
@@ -592,6 +593,34 @@ def check_file(model: Model):
     if read != model or read.to_dict() != model.to_dict():
         raise AssertionError(f"file: {model} is written as {text} and read back as {read}")
 
+# %% ../../nbs/research/11_check_model.ipynb #14ce00a1
+def _programs(model, theta):
+    "What a model makes programs of, as text and constants, by the part of the contract."
+    parts = {"moments": lambda key: model.moments(theta), "simulate": lambda key: model.simulate(key, theta, 9),
+             "simulate_records": lambda key: model.record_statistics(model.simulate_records(key, theta, 9))}
+    found, drawn = {}, model.lacks("simulate_records") is None
+    for name, part in parts.items():
+        if model.lacks(name) is None and (drawn or name != "simulate" or type(model).simulate is not Model.simulate):
+            program = jax.make_jaxpr(part)(jax.random.key(0))
+            found[name] = re.sub(" at 0x[0-9a-f]+", "", str(program)), [np.asarray(c) for c in program.consts]
+    return found
+
+
+def check_names(model: Model, theta: dict):
+    "Assert that programs do not depend on what `spoken` names: under other names the model makes the same ones."
+    if not model.spoken:
+        return
+    numbers, known = as_data(model)
+    cure = "leave the field that it looks at out of `spoken`"
+    try:
+        own, other = _programs(model, theta), _programs(from_data(known, numbers), theta)
+    except (KeyError, ValueError, IndexError) as error:
+        raise AssertionError(f"spoken: under other names there is no program: {type(error).__name__}: {error}; "
+                             f"{cure}") from error
+    for name, (text, constants) in own.items():
+        if text != other[name][0] or not all(map(np.array_equal, constants, other[name][1])):
+            raise AssertionError(f"spoken: {name} depends on a name or a text of the declaration; {cure}")
+
 # %% ../../nbs/research/11_check_model.ipynb #14ce0027
 # § From end to end
 FEW = dict(chains=4, draws=50, warmup=50)  # of a fit that only has to run: the same program as any other fit
@@ -680,6 +709,7 @@ def check_model(
     check_statistic(rng, model)
     check_sensitivity(rng, model)
     check_file(model)
+    check_names(model, theta)
     check_records(keys[0], model, theta)
     check_moments(keys[1], model, theta, n)
     check_sizes(keys[7], model, theta, n)
