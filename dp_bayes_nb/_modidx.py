@@ -2065,6 +2065,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                              'dp_bayes_nb/models/promises.py'),
                                              'dp_bayes_nb.models.promises.Person.words': ( 'models/promises.html#person.words',
                                                                                            'dp_bayes_nb/models/promises.py'),
+                                             'dp_bayes_nb.models.promises._at_corners': ( 'models/promises.html#_at_corners',
+                                                                                          'dp_bayes_nb/models/promises.py'),
                                              'dp_bayes_nb.models.promises._checked_rule': ( 'models/promises.html#_checked_rule',
                                                                                             'dp_bayes_nb/models/promises.py'),
                                              'dp_bayes_nb.models.promises._checked_rules': ( 'models/promises.html#_checked_rules',

@@ -78,6 +78,11 @@ def test_one_program_computes_what_each_declaration_says(name):
     models = ALIKE[name]
     assert len(set(map(jax.tree.structure, models))) == 1, models
     if models[0].inner is not None:  # its groups have moments, not the whole
+        theta = {"probability": np.array([0.2, 0.7])}
+        for model in models:
+            simulate = lambda model, n: model.simulate(jax.random.key(1), theta, n)
+            found, expected = jax.jit(simulate)(model, 90.0), simulate(model, 90.0)
+            np.testing.assert_array_equal(found, expected)
         return
     before = program._cache_size()
     for seed, model in enumerate(models):

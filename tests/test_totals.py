@@ -177,3 +177,15 @@ def test_rows_that_overlap_lead_to_an_answer_at_once():
     both = tv + web - either
     sd = 20 * 6**0.5
     assert abs(both.mean() - 900) < 4 * sd / 4000**0.5 and abs(both.std() / sd - 1) < 0.06
+
+
+def test_honest_sums_of_a_regression_with_three_levels_are_in_reach():
+    "A product of a number and a level may be -1 or 1 a record, whatever the nearest sums of one record are."
+    model = db.LinearRegression({"x": (0, 10), "g": ["a", "b", "c"]}, {"y": (-10, 30)})
+    rng = np.random.default_rng(5)
+    record = {"x": np.full(200, 10.0), "g": np.full(200, "b"), "y": rng.choice([-10.0, 30.0], 200)}
+    sums = [float(np.sum(np.broadcast_to(np.asarray(t, float), 200))) for t in model.statistic(record)]
+    db.declare(model, sums, noise=db.Laplace(scale=0.01), n=200, source="made up")
+    far = [*sums[:-1], 2.0 * sums[-1] + 50]
+    with pytest.raises(ValueError, match="reach"):
+        db.declare(model, far, noise=db.Laplace(scale=0.01), n=200, source="made up")

@@ -304,6 +304,16 @@ def _nearest(family, points):
     return jax.vmap(jax.vmap(lambda z: family.project(z, 1.0)))(points)
 
 
+_CORNERS = 4096  # made-up records at the ends and levels of several columns
+
+
+def _at_corners(family) -> np.ndarray:
+    "Statistics of records at ends and levels of their columns, (records, m)."
+    rng = np.random.default_rng(0)
+    record = {c.name: rng.choice(np.array(c.levels or (c.low, c.high)), _CORNERS) for c in family.columns}
+    return np.stack([np.broadcast_to(np.asarray(t, float), _CORNERS) for t in family.statistic(record)], axis=1)
+
+
 @lru_cache(maxsize=256)
 def _ends(family):
     "The ends of each sum of one record, (m,) each, and whether the sums of a record always add up to 1."
@@ -313,7 +323,11 @@ def _ends(family):
     far = _FAR * size * np.eye(m)
     high, low, middle = np.asarray(_nearest(family, np.stack([far, -far, 0.5 * size * np.eye(m)])))
     total = np.concatenate([points.sum(axis=1) for points in (high, low, middle)])
-    least, most, partition = np.diagonal(low), np.diagonal(high), m > 1 and bool(np.all(np.abs(total - 1) < 1e-9))
+    partition = m > 1 and bool(np.all(np.abs(total - 1) < 1e-9))
+    least, most = np.diagonal(low), np.diagonal(high)
+    if family.by_name and family.lacks("statistic") is None:  # the nearest sums may be far from one that is asked for
+        seen = _at_corners(family)
+        least, most = np.minimum(least, seen.min(axis=0)), np.maximum(most, seen.max(axis=0))
     if family.integer:
         return np.rint(least), np.rint(most), partition
     return least - _ABOUT * size, most + _ABOUT * size, partition  # some models keep off their edges

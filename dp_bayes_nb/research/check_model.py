@@ -237,9 +237,11 @@ _last: dict[str, Any] = {}  # the prior that was asked last, and its program
 
 def _prior_draws(key, prior, draws):
     "Draws of a prior, one a key, by one program while the same prior is asked."
-    if _last.get("prior") is not prior:
-        _last.update(prior=prior, draw=jax.jit(jax.vmap(lambda key: prior.sample(key))))
-    return _last["draw"](jax.random.split(key, draws))
+    kept, draw = _last.get("draw", (None, None))
+    if kept is not prior:
+        draw = jax.jit(jax.vmap(lambda key: prior.sample(key)))
+        _last["draw"] = prior, draw
+    return draw(jax.random.split(key, draws))
 
 
 def _spread_draws(key, model, theta, prior):
