@@ -132,7 +132,7 @@ def optional(why: str  # what is missing where a model does not say
 
 # %% ../../nbs/models/01_contract.ipynb #c0a7da01
 # § Declarations as data
-def check_data(cls: type):
+def check_data(cls: Any):  # a class of models
     """Refuse `traced` and `spoken` that name no fields. A class from outside the package that says nothing itself is a
     constant of its programs, whatever it derives from: its code may ask its numbers and compare its names.
     """
