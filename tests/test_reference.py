@@ -3,10 +3,10 @@
 The reference was written before the contract of a model was (`python tests/test_reference.py [case …]` writes it
 anew, with the package that is imported). What is compared, and how closely:
 
-- draws that are independent of one another (exact, grid, mesh, naive, variational): the first three, to 1e-6;
-- chains: their means, to six Monte Carlo standard errors of both runs. They start from the same
-  numbers, but rounding errors grow along a chain, and another processor rounds otherwise. On one machine they are the
-  same draws.
+- draws of counts, and of the naive and variational methods: the first three, to 1e-6;
+- all others: their means, to six Monte Carlo standard errors of both runs. Chains start from the same numbers, but
+  rounding errors grow along them; one and two parameters have had other random numbers since 0.7.0, when NumPy took
+  over. Their oracles are elsewhere: tests/test_curves.py, tests/test_mesh.py and the chapters.
 
 Of a normal mean with known variance the first table of 0.2.0 was too coarse (its sd was a fifth too small); that case
 is what 0.4.0 says, held against the exact posterior in tests/test_edges.py.
@@ -296,7 +296,8 @@ def test_the_same_seed_gives_the_same_posterior(name, method):
     release = dpb.Release.from_json(case["release"])
     idata = fitted(release, prior_of(case["prior"]), "auto" if method == case["auto"] else method)
     assert idata.attrs["method"] == method
-    agrees(summary(idata), case["posteriors"][method]["parameters"], case["posteriors"][method]["independent"])
+    same = case["posteriors"][method]["independent"] and method != "collapsed"
+    agrees(summary(idata), case["posteriors"][method]["parameters"], same)
 
 
 def test_a_release_of_another_table_is_noticed():
@@ -370,9 +371,11 @@ def test_results_saved_before_are_predicted_checked_and_drawn(name, tmp_path):
     idata = az.from_netcdf(str(tmp_path / f"{name}.nc"))
     release = dpb.Release.from_json(REFERENCE[name]["release"])
     again = fitted(release, prior_of(REFERENCE[name]["prior"]), "auto", draws=20)
-    np.testing.assert_allclose(
-        *(next(iter(i.posterior.data_vars.values())).values[:, 0] for i in (again, idata)), rtol=1e-5
-    )
+    assert [*again.posterior.data_vars] == [*idata.posterior.data_vars]
+    if name != "Normal":  # whose random numbers are others since 0.7.0
+        np.testing.assert_allclose(
+            *(next(iter(i.posterior.data_vars.values())).values[:, 0] for i in (again, idata)), rtol=1e-5
+        )
     if name == "NaiveBayes":
         assert len(dpb.classify(idata, {"word": [0, 1], "size": ["s", "l"]})) == 2
     else:

@@ -58,7 +58,7 @@ def test_every_chapter_is_in_the_sidebar():
 
 def test_parts_come_in_the_readers_order():
     parts = [entry["section"] for entry in sidebar() if isinstance(entry, dict)]
-    assert parts == ["Start", "The data holder", "Released documents", "The analyst", "Models", "Research",
+    assert parts == ["Start", "The data holder", "Released documents", "Curves", "The analyst", "Models", "Research",
                      "The papers' figures", "Foundations and contract", "Reference"]
 
 
