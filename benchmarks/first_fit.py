@@ -78,8 +78,8 @@ TARGETS = {"share": (2.1, 0.07, 0.07), "seven categories": (2.1, 0.14, 0.14), "c
            "regression": (7.0, 2.5, 2.5), "20 groups pooled": (4.0, 1.2, 1.2), "logistic": (25.0, 10.0, 10.0),
            "log-linear": (60.0, 50.0, 50.0)}
 PROGRAMS = {"share": (0, 0), "seven categories": (0, 0), "census tract": (0, 0), "clipped rate": (3, 0),
-            "histogram": (0, 0), "normal": (2, 0), "regression": (20, 3), "20 groups pooled": (38, 3),
-            "logistic": (170, 170), "log-linear": (170, 170)}
+            "histogram": (0, 0), "normal": (2, 0), "regression": (10, 0), "20 groups pooled": (0, 0),
+            "logistic": (9, 0), "log-linear": (8, 0)}
 
 MAKE = """
 import json, sys, jax, numpy as np, dp_bayes_nb as db
