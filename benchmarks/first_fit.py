@@ -2,7 +2,8 @@
 
 `first`: the first `fit` of a declaration with all that it imports, ArviZ too; imports of JAX, of the package and of the
 model are made before. `again`: another release of the same declaration. `other`: one with other names, levels, bounds
-and numbers of its prior. Programs are those that XLA compiled. Draws, warm-up and chains are the defaults.
+and numbers of its prior. Programs are those that XLA compiled. Draws, warm-up and chains are the defaults. The import
+of ArviZ alone is timed too: it took 2 s where the targets were set, and says how fast another machine is.
 
     python benchmarks/first_fit.py                     every row
     python benchmarks/first_fit.py share "clipped rate" --against c3bbc7b~1
@@ -148,6 +149,14 @@ def measure(steps, tree, folder, limit, **more):
     return {name: round(value, 3) for name, value in said.items()} | ({"trouble": trouble[0]} if trouble else {})
 
 
+def arviz_alone(folder):
+    "Seconds of the import of ArviZ after that of the package: most of a short first fit."
+    code = "import time, dp_bayes_nb, jax.numpy; t = time.process_time(); import arviz; print(time.process_time() - t)"
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], cwd=folder, env=surroundings(ROOT, folder),
+                          capture_output=True, text=True, check=True)
+    return round(float(done.stdout), 3)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("rows", nargs="*", help=f"some of {', '.join(ROWS)} (default: all)")
@@ -161,7 +170,8 @@ def main():
     kept = json.loads(RESULT.read_text())["rows"] if RESULT.exists() else {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        trees = {"new": ROOT}
+        trees, arviz = {"new": ROOT}, min(arviz_alone(folder) for _ in range(3))
+        print(f"ArviZ alone: {arviz} s")
         if args.against:
             trees["old"] = folder / "old"
             subprocess.run(["git", "worktree", "add", "-q", "--detach", trees["old"], args.against], cwd=ROOT,
@@ -178,20 +188,22 @@ def main():
                 kept[row] = {**kept.get(row, {}), **found, "target": target}
                 print(row, *(f"{key}: {value}" for key, value in kept[row].items()), sep="\n    ", flush=True)
                 if not args.quiet:
-                    keep(kept, args.against)
+                    keep(kept, args.against, arviz)
         finally:
             if args.against:
                 subprocess.run(["git", "worktree", "remove", "--force", trees["old"]], cwd=ROOT, check=True)
 
 
-def keep(rows, against):
+def keep(rows, against, arviz):
     "Rows in their order, old or new, never half written."
     from dp_bayes_nb.base.files import atomic_write
     versions = {name: importlib.metadata.version(name) for name in ("numpy", "jax", "jaxlib", "arviz")}
     old = json.loads(RESULT.read_text())["old is"] if RESULT.exists() and not against else against
-    about = "seconds of a processor and compiled programs of a first fit in a fresh process with an empty cache"
-    atomic_write(RESULT, json.dumps({"about": about, "old is": old, "python": platform.python_version(), **versions,
-                                     "rows": {name: rows[name] for name in ROWS if name in rows}}, indent=1) + "\n")
+    about = {"about": "processor seconds and compiled programs of a first fit in a fresh process with an empty cache",
+             "old is": old, "seconds of ArviZ alone": arviz, "python": platform.python_version(), **versions}
+    kept = {name: rows[name] for name in ROWS if name in rows}
+    atomic_write(RESULT, json.dumps({**about, "rows": kept}, indent=1) + "\n")
+
 
 
 if __name__ == "__main__":

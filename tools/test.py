@@ -5,8 +5,9 @@ clean; every notebook runs; every pytest test; ruff; mypy. A failure shows its o
 the working tree is changed. A test that lacks something of the machine, such as a browser, is skipped, and a line at
 the end says what is missing and how to get it. `--slow` adds the repetitions and the statistical checks, and writes
 results/slow.json; `--ci` also demands that no browser or Spark test was skipped and a clean git tree at the end, and
-installs the wheel into an empty environment; `--budget` demands that nothing is over its budget of processor time.
-`--versions` runs only the tests of tables, on the lowest and the newest versions of DuckDB, narwhals and OpenDP.
+installs the wheel into an empty environment; `--site` builds the site too; `--budget` demands that nothing is over its
+budget of processor time. `--versions` runs only the tests of tables, on the lowest and the newest versions of DuckDB,
+narwhals and OpenDP.
 """
 
 import argparse
@@ -278,16 +279,42 @@ def stranger(_, flags):
         return [Result("the wheel in an empty environment", traceback.format_exc(), 0.0)]
 
 
+def site(_, flags):
+    "The site, built, with every page looked at in a browser."
+    start = time.perf_counter()
+    status, said = call([sys.executable, "tools/docs.py"])
+    return [Result("the site", said or "failed" if status else "", time.perf_counter() - start)]
+
+
+def failed(*command):
+    "A check that a command makes: all it said where it failed."
+    def check():
+        status, said = call([sys.executable, *command])
+        return said or "failed" if status else ""
+    return check
+
+
+CHECKS = {"notebooks and package agree": sync, "saved outputs": saved_outputs,
+          "README.md agrees with its notebook": failed("tools/readme.py", "--check"),
+          "ruff": failed("-m", "ruff", "check", "."), "mypy": failed("-m", "mypy", LIB)}
+
+
+def checked(name, flags):
+    "One check of the files as they are."
+    start = time.perf_counter()
+    return [Result(name, CHECKS[name](), time.perf_counter() - start)]
+
+
 def run_all(count, flags):
-    "Every notebook and every file of tests, several at a time, the longest first."
+    "Every check, notebook and file of tests, several at a time, the longest first."
     books = sorted(notebooks(), key=lambda p: (-p.stat().st_size, p.name))
     files = sorted(ROOT.glob("tests/test_*.py"), key=lambda p: (-p.stat().st_size, p.name))
     for what, found in (("notebooks", books), ("tests", files)):
         if not found:
             count.add(what, f"there are no {what}")
     tasks = [(pytest, path) for path in files] + [(notebook, path) for path in books]
-    if flags.ci:
-        tasks = [(stranger, ""), *tasks]
+    tasks = [*((site, "") for _ in range(flags.site)), *((stranger, "") for _ in range(flags.ci)),
+             *((checked, name) for name in CHECKS), *tasks]
     ran = set()
     with ThreadPoolExecutor(flags.workers) as pool:
         for results in pool.map(lambda task: task[0](task[1], flags), tasks):
@@ -317,8 +344,7 @@ def main():
                         help="only the lowest and the newest versions of what reads tables")
     parser.add_argument("--agree", action="store_true",
                         help="only whether notebooks are clean and modules their export")
-    parser.add_argument("--docs", choices=["passed", "failed"],
-                        help="count the build of the site, done before, as a test")
+    parser.add_argument("--site", action="store_true", help="build the site too")
     args = parser.parse_args()
     environment()
     os.environ["OMP_NUM_THREADS"] = "1"
@@ -334,16 +360,6 @@ def main():
             count.add(*result)
         return ended(count, start)
     pace = loop()
-    if args.docs:
-        count.add("the site", "its build failed; see above" if args.docs == "failed" else "")
-    count.add("notebooks and package agree", sync())
-    count.add("saved outputs", saved_outputs())
-    status, said = call([sys.executable, "tools/readme.py", "--check"])
-    count.add("README.md agrees with its notebook", said or "failed" if status else "")
-    status, said = call([sys.executable, "-m", "ruff", "check", "."])
-    count.add("ruff", said or "failed" if status else "")
-    status, said = call([sys.executable, "-m", "mypy", LIB])
-    count.add("mypy", said or "failed" if status else "")
     run_all(count, args)
     if args.ci:
         status, said = call(["git", "status", "--porcelain"])

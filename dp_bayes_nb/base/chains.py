@@ -74,16 +74,6 @@ def _compiled(kernel):
     return Kernel(*functions, together=None)  # a jitted function is not to take it for data
 
 # %% ../../nbs/base/08_chains.ipynb #f1f8c0de
-@partial(jax.jit, static_argnames=("chains", "warmup", "draws"))
-def _chain_keys(key, chains, warmup, draws):
-    "Keys of the chains' starts (chains,) and steps (chains, steps), as in `run_chain`: numbers, which NumPy can cut."
-    def one(key):
-        key_init, key_warmup, key_draws = jax.random.split(key, 3)
-        keys = jnp.concatenate([jax.random.split(key_warmup, warmup), jax.random.split(key_draws, draws)])
-        return jax.random.key_data(key_init), jax.random.key_data(keys)
-    return jax.vmap(one)(jax.random.split(key, chains))
-
-
 # a program of many small operations: compiling takes about half, and running as long
 QUICKLY = {"xla_cpu_use_fusion_emitters": False, "xla_backend_optimization_level": 1}
 
@@ -102,16 +92,26 @@ def light(fn: Callable, level: int = 1, **more) -> Callable:
         return fn(*args) if traced else program()(*args)
     return call
 
+
+@partial(light, level=0, static_argnums=(1, 2, 3))
+def _chain_keys(key, chains, warmup, draws):
+    "Keys of the chains' starts (chains,) and steps (chains, steps), as in `run_chain`: numbers, which NumPy can cut."
+    def one(key):
+        key_init, key_warmup, key_draws = jax.random.split(key, 3)
+        keys = jnp.concatenate([jax.random.split(key_warmup, warmup), jax.random.split(key_draws, draws)])
+        return jax.random.key_data(key_init), jax.random.key_data(keys)
+    return jax.vmap(one)(jax.random.split(key, chains))
+
 # %% ../../nbs/base/08_chains.ipynb #7b8698e8
-def _keyed(function):
+def _keyed(function, level=1):
     "A function (kernel, keys, …) as a program of numbers in the place of keys, of this kind of keys."
     def of(kind, kernel, keys, *rest):
         return function(kernel, jax.random.wrap_key_data(keys, impl=kind), *rest)
-    return light(of, static_argnums=0)
+    return light(of, level, static_argnums=0)
 
 
-_init_chain = _keyed(lambda kernel, key: kernel.init(key))
-_init_chains = _keyed(lambda kernel, keys: jax.vmap(kernel.init)(keys))
+_init_chain = _keyed(lambda kernel, key: kernel.init(key), level=0)  # a start is run once
+_init_chains = _keyed(lambda kernel, keys: jax.vmap(kernel.init)(keys), level=0)
 _advance_chain = _keyed(lambda kernel, keys, state, adapting: advance(kernel, keys, state, adapting=adapting))
 _advance_chains = _keyed(lambda kernel, keys, states, adapting: jax.vmap(
     lambda k, s: advance(kernel, k, s, adapting=adapting))(keys, states))

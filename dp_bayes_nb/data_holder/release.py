@@ -10,6 +10,7 @@ import math
 import os
 import secrets
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -65,21 +66,34 @@ def _refuse_budget(epsilon, delta, rho, wanted, fix):
     refuse(" and ".join(given), wanted, Said(" and ".join(map(repr, given.values()))), fix)
 
 # %% ../../nbs/data_holder/04_release.ipynb #ba43da09
+@lru_cache(maxsize=64)
+def _gaussian_scale(m, scale, steps, epsilon, delta):
+    "The least scale that OpenDP takes as enough, by a search of its own: a quarter of a second, so it is kept."
+    from opendp.mod import binary_search_param
+    build = lambda b: _gaussian(_gaussian_space(m), b, delta)
+    return binary_search_param(build, d_in=steps, d_out=(epsilon, delta), bounds=(scale / 2, scale * 2))
+
+
+def _gaussian_space(m):
+    "Of m integers and their L2 distance."
+    from opendp.domains import atom_domain, vector_domain
+    from opendp.metrics import l2_distance
+    return vector_domain(atom_domain(T="i64"), size=m), l2_distance(T="f64")
+
+
 def _confirmed(d, m, epsilon, delta, rho):
     "OpenDP's mechanism and its scale, the first that it confirms."
-    from opendp.domains import atom_domain, vector_domain
     from opendp.measurements import make_gaussian, make_laplace
-    from opendp.metrics import l1_distance, l2_distance
-    from opendp.mod import binary_search_param, enable_features
+    from opendp.metrics import l1_distance
+    from opendp.mod import enable_features
     enable_features("contrib")
-    domain, scale = vector_domain(atom_domain(T="i64"), size=m), d.scale
-    steps: Any = d.steps
+    scale, steps, domain = d.scale, d.steps, _gaussian_space(m)[0]
     target: Any = (epsilon, delta) if rho is None else rho
     if rho is not None:
-        build: Any = lambda b: make_gaussian(domain, l2_distance(T="f64"), scale=b)
+        build: Any = lambda b: make_gaussian(*_gaussian_space(m), scale=b)
     elif d.kind == "gaussian":
-        build = lambda b: _gaussian((domain, l2_distance(T="f64")), b, delta)
-        scale = binary_search_param(build, d_in=steps, d_out=target, bounds=(scale / 2, scale * 2))
+        build = lambda b: _gaussian(_gaussian_space(m), b, delta)
+        scale = _gaussian_scale(m, scale, steps, epsilon, delta)
     else:
         build, steps, target = (lambda b: make_laplace(domain, l1_distance(T="i64"), scale=b)), int(steps), epsilon
     for _ in range(64):

@@ -8,7 +8,7 @@ __all__ = ['LEVEL', 'Departure', 'departures', 'departed', 'Local', 'local', 'Sc
 
 # %% ../../nbs/tables/13_misfit.ipynb #3f170003
 import math
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import combinations, product
 from typing import Any, NamedTuple
 
@@ -19,9 +19,9 @@ from jaxtyping import Array, Float
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
+from ..base.chains import light
 from ..base.measurement import Measurement, Noise
 from ..base.supports import constrain, unconstrain
-from ..models.contract import QUICKLY
 from .logistic import _spread, space
 from .sampler import derivatives
 
@@ -105,11 +105,15 @@ class Local(NamedTuple):
 
 # %% ../../nbs/tables/13_misfit.ipynb #5b1a0005
 _TOGETHER = 8  # derivatives at a time: memory is this many tables
+_SHORT = 20_000  # cells up to which that is over before an optimised program is compiled
 
 
-@partial(jax.jit, compiler_options=QUICKLY)
 def local(model, prior, theta: dict) -> Local:
     "Moments at parameters, their derivatives, and the curvature of the prior."
+    return _local[model.cells.size <= _SHORT](model, prior, theta)
+
+
+def _near(model, prior, theta):
     x, number = unconstrain(model.parameters, theta), len(departures(model))
     mean = lambda at: departed(model, constrain(model.parameters, at[:len(x)])[0], at[len(x):])
     at = jnp.append(x, jnp.zeros(number))
@@ -121,6 +125,9 @@ def local(model, prior, theta: dict) -> Local:
     size = jnp.maximum(jnp.abs(values), 1e-6 * (1e-300 + jnp.abs(values).max()))
     return Local(mean(at), model.moments(theta)[1], model.cell_probabilities(theta), J[:, :len(x)], J[:, len(x):],
                  jax.grad(log_prior)(x), (vectors * size) @ vectors.T)
+
+
+_local = light(_near), light(_near, level=0)
 
 # %% ../../nbs/tables/13_misfit.ipynb #3f17000b
 # § Scores: equation (2)

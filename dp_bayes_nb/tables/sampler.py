@@ -23,11 +23,10 @@ from jax.extend.core import ClosedJaxpr, Jaxpr
 from jaxtyping import Array, Float
 
 from ..base.arguments import pytree
-from ..base.chains import Kernel, _blas, bind, run_chains
+from ..base.chains import Kernel, _blas, bind, light, run_chains
 from ..base.linear_algebra import cholesky, solve_lower, solve_upper
 from ..base.measurement import Measurement
 from ..base.supports import constrain, free_size
-from ..models.contract import QUICKLY
 from ..noise.laplace import noise_variance_draw, noise_variance_start
 from ..posterior import measurements
 from ..posterior.collapsed import CollapsedState
@@ -423,7 +422,8 @@ def _kept(task, state):
 _LARGE = 100_000, 20_000  # numbers of a covariance, from where forces leave it out; and with so many records a sum:
 _RECORDS = 100
 _TOGETHER = 32  # rows: larger matrices are factored one by one, so that chains gain nothing from being a batch
-_ROUNDS = 4, 2  # trajectories of a draw, where they are cheap and where they are not
+_ROUNDS, _COORDINATES = 4, 64  # trajectories of a draw where they are cheap; elsewhere one, and one more for so many
+_SHORT = 1_000_000  # numbers of a covariance, up to which the climb is over before an optimised program is compiled
 
 
 def runner(kernel: Callable) -> Callable:
@@ -438,7 +438,7 @@ def runner(kernel: Callable) -> Callable:
     return run
 
 
-_find_home = jax.jit(find_home, compiler_options=QUICKLY)
+_find_home = light(find_home), light(find_home, level=0)
 
 
 # %% ../../nbs/tables/04_sampler.ipynb #7ab50020
@@ -448,10 +448,12 @@ def task_of(family, measurement: Measurement, prior, tables=None) -> Task:
     moments = lambda x: family.moments(constrain(family.parameters, x)[0])
     traced = isinstance(measurement.z, jax.core.Tracer)
     many = tables is None and not traced and bool(measurement.n >= _RECORDS * len(measurement.z))
-    large = work(moments, np.zeros(free_size(family.parameters))) > _LARGE[many]
-    task = Task(family, measurement, prior, None, None, large, _ROUNDS[large], tables)
+    d = free_size(family.parameters)
+    numbers = work(moments, np.zeros(d))
+    large = numbers > _LARGE[many]
+    task = Task(family, measurement, prior, None, None, large, 1 + d // _COORDINATES if large else _ROUNDS, tables)
     with _blas().limit(limits=1, user_api="blas"):
-        home, seen = find_home(task) if traced else _find_home(task)
+        home, seen = _find_home[numbers <= _SHORT](task)
     return replace(task, home=home, seen=seen)
 
 
