@@ -48,17 +48,17 @@ $(VENV)/bin/pip:
 
 $(VENV)/.dev: $(SETUP) | $(VENV)/bin/pip
 	@echo "Installing dp_bayes_nb with its tools"
-	@$(PIP) install -c constraints.txt -e '.[dev]'
+	@$(PIP) install --no-compile -c constraints.txt -e '.[dev]'
 	@touch $(VENV)/.demo $(VENV)/.app $@
 
 $(VENV)/.demo: $(SETUP) | $(VENV)/bin/pip
 	@echo "Installing dp_bayes_nb with the demo's data"
-	@$(PIP) install -c constraints.txt -e '.[demo]'
+	@$(PIP) install --no-compile -c constraints.txt -e '.[demo]'
 	@touch $@
 
 $(VENV)/.app: $(SETUP) | $(VENV)/bin/pip
 	@echo "Installing dp_bayes_nb with its app"
-	@$(PIP) install -c constraints.txt -e '.[app]'
+	@$(PIP) install --no-compile -c constraints.txt -e '.[app]'
 	@touch $@
 
 setup: $(VENV)/.dev

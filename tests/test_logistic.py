@@ -174,21 +174,41 @@ def test_ranks_of_the_slope_are_uniform_and_a_smaller_noise_is_noticed():
     assert np.mean((wrong > 0.05) & (wrong < 0.95)) < 0.9 - 4 * np.sqrt(0.09 / 400)
 
 
-def test_where_there_is_not_one_table_the_default_prior_says_so():
+class Sampled(Exception):
+    "Everything before the first draw has been said."
+
+
+def test_where_there_is_not_one_table_the_default_prior_says_so(monkeypatch):
     "Several tables, and groups: the prior cannot know one size and one noise, and what takes its place is named."
     model = dpb.LogisticRegression(("y", [0, 1]), {"c": ["a", "b"]})
     theta = {k: np.asarray(v) for k, v in model.accept(dpb.NormalCoefficients(1.0)).sample(jax.random.key(2)).items()}
     tables = [dpb.simulate_release(key, model, theta, n=600, epsilon=1.0)[1] for key in (3, 4)]
-    run = dict(draws=100, warmup=100, chains=2, progress=False)
+    used = []
+
+    def sampled(chosen, releases, data, prior, *more, **options):
+        used.append(type(prior).__name__)
+        raise Sampled
+
+    monkeypatch.setitem(dpb.fit.__globals__, "_sampled", sampled)
     with pytest.warns(UserWarning, match="InformationPrior depends on the number of records.*NormalCoefficients"):
-        both = dpb.fit(tables, **run)
-    assert "InformationPrior" not in both.posterior.attrs["prior_json"]
-    with pytest.warns(UserWarning) as seen:
-        dpb.fit(tables[0], **run)
-        warnings.warn("so that there is one", UserWarning, stacklevel=1)
-    assert not any("InformationPrior" in str(each.message) for each in seen)
+        with pytest.raises(Sampled):
+            dpb.fit(tables, progress=False)
+    with warnings.catch_warnings(), pytest.raises(Sampled):
+        warnings.simplefilter("error")
+        dpb.fit(tables[0], progress=False)
+    assert used == ["NormalCoefficients", "DesignedPrior"]
     grouped = dpb.Grouped(model, by="g", levels=["u", "v"], sizes="public")
     assert type(grouped.designed_prior(grouped.accept(None), 600, None)) is dpb.NormalCoefficients
+
+
+@pytest.mark.slow
+def test_where_there_is_not_one_table_the_result_names_the_prior_that_was_used():
+    model = dpb.LogisticRegression(("y", [0, 1]), {"c": ["a", "b"]})
+    theta = {k: np.asarray(v) for k, v in model.accept(dpb.NormalCoefficients(1.0)).sample(jax.random.key(2)).items()}
+    tables = [dpb.simulate_release(key, model, theta, n=600, epsilon=1.0)[1] for key in (3, 4)]
+    with pytest.warns(UserWarning, match="InformationPrior"):
+        both = dpb.fit(tables, draws=100, warmup=100, chains=2, progress=False)
+    assert "InformationPrior" not in both.posterior.attrs["prior_json"]
 
 
 @pytest.mark.slow

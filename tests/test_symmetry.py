@@ -105,7 +105,7 @@ def share(mirrored):
 @case("share, tabulated", (exact_counts, "count_posterior", thinned), within=2e-4)
 def curve(mirrored):
     at, out = np.array([-20.0, -15.0, -4.0, -1.0, 0.0, 1.0, 4.0, 15.0, 20.0]), []
-    for design in DESIGNS:
+    for design in [*DESIGNS[:5], DESIGNS[7]]:  # those of 10⁷ take long
         x, _, cdf = (part[0] for part in exact_counts.tabulate(exact_counts.count_posterior(*turned(design, mirrored))))
         out.append(1 - np.interp(-at, x, cdf) if mirrored else np.interp(at, x, cdf))
     return np.concatenate(out)

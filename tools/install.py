@@ -148,7 +148,8 @@ def tried(python, wheel, extra, folder: Path):
     code = (ANALYST.format(extras=BUILDS_ON[extra], packages=OF_EXTRAS) + "".join(SNIPPETS[extra]))
     (place / "snippet.py").write_text(code, encoding="utf-8")
     pip = (inside, "-m", "pip", "--disable-pip-version-check", "--quiet")
-    trouble = call(*pip, "install", wanted) or call(*pip, "check") or call(inside, "snippet.py", cwd=place) or call(
+    trouble = call(*pip, "install", "--no-compile", wanted) or call(*pip, "check") or call(
+        inside, "snippet.py", cwd=place) or call(
         place / "venv" / "bin" / "dp-bayes", "--version", cwd=place)
     shutil.rmtree(place)
     return trouble

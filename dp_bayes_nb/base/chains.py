@@ -74,15 +74,20 @@ def _compiled(kernel):
     return Kernel(*functions, together=None)  # a jitted function is not to take it for data
 
 # %% ../../nbs/base/08_chains.ipynb #f1f8c0de
+def _unless_said(**options):
+    "Options of the compiler, but for those that the environment variable XLA_FLAGS decides."
+    return {name: value for name, value in options.items() if f"{name}=" not in os.environ.get("XLA_FLAGS", "")}
+
+
 # a program of many small operations: compiling takes about half, and running as long
-QUICKLY = {"xla_cpu_use_fusion_emitters": False, "xla_backend_optimization_level": 1}
+QUICKLY = _unless_said(xla_cpu_use_fusion_emitters=False, xla_backend_optimization_level=1)
 
 
 def light(fn: Callable, level: int = 1, **more) -> Callable:
     """`fn` as a program of many small operations: compiling it takes less than half, and a step of a chain is as fast;
     at level 0 a quarter, and it is slower. Within another program, `fn` itself.
     """
-    options = {**QUICKLY, "xla_backend_optimization_level": level}
+    options = QUICKLY | _unless_said(xla_backend_optimization_level=level)
     @lru_cache(maxsize=1)
     def program():
         return jax.jit(fn, compiler_options=options if jax.default_backend() == "cpu" else None, **more)

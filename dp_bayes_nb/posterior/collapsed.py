@@ -101,19 +101,28 @@ def _jump(key, point, proposal, mode, L):
     return _accept(key, point, proposal, proposal.value - point.value - proposal_ratio)
 
 
-def _glide(key, target, L, point, leaps):
-    "Hamiltonian Monte Carlo in the coordinates Lᵀ x, in which the mode has unit information."
-    key_momentum, key_length, key_accept = jax.random.split(key, 3)
+def _jump_and_glide(keys, target, mode, L, point, proposal, leaps, first):
+    """A jump, and from where it ends Hamiltonian Monte Carlo in the coordinates Lᵀ x, in which the mode has unit
+    information. The density stands here once, since each place where it stands is compiled: turn −1, of the first
+    pair, looks at the old point, turn 0 at the proposal, and the others are leapfrogs.
+    """
+    key_momentum, key_length, key_accept = jax.random.split(keys[1], 3)
     momentum = jax.random.normal(key_momentum, point.x.shape)
     leap = jax.random.uniform(key_length, minval=_LEAP[0], maxval=_LEAP[1])
     push = lambda at: leap / 2 * solve_lower(L, at.gradient)
-    def leapfrog(_, state):
-        at, p = state
-        p = p + push(at)
-        at = _at(target, at.x + leap * solve_upper(L, p))
-        return at, p + push(at)
-    end, p = lax.fori_loop(0, leaps, leapfrog, (point, momentum))
-    return _accept(key_accept, point, end, end.value - point.value - (p @ p - momentum @ momentum) / 2)
+    def turn(k, state):
+        point, at, p, jumped = state
+        pick = lambda looked, jump, leapt: jnp.where(k < 0, looked, jnp.where(k == 0, jump, leapt))
+        half = p + push(at)
+        new = _at(target, pick(point.x, proposal, at.x + leap * solve_upper(L, half)))
+        there, yes = _jump(keys[0], point, new, mode, L)
+        point = jax.tree.map(pick, new, there, point)
+        at = jax.tree.map(pick, new, there, new)
+        return point, at, jnp.where(k > 0, half + push(new), p), jnp.where(k == 0, yes, jumped)
+    start = point, point, momentum, jnp.asarray(False)
+    point, end, p, jumped = lax.fori_loop(jnp.where(first, -1, 0), leaps + 1, turn, start)
+    point, glided = _accept(key_accept, point, end, end.value - point.value - (p @ p - momentum @ momentum) / 2)
+    return point, jnp.stack([jumped, glided])
 
 # %% ../../nbs/posterior/03_collapsed.ipynb #b6692ea5
 def moves(keys: tuple,                 # for proposals, and for the rest
@@ -123,14 +132,9 @@ def moves(keys: tuple,                 # for proposals, and for the rest
     "Jumps and glides from x, which leave the target invariant: the new x, and the share of accepted moves."
     L, (count, leaps) = cholesky(F), _LONG if len(x) > _MANY else _SHORT
     proposals = jax.vmap(lambda k: _student(k, mode, L))(jax.random.split(keys[0], count))
-    points = jax.vmap(partial(_at, target))(jnp.concatenate([x[None], proposals]))
-    def pair(point, inputs):
-        keys, proposal = inputs
-        point, jumped = _jump(keys[0], point, proposal, mode, L)
-        point, glided = _glide(keys[1], target, L, point, leaps)
-        return point, jnp.stack([jumped, glided])
-    start, proposals = jax.tree.map(lambda a: a[0], points), jax.tree.map(lambda a: a[1:], points)
-    point, accepted = lax.scan(pair, start, (jax.random.split(keys[1], (count, 2)), proposals))
+    pair = lambda point, inputs: _jump_and_glide(inputs[0], target, mode, L, point, inputs[1], leaps, inputs[2])
+    start = Point(x, jnp.zeros(()), jnp.zeros_like(x))  # the first pair looks what is known there
+    point, accepted = lax.scan(pair, start, (jax.random.split(keys[1], (count, 2)), proposals, jnp.arange(count) == 0))
     return point.x, accepted.mean()
 
 # %% ../../nbs/posterior/03_collapsed.ipynb #4c93c31d
