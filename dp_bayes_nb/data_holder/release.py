@@ -80,7 +80,7 @@ def _gaussian_space(m):
     from opendp.metrics import l2_distance
     return vector_domain(atom_domain(T="i64"), size=m), l2_distance(T="f64")
 
-
+# %% ../../nbs/data_holder/04_release.ipynb #ba43da0a
 def _confirmed(d, m, epsilon, delta, rho):
     "OpenDP's mechanism and its scale, the first that it confirms."
     from opendp.measurements import make_gaussian, make_laplace

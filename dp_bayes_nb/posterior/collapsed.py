@@ -100,7 +100,7 @@ def _jump(key, point, proposal, mode, L):
     proposal_ratio = _student_log_density(proposal.x, mode, L) - _student_log_density(point.x, mode, L)
     return _accept(key, point, proposal, proposal.value - point.value - proposal_ratio)
 
-
+# %% ../../nbs/posterior/03_collapsed.ipynb #cb4e520a
 def _jump_and_glide(keys, target, mode, L, point, proposal, leaps, first):
     """A jump, and from where it ends Hamiltonian Monte Carlo in the coordinates Lᵀ x, in which the mode has unit
     information. The density stands here once, since each place where it stands is compiled: turn −1, of the first
