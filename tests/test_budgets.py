@@ -468,3 +468,17 @@ def test_opendp_has_the_last_word_before_data_are_read(monkeypatch):
         with pytest.raises(ValueError, match=why) as refused:
             db.release(db.Bernoulli("x"), "nowhere.csv", epsilon=1.0, mechanism="gaussian", delta=1e-6)
         assert "inner words" not in str(refused.value)
+
+
+def test_a_scale_that_was_kept_is_confirmed_again(monkeypatch):
+    "OpenDP says of each release whether the scale is enough, wherever it comes from; a little too small is not."
+    from dp_bayes_nb.data_holder import release as module
+
+    ask = lambda: db.release(db.Bernoulli("x"), "nowhere.csv", epsilon=1.0, mechanism="gaussian", delta=1e-6)
+    with pytest.raises(ValueError, match=NOWHERE):
+        ask()
+    found = module._gaussian_scale
+    assert found.cache_info().currsize > 0
+    monkeypatch.setattr(module, "_gaussian_scale", lambda *design: found(*design) * (1 - 1e-9))
+    with pytest.raises(ValueError, match="such that OpenDP confirms the noise"):
+        ask()

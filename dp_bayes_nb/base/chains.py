@@ -76,7 +76,8 @@ def _compiled(kernel):
 # %% ../../nbs/base/08_chains.ipynb #f1f8c0de
 def _unless_said(**options):
     "Options of the compiler, but for those that the environment variable XLA_FLAGS decides."
-    return {name: value for name, value in options.items() if f"{name}=" not in os.environ.get("XLA_FLAGS", "")}
+    said = {flag.partition("=")[0].lstrip("-") for flag in os.environ.get("XLA_FLAGS", "").split()}
+    return {name: value for name, value in options.items() if name not in said}
 
 
 # a program of many small operations: compiling takes about half, and running as long
