@@ -86,13 +86,16 @@ def test_java_may_be_missing_in_ci_only_where_there_is_none(monkeypatch):
 
 def stubbed(monkeypatch):
     "The whole program, with every step but the tests left out."
-    for name in ("sync", "saved_outputs"):
-        monkeypatch.setattr(runner, name, lambda: "")
     monkeypatch.setattr(runner, "call", lambda command, **_: (0, ""))
     monkeypatch.setattr(runner, "environment", lambda: None)
     monkeypatch.setattr(runner, "compile_quickly", lambda: None)
-    monkeypatch.setattr(runner, "run_all",
-                        lambda count, flags: count.add("tests/test_app.py", skipped="Chromium is not installed"))
+
+    def some(count, flags):
+        for name in ("ruff", "mypy"):
+            count.add(name)
+        count.add("tests/test_app.py", skipped="Chromium is not installed")
+
+    monkeypatch.setattr(runner, "run_all", some)
 
 
 def ran(monkeypatch, *words):
@@ -106,9 +109,23 @@ def test_the_last_line_counts_skips_as_neither(monkeypatch, capsys):
     monkeypatch.setattr(runner, "SPENT", {})
     assert ran(monkeypatch) == 0
     *_, skipped, seconds, last = capsys.readouterr().out.splitlines()
-    assert (skipped, last) == ("skipped  tests/test_app.py: Chromium is not installed", "5 passed, 0 failed")
+    assert (skipped, last) == ("skipped  tests/test_app.py: Chromium is not installed", "2 passed, 0 failed")
     assert ran(monkeypatch, "--ci") == 1  # the clean tree is one more
-    assert capsys.readouterr().out.splitlines()[-1] == "6 passed, 1 failed"
+    assert capsys.readouterr().out.splitlines()[-1] == "3 passed, 1 failed"
+
+
+def test_a_check_that_fails_says_why(monkeypatch):
+    "Of files, by a command, and the site."
+    assert set(runner.CHECKS) == {"notebooks and package agree", "saved outputs", "README.md agrees with its notebook",
+                                  "ruff", "mypy"}
+    assert runner.failed("-c", "pass")() == "" and "why" in runner.failed("-c", "raise SystemExit('why')")()
+    monkeypatch.setitem(runner.CHECKS, "ruff", lambda: "a line is too long")
+    (result,) = runner.checked("ruff", None)
+    assert result[:2] == ("ruff", "a line is too long")
+    for status, said, trouble in ((0, "", ""), (1, "a link leads nowhere", "a link leads nowhere"), (1, "", "failed")):
+        monkeypatch.setattr(runner, "call", lambda command, status=status, said=said: (status, said))
+        (result,) = runner.site("", None)
+        assert result[:2] == ("the site", trouble)
 
 
 def test_each_test_says_its_processor_time(results):
@@ -137,7 +154,7 @@ def test_a_slow_run_leaves_its_result(monkeypatch, tmp_path):
     (tmp_path / "results").mkdir()
     assert ran(monkeypatch, "--slow") == 0
     said = json.loads((tmp_path / "results" / "slow.json").read_text())
-    assert (said["passed"], said["failed"], said["failures"]) == (5, 0, []) and len(said["date"]) == 10
+    assert (said["passed"], said["failed"], said["failures"]) == (2, 0, []) and len(said["date"]) == 10
 
 
 def test_versions_are_those_of_the_settings(monkeypatch):
