@@ -239,8 +239,10 @@ def quick(name, method):
     """One release of every model by its default method, and one by each method that does not take minutes.
 
     The mesh of two parameters is that of LogNormal, so that GammaData's, which compiles longest, may wait for `slow`.
+    Pareto's support begins at a number that is data of the program.
     """
-    others = {("Categorical", "gibbs"), ("Bernoulli", "naive"), ("Normal", "chain"), ("NaiveBayes", "variational")}
+    others = {("Categorical", "gibbs"), ("Pareto", "gibbs"), ("Bernoulli", "naive"), ("Normal", "chain"),
+              ("NaiveBayes", "variational")}
     return (name in FIRST.values() and method == REFERENCE[name]["auto"]) or (name, method) in others
 
 

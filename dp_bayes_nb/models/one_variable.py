@@ -195,7 +195,8 @@ class Univariate(ExponentialFamily):
     def proper(self, total, n):
         "Can the statistics of n records, not clipped, have this sum?"
         with np.errstate(all="ignore"):
-            ends = [jnp.stack([jnp.asarray(t, float) for t in self.t(np.array(end))]) for end in self.support[:2]]
+            at = [self.t(numerical(end).array(end)) for end in self.support[:2]]
+            ends = [jnp.stack([jnp.asarray(t, float) for t in each]) for each in at]
         return jnp.all((total >= n * jnp.minimum(*ends)) & (total <= n * jnp.maximum(*ends)))
 
     def latent_feasible(self, u, n):
