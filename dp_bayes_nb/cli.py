@@ -36,6 +36,7 @@ from .models.contract import STATIC_FIELDS, Model, family_from_dict, not_fitted,
 from .models.counts import Bernoulli, Categorical
 from .models.whole_numbers import FlatCounts, SharedGamma
 from .base.arguments import check_installed, printable, refuse
+from .base.draws import group
 from .releases.document import numbers_in
 from .releases.files import check_results, read_text, tuples
 from .base.priors import Beta, Dirichlet
@@ -408,7 +409,7 @@ def _write_fit(releases, prior, settings, output, plot, check=False):
     labels = {name: [posterior[dim].values.tolist() for dim in posterior[name].dims[2:]] for name in shown}
     quality = {label: {name: posterior[name].attrs[label] for name in shown if label in posterior[name].attrs}
                for label in ("ess_bulk", "rhat")}
-    sizes = _sizes(releases, idata.confidential if "confidential" in idata.groups() else {})
+    sizes = _sizes(releases, group(idata, "confidential") or {})
     theta = {name: posterior[name].values for name in shown}
     family = releases[0].family
     answers = answers_table(family, theta) if settings["pool"] == "none" else []

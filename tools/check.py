@@ -45,7 +45,7 @@ def main():
     paths = chosen(parser.parse_args().names)
     environment()
     modules = [module for path in paths if (module := module_of(path))]
-    failed = step("export", [BIN / "nbdev_export"])
+    failed = step("export", [BIN / "nbdev-export"])
     if modules and not failed:
         failed += step("lint", [sys.executable, "-m", "ruff", "check", *modules])
         failed += step("types", [sys.executable, "-m", "mypy", *modules])

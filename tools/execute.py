@@ -225,8 +225,8 @@ def differences(saved, new, quick=False):
 
 
 def clean(path):
-    "nbdev_clean, and the fixed point that makes a second run write the same bytes."
-    subprocess.run([str(Path(sys.executable).parent / "nbdev_clean"), "--fname", str(path)], cwd=ROOT, check=True,
+    "nbdev-clean, and the fixed point that makes a second run write the same bytes."
+    subprocess.run([str(Path(sys.executable).parent / "nbdev-clean"), "--fname", str(path)], cwd=ROOT, check=True,
                    stdin=subprocess.DEVNULL)
 
 

@@ -45,9 +45,9 @@ def _inside(folder, work, arguments):
 
 
 def run_notebook(path, flags):
-    "`nbdev_test` of one notebook."
+    "`nbdev_test` of one notebook; what takes long is marked slow, so no cell has a limit of its own."
     from nbdev.test import nbdev_test
-    nbdev_test(path=str(path), n_workers=0, flags=flags)
+    nbdev_test(path=str(path), n_workers=0, flags=flags, cell_timeout=24 * 3600)
 
 
 def spent():

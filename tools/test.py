@@ -140,7 +140,7 @@ def sync():
     "Export and clean a copy of the notebooks; it must come out as it went in."
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder).resolve()
-        shutil.copyfile(ROOT / "settings.ini", copy / "settings.ini")
+        shutil.copyfile(ROOT / "pyproject.toml", copy / "pyproject.toml")
         for name in ("nbs", LIB):
             for path in [*(ROOT / name).rglob("*.ipynb"), *(ROOT / name).rglob("*.py")]:
                 target = copy / path.relative_to(ROOT)
@@ -151,7 +151,7 @@ def sync():
         for module in sorted(copy.glob(f"{LIB}/**/*.py")):
             if module.name != "__init__.py":
                 module.unlink()  # a module whose notebook is gone must not survive
-        for tool in ("nbdev_export", "nbdev_clean"):
+        for tool in ("nbdev-export", "nbdev-clean"):
             status, said = call([BIN / tool], cwd=copy)
             if status or "Failed" in said:
                 trouble.append(said)
@@ -159,7 +159,7 @@ def sync():
     changed = [name for name in sorted({*before, *after}) if before.get(name) != after.get(name)]
     if changed:
         trouble.append("these files are not what the notebooks export to, or not clean: " + ", ".join(changed)
-                       + "\nrun nbdev_export and nbdev_clean, and commit what they change")
+                       + "\nrun nbdev-export and nbdev-clean, and commit what they change")
     return "\n".join(trouble)
 
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from ..models.conjugate_priors import Gamma, NormalInverseGamma
 from ..base.arguments import check_choice, refuse
+from ..base.draws import kde
 from ..data_holder.csv_files import FAULTS, CsvFile, number
 from ..models.counts import Bernoulli, Categorical
 from ..models.grouped import Grouped
@@ -284,8 +285,7 @@ def download(made: Release, name: str = "release.json") -> str:
 # %% ../../nbs/app/03_counter.ipynb #0a57cb53
 # § The posterior
 def _scalar(values, axis):
-    import arviz as az
-    curves = {m: az.kde(np.asarray(v).ravel(), bound_correction=True) for m, v in values.items()}
+    curves = {m: kde(v) for m, v in values.items()}
     marks = [mark for m, (x, d) in curves.items() for mark in (band(x, 0 * x, d, COLORS[m]), line(x, d, COLORS[m]))]
     ends = np.concatenate([np.quantile(np.asarray(v), [0.002, 0.998]) for v in values.values()])
     top = max(float(d.max()) for _, d in curves.values())

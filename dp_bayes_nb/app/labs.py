@@ -28,6 +28,7 @@ from ..posterior.grid import exact_unavailable, grid_posterior, quantile
 from ..models.conjugate_priors import Gamma, NormalInverseGamma
 from ..base.arguments import check_choice, check_count, check_positive, refuse
 from ..base.chains import run_chain
+from ..base.draws import kde
 from ..base.linear_algebra import solve
 from ..base.measurement import Released
 from ..research.evaluation import calibrate
@@ -180,8 +181,7 @@ def _conjugate(family, prior, s, n) -> Curve:
 
 
 def _smoothed(draws) -> Curve:
-    import arviz as az
-    x, density = az.kde(draws, bound_correction=True, grid_len=160)
+    x, density = kde(draws, 160)
     return Curve(x, density, np.quantile(draws, LEVELS))
 
 

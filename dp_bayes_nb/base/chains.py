@@ -80,8 +80,9 @@ def _unless_said(**options):
     return {name: value for name, value in options.items() if name not in said}
 
 
-# a program of many small operations: compiling takes about half, and running as long
-QUICKLY = _unless_said(xla_cpu_use_fusion_emitters=False, xla_backend_optimization_level=1)
+# a program of many small operations: compiling takes about half, and running as long; JAX 0.11 has one emitter only
+QUICKLY = _unless_said(xla_backend_optimization_level=1, **(
+    {"xla_cpu_use_fusion_emitters": False} if jax.__version_info__ < (0, 11) else {}))
 
 
 def light(fn: Callable, level: int = 1, **more) -> Callable:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..base.arguments import printable, refuse
+from ..base.draws import group, read_netcdf
 from .output import (answers_table, check_output, component_name, lines, number, replacing,
                                         summary_table)
 from ..releases.document import Release
@@ -29,11 +30,10 @@ def read_posterior(path, asked: str = "posterior"):
     "The draws that dp-bayes fit wrote, and of which release they are."
     if not Path(path).is_file():
         refuse(asked, "an existing netCDF file", str(path), "dp-bayes fit release.json -o FILE makes one")
-    import arviz as az
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of engines that do not know the file either
-            idata = az.from_netcdf(str(path))
+            idata = read_netcdf(path)
         idata.posterior.attrs["release_json"]
     except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
         refuse(asked, "a netCDF file of dp-bayes fit", str(path), type(error).__name__)
@@ -62,14 +62,14 @@ def _labels_and_draws(idata, family):
 
 def table_draws(idata, release) -> dict:
     "Draws (draws,) of what the table itself says before noise: counts, and what is read off its sums; by name."
-    group, family = getattr(idata, "confidential", {}), release.family
-    if "s" not in group or idata.posterior.attrs.get("pool", "none") != "none":
+    known, family = group(idata, "confidential") or {}, release.family
+    if "s" not in known or idata.posterior.attrs.get("pool", "none") != "none":
         return {}
     G, m = len(family.group_names), len(family.names)
-    s = group["s"].values.reshape(-1, m)
-    n = np.broadcast_to(release.n, (len(s), *np.shape(release.n))) if "n" not in group \
-        else group["n"].values.reshape((len(s), G) if family.inner is not None else (len(s),))
-    sizes = {} if "n" not in group else {"n": n} if n.ndim == 1 else {
+    s = known["s"].values.reshape(-1, m)
+    n = np.broadcast_to(release.n, (len(s), *np.shape(release.n))) if "n" not in known \
+        else known["n"].values.reshape((len(s), G) if family.inner is not None else (len(s),))
+    sizes = {} if "n" not in known else {"n": n} if n.ndim == 1 else {
         f"{name}: n": n[:, g] for g, name in enumerate(family.group_names)}
     counts = {name: s[:, j] for j, name in enumerate(family.names)} if family.integer else {}
     found = sizes | counts | {

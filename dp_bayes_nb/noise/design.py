@@ -227,7 +227,7 @@ def _multiplier(epsilon, mechanism, delta, rho):
         return 1 / math.sqrt(2) / math.sqrt(rho)
     return gaussian_multiplier(epsilon, delta) if mechanism == "gaussian" else 1 / epsilon
 
-# %% ../../nbs/noise/03_design.ipynb #1508476f
+# %% ../../nbs/noise/03_design.ipynb #9e2aa485
 def noise_design(family, *, epsilon: Any = None,  # total budget of the release; or rho
                  mechanism: str | None = None,    # "laplace" or "gaussian"; None: gaussian with rho, else laplace
                  delta: Any = None,               # for gaussian with epsilon only

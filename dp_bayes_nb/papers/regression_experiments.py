@@ -21,6 +21,7 @@ from jaxtyping import Array, Float, Key
 from ..models.conjugate_priors import NormalInverseGamma
 from ..base.arguments import pytree
 from ..base.chains import run_chain
+from ..base.draws import ess
 from ..base.measurement import Noise, Released
 from ..regression.covariates import NormalInverseWishart
 from .experiments import (EXPERIMENTS, MODELS, Experiment, Model, Run, _short, cell_key, histogram,
@@ -285,7 +286,6 @@ def _kernel_of(method, model, n):
 
 def run_time(method: str, n: int, epsilon: float = 0.1, seed: int = 2019, repeats: int = 3) -> dict:
     "Seconds of one chain at one release, and the effective draws of its slope: medians of a few."
-    import arviz as az
     model = _REGRESSIONS[{"gibbs_noisy": WITH_MOMENTS, "individual": ALL_RECORDS}.get(method, READINGS)[0]]
     family, run, keys = model.family, model.runs[method], jax.random.split(jax.random.key(cell_key(seed, "run time", n,
         epsilon)), 2 + repeats)
@@ -300,7 +300,7 @@ def run_time(method: str, n: int, epsilon: float = 0.1, seed: int = 2019, repeat
         draws.append(np.asarray(chain(key, each)))
         seconds.append(time.perf_counter() - start)
     return {"seconds": _short(np.median(seconds), 3), "draws": run.draws,
-            "effective": _short(np.median([az.ess(d) for d in draws[1:]]), 3)}
+            "effective": _short(np.median([ess(d) for d in draws[1:]]), 3)}
 
 
 def run_times(sizes=(10, 100, 1000, 10_000, 1_000_000), methods=tuple(METHODS_3F)) -> dict:

@@ -15,6 +15,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from ..base.arguments import check_choice, check_count, check_fraction, refuse, warn_user
+from ..base.draws import as_dataset, group
 from ..base.frames import by_label, group_text
 from ..base.meant import hinting
 from ..base.style import COLORS, GREY
@@ -37,8 +38,9 @@ def _variable(data, variable, asked):
     import xarray as xr
     if isinstance(data, xr.DataArray):
         return data
-    groups = [getattr(data, "posterior", data), getattr(data, "confidential", None)]
-    groups = [group for group in groups if isinstance(group, xr.Dataset) and group.data_vars]
+    parts = group(data, "posterior"), group(data, "confidential")
+    parts = (as_dataset(data) if parts[0] is None else parts[0], parts[1])
+    groups = [each for each in parts if isinstance(each, xr.Dataset) and each.data_vars]
     if not groups:
         refuse(asked, "a result of fit, an InferenceData, or a DataArray of draws", type(data).__name__)
     names = [str(name) for group in groups for name in group.data_vars]

@@ -17,7 +17,6 @@ import os
 import re
 import sys
 import warnings
-from contextlib import contextmanager
 from functools import partial
 from typing import Any, Callable, NamedTuple
 
@@ -29,6 +28,7 @@ from ..curves.curve import at_coordinates
 from ..models.contract import check_prior
 from ..base.arguments import Said, as_seed, check_choice, check_count, check_double, refuse
 from ..base.chains import _show_progress, run_chains
+from ..base.draws import add_groups, ess, inference_data, rhat
 from ..base.measurement import Measurement, Noise
 from ..base.meant import meant
 from ..releases.combine import named_twice
@@ -395,7 +395,7 @@ def fit(release: Release | list,    # what was published; a list: of independent
         # "partial": each table of a list, or each group of a release, has its own θ, alike ones; `prior` is a `Pooled`
         pool: str = "none",
         **options):
-    """Posterior of the family's parameters given a release, as `arviz.InferenceData`.
+    """Posterior of the family's parameters given a release, as ArviZ data: `InferenceData`, of ArviZ 1 `DataTree`.
 
     `release`: what was published; a list: independent tables with one θ. `prior`: of the family. Poisson, Geometric,
     Exponential, Pareto, Weibull, Normal, LogNormal, GammaData, LinearRegression and TobitRegression need one (and Above
@@ -421,7 +421,7 @@ def fit(release: Release | list,    # what was published; a list: of independent
     releases = as_releases(release)
     idata = _inference_data(releases, drawn)
     if groups := drawn.groups() | _confidential_group(releases, drawn.confidential):
-        idata.add_groups(groups)
+        add_groups(idata, groups)
     return idata
 
 # %% ../../nbs/posterior/09_fit.ipynb #7b52009b
@@ -570,7 +570,6 @@ def _doubts(releases, posterior, normal, confidential, prior=None):
 def _inference_data(releases, drawn):
     "Draws as InferenceData, with diagnostics, warnings and provenance."
     theta, infos, attrs, independent, _, confidential, own_dims, own_coords, normal, prior = drawn
-    import arviz as az
     from dp_bayes_nb import __version__
     posterior = {name: np.asarray(value) for name, value in theta.items()}
     nonfinite = np.zeros(next(iter(posterior.values())).shape[:2], bool)
@@ -586,10 +585,9 @@ def _inference_data(releases, drawn):
     for p in parameters.values():
         coords |= {p.dims[-1]: list(p.levels)} if p.dims else {}
     coords |= own_coords
-    idata = az.from_dict(posterior=posterior, sample_stats=stats,
-                         observed_data={"released": np.concatenate([each.values for each in releases])},
-                         coords=coords,
-                         dims={"released": [axis], **{n: list(p.dims) for n, p in parameters.items()}, **own_dims})
+    released = {"released": np.concatenate([each.values for each in releases])}
+    idata = inference_data({"posterior": posterior, "sample_stats": stats, "observed_data": released}, coords,
+                           {"released": [axis], **{n: list(p.dims) for n, p in parameters.items()}, **own_dims})
     for name, value in {**attrs, "version": __version__}.items():
         idata.attrs[name] = idata.posterior.attrs[name] = value
     _diagnose(idata, independent, _doubts(releases, posterior, normal, confidential, prior),
@@ -649,39 +647,21 @@ _MOST_STUCK = 0.5  # share of steps in which no record of a table changed
 _MOST_KEPT = 0.01  # share of steps that may end where they began because no possible sum was found
 
 
-@contextmanager
-def _interpreted():
-    "ArviZ without Numba, where there is one: compiling takes a hundred times longer than these diagnostics."
-    import arviz as az
-    numba = getattr(az, "Numba", None)
-    on = numba is not None and numba.numba_flag
-    try:
-        if on:
-            numba.disable_numba()
-        yield
-    finally:
-        if on:
-            numba.enable_numba()
-
-
-@_interpreted()
 def _attach(variable, independent=False, worth=math.inf):
     """rhat and effective sample sizes of each component, as attributes of a variable; weighted draws are worth
     `worth` at most.
     """
-    import arviz as az
     if independent and math.prod(variable.shape[2:]) > _MOST_ESTIMATED:
         draws = min(float(math.prod(variable.shape[:2])), worth)
         known = {"rhat": 1.0, "ess_bulk": draws, "ess_tail": draws}
         variable.attrs.update({label: np.full(variable.shape[2:], value).tolist() for label, value in known.items()})
         return
-    found = {"ess_bulk": partial(az.ess, method="bulk"), "ess_tail": partial(az.ess, method="tail")}
-    found |= {"rhat": az.rhat} if variable.sizes["chain"] > 1 else {}  # one chain has none
-    variable.attrs["rhat"] = np.full(variable.shape[2:], np.nan).tolist()
+    x = variable.values
     with np.errstate(all="ignore"):
-        for label, function in found.items():
-            value = np.asarray(function(variable)[variable.name])
-            variable.attrs[label] = (value if label == "rhat" else np.minimum(value, worth)).tolist()
+        known = rhat(x) if len(x) > 1 else np.full(x.shape[2:], np.nan)  # one chain has none
+        variable.attrs["rhat"] = known.tolist()
+        for method in ("bulk", "tail"):
+            variable.attrs[f"ess_{method}"] = np.minimum(ess(x, method), worth).tolist()
 
 # %% ../../nbs/posterior/09_fit.ipynb #52b8f2b0
 def _worst(variable, label, choose):

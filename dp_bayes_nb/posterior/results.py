@@ -17,6 +17,7 @@ from jax.tree_util import Partial
 
 from ..base.arguments import as_seed, check_count, check_installed, refuse
 from ..base.chains import bind
+from ..base.draws import group, kde
 from ..base.frames import by_label
 from ..base.measurement import Measurement, Noise
 from ..base.meant import hinting
@@ -34,7 +35,7 @@ from ..base.style import COLORS, WORDS
 # § The tabulated density
 def tabulated_density(idata) -> tuple | None:
     "Points (points,) and density (points,) of the first parameter, where the posterior was tabulated; else None."
-    found = getattr(idata, "tabulated", None)
+    found = group(idata, "tabulated")
     return None if found is None else (found["point"].values, found["density"].values)
 
 # %% ../../nbs/posterior/10_results.ipynb #f6e1126c
@@ -56,10 +57,10 @@ def fitted(idata):
 
 def _sizes(idata):
     "Draws of the sizes of tables where they are unknown, (chain, draw, tables), as a parameter `n`."
-    group = getattr(idata, "confidential", None)
-    if group is None or "n" not in group:
+    confidential = group(idata, "confidential")
+    if confidential is None or "n" not in confidential:
         return {}
-    n = group["n"].values
+    n = confidential["n"].values
     if _fitted_releases(idata)[0].family.inner is not None:
         return {"n": n}
     unknown = [each.n is None for each in _fitted_releases(idata)]
@@ -347,9 +348,8 @@ LONGEST_NAME = 24  # characters of a level's name
 
 def _density(idata, values):
     "Points and density to draw: the tabulated one between two tail quantiles, else a kernel estimate of the draws."
-    import arviz as az
     if (table := tabulated_density(idata)) is None:
-        return az.kde(values.ravel(), bound_correction=True)
+        return kde(values)
     x, density = table
     low, q1, q3, high = np.interp([TAIL, 0.25, 0.75, 1 - TAIL], idata["tabulated"]["cdf"], x)
     inside = np.concatenate([[low], x[(x > low) & (x < high)], [high]])
