@@ -20,6 +20,7 @@ from dp_bayes_nb import (Bernoulli, Beta, Categorical, Exponential, Gamma, Group
                          NormalInverseGamma, Pooled, Release, contrast, fit, register, simulate_release)
 from dp_bayes_nb import fit as front_door
 from dp_bayes_nb.base.checks import count_oracle
+from dp_bayes_nb.base.draws import inference_data
 from dp_bayes_nb.base.measurement import Noise
 from dp_bayes_nb.models.contract import MODELS, Model, _registered, family_class, not_fitted
 from dp_bayes_nb.models.counts import BernoulliLaw, ExponentialFamily
@@ -146,7 +147,8 @@ def ar1(rho, seed=0, chains=4, draws=1000):
 
 
 def problems(values, independent=False, **stats):
-    made = az.from_dict(posterior={"a": values}, sample_stats={"nonfinite": np.zeros(values.shape[:2], bool), **stats})
+    stats = {"nonfinite": np.zeros(values.shape[:2], bool), **stats}
+    made = inference_data({"posterior": {"a": values}, "sample_stats": stats})
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         door._diagnose(made, independent)

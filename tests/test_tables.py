@@ -279,13 +279,13 @@ def test_a_cross_table_is_declared_as_it_is():
 
 
 def test_diagnostics_of_a_nuisance_come_last_and_only_where_chains_plainly_disagree():
-    import arviz as az
+    from dp_bayes_nb.base.draws import inference_data
     from dp_bayes_nb.posterior.fit import _attach, _mixing_problems
     rng = np.random.default_rng(0)
     def problems(shift):
         draws = {"nuisance": rng.normal(size=(4, 500)) + shift * np.arange(4)[:, None],
                  "main": np.repeat(rng.normal(size=(4, 20)), 25, axis=1)}  # too few effective draws
-        idata = az.from_dict(posterior=draws)
+        idata = inference_data({"posterior": draws})
         for variable in dict(idata.posterior.data_vars).values():
             _attach(variable)
         return _mixing_problems(idata, ("nuisance",)), _mixing_problems(idata)
