@@ -1,11 +1,12 @@
-# Every target sets itself up: `make test` in a fresh clone, with nothing but Python 3.11, is enough.
+# Every target sets itself up: `make test` in a fresh clone, with nothing but Python 3.11 or newer, is enough.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
 SHELL := /bin/bash
 
+# Another Python has an environment of its own: make test PYTHON=python3.13 works in .venv-python3.13.
 PYTHON ?= python3
-VENV := .venv
+VENV := .venv$(if $(filter python3 python,$(notdir $(PYTHON))),,-$(notdir $(PYTHON)))
 PY := $(VENV)/bin/python
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 PORT ?= 8866
@@ -19,14 +20,15 @@ export JAX_PLATFORMS ?= cpu
 export MPLCONFIGDIR ?= $(CACHE)/matplotlib
 
 PIP := $(PY) -m pip --disable-pip-version-check --quiet
-SETUP := settings.ini setup.py constraints.txt
+SETUP := pyproject.toml constraints.txt constraints-newest.txt
+TESTED = $(shell $(PY) -c 'import sys; print("constraints.txt" if sys.version_info < (3, 12) else "constraints-newest.txt")')
 
 .PHONY: help setup demo app test check slow versions docs readme notebooks outputs bench scoreboard case wheel clean
 
 help:
 	@echo "make demo       a real table to a release, a posterior, a summary and a figure"
 	@echo "make app        five tools in a browser: explorer, calibration, budget, regression, your own data"
-	@echo "make test       set-up, then every test; closes 'N passed, N failed'"
+	@echo "make test       set-up, then every test; closes 'N passed, N failed' (PYTHON=python3.13: on another Python)"
 	@echo "make check      one notebook: export, lint, types, its cells and its outputs (NB='posterior/collapsed')"
 	@echo "make slow       repetitions of tests and the statistical checks too, into results/slow.json"
 	@echo "make versions   the tests of tables on the lowest and newest versions of DuckDB, narwhals and OpenDP"
@@ -40,25 +42,25 @@ help:
 	@echo "make wheel      the wheel in empty environments, one an extra (FLAGS='--extras all --pythons 3.11 3.12 3.13')"
 	@echo "make clean      remove what was built (not $(VENV))"
 
-# A virtual environment, then the package with an extra; repeated when settings.ini, setup.py or constraints.txt changes.
+# A virtual environment, then the package with an extra; repeated when its requirements or the tested versions change.
 $(VENV)/bin/pip:
-	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed; found " + sys.version.split()[0] + "; set PYTHON=python3.11") if sys.version_info < (3, 11) else None'
+	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed; found " + sys.version.split()[0] + "; set PYTHON=python3.13") if sys.version_info < (3, 11) else None'
 	@echo "Setting up $(VENV)"
 	@$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.dev: $(SETUP) | $(VENV)/bin/pip
 	@echo "Installing dp_bayes_nb with its tools"
-	@$(PIP) install --no-compile -c constraints.txt -e '.[dev]'
+	@$(PIP) install --no-compile -c $(TESTED) -e '.[dev]'
 	@touch $(VENV)/.demo $(VENV)/.app $@
 
 $(VENV)/.demo: $(SETUP) | $(VENV)/bin/pip
 	@echo "Installing dp_bayes_nb with the demo's data"
-	@$(PIP) install --no-compile -c constraints.txt -e '.[demo]'
+	@$(PIP) install --no-compile -c $(TESTED) -e '.[demo]'
 	@touch $@
 
 $(VENV)/.app: $(SETUP) | $(VENV)/bin/pip
 	@echo "Installing dp_bayes_nb with its app"
-	@$(PIP) install --no-compile -c constraints.txt -e '.[app]'
+	@$(PIP) install --no-compile -c $(TESTED) -e '.[app]'
 	@touch $@
 
 setup: $(VENV)/.dev

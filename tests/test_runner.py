@@ -175,8 +175,28 @@ def test_versions_are_those_of_the_settings(monkeypatch):
     assert [r.trouble for r in runner.version("lowest", Flags)] == ["no such version"] and not tested
 
 
-def test_every_requirement_has_a_tested_version():
-    "constraints.txt names an exact version, inside the bounds, for each package that the settings ask for."
+def test_the_core_on_another_python_is_counted(monkeypatch):
+    "One result a test that it printed, by name; a run that printed nothing, or ended badly without saying why, fails."
+    said = ("Setting up\npassed  tests/test_fit::test_a (3 s)\nFAILED  nbs/index.ipynb (1 s)\n    why\n"
+            "1 passed, 1 failed\n")
+    def found(status, said):
+        monkeypatch.setattr(runner, "call", lambda command, **_: (status, said))
+        return [(each.name, each.trouble) for each in runner.another_python("/some/bin/python3.13", Flags)]
+    both = [("tests/test_fit::test_a on python3.13", ""), ("nbs/index.ipynb on python3.13", "failed\nwhy")]
+    assert found(2, said) == both and found(0, said.replace("FAILED", "passed"))[1][1] == ""
+    assert [bool(trouble) for _, trouble in found(2, said.replace("FAILED", "passed"))] == [False, False, True]
+    assert found(0, said)[-1][1] == said and found(2, "no such Python")[0][1] == "no such Python"
+    assert found(0, "") == [("the core of the tests on python3.13", "nothing was run")]
+
+
+def test_the_core_is_made_of_tests_that_there_are():
+    assert {path.stem for path in ROOT.glob("tests/test_*.py")} >= {*runner.CORE}
+    assert {runner.short(path) for path in runner.notebooks()} >= {*runner.CORE_BOOKS}
+
+
+@pytest.mark.parametrize("name", ["constraints.txt", "constraints-newest.txt"])
+def test_every_requirement_has_a_tested_version(name):
+    "It names an exact version, inside the bounds, for each package that the settings ask for."
     import configparser
     import re
 
@@ -187,7 +207,7 @@ def test_every_requirement_has_a_tested_version():
     parser.read(ROOT / "settings.ini", encoding="utf-8")
     wanted = [Requirement(word) for key, line in parser["DEFAULT"].items() if key.endswith("requirements")
               for word in line.split()]
-    lines = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if not line.startswith("#")]
+    lines = [line for line in (ROOT / name).read_text().splitlines() if not line.startswith("#")]
     assert all(re.fullmatch(r"[\w.-]+==[\w.+]+", line) for line in lines), "exact versions and nothing else"
     normal = lambda name: re.sub("[-_.]+", "-", name).lower()
     exact = {normal(name): Version(version) for name, version in (line.split("==") for line in lines)}

@@ -18,7 +18,6 @@ import subprocess
 import sys
 import tarfile
 from collections import Counter
-from configparser import ConfigParser
 from fnmatch import fnmatch
 from functools import cache
 from html.parser import HTMLParser
@@ -27,6 +26,7 @@ from urllib.parse import unquote, urlsplit
 
 import search
 import yaml
+from pyproject import settings
 
 ROOT = Path(__file__).resolve().parent.parent
 NBS, PROC, DOCS, CACHE = ROOT / "nbs", ROOT / "_proc", ROOT / "_docs", ROOT / ".cache"
@@ -34,14 +34,6 @@ WORK = ROOT / "build" / "nbs"
 KATEX = "katex@0.16.11"
 REDIRECTS = "redirects.json"  # in nbs/: pages of older sites, and their successors
 SKIP = "eval: false"  # the directive of a cell that is shown and not run
-
-
-def settings():
-    "The [DEFAULT] section of settings.ini."
-    parser = ConfigParser(delimiters=["="], interpolation=None)
-    parser.read(ROOT / "settings.ini", encoding="utf-8")
-    return parser["DEFAULT"]
-
 
 LIB = settings()["lib_name"]
 

@@ -18,8 +18,10 @@ import tarfile
 import tempfile
 import time
 import zipfile
-from configparser import ConfigParser
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+from pyproject import settings  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
 LIB = "dp_bayes_nb"
@@ -153,13 +155,6 @@ def tried(python, wheel, extra, folder: Path):
         place / "venv" / "bin" / "dp-bayes", "--version", cwd=place)
     shutil.rmtree(place)
     return trouble
-
-
-def settings():
-    "The settings of the package."
-    parser = ConfigParser(delimiters=["="], interpolation=None)
-    parser.read(ROOT / "settings.ini", encoding="utf-8")
-    return parser["DEFAULT"]
 
 
 def run(extras=("",), wanted=()):

@@ -7,7 +7,8 @@ the end says what is missing and how to get it. `--slow` adds the repetitions an
 results/slow.json; `--ci` also demands that no browser or Spark test was skipped and a clean git tree at the end, and
 installs the wheel into an empty environment; `--site` builds the site too; `--budget` demands that nothing is over its
 budget of processor time. `--versions` runs only the tests of tables, on the lowest and the newest versions of DuckDB,
-narwhals and OpenDP.
+narwhals and OpenDP; `--core` only the tests of the contract, of fits, files, tables, README and command line, and
+`--also PYTHON` runs these beside the others in that Python's own environment.
 """
 
 import argparse
@@ -280,6 +281,29 @@ def stranger(_, flags):
         return [Result("the wheel in an empty environment", traceback.format_exc(), 0.0)]
 
 
+# What another Python, with other versions of JAX, ArviZ, NumPy and pandas, could do differently.
+CORE = ("test_cli", "test_contract", "test_contrasts", "test_draws", "test_engines", "test_fit", "test_ledger",
+        "test_package", "test_readers", "test_readme", "test_release_files")
+CORE_BOOKS = ("base/08_chains", "base/12_draws", "index", "posterior/09_fit", "posterior/10_results", "start")
+
+
+def another_python(python, flags):
+    "The core of the tests in the environment of another Python, as one task of this run."
+    start = time.perf_counter()
+    status, said = call(["make", "--no-print-directory", "test", f"PYTHON={python}", "JOBS=1", "FLAGS=--core"],
+                        XLA_FLAGS="")
+    where, found = f" on {Path(python).name}", []
+    for line in said.splitlines():
+        if told := re.match(r"(passed|FAILED)  (.*?)(?: \((\d+) s\))?$", line):
+            found.append(Result(told[2] + where, "failed" if told[1] == "FAILED" else "", float(told[3] or 0)))
+        elif found and found[-1].trouble and line.startswith("    "):
+            found[-1] = found[-1]._replace(trouble=f"{found[-1].trouble}\n{line.strip()}")
+    troubled = any(each.trouble for each in found)
+    if not found or (status != 0) != troubled:
+        found.append(Result(f"the core of the tests{where}", said or "nothing was run", time.perf_counter() - start))
+    return found
+
+
 def site(_, flags):
     "The site, built, with every page looked at in a browser."
     start = time.perf_counter()
@@ -310,19 +334,23 @@ def run_all(count, flags):
     "Every check, notebook and file of tests, several at a time, the longest first."
     books = sorted(notebooks(), key=lambda p: (-p.stat().st_size, p.name))
     files = sorted(ROOT.glob("tests/test_*.py"), key=lambda p: (-p.stat().st_size, p.name))
+    if flags.core:
+        books, files = [p for p in books if short(p) in CORE_BOOKS], [p for p in files if p.stem in CORE]
     for what, found in (("notebooks", books), ("tests", files)):
         if not found:
             count.add(what, f"there are no {what}")
     tasks = [(pytest, path) for path in files] + [(notebook, path) for path in books]
-    tasks = [*((site, "") for _ in range(flags.site)), *((stranger, "") for _ in range(flags.ci)),
-             *((checked, name) for name in CHECKS), *tasks]
+    tasks = [*((another_python, python) for python in flags.also),
+             *((site, "") for _ in range(flags.site)), *((stranger, "") for _ in range(flags.ci)),
+             *((checked, name) for name in CHECKS if not flags.core), *tasks]
     ran = set()
     with ThreadPoolExecutor(flags.workers) as pool:
         for results in pool.map(lambda task: task[0](task[1], flags), tasks):
             for result in results:
                 count.add(*result)
                 ran.add(result.name)
-    count.add("every notebook ran", left_out(ran))
+    if not flags.core:
+        count.add("every notebook ran", left_out(ran))
 
 
 def left_out(ran):
@@ -343,6 +371,8 @@ def main():
                         help="demand a clean git tree at the end, and that no browser or Spark test is skipped")
     parser.add_argument("--versions", action="store_true",
                         help="only the lowest and the newest versions of what reads tables")
+    parser.add_argument("--core", action="store_true", help="only what another Python could do differently")
+    parser.add_argument("--also", nargs="+", default=[], metavar="PYTHON", help="run the core on this Python too")
     parser.add_argument("--agree", action="store_true",
                         help="only whether notebooks are clean and modules their export")
     parser.add_argument("--site", action="store_true", help="build the site too")
