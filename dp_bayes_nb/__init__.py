@@ -94,6 +94,7 @@ _public = {
     "ledger_report": "data_holder.report",
     "registry_entry": "data_holder.report",
     "private_quantile": "data_holder.quantiles",
+    "extend": "posterior.extend",
     "fit": "posterior.fit",
     "log_likelihood": "posterior.log_likelihood",
     "fit_many": "posterior.fit_many",
@@ -236,6 +237,7 @@ if _typing.TYPE_CHECKING:
     from .data_holder.release import release as release
     from .posterior.clusters import fit_partitions as fit_partitions
     from .posterior.contrasts import contrast as contrast, plot_groups as plot_groups, ranks as ranks
+    from .posterior.extend import extend as extend
     from .posterior.fit import fit as fit
     from .posterior.histograms import (
         column_above as column_above,

@@ -42,6 +42,7 @@ def inference_data(groups: dict, coords: dict | None = None, dims: dict | None =
 
     `dims` names the axes of each array behind chain and draw, and `coords` the labels along them.
     """
+    coords = {name: list(labels) for name, labels in (coords or {}).items()}  # a tuple would be a pair for xarray
     if second_generation():
         from arviz_base import from_dict
         return from_dict(groups, coords=coords, dims=dims)
@@ -49,8 +50,10 @@ def inference_data(groups: dict, coords: dict | None = None, dims: dict | None =
 
 
 def add_groups(idata, groups: dict) -> None:
-    "Further groups of a result, xarray data sets by name, added in place."
+    "Further groups of a result, xarray data sets by name, added in place or put where there are such groups."
     if not second_generation():
+        for name in {*groups} & {*idata.groups()}:
+            del idata[name]
         idata.add_groups(groups)
     else:
         from xarray import DataTree

@@ -407,8 +407,8 @@ def fit(release: Release | list,    # what was published; a list: of independent
 
     posterior: one variable (chain, draw, ...) a parameter, with rhat, ess_bulk and ess_tail as attributes; of `Grouped`
     all groups at once, its columns as axes. sample_stats: (chain, draw) arrays, always `nonfinite`; of chains what they
-    know, by ArviZ's names: `acceptance_rate`, `diverging`, `lp`. observed_data: `released`. attrs: release, prior,
-    method, seed. tabulated: the density, where there is a table. confidential: `s`, the sums before noise (chain, draw,
+    know, by ArviZ's names: `acceptance_rate`, `diverging`, `lp`. observed_data: `released`. constant_data: `noise_scale`, `n`,
+    budgets. attrs: release, prior, method, seed. tabulated: the density, where there is a table. confidential: `s`, the sums before noise (chain, draw,
     statistic), and `n` where it is unknown; of several tables with an axis `table`, `n` of all where one is unknown; of
     groups of private sizes `share`, too, the part of all records that is in each. Sums are whole, of the exact law,
     where the method of a share or of categories is "exact", of sampled records where it is "records", else of a normal
@@ -588,6 +588,7 @@ def _inference_data(releases, drawn):
     released = {"released": np.concatenate([each.values for each in releases])}
     idata = inference_data({"posterior": posterior, "sample_stats": stats, "observed_data": released}, coords,
                            {"released": [axis], **{n: list(p.dims) for n, p in parameters.items()}, **own_dims})
+    add_groups(idata, {"constant_data": _constant_data(releases, axis, rows)})
     for name, value in {**attrs, "version": __version__}.items():
         idata.attrs[name] = idata.posterior.attrs[name] = value
     _diagnose(idata, independent, _doubts(releases, posterior, normal, confidential, prior),
@@ -595,6 +596,25 @@ def _inference_data(releases, drawn):
     return idata
 
 # %% ../../nbs/posterior/09_fit.ipynb #5f60657a
+def _constant_data(releases, axis, rows):
+    "What was known beside the numbers, as a group: scale of the noise of each row, numbers of records, budgets."
+    import xarray as xr
+    family, several = releases[0].family, len(releases) > 1
+    axes = {name: list(levels) for name, levels in family.axes.items()} if family.inner is not None else {}
+    tables = ["table"] * several
+    found: dict = {"noise_scale": ([axis], np.concatenate([each.noise.scale for each in releases]))}
+    if not any(each.n is None for each in releases):
+        n = np.array([each.n for each in releases], float)
+        found["n"] = [*tables, *axes], n.reshape((*n.shape[:1] * several, *map(len, axes.values())))
+    for name in ("epsilon", "delta", "rho"):
+        said = [getattr(each, name) for each in releases]
+        if any(value is not None for value in said):
+            found[name] = tables, np.array(said if several else said[0], float)
+    known = {axis: rows} | axes | ({"table": list(range(len(releases)))} if several else {})
+    return xr.Dataset(found, {name: labels for name, labels in known.items()
+                              if any(name in dims for dims, _ in found.values())})
+
+
 def row_names(releases: list[Release]) -> list[str]:
     "Names of the published rows; of several tables with their numbers."
     if len(releases) == 1:
