@@ -108,10 +108,10 @@ def extend(idata,                    # result of fit
     wanted, made = [name for name in wanted if name not in why], {}
     of_prior = None if "prior" in why else _prior_draws(idata, family, used, draws, _result_key(idata, seed, "prior"))
     for name, source in (("prior", of_prior), ("posterior", idata)):
-        if f"{name}_predictive" in wanted:
+        if source is not None and f"{name}_predictive" in wanted:
             kept = min(draws, source.posterior.sizes["draw"])
             made[f"{name}_predictive"] = _predicted(idata, source, seed, kept)
-    if "prior" in wanted:
+    if of_prior is not None and "prior" in wanted:
         made["prior"] = group(of_prior, "posterior").drop_attrs()
     if "log_likelihood" in wanted:
         made["log_likelihood"] = _by_table(idata, releases)
