@@ -30,7 +30,7 @@ help:
 	@echo "make app        five tools in a browser: explorer, calibration, budget, regression, your own data"
 	@echo "make test       set-up, then every test; closes 'N passed, N failed' (PYTHON=python3.13: on another Python)"
 	@echo "make check      one notebook: export, lint, types, its cells and its outputs (NB='posterior/collapsed')"
-	@echo "make slow       repetitions of tests and the statistical checks too, into results/slow.json"
+	@echo "make slow       the repetitions and the statistical checks, file by file into results/slow.json; goes on where it ended"
 	@echo "make versions   the tests of tables on the lowest and newest versions of DuckDB, narwhals and OpenDP"
 	@echo "make docs       the site, into _docs/"
 	@echo "make notebooks  run every notebook and save its outputs (NB='name …' for some)"

@@ -148,13 +148,38 @@ def test_what_is_over_its_budget_is_said_and_fails_where_the_budget_is_held(monk
     assert "310 s of a processor, 20 are its budget: tests/test_a::test_b" in capsys.readouterr().out
 
 
-def test_a_slow_run_leaves_its_result(monkeypatch, tmp_path):
-    stubbed(monkeypatch)
-    monkeypatch.setattr(runner, "ROOT", tmp_path)
+def test_slow_parts_are_run_where_they_were_not_seen_for_longest(monkeypatch, tmp_path):
+    "Only files that have them; the result of each is kept at once, so that a run can be stopped and goes on."
+    for name, text in (("a", "pytest.mark.slow"), ("b", "pytest.mark.slow"), ("c", "quick")):
+        path = tmp_path / "tests" / f"test_{name}.py"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
     (tmp_path / "results").mkdir()
-    assert ran(monkeypatch, "--slow") == 0
-    said = json.loads((tmp_path / "results" / "slow.json").read_text())
-    assert (said["passed"], said["failed"], said["failures"]) == (2, 0, []) and len(said["date"]) == 10
+    notebook = tmp_path / "nbs" / "01_x.ipynb"
+    notebook.parent.mkdir()
+    notebook.write_text(json.dumps({"cells": [{"cell_type": "code", "source": ["#| slow\n", "x"]}]}))
+    monkeypatch.setattr(runner, "ROOT", tmp_path)
+    monkeypatch.setattr(runner, "notebooks", lambda: [notebook])
+    asked, dies = [], []
+    def tried(path, flags):
+        if path.stem in dies:
+            raise KeyboardInterrupt
+        asked.append(path.stem)
+        return [runner.Result("x"), runner.Result("y", "why"), runner.Result("z", skipped="no Java")]
+    monkeypatch.setattr(runner, "pytest", tried)
+    monkeypatch.setattr(runner, "notebook", tried)
+    flags = type("Flags", (), dict(slow=True, core=False, ci=False, site=False, also=(), workers=1))
+    dies.append("test_b")
+    with pytest.raises(KeyboardInterrupt):
+        runner.run_all(runner.Count(), flags)
+    kept = runner.kept_slow()
+    assert asked[0] == "test_a" and [*kept][:1] != ["tests/test_b.py"] and "tests/test_b.py" not in kept
+    assert {k: kept["tests/test_a.py"][k] for k in ("passed", "skipped", "failures")} == {
+        "passed": 1, "skipped": 1, "failures": ["y"]}
+    dies.clear(), asked.clear()
+    runner.run_all(runner.Count(), flags)
+    assert asked[0] == "test_b" and sorted(runner.kept_slow()) == [
+        "nbs/01_x.ipynb", "tests/test_a.py", "tests/test_b.py"]
 
 
 def test_versions_are_those_of_the_settings(monkeypatch):

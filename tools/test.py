@@ -3,12 +3,13 @@
 One test each: the notebooks and the package agree; the README agrees with its notebook; saved outputs are there and
 clean; every notebook runs; every pytest test; ruff; mypy. A failure shows its output and the rest goes on. Nothing in
 the working tree is changed. A test that lacks something of the machine, such as a browser, is skipped, and a line at
-the end says what is missing and how to get it. `--slow` adds the repetitions and the statistical checks, and writes
-results/slow.json; `--ci` also demands that no browser or Spark test was skipped and a clean git tree at the end, and
-installs the wheel into an empty environment; `--site` builds the site too; `--budget` demands that nothing is over its
-budget of processor time. `--versions` runs only the tests of tables, on the lowest and the newest versions of DuckDB,
-narwhals and OpenDP; `--core` only the tests of the contract, of fits, files, tables, README and command line, and
-`--also PYTHON` runs these beside the others in that Python's own environment.
+the end says what is missing and how to get it. `--slow` runs the repetitions and the statistical
+checks in their place, those first that were not seen for longest, and keeps each file's result in results/slow.json as
+it comes; `--ci` also demands that no browser or Spark test was skipped and a clean git tree at the end, and installs
+the wheel into an empty environment; `--site` builds the site too; `--budget` demands that nothing is over its budget of
+processor time. `--versions` runs only the tests of tables, on the lowest and the newest versions of DuckDB, narwhals
+and OpenDP; `--core` only the tests of the contract, of fits, files, tables, README and command line, and `--also
+PYTHON` runs these beside the others in that Python's own environment.
 """
 
 import argparse
@@ -20,6 +21,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import traceback
 import xml.etree.ElementTree as ElementTree
@@ -215,7 +217,7 @@ def pytest(path, flags, **env):
     """
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
-        words = [path, "-q", "--tb=short", f"--junit-xml={report}", *(["-m", ""] if flags.slow else [])]
+        words = [path, "-q", "--tb=short", f"--junit-xml={report}", *(["-m", "slow"] if flags.slow else [])]
         if env:  # what is imported already would not be what it asks for
             status, said = call([sys.executable, "-m", "pytest", *words], **env)
         else:
@@ -336,20 +338,31 @@ def run_all(count, flags):
     files = sorted(ROOT.glob("tests/test_*.py"), key=lambda p: (-p.stat().st_size, p.name))
     if flags.core:
         books, files = [p for p in books if short(p) in CORE_BOOKS], [p for p in files if p.stem in CORE]
+    if flags.slow:
+        books = [p for p in books if any(re.search(r"^#\|\s*slow", source(c), re.M) for c in read_nb(p)["cells"])]
+        files = [p for p in files if re.search(r"mark\.slow", p.read_text(encoding="utf-8"))]
+        seen = {ROOT / name: each["date"] for name, each in kept_slow().items()}
+        books, files = (sorted(some, key=lambda p: seen.get(p, "")) for some in (books, files))
     for what, found in (("notebooks", books), ("tests", files)):
         if not found:
             count.add(what, f"there are no {what}")
     tasks = [(pytest, path) for path in files] + [(notebook, path) for path in books]
     tasks = [*((another_python, python) for python in flags.also),
              *((site, "") for _ in range(flags.site)), *((stranger, "") for _ in range(flags.ci)),
-             *((checked, name) for name in CHECKS if not flags.core), *tasks]
+             *((checked, name) for name in CHECKS if not (flags.core or flags.slow)), *tasks]
+
+    def run(task):
+        results = task[0](task[1], flags)
+        if flags.slow:
+            keep_slow(task[1].relative_to(ROOT).as_posix(), results)
+        return results
     ran = set()
     with ThreadPoolExecutor(flags.workers) as pool:
-        for results in pool.map(lambda task: task[0](task[1], flags), tasks):
+        for results in pool.map(run, tasks):
             for result in results:
                 count.add(*result)
                 ran.add(result.name)
-    if not flags.core:
+    if not (flags.core or flags.slow):
         count.add("every notebook ran", left_out(ran))
 
 
@@ -406,18 +419,35 @@ def main():
         print(f"{found[name]:6.0f} s of a processor  {name}")
     print(f"{sum(SPENT.values()):6.0f} s of a processor for all notebooks and files of tests, on a machine that takes "
           f"{pace:.2f} times as long as that of the budget")
-    if args.slow:
-        keep(count, time.perf_counter() - start)
     return ended(count, start)
 
 
-def keep(count, seconds):
-    "The date and the result of a run with --slow, into results/slow.json."
+# ---------------------------------------------------------------- what is slow
+
+ONE_AT_A_TIME = threading.Lock()
+
+
+def kept_slow():
+    "What results/slow.json says of each file of tests and notebook: when its slow part was last run, and how it ended."
+    path = ROOT / "results" / "slow.json"
+    return json.loads(path.read_text(encoding="utf-8"))["files"] if path.is_file() else {}
+
+
+def keep_slow(name, results):
+    "The result of the slow part of a file, into results/slow.json at once: a run may be stopped, and the next goes on."
     _, commit = call(["git", "rev-parse", "--short", "HEAD"])
-    (ROOT / "results" / "slow.json").write_text(json.dumps({
-        "about": "the last run of `make slow`", "date": time.strftime("%Y-%m-%d"), "commit": commit.strip(),
-        "passed": count.passed, "failed": count.failed, "skipped": count.skipped, "seconds": round(seconds),
-        "processor seconds": round(sum(SPENT.values())), "failures": count.failures}, indent=1) + "\n")
+    failures = [each.name for each in results if each.trouble]
+    skipped = sum(bool(each.skipped) for each in results)
+    with ONE_AT_A_TIME:
+        files = kept_slow() | {name: {
+            "date": time.strftime("%Y-%m-%d %H:%M"), "commit": commit.strip(),
+            "passed": len(results) - len(failures) - skipped, "skipped": skipped, "failures": failures,
+            "processor seconds": round(SPENT.get(name, 0))}}
+        path = ROOT / "results" / "slow.json"
+        path.with_suffix(".new").write_text(json.dumps(
+            {"about": "`make slow`: the last run of the slow part of each file", "files": dict(sorted(files.items()))},
+            indent=1) + "\n", encoding="utf-8")
+        path.with_suffix(".new").replace(path)
 
 
 def ended(count, start):
