@@ -40,7 +40,8 @@ class Peer(NamedTuple):
 
 
 PEERS = {
-    "OpenDP": Peer(("opendp[polars,mbi]",), ("opendp", "polars", "mbi"), "opendp or gaussian_queries"),
+    "OpenDP": Peer(("opendp[polars,mbi]",), ("opendp", "polars", "mbi"),
+                   "query_of_opendp or gaussian_queries or table_of_opendp"),
     "mbi": Peer(("mbi>=2",), ("mbi",), "measurements_of_mbi"),
     "Tumult": Peer(("tmlt.analytics",), ("tmlt.analytics", "tmlt.core", "pyspark"), "tumult", "makes_tumult.py"),
     "DP-Wizard": Peer(("dp-wizard[pins]",), ("dp-wizard", "opendp", "polars"), "dp_wizard", "makes_dp_wizard.py"),

@@ -14,7 +14,7 @@ import pytest
 from scipy import stats
 
 from dp_bayes_nb import (
-    Beta, Bernoulli, Clamped, Counts, Exponential, Laplace, declare, fit, from_tumult, read_table
+    Bernoulli, Beta, Clamped, Clip, Counts, Exponential, Laplace, declare, fit, from_tumult, read_table,
 )
 
 SOURCE = "made-up people"
@@ -77,7 +77,7 @@ def test_a_posterior_of_tumults_sums():
 def test_tumults_means_and_quantiles_are_refused(name):
     made, info = tumult(name)
     with pytest.raises(ValueError, match="the noise"):
-        from_tumult({made["column"]: [3.0]}, info, model=Exponential(), value=made["column"], source=SOURCE)
+        from_tumult({made["column"]: [3.0]}, info, model=Exponential(Clip(0, 8)), value=made["column"], source=SOURCE)
 
 
 # ------------------------------------------------------------------ DP Wizard
