@@ -23,7 +23,7 @@ PIP := $(PY) -m pip --disable-pip-version-check --quiet
 SETUP := pyproject.toml constraints.txt constraints-newest.txt
 TESTED = $(shell $(PY) -c 'import sys; print("constraints.txt" if sys.version_info < (3, 12) else "constraints-newest.txt")')
 
-.PHONY: help setup demo app test check slow versions docs readme notebooks outputs bench scoreboard case wheel clean
+.PHONY: help setup demo app test check slow versions peers docs readme notebooks outputs bench scoreboard case wheel clean
 
 help:
 	@echo "make demo       a real table to a release, a posterior, a summary and a figure"
@@ -32,6 +32,7 @@ help:
 	@echo "make check      one notebook: export, lint, types, its cells and its outputs (NB='posterior/collapsed')"
 	@echo "make slow       the repetitions and the statistical checks, file by file into results/slow.json; goes on where it ended"
 	@echo "make versions   the tests of tables on the lowest and newest versions of DuckDB, narwhals and OpenDP"
+	@echo "make peers      OpenDP, mbi, Tumult, DP Wizard and PipelineDP of today, each in a throw-away environment (PEER='mbi …')"
 	@echo "make docs       the site, into _docs/"
 	@echo "make notebooks  run every notebook and save its outputs (NB='name …' for some)"
 	@echo "make outputs    run every notebook but its slow cells and compare with the saved outputs (NB='name …')"
@@ -81,6 +82,10 @@ slow: $(VENV)/.dev
 # Before a version: what reads tables, at the ends of what settings.ini allows.
 versions: $(VENV)/.dev
 	@$(PY) tools/test.py --versions $(FLAGS)
+
+# Before a version: what the readers of other tools read, made by these tools; needs Java, and 10 minutes.
+peers: $(VENV)/.dev
+	@$(PY) tools/peers.py $(PEER)
 
 docs: $(VENV)/.dev
 	@$(PY) tools/docs.py

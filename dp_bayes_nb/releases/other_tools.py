@@ -250,7 +250,7 @@ def read_table(table: Any,           # path of a CSV file, a data frame in memor
 
     A number that was not printed needs `printed=Suppressed(below)`. ValueError for a file that is no plain CSV file, a
     row without noise, and what `declare` refuses. Tested on CSV files, and on frames of pandas, polars and pyarrow;
-    PipelineDP's columns of standard deviations are read with `sd=…` and the `noise` that was asked for there.
+    PipelineDP's columns of standard deviations (0.3.1) are read with `sd=…` and the `noise` that was asked for there.
     """
     if unknown := sorted(set(stated) - _STATED):
         _refuse_word(unknown[0], ("scale", "sd", "error95"))
@@ -458,8 +458,8 @@ def from_tumult(table: Any,           # the result: a data frame in memory (resu
                 ) -> Release | list[Release]:
     """A release of a Tumult Analytics query, from its result and the noise information of the query.
 
-    ValueError for other mechanisms, such as the exponential one of quantiles. Tested on objects laid out as in
-    tmlt.analytics 0.21.0, not with a running session.
+    ValueError for other mechanisms, such as the exponential one of quantiles. Tested with sessions of
+    tmlt.analytics 0.21.0.
     """
     value = tuple(value) if isinstance(value, (tuple, list)) else (value,)
     told = _tumult_noise(info, value)
