@@ -382,7 +382,7 @@ def test_the_last_tutorial_is_what_its_opening_page_says():
     said = re.search(r"the last (.+?)\.", opening)[1]
     named = lambda words: {word for word in re.findall(r"[a-z]{5,}", words.lower())} - {"without", "assumed", "table"}
     assert named(said) & named(" ".join(last))
-    assert not named("fits a regression from noisy tables") & named(" ".join(last))
+    assert not named("infers a median of any column") & named(" ".join(last))
 
 
 # ---------------------------------------------------------------- one way to install

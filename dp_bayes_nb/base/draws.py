@@ -116,7 +116,7 @@ def _of_chains(name, values, **options):
             found = getattr(_first(), name)(Dataset({"x": (axes, values)}), **options)["x"].values
     return np.asarray(found, float)
 
-
+# %% ../../nbs/base/12_draws.ipynb #12aa0100
 def ess(values, method: str = "bulk", prob: Any = None) -> np.ndarray:
     "Effective sample size of draws (chains, draws, …), one a component; `method` and `prob` are ArviZ's."
     prob = (0.05, 0.95) if method == "tail" and prob is None else prob  # ArviZ 1 has another default

@@ -57,7 +57,8 @@ def _prior_draws(idata, family, prior, draws, key):
     "Draws of the prior as a result like that of a fit, (1, draws, …), for the same functions."
     theta = {name: np.asarray(value) for name, value in prior.sample(key, (1, draws)).items()}
     dims = {name: list(idata.posterior[name].dims[2:]) for name in theta if name in family.parameters}
-    coords = {dim: idata.posterior[dim].values for axes in dims.values() for dim in axes if dim in idata.posterior.coords}
+    labelled = {dim for axes in dims.values() for dim in axes} & {*idata.posterior.coords}
+    coords = {dim: idata.posterior[dim].values for dim in labelled}
     made = inference_data({"posterior": {name: theta[name] for name in dims}}, coords, dims)
     made.posterior.attrs.update(idata.posterior.attrs)
     return made
@@ -83,6 +84,16 @@ def _by_table(idata, releases):
     return xr.Dataset({"released": (axes, np.stack(values, axis=-1))}, {"table": list(range(len(releases)))})
 
 
+def _fitted_prior(idata, releases, prior):
+    "The prior in the form that was sampled; a ValueError if it is another one than that of the fit."
+    family, one = releases[0].family, measured(releases[0])
+    checked, fitted = _check_prior(family, prior), idata.posterior.attrs["prior_json"]
+    used, _ = _designed(family, checked, one if len(releases) == 1 and _is_usual(one) else None)
+    if fitted not in (prior_to_json(checked), prior_to_json(used)):
+        refuse("prior", f"the one that was fitted, {fitted}", prior_to_json(checked))
+    return used
+
+# %% ../../nbs/posterior/30_extend.ipynb #30ee0100
 @hinting
 def extend(idata,                    # result of fit
            prior: Any = None,        # the prior of the fit; needed for "prior" and "prior_predictive"
@@ -117,13 +128,3 @@ def extend(idata,                    # result of fit
         made["log_likelihood"] = _by_table(idata, releases)
     add_groups(idata, made)
     return idata
-
-
-def _fitted_prior(idata, releases, prior):
-    "The prior in the form that was sampled; a ValueError if it is another one than that of the fit."
-    family, one = releases[0].family, measured(releases[0])
-    checked, fitted = _check_prior(family, prior), idata.posterior.attrs["prior_json"]
-    used, _ = _designed(family, checked, one if len(releases) == 1 and _is_usual(one) else None)
-    if fitted not in (prior_to_json(checked), prior_to_json(used)):
-        refuse("prior", f"the one that was fitted, {fitted}", prior_to_json(checked))
-    return used

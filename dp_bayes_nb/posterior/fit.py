@@ -407,14 +407,14 @@ def fit(release: Release | list,    # what was published; a list: of independent
 
     posterior: one variable (chain, draw, ...) a parameter, with rhat, ess_bulk and ess_tail as attributes; of `Grouped`
     all groups at once, its columns as axes. sample_stats: (chain, draw) arrays, always `nonfinite`; of chains what they
-    know, by ArviZ's names: `acceptance_rate`, `diverging`, `lp`. observed_data: `released`. constant_data: `noise_scale`, `n`,
-    budgets. attrs: release, prior, method, seed. tabulated: the density, where there is a table. confidential: `s`, the sums before noise (chain, draw,
-    statistic), and `n` where it is unknown; of several tables with an axis `table`, `n` of all where one is unknown; of
-    groups of private sizes `share`, too, the part of all records that is in each. Sums are whole, of the exact law,
-    where the method of a share or of categories is "exact", of sampled records where it is "records", else of a normal
-    law. dirichlet: the parameters of the Dirichlet laws, where the method is "variational". ValueError for a wrong
-    argument, before any work; warns of chains that disagree, diverge, stand still or are worth too few draws (also in
-    `posterior.attrs["problems"]`).
+    know, by ArviZ's names: `acceptance_rate`, `diverging`, `lp`. observed_data: `released`. constant_data:
+    `noise_scale`, `n`, budgets. attrs: release, prior, method, seed. tabulated: the density, where there is a table.
+    confidential: `s`, the sums before noise (chain, draw, statistic), and `n` where it is unknown; of several tables
+    with an axis `table`, `n` of all where one is unknown; of groups of private sizes `share`, too, the part of all
+    records that is in each. Sums are whole, of the exact law, where the method of a share or of categories is "exact",
+    of sampled records where it is "records", else of a normal law. dirichlet: the parameters of the Dirichlet laws,
+    where the method is "variational". ValueError for a wrong argument; warns of chains that disagree, diverge, stand
+    still or are worth too few draws (also in `posterior.attrs["problems"]`).
     """
     drawn = posterior_draws(release, prior, method=method, draws=draws, warmup=warmup, chains=chains, seed=seed,
                             progress=progress, pool=pool, **options)
@@ -614,7 +614,7 @@ def _constant_data(releases, axis, rows):
     return xr.Dataset(found, {name: labels for name, labels in known.items()
                               if any(name in dims for dims, _ in found.values())})
 
-
+# %% ../../nbs/posterior/09_fit.ipynb #5f60657b
 def row_names(releases: list[Release]) -> list[str]:
     "Names of the published rows; of several tables with their numbers."
     if len(releases) == 1:
