@@ -6,6 +6,7 @@
 __all__ = ['GROUPS', 'extend']
 
 # %% ../../nbs/posterior/30_extend.ipynb #30ee0003
+import warnings
 from typing import Any
 
 import jax
@@ -28,10 +29,10 @@ GROUPS = ("prior", "prior_predictive", "posterior_predictive", "log_likelihood")
 def _reasons(idata, releases, prior) -> dict:
     "Why groups do not apply to a result, by name; those that do are not in it."
     family, why = releases[0].family, {}
-    if prior is None:
-        why["prior"] = "pass the prior of the fit as `prior`"
-    elif is_pooled(idata):
+    if is_pooled(idata):
         why["prior"] = "each table has a parameter of its own, whose prior is fitted too"
+    elif prior is None:
+        why["prior"] = "pass the prior of the fit as `prior`"
     elif not callable(getattr(prior, "sample", None)) or getattr(prior, "sampler", 0) is None:
         why["prior"] = f"{type(prior).__name__} has no draws; pass LogDensity(fn, sample)"
     if reason := family.lacks("predictive_check"):
@@ -47,6 +48,9 @@ def _reasons(idata, releases, prior) -> dict:
         why["log_likelihood"] = "each table has a parameter of its own, so it says nothing about a table left out"
     elif reason := family.lacks("moments"):
         why["log_likelihood"] = reason
+    elif unknown:
+        why["log_likelihood"] = ("where the size of a table is unknown, its draws come from the table that would be left "
+                                 "out")
     elif any(needs_variance(log_likelihood(each)) for each in releases):
         why["log_likelihood"] = "with Laplace noise on three or more rows it is an integral without a closed form"
     return why
@@ -56,11 +60,16 @@ def _reasons(idata, releases, prior) -> dict:
 def _prior_draws(idata, family, prior, draws, key):
     "Draws of the prior as a result like that of a fit, (1, draws, …), for the same functions."
     theta = {name: np.asarray(value) for name, value in prior.sample(key, (1, draws)).items()}
-    dims = {name: list(idata.posterior[name].dims[2:]) for name in theta if name in family.parameters}
+    shapes = {name: idata.posterior[name].shape[2:] for name in family.parameters}
+    for name, shape in shapes.items():
+        if name not in theta or theta[name].shape[2:] != shape or not np.isfinite(theta[name]).all():
+            refuse("prior", f"one whose draws have {name!r}, finite numbers of shape {shape}",
+                   theta[name].shape[2:] if name in theta else sorted(theta))
+    dims = {name: list(idata.posterior[name].dims[2:]) for name in shapes}
     labelled = {dim for axes in dims.values() for dim in axes} & {*idata.posterior.coords}
     coords = {dim: idata.posterior[dim].values for dim in labelled}
     made = inference_data({"posterior": {name: theta[name] for name in dims}}, coords, dims)
-    made.posterior.attrs.update(idata.posterior.attrs)
+    made.posterior.attrs.update(idata.posterior.attrs | {"method": "prior"})  # and so with noise of its own
     return made
 
 
@@ -73,30 +82,39 @@ def _predicted(fit, idata, seed, draws):
 def _by_table(idata, releases):
     "log p(z_j | θ) of each table at each draw: (chain, draw, table)."
     import xarray as xr
-    known = group(idata, "confidential")
-    n = None if known is None or "n" not in known else known["n"].values
     values = []
-    for j, each in enumerate(releases):
+    for each in releases:
         function = jax.jit(jax.vmap(jax.vmap(log_likelihood([each]))))
         theta = {name: jnp.asarray(idata.posterior[name].values) for name in each.family.parameters}
-        values.append(function(theta | ({"n": jnp.asarray(n[..., j:j + 1])} if each.n is None else {})))
+        values.append(function(theta))
     axes = ("chain", "draw", "table")
     return xr.Dataset({"released": (axes, np.stack(values, axis=-1))}, {"table": list(range(len(releases)))})
 
 
 def _fitted_prior(idata, releases, prior):
-    "The prior in the form that was sampled; a ValueError if it is another one than that of the fit."
+    """The prior in the form that was sampled, the default where none is given; None where that was not fitted, and a
+    ValueError where another one is given than that of the fit.
+    """
     family, one = releases[0].family, measured(releases[0])
-    checked, fitted = _check_prior(family, prior), idata.posterior.attrs["prior_json"]
-    used, _ = _designed(family, checked, one if len(releases) == 1 and _is_usual(one) else None)
-    if fitted not in (prior_to_json(checked), prior_to_json(used)):
+    try:
+        checked, fitted = _check_prior(family, prior), idata.posterior.attrs["prior_json"]
+    except ValueError:
+        if prior is not None:
+            raise
+        return None  # a family without a default
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # said by the fit
+        used, _ = _designed(family, checked, one if len(releases) == 1 and _is_usual(one) else None)
+    if fitted in (prior_to_json(checked), prior_to_json(used)):
+        return used
+    if prior is not None:
         refuse("prior", f"the one that was fitted, {fitted}", prior_to_json(checked))
-    return used
+    return None
 
 # %% ../../nbs/posterior/30_extend.ipynb #30ee0100
 @hinting
 def extend(idata,                    # result of fit
-           prior: Any = None,        # the prior of the fit; needed for "prior" and "prior_predictive"
+           prior: Any = None,        # the prior of the fit; needed for "prior" and "prior_predictive", unless the default
            groups: Any = None,       # some of prior, prior_predictive, posterior_predictive, log_likelihood; None: all
            *, draws: int = 1000,     # of the prior; and at most so many a chain for the predictions
            seed: Any = 0):
@@ -108,12 +126,14 @@ def extend(idata,                    # result of fit
     a prior that is not the one fitted, is a ValueError that says why.
     """
     releases = _fitted_releases(idata)
+    if prior is not None and is_pooled(idata):
+        refuse("prior", "None where tables or groups are pooled", type(prior).__name__, "their prior is fitted too")
     family, wanted = releases[0].family, GROUPS if groups is None else (groups,) if isinstance(groups, str) else groups
     if unknown := [name for name in wanted if name not in GROUPS]:
         refuse("groups", f"some of {', '.join(GROUPS)}", unknown)
     draws = check_count("draws", draws)
-    used = None if prior is None or is_pooled(idata) else _fitted_prior(idata, releases, prior)
-    why = _reasons(idata, releases, used if prior is not None and not is_pooled(idata) else prior)
+    used = None if is_pooled(idata) else _fitted_prior(idata, releases, prior)
+    why = _reasons(idata, releases, used)
     if groups is not None and (lacking := [f"{name}: {why[name]}" for name in wanted if name in why]):
         refuse("groups", "those that this result can have", list(wanted), "; ".join(lacking))
     wanted, made = [name for name in wanted if name not in why], {}

@@ -426,9 +426,9 @@ def fit(release: Release | list,    # what was published; a list: of independent
 
 # %% ../../nbs/posterior/09_fit.ipynb #7b52009b
 def prior_to_json(prior) -> str:
-    "The prior as JSON; one given by a log density is named only."
+    "The prior as JSON; one given by a log density by the digest of its function."
     if isinstance(prior, LogDensity):
-        return json.dumps({"prior": "LogDensity"})
+        return json.dumps({"prior": "LogDensity", "function": _digest(prior.fn)})
     return json.dumps(_told(prior))
 
 

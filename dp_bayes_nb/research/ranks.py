@@ -196,7 +196,7 @@ def stays_inside(trials: int, points, low, high) -> float:
     log_factorial = gammaln(np.arange(trials + 1) + 1.0)
     below, p, last = np.zeros(1, int), np.ones(1), 0.0
     for x, least, most in zip(points, low, high):
-        q, now = (x - last) / (1 - last), np.arange(int(least), int(most) + 1)
+        q, now = (x - last) / (1 - last), np.arange(round(float(least)), round(float(most)) + 1)
         new, left = now - below[:, None], trials - now
         log_p = log_factorial[trials - below][:, None] - log_factorial[np.maximum(new, 0)] - log_factorial[left]
         p = p @ np.exp(np.where(new < 0, -np.inf, log_p + xlogy(new, q) + xlog1py(left, -q)))
