@@ -25,7 +25,7 @@ import threading
 import time
 import traceback
 import xml.etree.ElementTree as ElementTree
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import NamedTuple
 
@@ -358,8 +358,8 @@ def run_all(count, flags):
         return results
     ran = set()
     with ThreadPoolExecutor(flags.workers) as pool:
-        for results in pool.map(run, tasks):
-            for result in results:
+        for done in as_completed([pool.submit(run, task) for task in tasks]):
+            for result in done.result():
                 count.add(*result)
                 ran.add(result.name)
     if not (flags.core or flags.slow):

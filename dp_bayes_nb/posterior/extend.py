@@ -49,8 +49,8 @@ def _reasons(idata, releases, prior) -> dict:
     elif reason := family.lacks("moments"):
         why["log_likelihood"] = reason
     elif unknown:
-        why["log_likelihood"] = ("where the size of a table is unknown, its draws come from the table that would be left "
-                                 "out")
+        why["log_likelihood"] = ("where the size of a table is unknown, its draws come from the table that would be "
+                                 "left out")
     elif any(needs_variance(log_likelihood(each)) for each in releases):
         why["log_likelihood"] = "with Laplace noise on three or more rows it is an integral without a closed form"
     return why
@@ -114,7 +114,8 @@ def _fitted_prior(idata, releases, prior):
 # %% ../../nbs/posterior/30_extend.ipynb #30ee0100
 @hinting
 def extend(idata,                    # result of fit
-           prior: Any = None,        # the prior of the fit; needed for "prior" and "prior_predictive", unless the default
+           # the prior of the fit, unless it was the default; needed for "prior" and "prior_predictive"
+           prior: Any = None,
            groups: Any = None,       # some of prior, prior_predictive, posterior_predictive, log_likelihood; None: all
            *, draws: int = 1000,     # of the prior; and at most so many a chain for the predictions
            seed: Any = 0):
