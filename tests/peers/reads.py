@@ -22,17 +22,23 @@ TUMULT = json.loads(Path("tumult.json").read_text()) if Path("tumult.json").is_f
 Mechanism = Enum("Mechanism", ["LAPLACE", "GEOMETRIC", "DISCRETE_GAUSSIAN", "EXPONENTIAL", "GAUSSIAN"])
 
 
-def spread(release, truth):
-    """The variance of the noise that is there, in units of the variance that was read.
+def size(noise):
+    "The mean size of the noise that was read."
+    scale, whole = float(noise.scale[0]), float(noise.grid[0])
+    if noise.kind == "gaussian":
+        return scale * np.sqrt(2 / np.pi)
+    return 1 / np.sinh(1 / scale) if whole else scale
 
-    Of 400 draws of a Laplace distribution it has a standard deviation of (5/400)^½ = 0.11, of a normal one 0.07.
-    """
-    return float(np.mean((np.asarray(release.values) - truth) ** 2) / np.asarray(release.noise.variance)[0])
+
+def spread(release, truth):
+    "The mean size of the noise that is there, relative to the noise that was read; its sd is at most 1/400^½ = 0.05."
+    assert len(release.values) == 400
+    return float(np.mean(np.abs(np.asarray(release.values) - truth)) / size(release.noise))
 
 
 def check_spread(release, truth):
-    "Four of its standard deviations; a scale taken for a standard deviation, or one for a variance, is a factor of 2."
-    assert len(release.values) == 400 and 0.55 < spread(release, truth) < 1.45
+    "3.6 and 4 standard deviations: a scale that is taken for a standard deviation gives 0.71 or 1.41."
+    assert 0.82 < spread(release, truth) < 1.2
 
 
 def share_of(table, **noise):
@@ -122,6 +128,14 @@ def test_pipeline_dp_adds_the_noise_that_is_read(noise, value, truth):
                       sd=f"{value}_noise_stddev", noise=noise, source=SOURCE)
     assert read.noise.kind == noise
     check_spread(read, truth)
+
+
+def test_pipeline_dps_standard_deviation_that_is_taken_for_a_scale_is_found():
+    read = read_table("pipeline_dp_laplace.csv", model=Counts, name="region", value="sum", scale="sum_noise_stddev",
+                      source=SOURCE)
+    with pytest.raises(AssertionError):
+        check_spread(read, 6)
+    assert spread(read, 6) < 0.82
 
 
 def test_pipeline_dps_laplace_scale_and_a_posterior():
