@@ -31,6 +31,8 @@ def _reasons(idata, releases, prior) -> dict:
     family, why = releases[0].family, {}
     if is_pooled(idata):
         why["prior"] = "each table has a parameter of its own, whose prior is fitted too"
+    elif family.inner is not None:
+        why["prior"] = "the prior of a group is for each group anew, and is not drawn here"
     elif prior is None:
         why["prior"] = "pass the prior of the fit as `prior`"
     elif not callable(getattr(prior, "sample", None)) or getattr(prior, "sampler", 0) is None:
