@@ -140,7 +140,9 @@ def extend(idata,                    # result of fit
     if groups is not None and (lacking := [f"{name}: {why[name]}" for name in wanted if name in why]):
         refuse("groups", "those that this result can have", list(wanted), "; ".join(lacking))
     wanted, made = [name for name in wanted if name not in why], {}
-    of_prior = None if "prior" in why else _prior_draws(idata, family, used, draws, _result_key(idata, seed, "prior"))
+    of_prior = None
+    if {"prior", "prior_predictive"} & {*wanted}:
+        of_prior = _prior_draws(idata, family, used, draws, _result_key(idata, seed, "prior"))
     for name, source in (("prior", of_prior), ("posterior", idata)):
         if source is not None and f"{name}_predictive" in wanted:
             kept = min(draws, source.posterior.sizes["draw"])
