@@ -85,7 +85,7 @@ versions: $(VENV)/.dev
 
 # Before a version: what the readers of other tools read, made by these tools; needs Java, and 10 minutes.
 peers: $(VENV)/.dev
-	@$(PY) tools/peers.py $(PEER)
+	@$(PY) tools/other_tools.py $(PEER)
 
 docs: $(VENV)/.dev
 	@$(PY) tools/docs.py

@@ -56,6 +56,14 @@ def test_files_are_numbered_in_reading_order_without_letters():
         assert names[0] == "00_index.ipynb", "a folder opens with a page that says what it is for"
 
 
+def test_scripts_of_two_folders_have_two_names():
+    "Tests import from tools and from benchmarks in one process: the second of two equal names would not be found."
+    def names(folder):
+        return {path.stem for path in (ROOT / folder).iterdir() if path.is_dir() or path.suffix == ".py"} - {"__pycache__"}
+
+    assert names("tools") & (names("benchmarks") | names("tests")) == set()
+
+
 def test_only_the_command_stands_outside_the_folders():
     assert {name for name in HOUSE.modules if "." not in name} == {"cli"}
     for path in (ROOT / LIB).glob("*/__init__.py"):

@@ -1,7 +1,7 @@
 """The readers of other tools against these tools as they are today, each in a throw-away environment.
 
-    python tools/peers.py               all of them, and results/peers.json
-    python tools/peers.py mbi Tumult    some; their entries are renewed in the file
+    python tools/other_tools.py               all of them, and results/peers.json
+    python tools/other_tools.py mbi Tumult    some; their entries are renewed in the file
 
 OpenDP and mbi are installed beside this package, and tests/test_readers.py runs them there. The others need versions
 that this package does not allow, or many more packages: each is installed alone, a script of tests/peers/ has it write
