@@ -157,20 +157,6 @@ def test_no_form_of_all_is_blamed(case):
     read(audited_forms(*case, "all"), ["pandas objects", "arrow", "polars lazy", "csv.gz", "parquet", "ibis of arrow"])
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("case", CASES_OF_PERSONS, ids=", ".join)
-def test_no_honest_release_of_persons_is_blamed_by_many_releases(case):
-    passed(audited_persons(*case, FULL))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("case", CASES, ids=", ".join)
-def test_no_honest_release_is_blamed_by_many_releases(case):
-    found = audited(*case, FULL)
-    if found is not None:
-        passed(found)
-
-
 def test_every_model_is_audited():
     "All but Counts, which has no records to release."
     assert {type(model).__name__ for model in TRIED.values()} == set(MODELS) - {"Counts"}
