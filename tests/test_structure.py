@@ -59,7 +59,8 @@ def test_files_are_numbered_in_reading_order_without_letters():
 def test_scripts_of_two_folders_have_two_names():
     "Tests import from tools and from benchmarks in one process: the second of two equal names would not be found."
     def names(folder):
-        return {path.stem for path in (ROOT / folder).iterdir() if path.suffix == ".py" or (path.is_dir() and "_" not in path.name)}
+        return {path.stem for path in (ROOT / folder).iterdir() if path.suffix == ".py"
+                or path.is_dir() and path.name != "__pycache__"}
 
     assert names("tools") & (names("benchmarks") | names("tests")) == set()
 
