@@ -38,7 +38,7 @@ def test_it_is_installed_from_the_checkout_on_the_pythons_that_were_tried():
     settings = ConfigParser(delimiters=["="], interpolation=None)
     settings.read(README.parent / "settings.ini", encoding="utf-8")
     text, own = README.read_text(encoding="utf-8"), settings["DEFAULT"]
-    assert re.findall(r"^pip (.*?) *#", text, re.M) == ["install .", "install '.[release]'"]
+    assert re.findall(r"^pip (.*?) *#", text, re.M) == ["install .", "install '.[release]'", "install '.[formula]'"]
     first, *_, last = own["pythons"].split()
     assert f"Python {first} to {last}" in text
 

@@ -36,8 +36,8 @@ def _step(x, limits, values):
 
 
 def log_between(x: Any, low: float, high: float) -> Any:
-    """Natural logarithm of numbers between two public ends, equation (1), within 4 units in the last place of the larger
-    of it and ½: the same to the last bit for arrays and for the columns of every engine.
+    """Natural logarithm of numbers between two public ends, equation (1), the same to the last bit on every engine;
+    within 4 units in the last place of the larger of it and ½.
     """
     first, last = math.frexp(low)[1], math.frexp(high)[1]
     exponents = list(range(first, last + 1, 2))
@@ -88,7 +88,7 @@ def read_factor(text: str, declared: Any, argument: str = "terms") -> Factor:
                          f"{next(iter(declared), 'age')}**2", text)
     return Factor(column, "log" if found["logged"] else int(found["power"]))  # type: ignore[index]
 
-
+# %% ../../nbs/base/13_formula.ipynb #f000000e
 def _split(term, declared):
     "The texts of a term's factors."
     if isinstance(term, str):
@@ -126,7 +126,7 @@ def check_terms(terms: Any, covariates: dict) -> tuple:
         refuse("covariates", "columns of which each is in a term", ", ".join(idle))
     return normal
 
-
+# %% ../../nbs/base/13_formula.ipynb #f000000f
 def term_columns(term: tuple, covariates: dict) -> list[tuple[Factor, ...]]:
     "The columns of the design that a term has: one, or one for each combination of levels but the first."
     factors = [read_factor(text, covariates) for text in term]
@@ -160,7 +160,7 @@ def term_value(factors: tuple,
              for one in [value(factor)] * (factor.form if isinstance(factor.form, int) else 1)]
     return math.prod(parts[1:], start=parts[0])
 
-# %% ../../nbs/base/13_formula.ipynb #f0000012
+# %% ../../nbs/base/13_formula.ipynb #f0000014
 # § Formulas
 class Formula(NamedTuple):
     "What a formula says: columns and terms."
@@ -202,17 +202,18 @@ def _read_factor(factor, categories) -> Factor:
            "records; transform the column with public numbers beforehand" if learned else
            "nothing in a formula is evaluated: add other columns to the table, with bounds of their own")
 
-
+# %% ../../nbs/base/13_formula.ipynb #f0000015
 def read_formula(text: str) -> Formula:
-    "The terms of a formula such as \"log(wage) ~ age + C(region)\"; a ValueError for anything else. Nothing is evaluated."
+    "The terms of a formula, of which nothing is evaluated; a ValueError for what is not on the list."
     if not isinstance(text, str) or text.count("~") != 1 or len(text) > 10_000:
         refuse("formula", 'a text such as "wage ~ age + C(region)"', text)
     if not text.split("~")[0].strip():
         refuse("formula", _ONE_RESPONSE, text)
     check_installed("reading a formula", "formulaic", extra="formula")
     if crossed := _CROSSED.search(_INSIDE.sub("", text)):
-        refuse("formula", f"with I({re.split(r'[*^]', crossed[0])[0].strip()}**{crossed[0][-1]}) for a power", crossed[0],
-               "without I(…) it would mean the column crossed with itself, which is the column")
+        name = re.split(r"[*^]", crossed[0])[0].strip()
+        refuse("formula", f"with I({name}**{crossed[0][-1]}) for a power", crossed[0], "without "
+               "I(…) it would mean the column crossed with itself, which is the column")
     if re.search(r"(?<![\w`])\.(?![\w])", _INSIDE.sub("", text)):
         refuse("formula", "with every column named", text, "a dot stands for whatever columns the data have")
     from formulaic.parser import DefaultFormulaParser
@@ -232,9 +233,9 @@ def read_formula(text: str) -> Formula:
     terms = sorted((term for term in read[1] if term), key=len)
     return Formula(read[0][0][0], tuple(terms), () in read[1], frozenset(categories))
 
-
+# %% ../../nbs/base/13_formula.ipynb #f0000016
 def declare_columns(formula: Formula, bounds: Any, levels: Any) -> tuple[dict, Any]:
-    "What is declared of the covariates, in the formula's order, and of the response: ranges, and `{\"levels\": […]}`."
+    "What is declared of the covariates, in the formula's order, and of the response."
     said = {"bounds": bounds or {}, "levels": levels or {}}
     for argument, given in said.items():
         if not isinstance(given, dict):

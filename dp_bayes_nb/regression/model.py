@@ -77,8 +77,8 @@ def _named(argument, value):
     pairs = tuple(value.items()) if isinstance(value, dict) else value
     is_pair = lambda p: isinstance(p, tuple) and len(p) == 2 and isinstance(p[0], str) and p[0]
     if not isinstance(pairs, tuple) or not pairs or not all(map(is_pair, pairs)):
-        refuse(argument, "a dict from column names to ranges or levels", value, "LinearRegression.from_formula reads one"
-               if isinstance(value, str) and "~" in value else 'for example {"age": (18, 90)}')
+        refuse(argument, "a dict from column names to ranges or levels", value, 'for example {"age": (18, 90)}'
+               if not isinstance(value, str) or "~" not in value else "LinearRegression.from_formula reads one")
     return pairs
 
 # %% ../../nbs/regression/05_model.ipynb #3fd0a7e2
@@ -414,7 +414,7 @@ class LinearRegression(Model):
         "The family's name and declarations, as JSON values."
         levels = lambda s: {"levels": list(s[1:])} if len(s) == 3 and not isinstance(s[1], str) else list(s[1:])
         declared = {name: levels(s) if s[0] == "levels" else list(s) for name, s in self.covariates}
-        written: dict = {"coding": self.coding} if max(self.blocks) > 0 else {}  # left out where version 0.1.0 left it out
+        written: dict = {"coding": self.coding} if max(self.blocks) > 0 else {}  # left out where version 0.1.0 did
         if self.terms is not None:
             written["terms"] = [list(term) for term in self.terms]
         if self.log_response:
