@@ -182,6 +182,13 @@ _PATTERNS = [re.compile(pattern) for pattern in (
 _CROSSED = re.compile(r"(?<![\w)`])(?:`[^`]+`|[^\W\d]\w*(?!\s*\())\s*(?:\*\*|\^)\s*\d")
 _INSIDE = re.compile(r"I\([^()]*\)|\{[^{}]*\}|C\([^()]*\)|log\([^()]*\)")
 _ONE_RESPONSE = "with one column, or the logarithm of one, before ~"
+_HINTS = {  # what else people write, and what to do about it
+    r"(scale|center|standardize|bs|cs|cr|cc|poly|hashed|lag)\(":
+        "it takes numbers from the data that it transforms, and nothing may be learned from confidential records: "
+        "transform the column with public numbers beforehand",
+    r"(np|numpy|jnp|math)\.log\(": "log(name) is the natural logarithm",
+    r"C\(": "the levels of C(name) are those that are declared, in their order, and the first is the reference",
+    r"I\(|\w+ *\*\*|[\d.]+$": "the only number in a formula is a power from 2 to 9 of a column, I(name**2)"}
 _WHITELIST = "made of names, C(name), log(name), I(name**2), : and *"
 
 
@@ -196,11 +203,9 @@ def _read_factor(factor, categories) -> Factor:
             if "category" in pattern.pattern:
                 categories.add(name)
             return Factor(name, "log" if "logged" in pattern.pattern else int(found.groupdict().get("power") or 1))
-    learned = re.match(r"(scale|center|standardize|bs|cs|cr|cc|poly|hashed|lag)\(", text)
-    refuse("formula", _WHITELIST, text,
-           f"{learned[1]} takes numbers from the data that it transforms: nothing may be learned from confidential "
-           "records; transform the column with public numbers beforehand" if learned else
-           "nothing in a formula is evaluated: add other columns to the table, with bounds of their own")
+    refuse("formula", _WHITELIST, text, next((hint for start, hint in _HINTS.items() if re.match(start, text)),
+                                             "nothing in a formula is evaluated: add other columns to the table, with "
+                                             "bounds of their own"))
 
 # %% ../../nbs/base/13_formula.ipynb #f0000015
 def read_formula(text: str) -> Formula:
@@ -214,18 +219,19 @@ def read_formula(text: str) -> Formula:
         name = re.split(r"[*^]", crossed[0])[0].strip()
         refuse("formula", f"with I({name}**{crossed[0][-1]}) for a power", crossed[0], "without "
                "I(…) it would mean the column crossed with itself, which is the column")
+    if "|" in text:
+        refuse("formula", "of one part, without |", text)
     if re.search(r"(?<![\w`])\.(?![\w])", _INSIDE.sub("", text)):
         refuse("formula", "with every column named", text, "a dot stands for whatever columns the data have")
     from formulaic.parser import DefaultFormulaParser
     try:
         found = DefaultFormulaParser().get_terms(text)
-        left, right = list(found.lhs), list(found.rhs)
-        sides = [[list(term.factors) for term in side] for side in (left, right)]
+        sides = [[list(term.factors) for term in side] for side in (list(found.lhs), list(found.rhs))]
     except Exception as error:  # the parser's own, and those of Python's grammar, which it asks
         words = re.sub("\x1b\\[[0-9;]*m|[⧛⧚]", "", str(error)).split("\n")[0]
         refuse("formula", _WHITELIST, text, f"it cannot be read: {words}" if words else "")
     categories: set[str] = set()
-    read = [[tuple(_read_factor(factor, categories) for factor in term if factor.eval_method.name != "LITERAL")
+    read = [[tuple(_read_factor(factor, categories) for factor in term if factor.expr != "1")
              for term in side] for side in sides]
     if len(read[0]) != 1 or len(read[0][0]) != 1 or read[0][0][0].form not in (1, "log") or categories & {
             read[0][0][0].column}:
