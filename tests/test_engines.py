@@ -507,3 +507,26 @@ def test_threads_and_forks_ask_side_by_side():
 
 def _of_two():
     return exact_sums(Bernoulli(), [1, 1]).integers
+
+
+@family_class
+class Sevenths(Model):
+    "Somebody's own statistic, divided by a number."
+
+    column: str | None = None
+    statistics, magnitude = ("x / 98",), 1.0
+
+    def statistic(self, x):
+        return (x / 98,)
+
+
+def test_numbers_on_half_a_step_are_rounded_alike():
+    "Polars divides by a number as if multiplying by its reciprocal; so all engines must, where a statistic divides."
+    k = np.arange(-4096, 4096)
+    frame = pd.DataFrame({"x": 49 + 49 * (2 * k + 1) / 2.0**19, "y": 0.25})
+    models = [dpb.LinearRegression({"x": (0, 98)}, {"y": (0, 1)}), dpb.MultivariateNormal({"x": (0, 98), "y": (0, 1)}),
+              Normal((0, 98), column="x"), Histogram([0, 98, 99], "x"), Sevenths("x")]
+    for model in models:
+        found = {type(table).__module__: exact_sums(model, table, grid_exponent=18)
+                 for table in (frame, pl.from_pandas(frame), pa.Table.from_pandas(frame))}
+        assert len(found) == 3 and len({each.integers for each in found.values()}) == 1, (model, found)

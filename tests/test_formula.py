@@ -18,6 +18,7 @@ from test_persons import engines
 import dp_bayes_nb as dpb
 from dp_bayes_nb.base import formula as room
 from dp_bayes_nb.data_holder.sums import exact_sums
+from dp_bayes_nb.releases.files import seal
 
 REGIONS = ["n", "s", "w"]
 BOUNDS = {"wage": (1.0, 1e5), "age": (18.0, 90.0), "income": (10.0, 1e6), "change": (-2.0, 3.0)}
@@ -153,15 +154,18 @@ def test_a_file_brings_terms_and_no_program(tmp_path):
     made.save(tmp_path / "r.json")
     assert dpb.Release.load(tmp_path / "r.json") == made
     text = json.loads((tmp_path / "r.json").read_text())
-    text.pop("sha256")  # whoever writes a bad file leaves it out
-    place = tmp_path / "made"
+    text.pop("sha256")
+    place, good = tmp_path / "made", tmp_path / "good.json"
+    good.write_text(seal(text))
+    assert dpb.Release.load(good) == made, "as a file is sealed by whoever writes one"
     for wrong in ([["age"], [f"open('{place}', 'w')"]], [["age", "age"]], [["log(change)"]], ["age"] * 3, "age ~ x", 7,
                   [[7]], [[["age"]]], [[]], [{"age": 1}]):
         bad = json.loads(json.dumps(text))
         bad["model"]["terms"] = wrong
-        (tmp_path / "bad.json").write_text(json.dumps(bad))
-        with pytest.raises(ValueError, match="terms|covariates"):
+        (tmp_path / "bad.json").write_text(seal(bad))
+        with pytest.raises(ValueError, match="terms must be|covariates.* must be") as said:
             dpb.Release.load(tmp_path / "bad.json")
+        assert "sha256" not in str(said.value)
     assert not place.exists()
 
 
@@ -187,12 +191,23 @@ def test_bad_declarations_are_refused_in_words():
     refused("'income' as a term", "wage ~ age + age:income + C(region):age + income:C(region)")
     refused("with a covariate", "wage ~ 1")
     refused("a number with a range", "wage ~ age", levels={"wage": [1, 2]}, bounds={"age": (18, 90)})
+    refused("nothing of wage", "wage ~ age", bounds={"age": (18, 90)})
+    refused("of the answers 'wage' too", "wage ~ age", dpb.LogisticRegression)
+    refused("of the answers 'vote' too", "vote ~ age", dpb.PoissonRegression, levels={"vote": ["no", "yes"]})
+    refused("two finite numbers", "wage ~ I(age**9)", bounds=BOUNDS | {"age": (0, 1e100)})
     refused("made of names", "wage ~ exp(age)")
     votes = {"vote": ["no", "yes"], "region": REGIONS}
     refused("without logarithms", "vote ~ log(income)", dpb.LogisticRegression, levels=votes)
     refused("without logarithms", "vote ~ I(age**2)", dpb.LogisticRegression, levels=votes)
     refused("each also a term by itself", "vote ~ age:C(region)", dpb.LogisticRegression, levels=votes)
     refused("with an intercept", "vote ~ age - 1", dpb.LogisticRegression, levels=votes)
+    for kind in (dpb.LinearRegression, dpb.LogisticRegression):
+        with pytest.raises(ValueError, match="it takes no data"):
+            kind.from_formula("wage ~ age", {"wage": (0, 1), "age": (0, 1)}, data=table(3))
+    with pytest.raises(ValueError, match="different names, also from the response"):
+        dpb.LinearRegression({"log(y)": (0, 1)}, {"y": (1, 9)}, log_response=True)
+    with pytest.raises(ValueError, match="fourth_moments must be False with a category"):
+        dpb.LinearRegression({"a": (1, 9), "r": REGIONS}, {"y": (0, 1)}, terms=["a", "a:r"], fourth_moments=True)
     with pytest.raises(ValueError, match="above 0, because its logarithm is taken"):
         room_of = dpb.fit(dpb.release(declared("wage ~ log(income)"), table(50), epsilon=1), PRIOR, draws=10, warmup=10,
                           chains=2, progress=False)

@@ -78,7 +78,12 @@ def states(family, frame, names: list[str], filled: dict | None = None, quick: b
     table = table.select(*[value.alias(f"x_{j}") for j, value in enumerate(x)], good=finite & valid, **faults, **owner)
     if several and person is not None:
         table = kept_rows(family, person, table, kinds)
-    return table, as_record(family, [kind(column) for kind, column in zip(kinds, raw)])
+    record = as_record(family, [kind(column) for kind, column in zip(kinds, raw)])
+    if prepared := family.prepared(record):
+        columns = {key: f"x_p{j}" for j, key in enumerate(prepared)}
+        table = table.with_columns(**{columns[key]: value for key, value in prepared.items()})
+        record |= {key: counted(nw.col(name)) for key, name in columns.items()}
+    return table, record
 
 # %% ../../nbs/data_holder/03_sums.ipynb #af435207
 def _faults(family, record, presence, outside):

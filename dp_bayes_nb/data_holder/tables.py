@@ -717,6 +717,9 @@ def _counted():
             setattr(cls, name, made(name))
     for name in ("is_in", "is_null", "is_finite", "is_nan", "is_between"):
         setattr(cls, name, condition(name))
+    divided = cls.__truediv__  # by a number: Polars multiplies by its reciprocal, so that all engines must
+    cls.__truediv__ = lambda self, other: self * (1.0 / other) if isinstance(other, (int, float)) and other else divided(
+        self, other)
     for name in [name for name in dir(nw.Expr) if name[0] != "_" and name not in _OF_ONE]:
         setattr(cls, name, _refused(name))
     return cls

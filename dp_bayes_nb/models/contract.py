@@ -341,6 +341,10 @@ class Model:
         valid = self.valid(record)
         return valid if type(self).valid is Model.valid else valid & self.declared(record)
 
+    def prepared(self, record) -> dict:
+        "Numbers that `staged` needs several times, by keys under which it finds them in a record with names."
+        return {}
+
     def staged(self, record) -> list:
         "Numbers of a record that are computed once; `combined` makes the statistic of them, zeros of zeros."
         t = self.statistic(record)

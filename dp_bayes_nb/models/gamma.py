@@ -105,7 +105,7 @@ class GammaData(Univariate):
         if not self.pair:
             return (x,)
         (c1, h1), (c2, h2) = self.units
-        return (log(x) - c1) / h1, (x - c2) / h2
+        return (log(x) - c1) * (1 / h1), (x - c2) * (1 / h2)
 
     def natural(self, theta):
         "η: minus the rate, or shape and minus rate in the units of t."

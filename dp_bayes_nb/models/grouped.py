@@ -179,8 +179,14 @@ class Grouped(Model):
 
     def record_of_group(self, record):
         "A record as the model of one group takes it."
-        return {c.name: record[c.name] for c in self.model.columns} if self.model.by_name \
-            else record[self.model.columns[0].name]
+        if not self.model.by_name:
+            return record[self.model.columns[0].name]
+        names = {c.name for c in self.model.columns}
+        return {key: x for key, x in record.items() if key in names or isinstance(key, tuple)}
+
+    def prepared(self, record):
+        "What the model of one group prepares."
+        return self.model.prepared(self.record_of_group(record))
 
     def _inside(self, record, of_model):
         "Does a record belong to one of the groups, besides what its model says of it?"

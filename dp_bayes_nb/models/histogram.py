@@ -183,7 +183,7 @@ class BinnedColumn(WeightedRecords):
         "In which bin is the record, and where in the range?"
         e, (low, high) = self.edges[1:], (self.edges[0], self.edges[-1])
         inside = [(x >= a) & (x < b) for a, b in zip(e, e[1:])]
-        place = [(x.clip(low, high) - low) / (high - low)] * (self.weight > 0)
+        place = [(x.clip(low, high) - low) * (1 / (high - low))] * (self.weight > 0)
         return [x <= low, (x > low) & (x < e[0]), *inside, x >= high, *place]
 
     def combined(self, v) -> tuple:

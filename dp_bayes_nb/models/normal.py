@@ -191,7 +191,7 @@ class NormalLaw(Univariate):
         if not self.pair:
             return (self.location(x),)
         c, h = self.unit
-        u = (self.location(x) - c) / h
+        u = (self.location(x) - c) * (1 / h)
         return u, u * u
 
     def _variance(self, theta):

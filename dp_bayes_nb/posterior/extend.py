@@ -6,6 +6,7 @@
 __all__ = ['GROUPS', 'extend']
 
 # %% ../../nbs/posterior/30_extend.ipynb #30ee0003
+import math
 import warnings
 from typing import Any
 
@@ -24,6 +25,7 @@ from ..releases.document import measured
 # %% ../../nbs/posterior/30_extend.ipynb #30ee0005
 # § Why a group cannot be had, in words
 GROUPS = ("prior", "prior_predictive", "posterior_predictive", "log_likelihood")
+_PRIOR_DRAWS = 1000
 
 
 def _reasons(idata, releases, prior) -> dict:
@@ -78,19 +80,24 @@ def _prior_draws(idata, family, prior, draws, key):
 def _predicted(fit, idata, seed, draws):
     "Released numbers that a result predicts, with the names and axes of the observed ones."
     found, (axis,) = predictive_check(idata, seed=seed, draws=draws), group(fit, "observed_data")["released"].dims
-    return found[["z_rep"]].rename(z_rep="released", **({} if axis == "statistic" else {"statistic": axis}))
+    found = found[["z_rep"]].rename(z_rep="released", **({} if axis == "statistic" else {"statistic": axis}))
+    kept = np.linspace(0, idata.posterior.sizes["draw"] - 1, found.sizes["draw"]).astype(int)  # those of predictive_check
+    return found.assign_coords(chain=idata.posterior["chain"].values, draw=idata.posterior["draw"].values[kept])
 
 
 def _by_table(idata, releases):
-    "log p(z_j | θ) of each table at each draw: (chain, draw, table)."
+    "log p(z_j | θ) of each table at each draw, (chain, draw, table); one row a table has the axis of the rows."
     import xarray as xr
     values = []
     for each in releases:
         function = jax.jit(jax.vmap(jax.vmap(log_likelihood([each]))))
         theta = {name: jnp.asarray(idata.posterior[name].values) for name in each.family.parameters}
         values.append(function(theta))
-    axes = ("chain", "draw", "table")
-    return xr.Dataset({"released": (axes, np.stack(values, axis=-1))}, {"table": list(range(len(releases)))})
+    rows, labels = group(idata, "observed_data")["released"], {"table": list(range(len(releases)))}
+    if len(rows) == len(releases):
+        labels = {rows.dims[0]: rows[rows.dims[0]].values}
+    of = {name: idata.posterior[name].values for name in ("chain", "draw")}
+    return xr.Dataset({"released": ((*of, *labels), np.stack(values, axis=-1))}, of | labels)
 
 
 def _fitted_prior(idata, releases, prior):
@@ -116,10 +123,11 @@ def _fitted_prior(idata, releases, prior):
 # %% ../../nbs/posterior/30_extend.ipynb #30ee0100
 @hinting
 def extend(idata,                    # result of fit
-           # the prior of the fit, unless it was the default; needed for "prior" and "prior_predictive"
+           # the prior of the fit, for "prior" and "prior_predictive"; left out only if the fit had none
            prior: Any = None,
            groups: Any = None,       # some of prior, prior_predictive, posterior_predictive, log_likelihood; None: all
-           *, draws: int = 1000,     # of the prior; and at most so many a chain for the predictions
+           # of the prior, and so many a chain for the predictions; None: 1,000, and each draw of the fit
+           *, draws: int | None = None,
            seed: Any = 0):
     """Add the groups by which ArviZ checks, compares and plots to a result of `fit`, in place; returns it.
 
@@ -134,7 +142,7 @@ def extend(idata,                    # result of fit
     family, wanted = releases[0].family, GROUPS if groups is None else (groups,) if isinstance(groups, str) else groups
     if unknown := [name for name in wanted if name not in GROUPS]:
         refuse("groups", f"some of {', '.join(GROUPS)}", unknown)
-    draws = check_count("draws", draws)
+    draws = draws if draws is None else check_count("draws", draws)
     used = None if is_pooled(idata) else _fitted_prior(idata, releases, prior)
     why = _reasons(idata, releases, used)
     if groups is not None and (lacking := [f"{name}: {why[name]}" for name in wanted if name in why]):
@@ -142,10 +150,10 @@ def extend(idata,                    # result of fit
     wanted, made = [name for name in wanted if name not in why], {}
     of_prior = None
     if {"prior", "prior_predictive"} & {*wanted}:
-        of_prior = _prior_draws(idata, family, used, draws, _result_key(idata, seed, "prior"))
+        of_prior = _prior_draws(idata, family, used, draws or _PRIOR_DRAWS, _result_key(idata, seed, "prior"))
     for name, source in (("prior", of_prior), ("posterior", idata)):
         if source is not None and f"{name}_predictive" in wanted:
-            kept = min(draws, source.posterior.sizes["draw"])
+            kept = min(draws or math.inf, source.posterior.sizes["draw"])
             made[f"{name}_predictive"] = _predicted(idata, source, seed, kept)
     if of_prior is not None and "prior" in wanted:
         made["prior"] = group(of_prior, "posterior").drop_attrs()

@@ -90,8 +90,8 @@ def _stacked(data):
     return jax.tree.map(lambda *leaves: jnp.stack([jnp.asarray(leaf, float) for leaf in leaves]), *data)
 
 # %% ../../nbs/posterior/16_log_likelihood.ipynb #5d434834
-def _check_names(family, theta, unknown):
-    "Refuse parameters that are no dict, or not all, and single precision."
+def _check_names(family, theta, unknown, tables=None):
+    "Refuse parameters that are no dict, not all or of another shape, and single precision; `tables`: each has its own."
     check_double()
     names = [*family.parameters, *(["n"] if unknown else [])]
     said = "a dict with " + " and ".join(map(repr, names))
@@ -100,6 +100,12 @@ def _check_names(family, theta, unknown):
     if missing := [name for name in names if name not in theta]:
         fix = "the release does not say how many records there are" if missing == ["n"] else ""
         refuse("theta", said, f"no {missing[0]!r}; it has {', '.join(map(repr, list(theta)[:8])) or 'nothing'}", fix)
+    for name, parameter in family.parameters.items():
+        wanted, given = (*(() if tables is None else (tables,)), *parameter.shape), jnp.shape(theta[name])
+        if given != wanted:
+            refuse(f"theta[{name!r}]", f"of shape {wanted}{', one a table' * (tables is not None)}", f"shape {given}",
+                   "" if tables is not None else "a parameter for each of several tables is log_likelihood(releases, "
+                   "shared=False); many draws at once are jax.vmap of the function")
 
 
 def _named(form):
@@ -112,10 +118,10 @@ def _named(form):
     return checked
 
 # %% ../../nbs/posterior/16_log_likelihood.ipynb #5b1c0e23
-def _sizes_checked(parts, theta):
+def _sizes_checked(parts, theta, shared=True):
     "theta, with a size of each table where one is unknown."
-    _check_names(parts[0][0].args[0], theta, False)
     tables = sum(len(same) for _, _, same in parts)
+    _check_names(parts[0][0].args[0], theta, False, None if shared else tables)
     if all(data.n is not None for _, data, _ in parts):
         return theta
     n = jnp.asarray(theta["n"]) if "n" in theta else jnp.zeros(())
@@ -137,7 +143,7 @@ def _shared(parts, theta):
 
 
 def _each_its_own(parts, theta):
-    theta = _sizes_checked(parts, theta)
+    theta = _sizes_checked(parts, theta, shared=False)
     own = lambda same, unknown: {name: jnp.asarray(value)[same] for name, value in theta.items()
                                  if unknown or name != "n"}
     return sum(jax.vmap(function)(tables, own(same, tables.n is None)).sum() for function, tables, same in parts)

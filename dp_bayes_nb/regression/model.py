@@ -24,8 +24,8 @@ from ..models.contract import Column, Model, family_class
 from ..base.arguments import check_choice, check_positive, check_sums, level_count, refuse
 from ..base.chains import bind
 from ..base.linear_algebra import solve
-from ..base.formula import (Factor, check_logarithm, check_terms, declare_columns, log_between, read_formula,
-                                      term_columns, term_range, term_value)
+from ..base.formula import (Factor, check_logarithm, check_terms, declare_columns, log_between, log_of_parts,
+                                      log_parts, read_formula, term_columns, term_range, term_value)
 from ..base.measurement import Noise, Released
 from .covariates import coding, draw_free, free_moments, size
 from ..models.contract import as_numbers
@@ -333,8 +333,8 @@ class LinearRegression(Model):
     - `covariates:` `{name: (low, high)}` for a number, `{name: [levels]}` for a category, against its first level.
     - `response:` `{name: (low, high)}`. Values outside a range are clipped to it, so ranges should be wide.
     - Parameters: `coefficients` (names `"age"`, `"region[south]"`, `"intercept"` last) and `noise_variance`, in the
-      units of the columns.
-    - Prior: `NormalInverseGamma(mean, precision, shape, scale)`, in the same units: coefficients given the noise
+      units of the columns; with `log_response` of the logarithm, while predictions are of the column itself.
+    - Prior: `NormalInverseGamma(mean, precision, shape, scale)`, in the units of the terms: coefficients given the noise
       variance have the covariance `noise_variance * inverse(precision)`. (Bernstein and Sheldon's Λ₀ can be read as a
       precision like this one, or as a covariance.)
     - Prior of a category: `"region[south]"` is the difference from the first level, at equal other columns, and
@@ -360,8 +360,7 @@ class LinearRegression(Model):
                **{f"gibbs_{name}": f"dp_bayes_nb.regression.gibbs:{name.upper()}"
                   for name in ("noisy", "prior", "update")},
                "collapsed": None, "gibbs": None}
-    refusals = {"predictive_check": "its sums hold nothing that the model does not fit: any mean and scatter of the "
-                                    "covariates, and a plane",
+    refusals = {"predictive_check": "it fits any such sums exactly, so that replicated ones could not contradict it",
                 "synthesize": "its sums do not say how the covariates are distributed, so that its simulated records "
                               "have made-up ones"}
 
@@ -398,13 +397,12 @@ class LinearRegression(Model):
                 _range(f"the range of {column.name}", (column.low, column.high))
         if all(len(c.levels) <= 2 for c in self.mapped):
             object.__setattr__(self, "coding", "reference")  # two levels are ±1 in both
-        if self.fourth_moments and (any(self.blocks) or len(self.blocks) > _MOST_MOMENTS):
+        if self.fourth_moments and (any(c.levels for c in self.columns) or len(self.blocks) > _MOST_MOMENTS):
             refuse("fourth_moments", f"False with a category, or with more than {_MOST_MOMENTS} covariates", True,
                    "only method 'gibbs_noisy' uses them")
-        coefficients = self.parameters["coefficients"].levels
-        if len(set(coefficients)) < len(coefficients):
-            refuse("covariates", "columns whose coefficients have different names", ", ".join(coefficients),
-                   "rename a column of the table")
+        if len(set(self.features)) < len(self.features) or "intercept" in self.features[:-1] and self.intercept:
+            refuse("covariates", "columns whose terms have different names, also from the response",
+                   ", ".join(self.features), "rename a column of the table")
 
     def __repr__(self):
         said = {name: value for name, value in vars(self).items() if name not in ("terms", "log_response") or value}
@@ -425,24 +423,26 @@ class LinearRegression(Model):
 
     @classmethod
     def from_formula(cls, formula: str,  # such as "log(wage) ~ age + C(region)"
-                     *, bounds: dict,  # public ranges, by column
+                     bounds: dict | None = None,  # public ranges, by column
                      levels: dict | None = None,  # public levels, by column
+                     **options: Any  # fourth_moments and coding, as for the model itself
                      ) -> "LinearRegression":
         """The regression that a formula means, whose ranges and levels are declared: chapter ‘Formulas and terms’.
-        Nothing is evaluated and nothing read from data; needs the package formulaic.
+        Nothing is evaluated and nothing read from data; needs the package formulaic. Coefficients come in the order
+        of `parameters["coefficients"].levels`, products last.
         """
         found = read_formula(formula)
-        covariates, spec = declare_columns(found, bounds, levels)
+        covariates, spec = declare_columns(found, bounds, levels, options, ("fourth_moments", "coding"))
         categories = [name for name, each in covariates.items() if isinstance(each, dict)]
         if not found.terms:
             refuse("formula", "with a covariate", formula, "Normal is the model of a column alone")
         if not found.intercept and categories:
             refuse("formula", "with an intercept where it has a category", formula,
-                   "without one, formulas mean a mean for each level: add it to the difference, or declare the model")
+                   "keep it: the mean of a level is the intercept and its coefficient")
         terms = tuple(tuple(factor.name for factor in term) for term in found.terms)
         plain = terms == tuple((name,) for name in covariates)
         return cls(covariates, {found.response.column: spec}, found.intercept, terms=None if plain else terms,
-                   log_response=found.response.form == "log")
+                   log_response=found.response.form == "log", **options)
 
     # Names and shapes
     @property
@@ -492,20 +492,30 @@ class LinearRegression(Model):
                 "noise_variance": Parameter("positive", scale=half**2)}
 
     # What is released
+    def prepared(self, x: dict) -> dict:
+        "Both parts of each logarithm."
+        ends = {c.name: (c.low, c.high) for c in self.columns}
+        logged = dict.fromkeys(f.column for _, factors in design_columns(self) for f in factors if f.form == "log")
+        parts = {name: log_parts(x[name].clip(*ends[name]), *ends[name]) for name in logged}
+        return {("log", name, j): part for name, two in parts.items() for j, part in enumerate(two)}
+
     def staged(self, x: dict) -> list:
         "Mapped columns v of records, each in [−1, 1], which the sums of a record share: arrays or expressions."
         out, ends = [], {c.name: (c.low, c.high) for c in self.columns}
         def of(factor):
             if factor.level is not None:
                 return _one_where(x[factor.column] == factor.level, 0.0)
-            value = x[factor.column].clip(*ends[factor.column])
-            return log_between(value, *ends[factor.column]) if factor.form == "log" else value
+            value, name = x[factor.column].clip(*ends[factor.column]), factor.column
+            if factor.form != "log":
+                return value
+            return log_of_parts(*(x[key] for key in (("log", name, 0), ("log", name, 1)))) if (
+                "log", name, 0) in x else log_between(value, *ends[name])
         for (c, factors), d in zip(design_columns(self), (*self.blocks, 0)):
             if c.levels:
                 out += [_one_where(x[c.name] == level, coding(d)[0]) for level in c.levels[1:]]
             else:
                 moved = term_value(factors, of) - (0.5 * c.low + 0.5 * c.high)
-                out.append((moved / (0.5 * (c.high - c.low))).clip(-1.0, 1.0))
+                out.append((moved * (1 / (0.5 * (c.high - c.low)))).clip(-1.0, 1.0))
         return out
 
     def combined(self, v: list) -> tuple:
@@ -566,7 +576,7 @@ class LinearRegression(Model):
     def check(self, n: int, sums: Any = None):
         "Refuse a number of records from which no method could infer: judged by n, which is public, and declarations."
         p = size(self.blocks) + 1
-        if n <= p and any(self.blocks):
+        if n <= p and any(c.levels for c in self.columns):
             refuse("data", f"more than {p} records, the columns with the response, where a category is declared", n,
                    "with fewer, only numbers can be declared, for the method 'individual'; nothing was spent")
 

@@ -171,7 +171,7 @@ class MultivariateNormal(WeightedRecords):
     def staged(self, x: dict) -> list:
         "Columns mapped to [−1, 1] and clipped: arrays or expressions."
         moved = (x[c.name].clip(c.low, c.high) - (0.5 * c.low + 0.5 * c.high) for c in self.columns)
-        return [(v / (0.5 * (c.high - c.low))).clip(-1.0, 1.0) for v, c in zip(moved, self.columns)]
+        return [(v * (1 / (0.5 * (c.high - c.low)))).clip(-1.0, 1.0) for v, c in zip(moved, self.columns)]
 
     def combined(self, v: list) -> tuple:
         "The mapped columns and their products."

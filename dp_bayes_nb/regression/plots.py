@@ -31,7 +31,9 @@ def prediction_intervals(idata,      # result of fit
                          level: float = 0.95,
                          *, seed: Any = 0,  # or a JAX key
                          ) -> Any:  # an xarray Dataset
-    "Median and central interval of a new response for each row: lower, median and upper (row)."
+    """Median and central interval of a new response for each row: lower, median and upper (row), in the units of its
+    column, also where the regression is one of its logarithm.
+    """
     import xarray as xr
     _regression(idata)
     tail = 0.5 * (1 - check_fraction("level", level))
@@ -93,7 +95,7 @@ def plot_regression(idata,           # result of fit
             ax.plot(grid, values[0], ls=":" if label == WORDS["truth"] else "--", color=color, label=label)
         else:
             _draw_line(ax, grid, values, color, label, 0.12 * (i - 0.5 * (len(lines) - 1)), i == 0)
-    ax.set(xlabel=covariate, ylabel=f"mean {family.columns[-1].name}")
+    ax.set(xlabel=covariate, ylabel=f"mean {family.mapped[-1].name}")
     ax.legend(frameon=False, fontsize=9)
     return ax
 

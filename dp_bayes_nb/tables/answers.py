@@ -205,7 +205,7 @@ class PoissonRegression(TableRegression):
     - Prior: `NormalCoefficients(sd)`; `None`: with sd 2.5.
     - Example: `PoissonRegression(("visits", (0, 15)), {"age": (18, 90)})`.
     """
-    ratio, modest = "rates", 0.25
+    ratio, modest, counts = "rates", 0.25, True
     default_prior = NormalCoefficients(2.5)
 
     def checked_response(self, value):

@@ -289,6 +289,7 @@ class TableRegression(TableModel):
     points: Any = None  # nodes in a gap between two knots, or by name; None: 4 for an only covariate, 2 for several
 
     integer, beyond, magnitude = False, True, 1.0
+    counts: ClassVar[bool] = False  # are its answers counts up to a limit?
     proof = ("Hats are shares that add up to 1: a change moves a table by at most 2 in L1, √2 in L2. A product of "
              "scores goes from 1 to −1 only if an odd number of its columns turns; every set of columns is tried.")
     default_prior = NormalCoefficients()
@@ -337,7 +338,7 @@ class TableRegression(TableModel):
 
     @classmethod
     def from_formula(cls, formula: str,  # such as "ill ~ age * C(region)"
-                     *, bounds: dict | None = None,  # public ranges, by column
+                     bounds: dict | None = None,  # public ranges, by column
                      levels: dict | None = None,  # public levels, by column
                      **options: Any  # knots, margins and points, as for the model itself
                      ) -> "TableRegression":
@@ -346,7 +347,13 @@ class TableRegression(TableModel):
         the package formulaic.
         """
         found = read_formula(formula)
-        covariates, spec = declare_columns(found, bounds, levels)
+        covariates, spec = declare_columns(found, bounds, levels, options, ("knots", "margins", "points"))
+        name = found.response.column
+        if cls.counts == isinstance(spec, dict):
+            refuse("bounds" if cls.counts else "levels", f"of the answers {name!r} too", "levels" if cls.counts else
+                   "bounds", f"such as {{{name!r}: {'(0, 15)' if cls.counts else ['no', 'yes']}}}")
+        if not found.terms:
+            refuse("formula", "with a covariate", formula)
         forms = [factor.name for term in (*found.terms, (found.response,)) for factor in term if factor.form != 1]
         if forms:
             refuse("formula", f"without logarithms and powers for {cls.__name__}, whose tables are of the columns "

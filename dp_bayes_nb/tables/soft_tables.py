@@ -50,7 +50,7 @@ class Hats(NamedTuple):
     def position(self, x):
         "r(x) in [0, J − 1], a multiple of 1/64, of numbers clipped to the limits: equation (1)."
         gap = (self.high - self.low) / (self.knots - 1)
-        steps = (x.clip(self.low, self.high) - self.low) / gap * PARTS + 0.5
+        steps = (x.clip(self.low, self.high) - self.low) * (1 / gap) * PARTS + 0.5
         return (_floor(steps) / PARTS).clip(0.0, self.knots - 1.0)
 
     def hats(self, r) -> tuple:
