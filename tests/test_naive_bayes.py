@@ -264,5 +264,5 @@ def test_the_command_repeats_the_figure(folder, capsys):
     assert command("experiment karwa_fig1 --trials 64 --n 50 -o figure.json") == 0
     assert "squared error" in capsys.readouterr().out
     made = json.loads((folder / "figure.json").read_text())
-    assert len(made["cells"]) == 5 and set(next(iter(made["cells"].values()))) == {"non_private", "naive",
-                                                                                   "variational", "ours"}
+    assert len(made["cells"]) == 5 and set(next(iter(made["cells"].values()))) == {
+        "non_private", "naive", "rescaled", "variational", "ours"}

@@ -291,8 +291,8 @@ def town_posterior(table, covariates, intercept):
 def test_with_hardly_any_noise_a_table_with_categories_gives_its_own_regression(tmp_path, covariates, intercept,
                                                                                 mechanism):
     table, family = towns(), LinearRegression(covariates, {"wage": (0, 3000)}, intercept)
-    release(family, table, epsilon=1e5, mechanism=mechanism, delta=None if mechanism == "laplace"
-            else 1e-6).save(tmp_path / "towns.json")
+    options = dict(epsilon=1e5) if mechanism == "laplace" else dict(rho=1e5)  # no ε is converted
+    release(family, table, mechanism=mechanism, **options).save(tmp_path / "towns.json")
     received = Release.load(tmp_path / "towns.json")
     assert received.family == family and '"coding": "reference"' in (tmp_path / "towns.json").read_text()
     mean, sd = town_posterior(table, covariates, intercept)

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['log_parts', 'log_of_parts', 'log_between', 'check_logarithm', 'Factor', 'read_factor', 'check_terms', 'term_columns',
-           'term_range', 'term_value', 'Formula', 'read_formula', 'declare_columns', 'check_labels']
+           'term_range', 'term_value', 'Formula', 'read_formula', 'check_labels', 'declare_columns']
 
 # %% ../../nbs/base/13_formula.ipynb #f0000004
 import math
@@ -56,7 +56,7 @@ def log_between(x: Any, low: float, high: float) -> Any:
     """
     return log_of_parts(*log_parts(x, low, high))
 
-
+# %% ../../nbs/base/13_formula.ipynb #f0000008
 def check_logarithm(name: str, low: float, high: float):
     "Refuse a range of which no logarithm is taken."
     if not 0 < low:
@@ -66,7 +66,7 @@ def check_logarithm(name: str, low: float, high: float):
         refuse(name, f"a range whose ends differ by a factor of 2**{_WIDEST} at most where a logarithm is taken",
                (low, high), "a higher lower end also makes the noise smaller")
 
-# %% ../../nbs/base/13_formula.ipynb #f000000d
+# %% ../../nbs/base/13_formula.ipynb #f000000e
 # § Terms
 class Factor(NamedTuple):
     "A column, its logarithm, a power of it, or whether it has a level."
@@ -100,7 +100,7 @@ def read_factor(text: str, declared: Any, argument: str = "terms") -> Factor:
                          f"{next(iter(declared), 'age')}**2", text)
     return Factor(column, "log" if found["logged"] else int(found["power"]))  # type: ignore[index]
 
-# %% ../../nbs/base/13_formula.ipynb #f000000e
+# %% ../../nbs/base/13_formula.ipynb #f000000f
 def _split(term, declared):
     "The texts of a term's factors."
     if isinstance(term, str):
@@ -138,7 +138,7 @@ def check_terms(terms: Any, covariates: dict) -> tuple:
         refuse("covariates", "columns of which each is in a term", ", ".join(idle))
     return normal
 
-# %% ../../nbs/base/13_formula.ipynb #f000000f
+# %% ../../nbs/base/13_formula.ipynb #f0000010
 def term_columns(term: tuple, covariates: dict) -> list[tuple[Factor, ...]]:
     "The columns of the design that a term has: one, or one for each combination of levels but the first."
     factors = [read_factor(text, covariates) for text in term]
@@ -172,7 +172,7 @@ def term_value(factors: tuple,
              for one in [value(factor)] * (factor.form if isinstance(factor.form, int) else 1)]
     return math.prod(parts[1:], start=parts[0])
 
-# %% ../../nbs/base/13_formula.ipynb #f0000014
+# %% ../../nbs/base/13_formula.ipynb #f0000015
 # § Formulas
 class Formula(NamedTuple):
     "What a formula says: columns and terms."
@@ -190,15 +190,19 @@ class Formula(NamedTuple):
 _NAME = r"(?:`[^`]+`|[^\W\d]\w*+(?:\.\w++)*+)"
 _WORD = re.compile(
     rf"\s*(?:C\(\s*(?P<category>{_NAME})\s*\)|log\(\s*(?P<logged>{_NAME})\s*\)"
-    rf"|I\(\s*(?P<base>{_NAME})\s*\*\*\s*(?P<power>[2-9])\s*\)|\{{\s*(?P<base2>{_NAME})\s*\*\*\s*(?P<power2>[2-9])\s*\}}"
+    rf"|I\(\s*(?P<base>{_NAME})\s*\*\*\s*(?P<power>[2-9])\s*\)"
+    rf"|\{{\s*(?P<base2>{_NAME})\s*\*\*\s*(?P<power2>[2-9])\s*\}}"
     rf"|(?P<name>{_NAME})(?!\s*[(\[])|(?P<number>[01])(?![\d.])|(?P<sign>\*\*\s*[2-9](?![\d.])|\*(?!\*)|[-+:/()]))\s*")
+
+# %% ../../nbs/base/13_formula.ipynb #f0000016
 _HINTS = {  # what else people write, and what to do about it
     r"poly\(.*raw": "write age + I(age**2)",
     r"(scale|center|standardize|bs|cs|cr|cc|ns|poly|hashed|lag)\(":
         "it takes numbers from the data that it transforms, and nothing may be learned from confidential records: "
         "transform the column with public numbers beforehand",
     r"(np|numpy|jnp|math)\.log\(|I\(\s*(\w+\.)?log\(": "write log(name), the natural logarithm",
-    r"C\(|(as\.)?factor\(": "write C(name); its levels are those that you declare, in their order, the first the reference",
+    r"C\(|(as\.)?factor\(":
+        "write C(name); its levels are those that you declare, in their order, the first the reference",
     r"\(?[^()]*\|": "it has no groups and no parts; pooled groups are `Grouped` and `pool=` of fit",
     r"\*\*|\^": "a power is I(name**2), with 2 to 9; name**2 would mean the column crossed with itself: the column",
     r"I\(|\{|\w+\.power\(": "the only arithmetic is I(name**2), with a power from 2 to 9",
@@ -214,7 +218,7 @@ def _refuse_word(rest) -> NoReturn:
            next((hint for start, hint in _HINTS.items() if re.match(start, rest.strip())),
                 "nothing in a formula is evaluated: add another column to the table, with bounds of its own"))
 
-# %% ../../nbs/base/13_formula.ipynb #f0000015
+# %% ../../nbs/base/13_formula.ipynb #f0000017
 def _words(text) -> list:
     "A side of a formula as factors, and the signs and numbers between them as texts."
     found: list[Any] = []
@@ -254,7 +258,7 @@ def _check_words(words, text):
         if word in (":", "*", "/") and factor_of(before) == factor_of(after) and isinstance(factor_of(after), Factor):
             refuse("formula", "without a product of a column with itself", text.strip(), "a square is I(name**2)")
 
-# %% ../../nbs/base/13_formula.ipynb #f0000016
+# %% ../../nbs/base/13_formula.ipynb #f0000018
 def read_formula(text: str) -> Formula:
     "The terms of a formula, of which nothing is evaluated; a ValueError for what is not on the list."
     sides = re.split(r"~(?=(?:[^`]*`[^`]*`)*[^`]*$)", text) if isinstance(text, str) and len(text) < 10_000 else []
@@ -284,7 +288,7 @@ def read_formula(text: str) -> Formula:
     return Formula(response[0], tuple(sorted(filter(None, map(of, found)), key=len)), ["1"] in found,
                    frozenset(categories))
 
-# %% ../../nbs/base/13_formula.ipynb #f0000017
+# %% ../../nbs/base/13_formula.ipynb #f0000019
 def _range_of(name, value):
     "A public range as two finite numbers; `LinearRegression` and its relatives check the rest."
     number = lambda v: isinstance(v, (int, float, np.integer, np.floating)) and not isinstance(v, (bool, np.bool_))
@@ -296,6 +300,14 @@ def _range_of(name, value):
     return tuple(value)
 
 
+def check_labels(name: str, given: Any) -> list:
+    "Levels as they are written down: a column, an array or a set would bring the data's, or no order."
+    if not isinstance(given, (list, tuple, range)):
+        refuse(name, "a list of public levels in order", type(given).__name__,
+               'write them down, like ["north", "south"]; do not take them from the data')
+    return list(given)
+
+# %% ../../nbs/base/13_formula.ipynb #f000001a
 def declare_columns(formula: Formula, bounds: Any, levels: Any, options: Any = (), known: tuple = ()  # names of options
                     ) -> tuple[dict, Any]:
     "What is declared of the covariates, in the formula's order, and of the response."
@@ -329,11 +341,3 @@ def declare_columns(formula: Formula, bounds: Any, levels: Any, options: Any = (
     spec = lambda name: _range_of(name, said["bounds"][name]) if name in said["bounds"] else {
         "levels": check_labels(f"levels[{name!r}]", said["levels"][name])}
     return {name: spec(name) for name in formula.columns}, spec(formula.response.column)
-
-
-def check_labels(name: str, given: Any) -> list:
-    "Levels as they are written down: a column, an array or a set would bring the data's, or no order."
-    if not isinstance(given, (list, tuple, range)):
-        refuse(name, "a list of public levels in order", type(given).__name__,
-               'write them down, like ["north", "south"]; do not take them from the data')
-    return list(given)

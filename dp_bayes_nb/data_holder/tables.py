@@ -718,8 +718,7 @@ def _counted():
     for name in ("is_in", "is_null", "is_finite", "is_nan", "is_between"):
         setattr(cls, name, condition(name))
     divided = cls.__truediv__  # by a number: Polars multiplies by its reciprocal, so that all engines must
-    cls.__truediv__ = lambda self, other: self * (1.0 / other) if isinstance(other, (int, float)) and other else divided(
-        self, other)
+    cls.__truediv__ = lambda self, by: self * (1.0 / by) if isinstance(by, (int, float)) and by else divided(self, by)
     for name in [name for name in dir(nw.Expr) if name[0] != "_" and name not in _OF_ONE]:
         setattr(cls, name, _refused(name))
     return cls

@@ -81,7 +81,7 @@ def _predicted(fit, idata, seed, draws):
     "Released numbers that a result predicts, with the names and axes of the observed ones."
     found, (axis,) = predictive_check(idata, seed=seed, draws=draws), group(fit, "observed_data")["released"].dims
     found = found[["z_rep"]].rename(z_rep="released", **({} if axis == "statistic" else {"statistic": axis}))
-    kept = np.linspace(0, idata.posterior.sizes["draw"] - 1, found.sizes["draw"]).astype(int)  # those of predictive_check
+    kept = np.linspace(0, idata.posterior.sizes["draw"] - 1, found.sizes["draw"]).astype(int)  # as predictive_check
     return found.assign_coords(chain=idata.posterior["chain"].values, draw=idata.posterior["draw"].values[kept])
 
 

@@ -334,9 +334,9 @@ class LinearRegression(Model):
     - `response:` `{name: (low, high)}`. Values outside a range are clipped to it, so ranges should be wide.
     - Parameters: `coefficients` (names `"age"`, `"region[south]"`, `"intercept"` last) and `noise_variance`, in the
       units of the columns; with `log_response` of the logarithm, while predictions are of the column itself.
-    - Prior: `NormalInverseGamma(mean, precision, shape, scale)`, in the units of the terms: coefficients given the noise
-      variance have the covariance `noise_variance * inverse(precision)`. (Bernstein and Sheldon's Λ₀ can be read as a
-      precision like this one, or as a covariance.)
+    - Prior: `NormalInverseGamma(mean, precision, shape, scale)`, in the units of the terms: coefficients given the
+      noise variance have the covariance `noise_variance * inverse(precision)`. (Bernstein and Sheldon's Λ₀ can be read
+      as a precision like this one, or as a covariance.)
     - Prior of a category: `"region[south]"` is the difference from the first level, at equal other columns, and
       `"intercept"` belongs to a record of the first levels with 0 in all numbers, in either coding.
     - `terms:` products, powers and logarithms of covariates, such as `["age", "age**2", "log(income)", "age:region"]`;
