@@ -109,9 +109,12 @@ _OF_ROWS = {"sum": "summed {}", "mean": "mean {}", "min": "smallest {}", "max": 
 def of_persons(release: Release, name: str) -> str:
     "The name of a reading, which says what a record is where a person's rows were combined to one."
     rules = release.person.rules if release.person is not None and release.person.combine is not None else {}
-    read = re.fullmatch("((?:.*: )?(?:mean|sd) of (?:log )?)(.+)", name, re.S)
-    said = _OF_ROWS.get(str(rules.get(read[2]))) if read else None  # a list of levels has no mean
-    return name if read is None or said is None else f"{read[1]}{said.format(read[2])} per person"
+    for term in ("(?:log )?)(.+)(", r"log\()(.+)(\)", r")(.+)(\*\*\d"):  # a column, and terms of a regression
+        read = re.fullmatch(f"((?:.*: )?(?:mean|sd) of {term})", name, re.S)
+        said = _OF_ROWS.get(str(rules.get(read[2]))) if read else None  # a list of levels has no mean
+        if read is not None and said is not None:
+            return f"{read[1]}{said.format(read[2])}{read[3]} per person"
+    return name
 
 # %% ../../nbs/releases/07_readings.ipynb #7ead0012
 # § The page of a release
