@@ -19,6 +19,7 @@ import dp_bayes_nb as dpb
 from dp_bayes_nb.base import formula as room
 from dp_bayes_nb.data_holder.sums import exact_sums
 from dp_bayes_nb.releases.files import seal
+from dp_bayes_nb.releases.readings import of_persons
 
 REGIONS = ["n", "s", "w"]
 BOUNDS = {"wage": (1.0, 1e5), "age": (18.0, 90.0), "income": (10.0, 1e6), "change": (-2.0, 3.0)}
@@ -232,3 +233,12 @@ def test_without_formulaic_it_says_what_to_install(monkeypatch):
     with pytest.raises(ModuleNotFoundError, match=r"formulaic.*\[formula\]"):
         dpb.LinearRegression.from_formula("y ~ a", bounds={"y": (0, 1), "a": (0, 1)})
     assert dpb.LinearRegression({"a": (1, 2)}, {"y": (0, 1)}, terms=["log(a)"]).features == ("log(a)", "y")
+
+
+def test_readings_of_persons_say_what_a_term_is_of():
+    rows = pd.DataFrame({"id": np.repeat(range(50), 2), "age": np.linspace(18, 90, 100), "wage": np.full(100, 5.0)})
+    made = dpb.release(declared("log(wage) ~ log(age) + I(age**2)"), rows, epsilon=9, person="id",
+                       combine={"age": "mean", "wage": "sum"})
+    said = [of_persons(made, name) for name in ("mean of log(wage)", "sd of age**2", "mean of log(age)", "mean of x")]
+    assert said == ["mean of log(summed wage) per person", "sd of mean age**2 per person",
+                    "mean of log(mean age) per person", "mean of x"]
