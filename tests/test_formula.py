@@ -205,7 +205,7 @@ def test_bad_declarations_are_refused_in_words():
     for kind in (dpb.LinearRegression, dpb.LogisticRegression):
         with pytest.raises(ValueError, match="it takes no data"):
             kind.from_formula("wage ~ age", {"wage": (0, 1), "age": (0, 1)}, data=table(3))
-    with pytest.raises(ValueError, match="different names, also from the response"):
+    with pytest.raises(ValueError, match="the response and the intercept have different names"):
         dpb.LinearRegression({"log(y)": (0, 1)}, {"y": (1, 9)}, log_response=True)
     with pytest.raises(ValueError, match="fourth_moments must be False with a category"):
         dpb.LinearRegression({"a": (1, 9), "r": REGIONS}, {"y": (0, 1)}, terms=["a", "a:r"], fourth_moments=True)

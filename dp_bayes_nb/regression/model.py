@@ -400,9 +400,11 @@ class LinearRegression(Model):
         if self.fourth_moments and (any(c.levels for c in self.columns) or len(self.blocks) > _MOST_MOMENTS):
             refuse("fourth_moments", f"False with a category, or with more than {_MOST_MOMENTS} covariates", True,
                    "only method 'gibbs_noisy' uses them")
-        if len(set(self.features)) < len(self.features) or "intercept" in self.features[:-1] and self.intercept:
-            refuse("covariates", "columns whose terms have different names, also from the response",
-                   ", ".join(self.features), "rename a column of the table")
+        names = (*self.features, *(["intercept"] if self.intercept else []))
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            refuse("covariates", "columns whose terms, the response and the intercept have different names",
+                   twice[0], "that is the name of two: rename a column of the table")
 
     def __repr__(self):
         said = {name: value for name, value in vars(self).items() if name not in ("terms", "log_response") or value}
