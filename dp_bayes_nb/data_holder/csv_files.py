@@ -128,7 +128,7 @@ def texts(fields: list) -> tuple[np.ndarray, int]:
 
 # %% ../../nbs/data_holder/01_csv_files.ipynb #58aa90b1
 _TIME = r"(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]+)?)?"
-_DATE, _NO_DATE = re.compile(rf"([0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}})(?:[ T]{_TIME})?"), np.datetime64("NaT")
+_DATE, _NO_DATE = re.compile(rf"([0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}})(?:[ T]{_TIME})?"), np.datetime64("NaT", "D")
 
 
 def date(field: str) -> np.datetime64 | None:

@@ -86,8 +86,9 @@ def _as_objects(array):
 
 def _day_of(value):
     "One date of Python or NumPy, whatever its unit; NaT where there is none."
-    return np.datetime64("NaT") if value is None else np.datetime64(value.date() if isinstance(value, datetime.datetime)
-                                                                    else value).astype("datetime64[D]")
+    if value is None:
+        return np.datetime64("NaT", "D")
+    return np.datetime64(value.date() if isinstance(value, datetime.datetime) else value).astype("datetime64[D]")
 
 
 def _in_calendar(days):
@@ -95,7 +96,7 @@ def _in_calendar(days):
     return np.clip(days, np.datetime64("0001-01-01"), np.datetime64("9999-12-31")).astype("datetime64[us]")
 
 # %% ../../nbs/data_holder/02_tables.ipynb #000e9552
-_NOTHING = {"text": (None, "O"), "number": (math.nan, "d"), "date": (np.datetime64("NaT"), "M8[us]")}
+_NOTHING = {"text": (None, "O"), "number": (math.nan, "d"), "date": (np.datetime64("NaT", "us"), "M8[us]")}
 
 
 def _declared(column, kind):

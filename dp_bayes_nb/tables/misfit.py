@@ -79,7 +79,7 @@ def departed(model, theta: dict, gamma: Float[Array, "g"]) -> Float[Array, "m"]:
     every = departures(model)
     weights, predictors = model.log_shares(theta), model.predictors(theta)
     several = predictors.ndim > weights.ndim
-    more = 0.0
+    more: Any = 0.0
     for g, one in zip(gamma, every):
         if one.kind == "varies":
             more = g
