@@ -72,12 +72,13 @@ def test_an_unknown_name_is_an_attribute_error_that_lists_the_names():
         dp_bayes_nb.relase  # noqa: B018
 
 
-def test_modules_import_without_the_notebook_tools():
+def test_modules_import_without_the_notebook_tools_and_without_a_warning():
     rows = modules()
     assert len(rows) >= 50
     for name, tree in rows.items():
         assert not set(imported(tree)) & set(TOOLS), name
-    code = (f"import sys\nfor tool in {TOOLS!r}: sys.modules[tool] = None\nimport importlib\n"
+    code = (f"import importlib, sys, warnings\nwarnings.filterwarnings('error', module='dp_bayes_nb')\n"
+            f"for tool in {TOOLS!r}: sys.modules[tool] = None\n"
             f"for name in {list(rows)!r}: importlib.import_module(name)")
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
 
