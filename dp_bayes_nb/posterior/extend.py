@@ -133,8 +133,9 @@ def extend(idata,                    # result of fit
 
     `prior`: parameters (1, draws, …). `prior_predictive` and `posterior_predictive`: `released`, numbers with their
     noise before they were printed, (chain, draw, row). `log_likelihood`: `released`, log p(z_j | θ) by table, where
-    several tables have one θ: equation (1). Without `groups`, those that have a meaning; what is named and has none, or
-    a prior that is not the one fitted, is a ValueError that says why.
+    several tables have one θ: equation (1). Without `groups`, those that have a meaning, and why the others have none is
+    kept in `posterior.attrs["left_out"]`; what is named and has none, or a prior that is not the one fitted, is a
+    ValueError that says why.
     """
     releases = _fitted_releases(idata)
     if prior is not None and is_pooled(idata):
@@ -147,6 +148,8 @@ def extend(idata,                    # result of fit
     why = _reasons(idata, releases, used)
     if groups is not None and (lacking := [f"{name}: {why[name]}" for name in wanted if name in why]):
         refuse("groups", "those that this result can have", list(wanted), "; ".join(lacking))
+    elif groups is None:
+        idata.posterior.attrs["left_out"] = "; ".join(f"{name}: {reason}" for name, reason in why.items())
     wanted, made = [name for name in wanted if name not in why], {}
     of_prior = None
     if {"prior", "prior_predictive"} & {*wanted}:
