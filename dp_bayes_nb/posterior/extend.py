@@ -133,9 +133,8 @@ def extend(idata,                    # result of fit
 
     `prior`: parameters (1, draws, …). `prior_predictive` and `posterior_predictive`: `released`, numbers with their
     noise before they were printed, (chain, draw, row). `log_likelihood`: `released`, log p(z_j | θ) by table, where
-    several tables have one θ: equation (1). Without `groups`, those that have a meaning, and why the others have none is
-    kept in `posterior.attrs["left_out"]`; what is named and has none, or a prior that is not the one fitted, is a
-    ValueError that says why.
+    several tables have one θ: equation (1). Without `groups`, those that have a meaning; `posterior.attrs["left_out"]`
+    says why others have none. What is named and has none, or a prior that is not the one fitted, is a ValueError.
     """
     releases = _fitted_releases(idata)
     if prior is not None and is_pooled(idata):
@@ -150,8 +149,7 @@ def extend(idata,                    # result of fit
         refuse("groups", "those that this result can have", list(wanted), "; ".join(lacking))
     elif groups is None:
         idata.posterior.attrs["left_out"] = "; ".join(f"{name}: {reason}" for name, reason in why.items())
-    wanted, made = [name for name in wanted if name not in why], {}
-    of_prior = None
+    wanted, made, of_prior = [name for name in wanted if name not in why], {}, None
     if {"prior", "prior_predictive"} & {*wanted}:
         of_prior = _prior_draws(idata, family, used, draws or _PRIOR_DRAWS, _result_key(idata, seed, "prior"))
     for name, source in (("prior", of_prior), ("posterior", idata)):
