@@ -4,6 +4,8 @@
 model are made before. `again`: another release of the same declaration. `other`: one with other names, levels, bounds
 and numbers of its prior. Programs are those that XLA compiled. Draws, warm-up and chains are the defaults. The import
 of ArviZ alone is timed too: it took 2 s where the targets were set, and says how fast another machine is.
+`ess a second`: effective draws of the parameter that has fewest, by a processor second of `again`; `SAMPLERS` are there
+for it alone.
 
     python benchmarks/first_fit.py                     every row
     python benchmarks/first_fit.py share "clipped rate" --against c3bbc7b~1
@@ -73,6 +75,20 @@ ROWS = {
     "log-linear": ("", ('db.LogLinear({name: [*"pqrs"] for name in "abcde"}, 2)', EFFECTS, 5000, 1.0, "None"),
                    ('db.LogLinear({name: [*"wxyz"] for name in "fghij"}, 2)', EFFECTS, 6000, 1.0, "None")),
 }
+NORMALS = {"mean": [4.0, 6.0], "covariance": [[4.0, 1.0], [1.0, 3.0]]}
+WORDS = {"class_probabilities": [0.6, 0.4], "w": [[0.7, 0.3], [0.2, 0.8]], "v": [[0.5, 0.5], [0.9, 0.1]]}
+TWO = {"low_mean": -1.0, "gap": 2.0, "low_sd": 0.8, "high_sd": 0.8, "high_share": 0.4}
+SAMPLERS = {  # no targets: what matters is the ratio of new and old
+    "gibbs": (', method="gibbs"', ('db.Exponential((0, 90), "days")', {"rate": 0.1}, 1000, 0.5, "db.Gamma(2.0, 10.0)")),
+    "collapsed": ("", ('db.MultivariateNormal({"a": (-5, 15), "b": (-5, 15)})', NORMALS, 2000, 1.0, "None")),
+    "gibbs_noisy": (', method="gibbs_noisy"', ROWS["regression"][1]),
+    "mixture": ("", ("db.NormalMixture([-4, -2, -1, 0, 1, 2, 4])", TWO, 3000, 1.0, "None")),
+    "naive Bayes": ("", ('db.NaiveBayes(("y", ["n", "p"]), {"w": ["a", "b"], "v": ["c", "d"]})', WORDS, 1000, 1.0,
+                         "None")),
+    "pooled rates": (', pool="partial"', (
+        'db.Grouped(db.Poisson((0, 9), "visits"), by="region", levels=[f"r{i}" for i in range(8)], sizes="public")',
+        {"rate": np.linspace(1.0, 3.0, 8)}, [200] * 8, 1.0, "None")),
+}
 # Seconds that are aimed at (first, again, other), and the most programs (first, other), which a test holds.
 TARGETS = {"share": (2.1, 0.07, 0.07), "seven categories": (2.1, 0.14, 0.14), "census tract": (2.1, 0.06, 0.06),
            "clipped rate": (3.0, 0.1, 0.1), "histogram": (2.5, 0.3, 0.3), "normal": (5.0, 0.4, 0.4),
@@ -106,7 +122,14 @@ for name in re.findall(r"db\.(\w+)", sys.argv[1]):
 for name, path, prior, model, options in steps:
     before, start = len(programs), time.process_time()
     found = eval(f"fit(load(path), {prior}, progress=False{options})")
-    print(json.dumps({name: time.process_time() - start, f"programs of {name}": len(programs) - before}), flush=True)
+    spent = time.process_time() - start
+    said = {name: spent, f"programs of {name}": len(programs) - before}
+    if name == "again":
+        import arviz, numpy
+        draws = [found.posterior[each].values for each in eval(model).parameters]
+        each = [one for drawn in draws for one in numpy.moveaxis(drawn.reshape(*drawn.shape[:2], -1), -1, 0)]
+        said["ess a second"] = min(float(arviz.ess(one)) for one in each if one.std() > 0) / spent
+    print(json.dumps(said), flush=True)
 """
 
 
@@ -114,9 +137,9 @@ def releases(folder, names):
     "Simulated releases of the rows, as files: of each row those of the first, again and other fits."
     asked, steps = [], {}
     for name in names:
-        options, *both = ROWS[name]
-        steps[name] = []
-        for step, (which, seed) in {"first": (0, 1), "again": (0, 2), "other": (1, 3)}.items():
+        options, *both = (ROWS | SAMPLERS)[name]
+        steps[name], every = [], {"first": (0, 1), "again": (0, 2), "other": (1, 3)}
+        for step, (which, seed) in [*every.items()][:len(both) + 1]:
             path, (model, theta, *rest) = str(folder / f"{name}, {step}.json"), both[which]
             n, epsilon = rest[:2] if len(rest) > 1 else (None, None)
             theta = theta[min(seed, len(theta)) - 1 if which == 0 else 0] if epsilon is None else {
@@ -165,7 +188,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=1, help="processes for each row; the least time is kept")
     parser.add_argument("--quiet", action="store_true", help="keep nothing in results/first_fit.json")
     args = parser.parse_args()
-    if unknown := {*args.rows} - {*ROWS}:
+    if unknown := {*args.rows} - {*ROWS, *SAMPLERS}:
         parser.error(f"there are no rows {sorted(unknown)}")
     kept = json.loads(RESULT.read_text())["rows"] if RESULT.exists() else {}
     with tempfile.TemporaryDirectory() as name:
@@ -177,15 +200,15 @@ def main():
             subprocess.run(["git", "worktree", "add", "-q", "--detach", trees["old"], args.against], cwd=ROOT,
                            check=True)
         try:
-            for row, steps in releases(folder, args.rows or [*ROWS]).items():
+            for row, steps in releases(folder, args.rows or [*ROWS, *SAMPLERS]).items():
                 found = {}
                 for _ in range(args.rounds):
                     for which, tree in trees.items():
                         said = measure(steps, tree, folder, args.limit)
-                        found[which] = {key: min(value, found.get(which, {}).get(key, value))
-                                        for key, value in said.items()}
-                target = dict(zip(("first", "again", "other"), TARGETS[row]))
-                kept[row] = {**kept.get(row, {}), **found, "target": target}
+                        found[which] = {key: (max if key == "ess a second" else min)(
+                            value, found.get(which, {}).get(key, value)) for key, value in said.items()}
+                target = {"target": dict(zip(("first", "again", "other"), TARGETS[row]))} if row in TARGETS else {}
+                kept[row] = {**kept.get(row, {}), **found, **target}
                 print(row, *(f"{key}: {value}" for key, value in kept[row].items()), sep="\n    ", flush=True)
                 if not args.quiet:
                     keep(kept, args.against, arviz)
@@ -201,9 +224,8 @@ def keep(rows, against, arviz):
     old = json.loads(RESULT.read_text())["old is"] if RESULT.exists() and not against else against
     about = {"about": "processor seconds and compiled programs of a first fit in a fresh process with an empty cache",
              "old is": old, "seconds of ArviZ alone": arviz, "python": platform.python_version(), **versions}
-    kept = {name: rows[name] for name in ROWS if name in rows}
+    kept = {name: rows[name] for name in (*ROWS, *SAMPLERS) if name in rows}
     atomic_write(RESULT, json.dumps({**about, "rows": kept}, indent=1) + "\n")
-
 
 
 if __name__ == "__main__":

@@ -72,7 +72,8 @@ def normal_product(key: Key[Array, ""],
 
 # %% ../../nbs/noise/01_laplace.ipynb #12c6fc06
 # § Averaging the noise out: equations (5) and (6)
-_HOLE = 26.5, 26.7  # JAX's erfcx is zero in it, because erfc underflows before exp overflows (jax issue 38607)
+# JAX's erfcx is zero in it before version 0.12: erfc underflows before exp overflows (jax issue 38607)
+_HOLE = 26.5, 26.7
 
 
 def log_erfcx(x):
