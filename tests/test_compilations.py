@@ -11,9 +11,16 @@ from pathlib import Path
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
+from test_contract import DECLARED
 
 import dp_bayes_nb as d
+from dp_bayes_nb.base.chains import Kernel, _compiled
+from dp_bayes_nb.models.contract import check_prior
+from dp_bayes_nb.posterior.fit import _designed
+from dp_bayes_nb.posterior.methods import methods_of
+from dp_bayes_nb.releases.document import measured
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 import first_fit  # noqa: E402
@@ -111,6 +118,30 @@ def test_a_new_function_at_each_call_is_noticed():
 
     fit_anew()
     assert compilations(fit_anew)[0] > 0
+
+
+def program_of(kernel):
+    "What is new in a program: the structure of a kernel, and the kinds of its numbers."
+    leaves, structure = jax.tree.flatten(_compiled(kernel))
+    return structure, [(np.shape(leaf), np.result_type(leaf)) for leaf in leaves]
+
+
+def test_kernels_of_two_releases_are_one_program():
+    "Every kernel there is, of the first model that has it: `modes` had a function of its own for each release."
+    alike, kernels = set(), {method.kernel for model, *_ in DECLARED.values() for method in methods_of(model).values()}
+    for model, theta, prior, n in DECLARED.values():
+        own = [method for method in methods_of(model).values() if method.kernel not in alike]
+        releases = [released(model, theta, key, n) for key in (1, 2)] if own else []
+        data = [(each.family, measured(each)) for each in releases]
+        data = [(*each, _designed(each[0], check_prior(each[0], prior), each[1])[0]) for each in data]
+        for method in own:
+            if not any(method.unavailable(*each[:1], each[1].noise.kind, n, each[2]) for each in data):
+                first, second = (program_of(method.kernel(*each)) for each in data)
+                assert first == second, method
+                alike.add(method.kernel)
+    assert alike == kernels and len(kernels) > 15
+    anew = lambda: program_of(Kernel(print, print, kept=lambda state: state))
+    assert anew() != anew()  # as it was
 
 
 @pytest.mark.parametrize("again", [d.predictive_check, lambda idata, seed: d.predict(idata, 3, seed=seed)],

@@ -111,7 +111,9 @@ def test_climbs_by_fisher_steps_alone_are_noticed(monkeypatch):
 
 def test_a_climb_that_ends_on_a_slope_is_no_home(monkeypatch):
     "Even if climbs are Fisher steps alone: the chain takes the other climb's mode, where proposals can be made."
-    alone = lambda target, curvature, start: collapsed.climb(target, curvature, start, 40)
+    def alone(target, curvature, start):
+        x, F = collapsed.climb(target, curvature, start, 40)
+        return collapsed.Climb(40, x, x, target(x), x, F, 0.0, True)
     monkeypatch.setattr(collapsed, "summit", alone)
     assert homes_of_chains().min() > -0.1
 

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['ALLOWED', 'FINER', 'LEAN', 'weighted_moments', 'normal_nodes', 'widest', 'check_tried', 'error_share', 'skewness',
-           'WeightedRecords']
+           'WeightedRecords', 'means_moved']
 
 # %% ../../nbs/models/14_weighted_records.ipynb #wr000004
 import math
@@ -251,6 +251,12 @@ class WeightedRecords(Model):
 def _weighted(model, theta, finer: int = 1):
     "Statistics and weights of a model, as one program."
     return model.weighted(theta, finer)
+
+
+@partial(jax.jit, static_argnames="finer", compiler_options=QUICKLY)
+def means_moved(model, theta, finer: int) -> Float[Array, "m"]:
+    "How far the means of a model with a rule of its own, `means(theta, points)`, move with more points."
+    return jnp.abs(model.means(theta) - model.means(theta, finer))
 
 
 @lru_cache(maxsize=1024)

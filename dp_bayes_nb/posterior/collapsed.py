@@ -214,13 +214,12 @@ def _ascend(target, curvature, start, state):
                  jnp.where(again, 1e-3, damping), arrived | (damping > 1e9))
 
 
-def summit(target, curvature, start: Float[Array, "d"]) -> tuple[Float[Array, "d"], Float[Array, "d d"]]:
-    "The mode above a point, and the curvature there."
+def summit(target, curvature, start: Float[Array, "d"]) -> Climb:
+    "The mode above a point, its value, and the curvature there."
     d, number = len(start), jnp.asarray(0.0)
     first = Climb(jnp.asarray(0), start, start, number, jnp.zeros(d), jnp.eye(d), number, jnp.asarray(False))
     more = lambda state: (state.k < _CLIMB + _UPHILL) & ~state.done
-    end = lax.while_loop(more, partial(_ascend, target, curvature, start), first)
-    return end.best, end.F
+    return lax.while_loop(more, partial(_ascend, target, curvature, start), first)
 
 # %% ../../nbs/posterior/03_collapsed.ipynb #972a67c4
 AROUND, _OVERDISPERSED = 3.0, 2.0  # spread of climbs' starts, and of chains around their home
@@ -232,10 +231,11 @@ def higher_home(target, curvature, starts: Float[Array, "2 d"]):
 
     A climb may end on a slope, where F has no factor and no proposal could be made: then it is the other's mode.
     """
-    modes, F = jax.vmap(partial(summit, target, curvature))(starts)
+    end = lax.map(partial(summit, target, curvature), starts)  # one after the other: traced once, and no lane waits
+    modes, F = end.best, end.F
     arrived = jnp.stack([jnp.all(jnp.diagonal(cholesky(H)) > 0) for H in F])
     usable = jnp.isfinite(modes).all(axis=1) & (arrived | ~arrived.any())
-    height = jnp.where(usable, jax.vmap(target)(modes), -jnp.inf)
+    height = jnp.where(usable, end.value, -jnp.inf)
     own = (height[1] > jnp.where(jnp.isnan(height[0]), -jnp.inf, height[0]) - _WORTH).astype(int)
     return modes[own], F[own]
 

@@ -40,10 +40,10 @@ def log_proposal(x: Float[Array, "d"], modes: Float[Array, "M d"], roots: Float[
 
 def find_modes(target, curvature, starts: Float[Array, "M d"]):
     "Modes above the starts, roots for equation (1), and log weights; a failed climb has no weight."
-    modes, H = jax.vmap(partial(summit, target, curvature))(starts)
-    roots = jax.vmap(cholesky)(H)
+    ends = jax.vmap(partial(summit, target, curvature))(starts)
+    modes, roots = ends.best, jax.vmap(cholesky)(ends.F)
     diagonals = jax.vmap(jnp.diagonal)(roots)
-    value = jax.vmap(target)(modes) - jnp.log(diagonals).sum(axis=1)
+    value = ends.value - jnp.log(diagonals).sum(axis=1)
     found = jnp.isfinite(modes).all(axis=1) & jnp.isfinite(roots).all(axis=(1, 2)) & jnp.isfinite(value)
     found = jnp.where(found.any(), found, jnp.arange(len(starts)) == 0)  # the first start itself, if all failed
     value = jnp.where(found & jnp.isfinite(value), value, -jnp.inf)
@@ -236,10 +236,13 @@ def _modes_step(family, released, prior, key, state):
                                                           "ridge": goes.mean() < RIDGE}
 
 
+def _now(state): return state.now  # one function, so that the program of one release serves the next
+
+
 def modes_kernel(family, released: Measurement, prior) -> Kernel:
     "The sampler of equations (1) to (4), for any measurement; what is kept is one walker."
     data = family, released, prior
-    return Kernel(bind(_modes_init, *data), bind(_modes_step, *data), kept=lambda state: state.now)
+    return Kernel(bind(_modes_init, *data), bind(_modes_step, *data), kept=_now)
 
 
 SEVERAL_MODES = Method(modes_kernel, confidential=True, general=Method(modes_kernel, confidential=True))

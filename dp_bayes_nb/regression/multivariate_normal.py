@@ -21,7 +21,7 @@ from ..base.linear_algebra import cholesky_many
 from ..base.priors import LogDensity
 from ..base.supports import Parameter
 from ..models.contract import Column, family_class
-from ..models.weighted_records import FINER, WeightedRecords
+from ..models.weighted_records import FINER, WeightedRecords, means_moved
 from ..noise.add_remove import Rows
 from .covariates import NormalInverseWishart, mapped_prior
 from .model import LinearRegression, _covariate, _named, _presence_rows
@@ -230,7 +230,7 @@ class MultivariateNormal(WeightedRecords):
 
     def moments_error(self, theta):
         "How far the means move with four times as many points."
-        return np.abs(np.asarray(self.means(theta)) - np.asarray(self.means(theta, FINER * _POINTS)))
+        return np.asarray(means_moved(self, theta, FINER * _POINTS))
 
     def simulate_records(self, key, theta, n: int):
         "n records, columns by name."

@@ -20,7 +20,7 @@ from ..base.chains import bind
 from ..base.priors import Independent, LogDensity
 from ..base.supports import Parameter
 from ..models.contract import family_class
-from ..models.weighted_records import FINER, WeightedRecords, normal_nodes
+from ..models.weighted_records import FINER, WeightedRecords, means_moved, normal_nodes
 from ..noise.add_remove import Rows
 from .covariates import NormalInverseWishart
 from .model import (
@@ -191,7 +191,7 @@ class TobitRegression(WeightedRecords):
 
     def moments_error(self, theta):
         "How far the means move with finer nodes."
-        return np.abs(np.asarray(self.means(theta)) - np.asarray(self.means(theta, FINER)))
+        return np.asarray(means_moved(self, theta, FINER))
 
     def simulate_records(self, key, theta, n: int):
         "n records: covariates, then responses about the line, which the statistic clips."
