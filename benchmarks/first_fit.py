@@ -81,7 +81,9 @@ TWO = {"low_mean": -1.0, "gap": 2.0, "low_sd": 0.8, "high_sd": 0.8, "high_share"
 SAMPLERS = {  # no targets: what matters is the ratio of new and old
     "gibbs": (', method="gibbs"', ('db.Exponential((0, 90), "days")', {"rate": 0.1}, 1000, 0.5, "db.Gamma(2.0, 10.0)")),
     "collapsed": ("", ('db.MultivariateNormal({"a": (-5, 15), "b": (-5, 15)})', NORMALS, 2000, 1.0, "None")),
-    "gibbs_noisy": (', method="gibbs_noisy"', ROWS["regression"][1]),
+    "gibbs_noisy": (', method="gibbs_noisy"', (
+        'db.LinearRegression({name: (-1.0, 1.0) for name in "abc"}, {"y": (-3.0, 3.0)}, fourth_moments=True)', LINE,
+        2000, 1.0, "db.NormalInverseGamma([0.0] * 4, [1.0] * 4, 3.0, 2.0)")),
     "mixture": ("", ("db.NormalMixture([-4, -2, -1, 0, 1, 2, 4])", TWO, 3000, 1.0, "None")),
     "naive Bayes": ("", ('db.NaiveBayes(("y", ["n", "p"]), {"w": ["a", "b"], "v": ["c", "d"]})', WORDS, 1000, 1.0,
                          "None")),
@@ -208,22 +210,22 @@ def main():
                         found[which] = {key: (max if key == "ess a second" else min)(
                             value, found.get(which, {}).get(key, value)) for key, value in said.items()}
                 target = {"target": dict(zip(("first", "again", "other"), TARGETS[row]))} if row in TARGETS else {}
-                kept[row] = {**kept.get(row, {}), **found, **target}
+                kept[row] = {**kept.get(row, {}), **found, **target, "seconds of ArviZ alone": arviz}
                 print(row, *(f"{key}: {value}" for key, value in kept[row].items()), sep="\n    ", flush=True)
                 if not args.quiet:
-                    keep(kept, args.against, arviz)
+                    keep(kept, args.against)
         finally:
             if args.against:
                 subprocess.run(["git", "worktree", "remove", "--force", trees["old"]], cwd=ROOT, check=True)
 
 
-def keep(rows, against, arviz):
+def keep(rows, against):
     "Rows in their order, old or new, never half written."
     from dp_bayes_nb.base.files import atomic_write
     versions = {name: importlib.metadata.version(name) for name in ("numpy", "jax", "jaxlib", "arviz")}
     old = json.loads(RESULT.read_text())["old is"] if RESULT.exists() and not against else against
     about = {"about": "processor seconds and compiled programs of a first fit in a fresh process with an empty cache",
-             "old is": old, "seconds of ArviZ alone": arviz, "python": platform.python_version(), **versions}
+             "old is": old, "python": platform.python_version(), **versions}
     kept = {name: rows[name] for name in (*ROWS, *SAMPLERS) if name in rows}
     atomic_write(RESULT, json.dumps({**about, "rows": kept}, indent=1) + "\n")
 
