@@ -128,7 +128,7 @@ for name, path, prior, model, options in steps:
     said = {name: spent, f"programs of {name}": len(programs) - before}
     if name == "again":
         import arviz, numpy
-        draws = [found.posterior[each].values for each in eval(model).parameters]
+        draws = [found.posterior[each].values for each in load(path).family.parameters]
         each = [one for drawn in draws for one in numpy.moveaxis(drawn.reshape(*drawn.shape[:2], -1), -1, 0)]
         said["ess a second"] = min(float(arviz.ess(one)) for one in each if one.std() > 0) / spent
     print(json.dumps(said), flush=True)
