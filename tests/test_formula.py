@@ -188,9 +188,9 @@ def test_bad_declarations_are_refused_in_words():
     refused("of columns of the formula", bounds=BOUNDS | {"extra": (0, 1)})
     refused("above 0 where a logarithm", bounds=BOUNDS | {"income": (0, 1e6)})
     refused("above 0 where a logarithm", bounds=BOUNDS | {"wage": (-1, 1e6)})
-    refused("with an intercept where it has a category", "wage ~ C(region) - 1")
+    refused("have an intercept where it has a category", "wage ~ C(region) - 1")
     refused("'income' as a term", "wage ~ age + age:income + C(region):age + income:C(region)")
-    refused("with a covariate", "wage ~ 1")
+    refused("have a covariate", "wage ~ 1")
     refused("a number with a range", "wage ~ age", levels={"wage": [1, 2]}, bounds={"age": (18, 90)})
     refused("nothing of wage", "wage ~ age", bounds={"age": (18, 90)})
     refused("of the answers 'wage' too", "wage ~ age", dpb.LogisticRegression)
@@ -201,7 +201,7 @@ def test_bad_declarations_are_refused_in_words():
     refused("without logarithms", "vote ~ log(income)", dpb.LogisticRegression, levels=votes)
     refused("without logarithms", "vote ~ I(age**2)", dpb.LogisticRegression, levels=votes)
     refused("each also a term by itself", "vote ~ age:C(region)", dpb.LogisticRegression, levels=votes)
-    refused("with an intercept", "vote ~ age - 1", dpb.LogisticRegression, levels=votes)
+    refused("have an intercept", "vote ~ age - 1", dpb.LogisticRegression, levels=votes)
     for kind in (dpb.LinearRegression, dpb.LogisticRegression):
         with pytest.raises(ValueError, match="it takes no data"):
             kind.from_formula("wage ~ age", {"wage": (0, 1), "age": (0, 1)}, data=table(3))

@@ -83,7 +83,8 @@ def refuse(name: str,         # the argument
            fix: str = "",     # what to do instead
            ) -> NoReturn:
     "Raise the `ValueError` every check of this package raises: argument, requirement, value, fix."
-    raise ValueError(printable(f"{name} must be {requirement}, got {_shown(value)}"
+    must = f"have {requirement[5:]}" if requirement.startswith("with ") else f"be {requirement}"
+    raise ValueError(printable(f"{name} must {must}, got {_shown(value)}"
                                + (f"; {fix}" if fix else ""))) from None
 
 

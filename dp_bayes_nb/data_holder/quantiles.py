@@ -144,7 +144,7 @@ def _owner(person, combine, column):
         refuse("combine", "a rule for the rows of a person", None, "such as 'sum', 'mean', 'max' or 'count'")
     owner = as_person(person, combine)
     if owner is not None and owner.rows is not None:
-        refuse("person", "with combine=, because a quantile of rows that are kept is not one of persons", owner)
+        refuse("person", "given with combine=, because a quantile of rows that are kept is not one of persons", owner)
     return owner
 
 
