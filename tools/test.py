@@ -343,12 +343,13 @@ def run_all(count, flags):
     if flags.slow:
         books = [p for p in books if any(re.search(r"^#\|\s*slow", source(c), re.M) for c in read_nb(p)["cells"])]
         files = [p for p in files if re.search(r"mark\.slow", p.read_text(encoding="utf-8"))]
-        seen = {ROOT / name: each["date"] for name, each in kept_slow().items()}
-        books, files = (sorted(some, key=lambda p: seen.get(p, "")) for some in (books, files))
     for what, found in (("notebooks", books), ("tests", files)):
         if not found:
             count.add(what, f"there are no {what}")
     tasks = [(pytest, path) for path in files] + [(notebook, path) for path in books]
+    if flags.slow:  # what was not run for longest first, be it a notebook or a file of tests
+        seen = {ROOT / name: each["date"] for name, each in kept_slow().items()}
+        tasks.sort(key=lambda task: seen.get(task[1], ""))
     tasks = [*((another_python, python) for python in flags.also),
              *((site, "") for _ in range(flags.site)), *((stranger, "") for _ in range(flags.ci)),
              *((checked, name) for name in CHECKS if not (flags.core or flags.slow)), *tasks]
