@@ -147,7 +147,7 @@ def _pure(entry):
 
 
 def _in_epsilon(entry):
-    "The same in a ledger in (epsilon, delta)."
+    "An entry for a ledger in (epsilon, delta): rho becomes the epsilon that it has at delta."
     if entry.epsilon is not None:
         return entry._replace(rho=None)
     if not entry.delta:

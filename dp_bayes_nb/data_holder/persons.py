@@ -188,7 +188,7 @@ def kept_rows(model: Model, person: Person, table, kinds: list):
 
 
 def _kept_by_dask(table, keys, most):
-    "The same on Dask, which has no windows: the first rows of each piece, then of all rows of an owner in one piece."
+    "The first rows of each owner on Dask, which has no windows: those of each piece, then of all, owner by owner."
     import narwhals as nw
     import pandas as pd
     def first(part):

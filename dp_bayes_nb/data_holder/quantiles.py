@@ -113,7 +113,7 @@ def private_quantile(data: Any,             # array, list, data frame, or CSV or
 
 # %% ../../nbs/data_holder/06_quantiles.ipynb #8c46c12c
 def _private_quantile(data, q, epsilon, lower, upper, column, candidates, ledger, person, combine, missing_as, name):
-    "The same, with frames that hold counts."
+    "`private_quantile` itself: its frames hold counts, and `discreet` keeps them out of tracebacks."
     q, epsilon = check_fraction("q", q), check_positive("epsilon", epsilon, "give the budget of this quantile")
     low, high = _bounds(lower, upper)
     if check_count("candidates", candidates, 2) > MOST_CANDIDATES:

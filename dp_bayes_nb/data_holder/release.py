@@ -147,7 +147,7 @@ def release(family: Model,                  # what to count: public declarations
 
 # %% ../../nbs/data_holder/04_release.ipynb #200bf830
 def _released(ledger, **asked):
-    "The same, with frames that hold sums."
+    "`release` itself: its frames hold sums, and `discreet` keeps them out of tracebacks."
     ready = prepare(ledger=ledger, **asked)
     if ledger is not None:
         ledger.spend(**ready.charge)
@@ -173,7 +173,7 @@ def prepare(family, data, epsilon=None, mechanism=None, delta=None, neighbours=N
 # %% ../../nbs/data_holder/04_release.ipynb #c13a1b71
 def _prepare(family, data, epsilon, mechanism, delta, neighbours, n_max, missing, missing_as, ledger, name,
              bounds_source, rho, person, combine, rows):
-    "The same, with frames that hold sums."
+    "`prepare` itself: its frames hold sums, and `discreet` keeps them out of tracebacks."
     check_installed("release", "opendp", "duckdb", "narwhals", extra="release")
     _check_release_arguments(family, missing, ledger, name)
     at_delta, delta = (None, delta) if rho is None else (delta, None)

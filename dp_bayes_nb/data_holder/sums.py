@@ -357,7 +357,7 @@ def exact_sums(family, data: Any, *,
 
 # %% ../../nbs/data_holder/03_sums.ipynb #9a87144f
 def _exact_sums(family, data, grid_exponent, missing, missing_as, empty, person):
-    "The same, with frames that hold sums."
+    "`exact_sums` itself: its frames hold sums, and `discreet` keeps them out of tracebacks."
     g = check_count("grid_exponent", grid_exponent, 0)
     check_choice("missing", missing, ("error", "drop"))
     filled = check_missing_as(family, missing_as, missing)

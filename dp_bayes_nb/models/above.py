@@ -188,7 +188,7 @@ class Above(Model):
         return self.rounded_sensitivity(grid_exponent, neighbours, norm) * 2.0**-grid_exponent
 
     def rounded_sensitivity(self, grid_exponent=0, neighbours="change_one", norm="l1") -> float:
-        "The same for the rounded statistic, in grid steps."
+        "How far one record moves the sums of the statistics rounded to the grid, in grid steps."
         moved = self.model.rounded_sensitivity(grid_exponent, neighbours, norm)
         return passed(moved, self._weight_steps(grid_exponent), len(self.limits), norm)
 

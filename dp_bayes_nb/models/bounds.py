@@ -182,7 +182,7 @@ def rounded_range(family, grid_exponent: int) -> tuple:
 
 
 def rounded_range_sensitivity(family, grid_exponent: int, norm: str) -> float:
-    "The same for the rounded statistic, in grid steps: rounding keeps the order, so the extremes suffice."
+    "How far one record moves the rounded statistic, in grid steps: rounding keeps the order, so extremes suffice."
     t = extremes(family)
     scale = 2.0**grid_exponent
     high = np.floor((t + slack(family, t)).max(axis=0) * scale + 0.5)

@@ -281,7 +281,7 @@ class Model:
 
     @property
     def shapes(self) -> tuple:
-        "The same, also inside a program, where the numbers are not known."
+        "What `find_shapes` finds; inside a program, where the numbers are not known, what was found before."
         return vars(self)["_shapes"] if "_shapes" in vars(self) else self.find_shapes()
 
     def lacks(self, *parts: str) -> str | None:
@@ -364,7 +364,7 @@ class Model:
         """
 
     def rounded_sensitivity(self, grid_exponent: int = 0, neighbours: str = "change_one", norm: str = "l1") -> float:
-        """The same for the statistic rounded to a grid of step 2⁻ᵍ, in steps.
+        """The most one record can move the sums of the statistic rounded to a grid of step 2⁻ᵍ, in steps.
         By default a bound that holds for any statistic.
         """
         delta, m = self.sensitivity(neighbours, norm), len(self.names)

@@ -228,7 +228,7 @@ class Grouped(Model):
         return self.model.sensitivity(neighbours, norm, grid_exponent)
 
     def rounded_sensitivity(self, grid_exponent=0, neighbours="change_one", norm="l1"):
-        "The same for the rounded sums, in grid steps."
+        "How far a record that stays in its group moves the rounded sums, in grid steps."
         self.sensitivity(neighbours, norm)
         return self.model.rounded_sensitivity(grid_exponent, neighbours, norm)
 

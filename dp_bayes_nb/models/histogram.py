@@ -202,7 +202,7 @@ class BinnedColumn(WeightedRecords):
         return self.rounded_sensitivity(grid_exponent, neighbours, norm) * 2.0**-grid_exponent
 
     def rounded_sensitivity(self, grid_exponent: int = 0, neighbours: str = "change_one", norm: str = "l1") -> float:
-        "The same for the rounded statistics, in grid steps."
+        "How far one record moves the sums of the statistics rounded to the grid, in grid steps."
         check_choice("neighbours", neighbours, ("change_one",))
         g = 0 if self.integer else grid_exponent
         one, most = (math.floor(value * 2.0**g + 0.5) for value in (1.0, self.weight))

@@ -32,7 +32,7 @@ def middle_and_half(low: Any, high: Any) -> tuple[Any, Any]:
 
 
 def middle_and_half_log(low: Any, high: Any) -> tuple[Any, Any]:
-    "The same for the logarithms; not finite where low is 0, which the check of the bounds refuses."
+    "Middle and half-width of the logarithms; not finite where low is 0, which the check of the bounds refuses."
     if numerical(low) is jnp:
         return middle_and_half(jnp.log(low), jnp.log(high))
     return middle_and_half(math.log(low) if low > 0 else -math.inf, math.log(high))

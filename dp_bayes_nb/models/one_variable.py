@@ -126,7 +126,7 @@ class Univariate(ExponentialFamily):
         return {norm: sensitivity(self, norm) for norm in ("l1", "l2")}
 
     def rounded_sensitivity(self, grid_exponent: int = 0, neighbours: str = "change_one", norm: str = "l1") -> float:
-        "The same for the statistic rounded to the grid, in grid steps."
+        "How far one record moves the sums of the statistics rounded to the grid, in grid steps."
         check_choice("neighbours", neighbours, ("change_one",))
         return rounded_range_sensitivity(self, grid_exponent, check_choice("norm", norm, ("l1", "l2")))
 

@@ -182,7 +182,7 @@ class Person:
 
     @property
     def of_columns(self) -> tuple["Person", ...]:
-        "The same person with one column at a time; none where rows are kept."
+        "A person for each column, with the rule of that column; none where rows are kept."
         return tuple(Person(self.column, {name: rule}) for name, rule in self.rules.items()) \
             if isinstance(self.rules, dict) else ()
 

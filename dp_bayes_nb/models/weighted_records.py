@@ -176,7 +176,7 @@ class WeightedRecords(Model):
         return _moved(self, check_choice("norm", norm, ("l1", "l2")), None)
 
     def rounded_sensitivity(self, grid_exponent: int = 0, neighbours: str = "change_one", norm: str = "l1") -> float:
-        "The same for the rounded statistics, in grid steps."
+        "How far one record moves the sums of the statistics rounded to the grid, in grid steps."
         check_choice("neighbours", neighbours, ("change_one",))
         return _moved(self, check_choice("norm", norm, ("l1", "l2")), None if self.integer else grid_exponent)
 

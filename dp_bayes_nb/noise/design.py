@@ -171,7 +171,7 @@ def check_privacy(epsilon, mechanism, delta, neighbours, rho=None):
 
 
 def _check_rho(epsilon, mechanism, delta, neighbours, rho):
-    "The same of a budget in rho."
+    "The privacy arguments of a budget in rho, in their normal form; ValueError for what does not go with it."
     rho = check_positive("rho", rho, "give the total budget of this release")
     for name, value in (("epsilon", epsilon), ("delta", delta)):
         if value is not None:

@@ -33,7 +33,7 @@ def laplace_variance(key: Key[Array, ""],
 
 def laplace_variance_from(normal: Float[Array, "..."], uniform: Float[Array, "..."],
                           residual: Float[Array, "..."], scale: Float[Array, "..."]) -> Float[Array, "..."]:
-    "The same draw from random numbers that are given: equation (3)."
+    "σ² given the residual, from a normal and a uniform number: equation (3)."
     b, c, y = scale, scale * jnp.abs(residual), normal**2
     A = c + 0.5 * b**2 * y + b * jnp.sqrt(c * y + 0.25 * (b * y) ** 2)  # eq. (3)
     return jnp.where(uniform * (A + c) <= A, A, c * (c / A))

@@ -105,7 +105,7 @@ def true_rate_bounds(key: Key[Array, ""], release, prior, *, draws: int, confide
 @needs_records()
 def true_rate_bounds_seen(key: Key[Array, ""], release, prior, *, draws: int, confidential=None,
                           base: str = "non_private") -> dict:
-    "The same for a method that sees the records."
+    "A method that sees the records under bounds that follow the true rate, in units of that rate."
     return _scaled(key, release, base, draws, 0, confidential)
 
 # %% ../../nbs/papers/01_experiments.ipynb #b1d57811

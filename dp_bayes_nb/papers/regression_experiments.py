@@ -202,7 +202,7 @@ def regression_row(results: dict, method: str) -> dict:
 
 
 def regression_utility_row(results: dict, method: str) -> dict:
-    "The same, with MMD² of the first slope to the posterior without privacy."
+    "Numbers of one cell, with MMD² of the first slope to the posterior without privacy."
     return {**regression_row(results, method), **utility_row(results, method)}
 
 # %% ../../nbs/papers/03_regression_experiments.ipynb #1574bddb

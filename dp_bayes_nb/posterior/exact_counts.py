@@ -73,7 +73,7 @@ def first_true(low, high, holds):
 
 
 def log_concave(cells: Cells) -> Cells:
-    "The same cells without the log-convex part of their weights."
+    "Cells without the log-convex part of their weights."
     return cells._replace(alpha=np.maximum(cells.alpha, 1), beta=np.maximum(cells.beta, 1))
 
 

@@ -151,7 +151,7 @@ def read_frame(cells, model, value, n, scale, sd) -> Table:
 
 # %% ../../nbs/posterior/23_fit_many.ipynb #fe0bc283
 def read_releases(releases, model) -> Table:
-    "The same of releases of one model; those that are not plain sums of one kind of noise are left to `fit`."
+    "Values, sizes and scales of releases of one model; those that are not plain sums of one noise are left to `fit`."
     if model is not None and as_model(model) != releases[0].family:
         refuse("model", "left out for releases, or theirs", model)
     plain = all(r.n is not None and r.matrix is None and r.unprinted is None and isinstance(r.noise.kind, str)

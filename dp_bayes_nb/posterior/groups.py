@@ -289,7 +289,7 @@ _SAID = ("effective", "strange")  # by draws that come at once
 
 
 def _one_by_one(words, groups: Groups, method: Method, tables: bool, draws, warmup, chains):
-    "The same, one group after the other: draws without a chain, and methods of a model's own."
+    "Posteriors of one group after the other: draws without a chain, and methods of a model's own."
     found: list = []
     quick: list | None = None
     if method.sample is sample_levels:

@@ -395,7 +395,7 @@ HISTOGRAM = Method(chain_kernel, lambda family: True, histogram_unavailable, sam
 
 
 def _counts_alone(matrix):
-    "The same for all counts without the sum, in their order; not for other combinations."
+    "`HISTOGRAM` for a release of all counts without the sum, in their order; unavailable for other combinations."
     def unavailable(family, kind, n, prior):
         alone = matrix is not None and np.array_equal(matrix, np.eye(family.bins, len(family.names)))
         if not alone or not isinstance(kind, str):

@@ -188,7 +188,7 @@ def _form(release, divided):
 
 # %% ../../nbs/posterior/16_log_likelihood.ipynb #16f19a03
 def _normal_form(family, seen, one, keep):
-    "The same with normal sums."
+    "Normal sums integrated out: a function of model, data and θ, and the data."
     if one or len(seen.z) == 1:
         return (_normal_row if one else _one_row), seen
     printed = seen.low is None or bool(np.all(np.asarray(seen.low) == np.asarray(seen.high)))

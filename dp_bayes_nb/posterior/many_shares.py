@@ -32,7 +32,7 @@ def quick_window(cells: Cells) -> tuple:
 
 
 def home(cells: Cells) -> Cells:
-    "The same posteriors from releases that are not too far outside [0, n] for floats."
+    "Cells whose released counts are not too far outside [0, n] for floats; their posteriors are what they were."
     past = 0.0 if cells.kind == "laplace" else 100 * cells.scale**2
     return cells._replace(z=np.clip(cells.z, -past, cells.n + past))
 
@@ -106,7 +106,7 @@ class Mixture(NamedTuple):
     signed: Float[np.ndarray, "all K"]  # W(s), less `whole` from m on
 
     def of(self, rows):
-        "The same for some of the cells."
+        "The mixtures of some of the cells."
         return Mixture(*(part[rows] for part in self[:-2]), *self[-2:])
 
 
@@ -167,7 +167,7 @@ def _by_rows(c: Mixture, rows, x, at_middle):
 
 
 def _by_terms(c: Mixture, rows, x, at_middle):
-    "The same for any log odds x of θ: an exponential function a count."
+    "Three sums over t_s at any log odds x of θ: an exponential function a count."
     c = c.of(rows)
     w, middle, am, total = c.weights[c.place], c.middle[:, None], c.a[:, None], c.total[:, None]
     j = np.arange(w.shape[1]) - middle
@@ -317,7 +317,7 @@ def summarise_mixtures(p: CountPosterior, levels, probability=None) -> tuple:
 
 
 def _long_window(cells, levels, probability):
-    "The same for windows that are thinned."
+    "Summaries of cells whose windows are so long that they are thinned."
     p = count_posterior(*cells)
     below = lambda t: share_probability(p, np.full(len(p.n), np.clip(t, 0, 1)))
     inside = np.nan * p.n if probability is None else below(probability[1]) - below(probability[0])

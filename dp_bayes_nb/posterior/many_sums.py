@@ -326,7 +326,7 @@ def summarise_cell(family, prior, moments, kind, nodes, levels, ends, z, n, scal
 
 
 def summarise_again(family, prior, exact: bool, kind, levels, ends, z, n, scale, uniform) -> tuple:
-    "The same by the grid of `fit`."
+    "Mean, sd, quantiles, probability and draws of one cell by the grid of `fit`."
     released = Measurement(z[None], Noise(kind, scale[None], jnp.zeros(1)), n)
     posterior = grid_posterior(family, released, prior, exact)
     drawn = _parameter(family, jax.vmap(partial(quantile, posterior))(uniform)) if len(uniform) else uniform
@@ -353,7 +353,7 @@ class Prepared(NamedTuple):
 
 
 def read_backwards(moments: Moments) -> Moments | None:
-    "The same with means that never turn back, which rounding does where they are constant; None for more than that."
+    "Moments whose means never turn back, which rounding does where they are constant; None for more than that."
     up = np.sign(moments.mean[-1] - moments.mean[0])
     mean = up * np.maximum.accumulate(up * np.asarray(moments.mean))
     far = np.abs(mean - moments.mean).max() > 1e-9 * np.ptp(mean)

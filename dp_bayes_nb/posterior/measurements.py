@@ -67,7 +67,7 @@ def tables_of(family, measurements: list[Measurement], prior, ranges: list) -> T
 
 
 def stacked_tables(family, measurements: list[Measurement], prior, ranges: list) -> Tables:
-    "The same with all rows."
+    "What samplers see of independent tables, with all their rows."
     alike: dict = {}
     for j, one in enumerate(measurements):
         alike.setdefault(look(one), []).append(j)

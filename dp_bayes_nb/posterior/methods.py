@@ -75,7 +75,7 @@ def grid_density(family, released, prior, kernel, exact: bool = False) -> dict:
 
 
 def share_density(family, released, prior, kernel) -> dict:
-    "The same of a share, which under a Beta prior has a curve of its own."
+    "The density that a share was drawn from, which under a Beta prior has a curve of its own."
     curve = share_curve(released, prior) if kernel is None else None
     return grid_density(family, released, prior, kernel, True) if curve is None else density_group(
         next(iter(family.parameters)), *curve)

@@ -200,7 +200,7 @@ def _replicate(tables, key, draw):
 
 
 def _replicate_pooled(tables, key, draw):
-    "The same where each table has its own θ."
+    "Simulated noisy numbers of tables that each have their own θ, before they are printed."
     def one(table, n, key, theta):
         key_data, key_noise = jax.random.split(key)
         s = tables.family.simulate(key_data, theta, n)
@@ -211,7 +211,7 @@ def _replicate_pooled(tables, key, draw):
 
 # %% ../../nbs/posterior/10_results.ipynb #2488d5d9
 def _replicate_groups(family, tables, key, draw):
-    "The same of groups, each with its own θ, and size where that is private."
+    "Simulated noisy numbers of groups that each have their own θ, and size where that is private."
     theta = family.flat({name: draw[name] for name in family.parameters})
     n = jnp.ravel(draw["n"]) if "n" in draw else jnp.zeros(0)
     def one(table, n, key, theta):

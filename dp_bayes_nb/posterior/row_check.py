@@ -22,7 +22,7 @@ from ..releases.simulate import draw_noise
 # %% ../../nbs/posterior/27_row_check.ipynb #rc000006
 # § Each row, given the others: equation (1)
 def _some_rows(release: Release, at: np.ndarray) -> Release:
-    "The same release with some of its rows; it is for a check, and says nothing about who made it."
+    "A release of some rows of another; it is for a check, and says nothing about who made it."
     noise = release.noise
     kind = noise.kind if isinstance(noise.kind, str) else tuple(noise.kind[i] for i in at)
     H = (np.eye(len(release.values)) if release.matrix is None else np.asarray(release.matrix))[at]

@@ -302,7 +302,7 @@ def tied_tilts(tree: Tree, prior: Leaves, start: np.ndarray | None = None) -> tu
 
 
 def _tied_tilts(tree, prior, start):
-    "The same of a tree whose leaves have an end."
+    "Tilts, sums, means and variances of a tree whose leaves have an end."
     from scipy.sparse import coo_matrix
     from scipy.sparse.linalg import spsolve
     L, N = tree.leaves, len(tree.parent)

@@ -117,7 +117,7 @@ def table_sums(blocks: tuple, table: Float[Array, "k+2 k+2"]) -> Float[Array, "m
 
 
 def sums_table(blocks: tuple, sums: Float[Any, "m"]) -> Float[Array, "k+2 k+2"]:
-    "The same backwards, each sum once, and 0 elsewhere."
+    "The matrix of all products with the released sums in their places, each once, and 0 elsewhere."
     I, J, *_ = pairs(blocks)
     rows, p = np.append(np.zeros(size(blocks) + 1, int), 1 + I), size(blocks) + 2
     return set_at(np.zeros((p, p, *sums.shape[1:])), (rows, np.append(np.arange(1, p), 1 + J)), sums)

@@ -215,7 +215,7 @@ def box_prior(family, prior: NormalInverseGamma) -> BoxPrior:
 
 
 def user_prior(family, box: BoxPrior) -> NormalInverseGamma:
-    "The same prior or posterior back in the user's units."
+    "A prior or posterior of the box, in the user's units."
     u = units(family)
     inverse = jnp.asarray(np.linalg.inv(u.B))
     return NormalInverseGamma(u.B @ box.mean + u.c, u.response**2 * inverse.T @ box.precision @ inverse, box.shape,
@@ -225,7 +225,7 @@ def user_prior(family, box: BoxPrior) -> NormalInverseGamma:
 # %% ../../nbs/regression/05_model.ipynb #bd307a3e
 # § The conjugate update: equation (2)
 def _shifted(sums: Sums, offset: Float[Any, ""]) -> Sums:
-    "The same sums for the response v_y + e."
+    "The sums for the response v_y + e."
     return Sums(sums.G, sums.h + offset * sums.G[:, -1], sums.r + 2 * offset * sums.h[-1] + offset**2 * sums.G[-1, -1])
 
 
@@ -250,7 +250,7 @@ def _new_responses(X, key, theta):
 
 
 def _new_logged(X, key, theta):
-    "The same where the model is one of the logarithm of the response."
+    "Responses at the rows of a design matrix where the model is one of their logarithm."
     return jnp.exp(_new_responses(X, key, theta))
 
 # %% ../../nbs/regression/05_model.ipynb #0716d970
@@ -561,7 +561,7 @@ class LinearRegression(Model):
         return math.nextafter(plain + sum(moved) if norm == "l1" else math.hypot(plain, *moved), math.inf)
 
     def rounded_sensitivity(self, grid_exponent: int = 0, neighbours: str = "change_one", norm: str = "l1") -> float:
-        "The same for the rounded statistics, in grid steps."
+        "How far one record moves the sums of the statistics rounded to the grid, in grid steps."
         m, rounded = len(self.names), _rounded(self.blocks, len(self.names))
         steps = 2.0**grid_exponent * (self.sensitivity(neighbours, norm) + (m + 8 * len(self.moment_terms)) * 2.0**-52)
         if norm == "l1":

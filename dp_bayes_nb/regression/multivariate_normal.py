@@ -189,7 +189,7 @@ class MultivariateNormal(WeightedRecords):
         return {"l1": l1_sensitivity, "l2": l2_sensitivity}[check_choice("norm", norm, ("l1", "l2"))](len(self.bounds))
 
     def rounded_sensitivity(self, grid_exponent=0, neighbours="change_one", norm="l1") -> float:
-        "The same for the rounded statistics, in grid steps."
+        "How far one record moves the sums of the statistics rounded to the grid, in grid steps."
         m = len(self.names)
         steps = 2.0**grid_exponent * (self.sensitivity(neighbours, norm) + m * 2.0**-52)
         return float(math.ceil(steps) + m - 1) if norm == "l1" else math.nextafter(steps + math.sqrt(m), math.inf)

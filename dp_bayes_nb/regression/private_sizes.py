@@ -87,7 +87,7 @@ def rows_at(unsized: Unsized, w: Float[Array, "w"], smooth: bool = False) -> tup
 
 
 def smooth_law(unsized: Unsized, w: Float[Array, "w"]) -> tuple:
-    "The same for any number n, as the search of the mode takes it."
+    "The law of `rows_at` for any number n, also between whole ones, as the search of the mode takes it."
     return rows_at(unsized, w, smooth=True)[:2]
 
 # %% ../../nbs/regression/10_private_sizes.ipynb #b0aa0011

@@ -129,7 +129,7 @@ class TobitRegression(WeightedRecords):
         return self.line.sensitivity(neighbours, norm, grid_exponent)
 
     def rounded_sensitivity(self, grid_exponent=0, neighbours="change_one", norm="l1") -> float:
-        "The same for the rounded statistics, in grid steps."
+        "How far one record moves the sums of the statistics rounded to the grid, in grid steps."
         return self.line.rounded_sensitivity(grid_exponent, neighbours, norm)
 
     def size_rows(self, grid_exponent: int = 0, norm: str = "l1") -> Rows:

@@ -432,7 +432,7 @@ def _provenance(r):
 
 
 def _provenance_of(r, said):
-    "The same without the persons."
+    "Who says so, in one line, without the persons."
     if r.simulated:
         return "simulated" + (f" in the design of: {said}" if said else "") + "; protects nobody"
     if r.source is None:
@@ -583,7 +583,7 @@ def _person_json(r):
 
 # %% ../../nbs/releases/02_document.ipynb #99674eea
 def _extended_json(r):
-    "The same of a release that is declared, or of combinations of sums."
+    "The JSON of a release that is declared, or of combinations of sums."
     rows = "exact" if isinstance(r.printed, str) else [printing_to_json(row) for row in r.printed]
     document = {"model": r.family.to_dict(), "names": list(r.names), "values": [_short(v) for v in r.values],
                 "n": _n_json(r.n),
@@ -884,7 +884,7 @@ def _check_design(r):
 
 
 def _check_size_design(r):
-    "The same where n is private: rows and names are determined too, and every n up to the largest one is possible."
+    "Rows, names and noise must be what a private n implies; every n up to the largest one is possible."
     most = r.person.rows if _several(r.person) else 1
     due, rows = size_design(r.family, r.epsilon, r.noise.kind, r.delta, r.neighbours, r.rho, most)
     names = r.family.in_groups(rows.names)
@@ -976,7 +976,7 @@ def check_consistency(r: Release, declared: bool = False) -> None:
 
 # %% ../../nbs/releases/02_document.ipynb #9a02f003
 def _check_groups(r, found, limits, chance, declared):
-    "The same group by group."
+    "`check_consistency` group by group."
     H = full_matrix(r)
     none = np.zeros(len(r.family.group_names), bool)
     fine = none if H is None or limits is None else _possible(r, found, H, limits, chance)
@@ -1020,7 +1020,7 @@ def each_group(r: Release, found: Unprinted):
 
 
 def _person_of_group(r):
-    "The same of one group, without the rules for the columns that say the group."
+    "Whose records those of one group are, without the rules for the columns that say the group."
     if r.person is None or _several(r.person):
         return r.person
     inside = [column.name for column in r.family.inner.columns]

@@ -419,7 +419,7 @@ class Audit:
     forms: tuple = ()  # (name, how far the tables are apart in this form, None where it is refused), units of the sums
 
     lower_bound = property(lambda self: self.claims[0][2].lower, doc="So much of the claim was spent, at the least.")
-    credible_bound = property(lambda self: self.claims[0][2].credible, doc="The same, with Jeffreys priors.")
+    credible_bound = property(lambda self: self.claims[0][2].credible, doc="At least so much, with Jeffreys priors.")
 
     contradicted = property(lambda self: bool(_contradictions(self)), doc="Is the claim refuted?")
     verdict = property(lambda self: _verdict(self), doc="The answer in words.")
@@ -527,7 +527,7 @@ def audit(model: Model, *,              # what is released: public declarations
 # %% ../../nbs/research/14_audit.ipynb #5c1f7b01
 def _audit(model, epsilon, mechanism, delta, rho, neighbours, trials, tables, releases, confidence, n_max, seed,
            forms, options):
-    "The same, with frames that hold sums."
+    "`audit` itself: its frames hold sums, and `discreet` keeps them out of tracebacks."
     _check_release_arguments(model, "error", None, None)
     trials, releases, confidence = _check_sizes(trials, releases, confidence)
     _check_options(options)
@@ -613,7 +613,7 @@ def _checked_owner(model, owner):
 
 
 def _on_the_grid_of_persons(found):
-    "The same with numbers that the sum of a person's rows does not round."
+    "The tables `found`, with numbers that the sum of a person's rows does not round."
     added = [c for c in found.model.columns if found.person is not None and found.person.rows is None
              and found.person.rules[c.name] in ("sum", "mean")]
     def rounded(records):
@@ -838,7 +838,7 @@ def _wrong(found, pairs):
 
 
 def _wrong_words(off, miscounted, where=""):
-    "The same in words."
+    "What `_wrong` found, in words; () where all is right."
     return (*((f"{where}the sums are {off:.6g} from those of the records",) if off else ()),
             *((f"{where}{miscounted} records too many or too few are counted",) if miscounted else ()))
 

@@ -263,7 +263,7 @@ def _spread_draws(key, model, theta, prior):
 
 
 def check_moments_elsewhere(key, model: Model, theta: dict, prior: Any, n: int):
-    "The same as `check_moments` at a few draws of the prior, where the comparisons share their false alarms too."
+    "`check_moments` at a few draws of the prior, where the comparisons share their false alarms too."
     for j, drawn in enumerate(_spread_draws(key, model, theta, prior)):
         check_moments(jax.random.fold_in(key, j), model, drawn, n, drawn=True)
 

@@ -116,7 +116,7 @@ def effective_size(x: Float[Array, "s"]) -> Float[Array, ""]:
 
 
 def _tail_size(x: Float[Array, "s"]) -> Float[Array, ""]:
-    "The same for visits to the 2.5% tails, mean of both: equation (2) of ‘Calibration ranks’."
+    "Independent draws that visits to the 2.5% tails are worth, mean of both: equation (2) of ‘Calibration ranks’."
     low, high = jnp.quantile(x, jnp.array([0.025, 0.975]))
     return 0.5 * (effective_size((x <= low) * 1.0) + effective_size((x >= high) * 1.0))
 

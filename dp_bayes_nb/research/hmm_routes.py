@@ -184,7 +184,7 @@ def relabel(idata,         # of `fit` for a HiddenMarkov release
             feature: str,  # a feature of the family
             level: Any     # one of its levels
             ) -> Any:
-    "The same posterior, states numbered by increasing probability of this level, draw by draw: a copy, as ArviZ data."
+    "A copy of a posterior whose states are numbered by increasing probability of a level, draw by draw."
     release, theta = fitted(idata)
     family, out = _hidden_markov(release), idata.copy()
     if feature not in family.feature_names or level not in dict(family.features)[feature]:

@@ -175,7 +175,7 @@ def _in_tables(model, values):
 
 
 def _in_jax(model, values):
-    "The same in JAX; nothing where a column has texts, which it cannot hold."
+    "Statistics, and validity in the last column, in JAX; nothing where a column has texts, which it cannot hold."
     if not any(column.texts for column in model.columns):
         rows = rows_of(values)
         for order in _pieces(rows):

@@ -52,7 +52,7 @@ class ThresholdPrior(NormalCoefficients):
         return super().log_density(theta) + each.sum() + z.size // self.count * math.lgamma(self.count + 1)
 
     def of_effects(self, model):
-        "The same prior of the model without units."
+        "This prior for the model without units."
         return replace(super().of_effects(model), middle=np.zeros(len(self.middle)))
 
     def sample(self, key, shape: tuple = ()) -> dict:
@@ -97,7 +97,7 @@ class OrderedLogistic(TableRegression):
         return super().to_plain({**theta, "thresholds": theta["thresholds"] - shift[..., None]})
 
     def from_plain(self, theta):
-        "The same parameters in the units of the columns; thresholds are of records with zeros, not in the middle."
+        "Parameters in the units of the columns; thresholds are of records with zeros, not in the middle."
         found = super().from_plain(theta)
         return {**found, "thresholds": found["thresholds"] + (found["coefficients"] @ self._middle)[..., None]}
 

@@ -55,7 +55,7 @@ class NormalCoefficients:
         return _standard_normal(effects / self.sd) - effects.size * jnp.log(self.sd) + determinant + others
 
     def of_effects(self, model) -> Any:
-        "The same prior of the model without units, whose coefficients are effects."
+        "This prior for the model without units, whose coefficients are effects."
         return replace(self, to_effects=np.eye(len(self.to_effects)), shapes=model.completed(self, self.sd).shapes)
 
     def sample(self, key, shape: tuple = ()) -> dict:
@@ -116,7 +116,7 @@ class DesignedPrior:
             coefficient_information(self.model, theta, self.n, self.variance))
 
     def of_effects(self, model) -> "DesignedPrior":
-        "The same prior of the model without units."
+        "This prior for the model without units."
         return replace(self, normal=self.normal.of_effects(model), model=model)
 
     def sample(self, key, shape: tuple = ()) -> dict:
@@ -492,8 +492,8 @@ class TableRegression(TableModel):
         return _root(square)
 
     def rounded_sensitivity(self, grid_exponent: int = 0, neighbours: str = "change_one", norm: str = "l1") -> float:
-        """The same for the rounded statistics, in grid steps. Hats are on the grid already; a product of scores is
-        rounded, and stays between whole numbers of steps.
+        """How far one record moves the rounded sums, in grid steps. Hats are on the grid already; a product of scores
+        is rounded, and stays between whole numbers of steps.
         """
         exact = 2.0**grid_exponent * self.sensitivity(neighbours, norm)
         if grid_exponent < math.log2(PARTS / space(self).weight):
@@ -575,7 +575,7 @@ class TableRegression(TableModel):
         return jnp.exp(self.log_answers(theta, predictors))
 
     def answers_at(self, theta: dict, X: Float[Array, "n d"]) -> Float[Array, "n k"]:
-        "The same at the rows of a design matrix."
+        "Probabilities of the answers at the rows of a design matrix."
         return self.log_answers(theta, X @ jnp.transpose(self.of_design(theta)))
 
     @property
@@ -646,7 +646,7 @@ class TableRegression(TableModel):
         return {**found, "coefficients": found["coefficients"] @ np.transpose(self.to_effects)}
 
     def from_plain(self, theta):
-        "The same parameters in the units of the columns."
+        "Parameters in the units of the columns, from those of the model without units."
         found = dict(zip(self.parameters, (np.asarray(theta[name]) for name in _plain(self).parameters)))
         return {**found, "coefficients": found["coefficients"] @ np.linalg.inv(self.to_effects).T}
 

@@ -469,7 +469,7 @@ def kernel(family, measurement: Measurement, prior) -> Kernel:
 
 
 def sized_kernel(family, tables, prior) -> Kernel:
-    "The same for a table of unknown size; the generic sampler for several tables and for rounded numbers."
+    "`kernel` for a table of unknown size; the generic sampler for several tables and for rounded numbers."
     stack = tables.groups[0]
     alone = tables.unknown == (0,) and tables.order == ((0,),) and stack.low is None and stack.floor is None
     if not alone or not np.all(np.asarray(stack.noise.scale) > 0):
