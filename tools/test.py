@@ -394,7 +394,7 @@ def main():
     parser.add_argument("--site", action="store_true", help="build the site too")
     args = parser.parse_args()
     environment()
-    os.environ["OMP_NUM_THREADS"] = "1"
+    os.environ["OMP_NUM_THREADS"] = os.environ["NPROC"] = "1"  # XLA asks for the second: a worker is a core
     os.environ["PATH"] = f"{BIN}{os.pathsep}{os.environ['PATH']}"
     start, count = time.perf_counter(), Count(args.ci)
     if not args.slow:  # the statistical checks draw for minutes, with programs as users have them
