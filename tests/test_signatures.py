@@ -17,6 +17,26 @@ def released():
     return dpb.simulate_release(1, dpb.Bernoulli(), THETA, 200, 0.5)[1]
 
 
+def lacking(functions):
+    "Arguments and results without a type, by function."
+    found = {function.__name__: inspect.signature(function) for function in functions}
+    return {name: said for name, signature in found.items() if (said := [
+        *(p.name for p in signature.parameters.values() if p.annotation is p.empty),
+        *(["return"] if signature.return_annotation is signature.empty else [])])}
+
+
+def test_public_functions_say_their_types():
+    every = [getattr(dpb, name) for name in dpb.__all__]
+    functions = [each for each in every if callable(each) and not inspect.isclass(each)]
+    assert len(functions) > 50 and lacking(functions) == {}
+
+
+def test_a_missing_type_is_seen():
+    def half(x: int, y, *more, z: float = 1.0):
+        return x, y, more, z
+    assert lacking([half]) == {"half": ["y", "more", "return"]}
+
+
 def test_a_key_and_an_integer_are_the_same_seed(released):
     run = dict(draws=20, chains=2, progress=False)
     fits = [dpb.fit(released, seed=seed, **run) for seed in (3, jax.random.key(3), jax.random.key(4))]

@@ -9,7 +9,7 @@ __all__ = ['assert_close', 'must_fail', 'batched_operations', 'ks_uniform', 'ks_
 
 # %% ../../nbs/base/09_checks.ipynb #77de68da
 import math
-from typing import Callable, NamedTuple
+from typing import Any, Callable, NamedTuple
 
 import numpy as np
 import scipy.special as sp
@@ -63,8 +63,8 @@ def batched_operations(program: Callable,  # of arrays; or its jaxpr
 
 # %% ../../nbs/base/09_checks.ipynb #7b52009b
 # § Distances between distributions
-def ks_uniform(u  # (t,) or (t, d) values in [0, 1]
-               ):
+def ks_uniform(u: Any  # (t,) or (t, d) values in [0, 1]
+               ) -> Any:
     "Kolmogorov–Smirnov distance of each column of `u` to the uniform law."
     u = np.asarray(u, dtype=float)
     if u.ndim not in (1, 2) or len(u) == 0 or not np.all((u >= 0) & (u <= 1)):
@@ -80,8 +80,8 @@ def ks_p_value(distance: float, trials: int) -> float:
     return float(st.kstwo.sf(distance, trials))
 
 # %% ../../nbs/base/09_checks.ipynb #f1abd670
-def wasserstein1(p,  # (s,) draws
-                 q   # (r,) draws
+def wasserstein1(p: Any,  # (s,) draws
+                 q: Any  # (r,) draws
                  ) -> float:
     "Wasserstein-1 distance between two samples, in their units."
     p, q = np.asarray(p, dtype=float), np.asarray(q, dtype=float)

@@ -608,7 +608,7 @@ def _recorder(rows: int):
 
 
 @dataclass_transform(frozen_default=True)
-def family_class(cls):
+def family_class(cls: type) -> Any:
     "Decorator: make a model a frozen, hashable dataclass."
     return dataclass(frozen=True)(cls)
 

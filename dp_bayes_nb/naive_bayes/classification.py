@@ -7,7 +7,7 @@ __all__ = ['predictive_probabilities', 'feature_codes', 'classify', 'Reliability
            'classification_scores', 'plot_reliability']
 
 # %% ../../nbs/naive_bayes/04_classification.ipynb #77de68da
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -65,9 +65,9 @@ def feature_codes(family: NaiveBayes, new_data) -> dict[str, np.ndarray]:
             for name, values in _columns(new_data, family.table_names).items()}
 
 
-def classify(idata,          # result of fit
-             new_data=None,  # a frame or dict with the features, in their public levels; needed
-             ):
+def classify(idata: Any,     # result of fit
+             new_data: Any = None,  # a frame or dict with the features, in their public levels; needed
+             ) -> Any:
     "Class probabilities of new rows, parameter uncertainty averaged over: DataArray (row, class). Equation (1)."
     import xarray as xr
     release, theta = fitted(idata)
@@ -109,8 +109,8 @@ def _statements(probability, truth):
     return p, _coded("truth", name, truth, range(p.shape[1]) if labels is None else probability[name].values)
 
 # %% ../../nbs/naive_bayes/04_classification.ipynb #f1abd670
-def reliability(probability,  # (rows, classes), as from classify; an array has classes 0, 1, …
-                truth,        # (rows,) classes that came
+def reliability(probability: Any,  # (rows, classes), as from classify; an array has classes 0, 1, …
+                truth: Any,   # (rows,) classes that came
                 bins: int = 10) -> Reliability:
     "Statements in bins of equal width, what they said and what came."
     p, codes = _statements(probability, truth)
@@ -122,8 +122,8 @@ def reliability(probability,  # (rows, classes), as from classify; an array has 
     return Reliability(predicted, observed, count[count > 0])
 
 
-def classification_scores(probability,  # (rows, classes), as from classify; an array has classes 0, 1, …
-                          truth,        # (rows,) classes that came
+def classification_scores(probability: Any,  # (rows, classes), as from classify; an array has classes 0, 1, …
+                          truth: Any,   # (rows,) classes that came
                           bins: int = 10) -> Scores:
     "Accuracy, logarithmic loss and calibration error: equations (2) and (3)."
     p, codes = _statements(probability, truth)
@@ -134,7 +134,7 @@ def classification_scores(probability,  # (rows, classes), as from classify; an 
                   float(found.statements @ np.abs(found.predicted - found.observed) / found.statements.sum()))
 
 
-def plot_reliability(found: Reliability, name: str = "", color: str = COLORS["ours"], ax=None):
+def plot_reliability(found: Reliability, name: str = "", color: str = COLORS["ours"], ax: Any = None) -> Any:
     """Share of statements that were true against the probability they were given. Returns the axis.
 
     A point is as large as its bin has statements.

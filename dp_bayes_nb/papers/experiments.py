@@ -447,7 +447,7 @@ def _announcer(total, wanted):
 # %% ../../nbs/papers/01_experiments.ipynb #c59b920d
 def run_experiment(name: str | Experiment,   # a name in EXPERIMENTS, or an experiment of your own
                    trials: int | None = None,  # simulated releases of a cell; None: the experiment's
-                   *, path=None,              # folder that keeps finished batches; a killed run goes on from there
+                   *, path: Any = None,       # folder that keeps finished batches; a killed run goes on from there
                    progress: bool = False) -> dict:
     "One figure's numbers as JSON values: rows by design and method, with seed, versions and seconds."
     experiment = name if isinstance(name, Experiment) else EXPERIMENTS[check_choice("name", name, tuple(EXPERIMENTS))]

@@ -56,8 +56,8 @@ def _spark(cells, fitted):
 def fit_partitions(cells: Any,         # a DataFrame of Dask or of Spark
                    model: Any, prior: Any = None,
                    *, seed: Any = 0,
-                   **options           # of `fit_many`, but path, replace and progress
-                   ):
+                   **options: Any      # of `fit_many`, but path, replace and progress
+                   ) -> Any:
     """`fit_many` on every partition of a Dask or Spark DataFrame: a frame of the same cluster with the new columns,
     not computed yet. ValueError for wrong arguments, before anything is sent.
 

@@ -370,7 +370,7 @@ def contrast(data: Any,                # result of fit, InferenceData, or a Data
              level: float = 0.95, hdi: bool = False,  # of the interval; of highest density, or of equal tails?
              draws: bool = False,      # draws (chain, draw, line) in place of a summary?
              independent: bool = False  # results of other records that do not show it? Never say so of one table
-             ):
+             ) -> Any:
     """Compare groups, or two results: a pandas frame with mean, sd, low, median, high, the probability `above` the
     value of no difference, and the probability of `direction`; equation (1).
 
@@ -425,7 +425,7 @@ def ranks(data: Any,                  # result of fit, InferenceData, or a DataA
           top: int | None = None,     # adds the probability of a place among the first `top`
           level: float = 0.95,
           draws: bool = False         # ranks of all draws, as the draws are, in place of a summary?
-          ):
+          ) -> Any:
     """Posterior of the rank of each group: a pandas frame with mean, sd, low, median and high of the rank, and the
     probabilities to be best (rank 1), worst, and among the first `top`; equation (2).
     """
@@ -596,7 +596,7 @@ def plot_groups(data: Any,                 # result of fit, InferenceData, or a 
                 sizes: Any = True,         # numbers of records, as truth; True: those of the release, or their draws
                 sort: bool = True,         # by the medians, the largest on top?
                 level: float = 0.95,       # of the outer interval; the inner one is 50%
-                ax=None):
+                ax: Any = None) -> Any:
     """Forest plot: medians with intervals of all groups, and their sizes. Returns the axis.
 
     Without `ax`, a picture of its own is as tall as its rows need. A figure of several axes without a layout of its own

@@ -122,12 +122,12 @@ def _fitted_prior(idata, releases, prior):
 
 # %% ../../nbs/posterior/30_extend.ipynb #30ee0100
 @hinting
-def extend(idata,                    # result of fit
+def extend(idata: Any,               # result of fit
            # the prior of the fit, for "prior" and "prior_predictive"; left out only if the fit had none
            prior: Any = None,
            groups: Any = None,       # some of prior, prior_predictive, posterior_predictive, log_likelihood; None: all
            # of the prior, and so many a chain for the predictions; None: 1,000, and each draw of the fit
-           *, draws: int | None = None, seed: Any = 0):
+           *, draws: int | None = None, seed: Any = 0) -> Any:
     """Add the groups by which ArviZ checks, compares and plots to a result of `fit`, in place; returns it.
 
     `prior`: parameters (1, draws, …). `prior_predictive` and `posterior_predictive`: `released`, numbers with their

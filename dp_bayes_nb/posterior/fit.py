@@ -384,7 +384,7 @@ def _check_run(draws, warmup, chains, seed):
 
 # %% ../../nbs/posterior/09_fit.ipynb #89d5245e
 def fit(release: Release | list,    # what was published; a list: of independent tables with one θ
-        prior=None,                 # the family's prior; None: its default, where it has one
+        prior: Any = None,          # the family's prior; None: its default, where it has one
         *, method: str = "auto",    # see the table of methods
         draws: int = 1000,          # kept, per chain
         warmup: int = 1000,         # discarded, per chain; not used where draws are independent
@@ -394,7 +394,7 @@ def fit(release: Release | list,    # what was published; a list: of independent
         progress: bool = True,      # show a bar on a terminal or in a notebook
         # "partial": each table of a list, or each group of a release, has its own θ, alike ones; `prior` is a `Pooled`
         pool: str = "none",
-        **options):
+        **options: Any) -> Any:
     """Posterior of the family's parameters given a release, as ArviZ data: `InferenceData`, of ArviZ 1 `DataTree`.
 
     `release`: what was published; a list: independent tables with one θ. `prior`: of the family. Poisson, Geometric,

@@ -559,7 +559,7 @@ def fit_many(cells: Any,                  # a frame, a dict of arrays, or a list
              path: Any = None,            # Parquet: a folder, or a file name.parquet; a killed run goes on from there
              replace: bool = False,       # what is at `path` and answers another question is replaced
              progress: bool = True,
-             seed: Any = 0):
+             seed: Any = 0) -> Any:
     """Posterior summaries of any number of cells: the frame that came in with the columns mean, sd, q0.025, q0.5,
     q0.975 and problem, one row a cell, in the units of the parameter.
 

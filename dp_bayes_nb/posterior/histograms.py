@@ -442,11 +442,11 @@ def quantile_interval(p: np.ndarray, edges: np.ndarray, q: float, level: float, 
     return float(np.median(even)), float(edges[low]), float(edges[high + 1])
 
 # %% ../../nbs/posterior/28_histograms.ipynb #hp000018
-def column_quantiles(idata,                     # result of fit for a Histogram
+def column_quantiles(idata: Any,                # result of fit for a Histogram
                      q: Any = (0.25, 0.5, 0.75),  # which quantiles, in (0, 1): one or several
                      level: float = 0.95,       # of the intervals
                      within: str = "bin"        # where records lie in a bin: "bin" (anywhere), or "even"
-                     ):
+                     ) -> Any:
     """Quantiles of the clipped column in the population: a DataFrame by q, with estimate, low and high.
 
     Intervals are at least a bin wide (no width has an end of the range, where clipped records are), unless
@@ -494,7 +494,7 @@ def _shares_above(family, theta, limit) -> tuple:
     return share(surely), share(surely | (high > at))
 
 
-def column_mean(idata):
+def column_mean(idata: Any) -> Any:
     "Draws of the mean of the clipped column in the population: a DataArray (chain, draw)."
     import xarray as xr
     family, theta = _of_histogram(idata)
@@ -503,8 +503,8 @@ def column_mean(idata):
     return xr.DataArray(_means(family, theta), dims=("chain", "draw"), name="mean")
 
 
-def column_above(idata, limit: Any  # in the unit of the column, in the range; of dates, the first one that counts
-                 ):
+def column_above(idata: Any, limit: Any  # in the unit of the column, in the range; of dates, the first one that counts
+                 ) -> Any:
     """Draws of the share of records above a limit: a Dataset of `low` and `high` (chain, draw), equal at an edge.
 
     A record on the limit is above it, unless the limit is the first edge: above 0 are those that are not 0.

@@ -108,11 +108,11 @@ def _columns(new_data):
 
 # %% ../../nbs/posterior/10_results.ipynb #ba84928f
 @hinting
-def predict(idata,               # result of fit
-            new_data=None,       # how many records; None: one. For a regression: a data frame of covariates
+def predict(idata: Any,          # result of fit
+            new_data: Any = None,  # how many records; None: one. For a regression: a data frame of covariates
             *, seed: Any = 0,    # or a JAX key
             draws: int | None = None  # per chain, evenly thinned; None: all
-            ):
+            ) -> Any:
     """New records from the posterior predictive distribution: DataArray (chain, draw, row);
     of a model of several columns that draws whole records, a Dataset with one such variable a column.
 
@@ -296,8 +296,9 @@ def _joint_p_value(z_rep, low, high):
     return float((far(d) >= far(seen) * (1 - 1e-12)).mean())
 
 # %% ../../nbs/posterior/10_results.ipynb #7719a1e3
-def predictive_check(idata, second=None,  # a release that was not fitted, of a model with the same parameters
-                     *, seed: Any = 0, draws: int | None = None):
+def predictive_check(idata: Any,         # result of fit
+                     second: Any = None,  # a release that was not fitted, of a model with the same parameters
+                     *, seed: Any = 0, draws: int | None = None) -> Any:
     """Releases the fitted model would have given: Dataset with z_rep, released and two-sided p_value, (statistic,);
     and p_joint, of all rows at once: equation (1).
 
@@ -432,10 +433,10 @@ def _checked_truth(truth, name, levels):
     return value
 
 # %% ../../nbs/posterior/10_results.ipynb #e2a71c21
-def plot_posterior(idata,        # result of fit
-                   *, naive=None,  # another result of fit, drawn beside it
-                   truth=None,     # true value(s), where known, or a dict by the parameters' names
-                   ax=None):
+def plot_posterior(idata: Any,   # result of fit
+                   *, naive: Any = None,  # another result of fit, drawn beside it
+                   truth: Any = None,  # true value(s), where known, or a dict by the parameters' names
+                   ax: Any = None) -> Any:
     """The posterior of the first parameter: a density, or intervals for a vector. Returns the axis.
 
     A density that was tabulated is drawn as it is, another one is estimated from the draws. Real components whose units
@@ -459,19 +460,21 @@ def plot_posterior(idata,        # result of fit
     truth = _checked_truth(truth, name, levels)
     beside = [] if naive is None else [(naive, flat(_beside(naive, parameter, name)), "naive")]
     runs = [(idata, values, "ours"), *beside]
+    center: Any
     center, unit = _row_units(values) if levels and parameter.support == "real" else (0.0, 1.0)
     ax = _axis(levels) if ax is None else ax
     height = 72 * ax.get_window_extent().height / ax.figure.dpi  # in points
     row = height / (len(levels) if levels else 1)
     for i, (run, v, role) in enumerate(runs):
         if levels is None:
-            _draw_density(ax, *_density(run, v), COLORS[role], WORDS[role])
+            x, density = _density(run, v)
+            _draw_density(ax, x, density, COLORS[role], WORDS[role])
         else:
             _draw_intervals(ax, (v - center) / unit, COLORS[role], WORDS[role], (0.15 - 0.3 * i) * (len(runs) > 1),
                             row / len(runs))
     if levels is None:
         ax.set(xlabel=_UNITS.get(name, name.replace("_", " ")), ylabel="density", ylim=(0, None))
-        low, high = 0, ax.get_ylim()[1]
+        low, high = 0.0, ax.get_ylim()[1]
         if truth is not None:
             ax.vlines(float(truth), 0, high, color=COLORS["truth"], ls=":", label="truth")
     else:

@@ -50,8 +50,8 @@ def _noise_draws(key, noise: Noise, shape: tuple) -> np.ndarray:
     return np.asarray(jax.vmap(lambda key: draw_noise(key, noise)[0])(keys)).reshape(shape)
 
 
-def row_check(release: Release, prior=None,  # as for `fit`
-              *, draws: int = 1000, warmup: int = 500, chains: int = 4, seed: Any = 0):
+def row_check(release: Release, prior: Any = None,  # as for `fit`
+              *, draws: int = 1000, warmup: int = 500, chains: int = 4, seed: Any = 0) -> Any:
     """How likely each row of a release is given the others: Dataset with z_rep (chain, draw, statistic), released and
     two-sided p_value, (statistic,): equation (1).
 

@@ -26,8 +26,8 @@ def _regression(idata):
     return release.family, theta
 
 
-def prediction_intervals(idata,      # result of fit
-                         new_data,   # data frame with the covariates' columns
+def prediction_intervals(idata: Any,  # result of fit
+                         new_data: Any,  # data frame with the covariates' columns
                          level: float = 0.95,
                          *, seed: Any = 0,  # or a JAX key
                          ) -> Any:  # an xarray Dataset
@@ -75,11 +75,11 @@ def _draw_line(ax, grid, values, color, label, shift, filled):
     ax.fill_between(grid, low, high, color=color, alpha=0.25 if filled else 0.15, lw=0)
 
 # %% ../../nbs/regression/09_plots.ipynb #559b6efd
-def plot_regression(idata,           # result of fit
-                    covariate=None,  # along which; None: the first
-                    *, at=None,      # values of the others, by name
-                    others=None,     # {label: result of fit, or coefficients (d,) without uncertainty}
-                    ax=None):
+def plot_regression(idata: Any,      # result of fit
+                    covariate: str | None = None,  # along which; None: the first
+                    *, at: dict | None = None,  # values of the others, by name
+                    others: dict | None = None,  # {label: result of fit, or coefficients (d,) without uncertainty}
+                    ax: Any = None) -> Any:
     "Mean response along one covariate with its 95% interval, beside those of other methods. Returns the axis."
     import matplotlib.pyplot as plt
     family, theta = _regression(idata)
@@ -159,10 +159,11 @@ def _write_numbers(ax, values):
                 fontsize=9)
 
 # %% ../../nbs/regression/09_plots.ipynb #5b1a0001
-def plot_coefficients(idata,       # result of fit
-                      *, others=None,  # {label: result of fit, or coefficients (d,) without uncertainty}
-                      ax=None,
-                      scale: str | None = None):  # "units" of the data, or "sd"; None: "units" of one result, else "sd"
+def plot_coefficients(idata: Any,  # result of fit
+                      *, others: dict | None = None,  # {label: result of fit, or coefficients (d,) without uncertainty}
+                      ax: Any = None,
+                      # "units" of the data, or "sd"; None: "units" of one result, else "sd"
+                      scale: str | None = None) -> Any:
     """Medians and 95% intervals of all coefficients, beside those of other methods. Returns the axis.
 
     In the data's units a row that is short beside the longest is drawn 10, 100, … times as long, as its label says, and

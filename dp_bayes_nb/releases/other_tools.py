@@ -244,7 +244,7 @@ def read_table(table: Any,           # path of a CSV file, a data frame in memor
                n: Any = None,        # records: a column or a number; None: unknown
                by: str | None = None,  # column; a release for each of its values
                source: str,          # who published the numbers, where and when
-               **stated              # `printed`, `n_noise`, `n_range`, `matrix`, `neighbours`, as in `declare`
+               **stated: Any         # `printed`, `n_noise`, `n_range`, `matrix`, `neighbours`, as in `declare`
                ) -> Release | list[Release]:
     """A release of a table with a column of numbers and one of noise; with `by` a list of them.
 
@@ -299,7 +299,7 @@ def from_opendp(summary: Any,         # query.summarize()
                 name: str | None = None,  # grouping column that names the rows of one release
                 by: str | None = None,  # grouping column; a release for each of its values
                 source: str,          # who ran the query, of what and when
-                **stated              # `n_range`, `neighbours`, as in `declare`
+                **stated: Any         # `n_range`, `neighbours`, as in `declare`
                 ) -> Release | list[Release]:
     """A release of an OpenDP query in Polars, from its summary and its result.
 
@@ -398,7 +398,7 @@ def from_mbi(measurements: Iterable,  # mbi's LinearMeasurements, or objects wit
              # with a sum for each cell, first attribute slowest, or LogLinear; None: Counts of the cells
              model: Any = None,
              source: str,            # who made the measurements, of what and when
-             **stated                # `n`, `n_noise`, `n_range`, `neighbours`, as in `declare`
+             **stated: Any           # `n`, `n_noise`, `n_range`, `neighbours`, as in `declare`
              ) -> Release:
     """A release of noisy marginals of one table; its sums are the cells of the attributes that were measured.
 
@@ -454,7 +454,7 @@ def from_tumult(table: Any,           # the result: a data frame in memory (resu
                 name: str | None = None,  # grouping column that names the rows of one release
                 by: str | None = None,  # grouping column; a release for each of its values
                 source: str,          # who ran the query, of what and when
-                **stated              # `n_noise`, `n_range`, `printed`, `neighbours`, as in `declare`
+                **stated: Any         # `n_noise`, `n_range`, `printed`, `neighbours`, as in `declare`
                 ) -> Release | list[Release]:
     """A release of a Tumult Analytics query, from its result and the noise information of the query.
 
@@ -495,7 +495,7 @@ def from_census(table: Any,          # path of a CSV file, a data frame in memor
                 name: str | None = None,  # column of the names of rows; None: rows in the order of the model or matrix
                 where: Mapping | None = None,  # columns and what they must hold: {"geocode": "01001020100"}
                 source: str,         # which product, of which area
-                **stated             # `matrix`, `n`, `n_range`, `neighbours`, as in `declare`
+                **stated: Any        # `matrix`, `n`, `n_range`, `neighbours`, as in `declare`
                 ) -> Release:
     """A release of rows of a noisy measurement file (columns value, variance) or of the least-squares product (columns
     estimate, std_dev).

@@ -511,7 +511,7 @@ def audit(model: Model, *,              # what is released: public declarations
           n_max: int | None = None,     # with "add_remove": the public limit on records; None: 1000
           seed: int = 0,                # of the search for tables; noise has no seed
           forms: Any = "few",           # as which tables these are read too: "few", "all", or names; () for none
-          **options                     # further ones of `release`, such as missing_as
+          **options: Any                # further ones of `release`, such as missing_as
           ) -> Audit:
     """Try to refute the promise of a release: a lower bound on the budget that releases of two tables have spent.
 

@@ -69,9 +69,9 @@ class BoundsPlan:
         return "\n".join([head, "  ".join(f"{name:>12}" for name in names), *rows])
 
 # %% ../../nbs/research/07_bounds_planning.ipynb #e22ce5af
-def plan_bounds(family, prior,          # the family with any bounds of the wanted kind (Clip or Redact)
+def plan_bounds(family: Any, prior: Any,  # the family with any bounds of the wanted kind (Clip or Redact)
                 *, n: int, epsilon: float,
-                candidates=None,        # pairs, Clip or Redact; None: `candidate_bounds`
+                candidates: Any = None,  # pairs, Clip or Redact; None: `candidate_bounds`
                 parameter: str | None = None, mechanism: str = "laplace", delta: float | None = None,
                 trials: int = 200, draws: int = 200, warmup: int = 50, key: Any = 0,
                 progress: bool = True) -> BoundsPlan:

@@ -695,7 +695,7 @@ def check_model(
     prior: Any = None,  # None: the model's default
     *,
     n: int = 400,  # records of the tables that are simulated
-):
+) -> None:
     """Hold every part of a model against the others; returns nothing where all agree.
 
     Raises AssertionError, with a message that begins with the part that is at fault and names what was claimed and

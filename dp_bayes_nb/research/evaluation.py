@@ -221,7 +221,7 @@ def _task(family, prior, kind, n, method, options, draws, warmup, joint):
 # %% ../../nbs/research/04_evaluation.ipynb #b3f0c7f6
 @hinting
 def calibrate(key: Any,                 # JAX key or an integer
-              family, prior=None,       # as for `fit`; the prior also draws the true parameters
+              family: Any, prior: Any = None,  # as for `fit`; the prior also draws the true parameters
               *, n: int | None = None,  # records of each simulated table
               epsilon: float | None = None,  # budget of each simulated release
               trials: int, draws: int,  # simulated tables; posterior draws of each
@@ -232,11 +232,11 @@ def calibrate(key: Any,                 # JAX key or an integer
               warmup: int = 300,        # discarded draws, where draws are not independent
               power: bool | None = None,  # what the trials would notice; None: where it costs next to nothing
               joint: bool | None = None,  # rank the log likelihood too; None: where there are several parameters
-              path=None,                # folder that keeps finished batches; a killed run goes on from there
+              path: Any = None,         # folder that keeps finished batches; a killed run goes on from there
               batch: int = BATCH,       # trials computed together and kept together; fewer where each takes minutes
               progress: bool = False,
               design: Design | None = None,  # n, epsilon, mechanism and delta in one
-              **options                 # of the method
+              **options: Any            # of the method
               ) -> Calibration:
     "Simulation-based calibration of a method: prior → data → release → posterior → rank."
     check_one_table(family, "calibrate")

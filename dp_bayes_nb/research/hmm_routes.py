@@ -160,7 +160,7 @@ def held_out_score(shape: Shape, theta: dict, path: Int[Array, "s R T"],
     return (jax.nn.logsumexp(log_p, axis=0) - jnp.log(len(path))).sum() / counts[0].sum()
 
 # %% ../../nbs/research/09_hmm_routes.ipynb #0716d970
-def state_probabilities(idata  # of `fit` for a HiddenMarkov release
+def state_probabilities(idata: Any  # of `fit` for a HiddenMarkov release
                         ) -> Any:
     "Posterior probability of each state in each cell: an xarray.DataArray (chain column, step column, state)."
     import xarray as xr
@@ -180,7 +180,7 @@ def _hidden_markov(release):
     return release.family
 
 
-def relabel(idata,         # of `fit` for a HiddenMarkov release
+def relabel(idata: Any,    # of `fit` for a HiddenMarkov release
             feature: str,  # a feature of the family
             level: Any     # one of its levels
             ) -> Any:

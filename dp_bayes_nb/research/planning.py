@@ -351,9 +351,9 @@ def _component(family, parameter):
 
 # %% ../../nbs/research/06_planning.ipynb #d435a6cd
 @hinting
-def plan(family, prior=None,       # as for `fit`; a prior that is given also draws the true parameters
-         *, n=None,                # number of records, or several; None: 100, 1000, 10 000
-         epsilon=None,             # budget of the release, or several; None: a grid, or a search if a target is given
+def plan(family: Any, prior: Any = None,  # as for `fit`; a prior that is given also draws the true parameters
+         *, n: Any = None,         # number of records, or several; None: 100, 1000, 10 000
+         epsilon: Any = None,      # budget of the release, or several; None: a grid, or a search if a target is given
          target: float | None = None,   # expected 95% width that is wanted, in the parameter's units
          parameter: str | None = None,  # whose width; None: the first, such as "probability" or "probabilities[a]"
          mechanism: str | None = None,  # "laplace", or "gaussian"

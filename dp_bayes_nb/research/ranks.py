@@ -10,6 +10,7 @@ __all__ = ['LEVELS', 'POINTS', 'ROWS', 'Calibration', 'pooled_p_values', 'stays_
 import math
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import scipy.stats as st
@@ -248,7 +249,7 @@ def plot_calibration(result: Calibration, ax=None):
     return ax
 
 # %% ../../nbs/research/03_ranks.ipynb #91032ad7
-def plot_intervals(result: Calibration, level: float = 0.95, parameter: int = 0, ax=None):
+def plot_intervals(result: Calibration, level: float = 0.95, parameter: int = 0, ax: Any = None) -> Any:
     "Central intervals of all trials, minus the truth, sorted; those that miss it stand out. Returns the axis."
     import matplotlib.pyplot as plt
     ax = plt.subplots(figsize=(5.5, 3), layout="constrained")[1] if ax is None else ax
@@ -286,8 +287,8 @@ def _kernel_sum(p, q):
     return total
 
 
-def mmd2(p,  # (s,) or (s, d) draws
-         q   # (r,) or (r, d) draws
+def mmd2(p: Any,  # (s,) or (s, d) draws
+         q: Any  # (r,) or (r, d) draws
          ) -> float:
     "Unbiased squared maximum mean discrepancy, kernel exp(−‖x − y‖²/2): equation (6). Can be below 0."
     p, q = _sample("p", p), _sample("q", q)

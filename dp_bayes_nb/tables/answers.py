@@ -327,9 +327,9 @@ class NegativeBinomialRegression(PoissonRegression):
 
 # %% ../../nbs/tables/11_answers.ipynb #a5e10017
 # § Functions of the draws
-def rate_ratios(idata,           # result of fit
+def rate_ratios(idata: Any,      # result of fit
                 level: float = 0.95,
-                *, units=None    # by coefficient: of how many units of the column; 1 where nothing is said
+                *, units: dict | None = None  # by coefficient: of how many units of the column; 1 where nothing is said
                 ) -> Any:  # an xarray Dataset
     """By what mean counts are multiplied, without the intercept: lower, median, upper (coefficient).
 
@@ -338,8 +338,8 @@ def rate_ratios(idata,           # result of fit
     return coefficient_ratios(idata, "rates", level, units, "odds_ratios(idata) is for answers that are no counts")
 
 
-def expected_counts(idata,        # result of fit
-                    rows,         # data frame, or a dictionary of columns, with the covariates
+def expected_counts(idata: Any,   # result of fit
+                    rows: Any,    # data frame, or a dictionary of columns, with the covariates
                     level: float = 0.95) -> Any:  # an xarray Dataset
     """Mean count for new rows, which no limit clips: lower, median, upper and mean (row).
 

@@ -62,9 +62,9 @@ def coefficient_ratios(idata, kind: str, level: float, units: Any, instead: str)
     return found.assign(units=("coefficient", unit))
 
 
-def odds_ratios(idata,           # result of fit
+def odds_ratios(idata: Any,      # result of fit
                 level: float = 0.95,
-                *, units=None    # by coefficient: of how many units of the column; 1 where nothing is said
+                *, units: dict | None = None  # by coefficient: of how many units of the column; 1 where nothing is said
                 ) -> Any:  # an xarray Dataset
     """By what the odds of the modelled answer are multiplied, intercept aside: lower, median, upper (coefficient).
 
@@ -82,8 +82,8 @@ def row_words(model: TableRegression, x: dict) -> dict:
     return {"row": np.arange(len(words)), "record": ("row", words)}
 
 
-def answer_probabilities(idata,        # result of fit
-                         rows,         # data frame, or a dictionary of columns, with the covariates
+def answer_probabilities(idata: Any,   # result of fit
+                         rows: Any,    # data frame, or a dictionary of columns, with the covariates
                          level: float = 0.95) -> Any:  # an xarray Dataset
     """Probability of the modelled answer for new rows: lower, median, upper and mean (row).
 

@@ -44,10 +44,10 @@ def _tabulate(family, names, batch):
     return jax.jit(lambda theta: lax.map(lambda one: family.probabilities(one, names), theta, batch_size=batch))
 
 # %% ../../nbs/tables/05_margins.ipynb #f36f7712
-def table_probabilities(idata,              # result of fit for a LogLinear release, or another model of cells
+def table_probabilities(idata: Any,         # result of fit for a LogLinear release, or another model of cells
                         columns: Any,       # a column, or several
                         given: Any = (),    # columns given which: the probabilities of `columns` add up to 1 there
-                        ):
+                        ) -> Any:
     """Probabilities of the cells of some columns: a DataArray (chain, draw, *given, *columns).
 
     Any columns may be asked for, also those of no released margin. Given a level that cannot be, by `zeros` of the
@@ -84,9 +84,9 @@ def _of_cells(idata):
 
 # %% ../../nbs/tables/05_margins.ipynb #1322247e
 # § Effects by level
-def table_effects(idata,         # result of fit for a LogLinear release
+def table_effects(idata: Any,    # result of fit for a LogLinear release
                   columns: Any   # a column, or several that are within a margin: their interaction
-                  ):
+                  ) -> Any:
     "Effects of a block for each combination of levels, adding up to 0 along each column: (chain, draw, *columns)."
     import xarray as xr
     family, theta, shape = _of_cells(idata)

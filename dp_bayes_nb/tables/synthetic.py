@@ -116,7 +116,7 @@ def _frame(family, records):
     return pd.DataFrame(columns)
 
 
-def synthesize(idata,          # result of fit
+def synthesize(idata: Any,     # result of fit
                n: int | None = None,  # records in each table; None: as many as the confidential table has
                *, tables: int = 100,  # how many, at most the draws of the posterior
                seed: Any = 0   # or a JAX key
@@ -208,8 +208,8 @@ def _checked_estimates(estimates, variances):
     return q, u, tuple(map(str, names))
 
 # %% ../../nbs/tables/10_synthetic.ipynb #5e7a0017
-def combine_synthetic(estimates,  # (D, …) of each table; also a list of Series or dicts by name, or a frame
-                      variances,  # (D, …) their estimated variances: squared standard errors
+def combine_synthetic(estimates: Any,  # (D, …) of each table; also a list of Series or dicts by name, or a frame
+                      variances: Any,  # (D, …) their estimated variances: squared standard errors
                       *, ratio: float = 1.0  # n_syn / n, used where the variance comes out negative
                       ) -> Combined:
     """Mean, sd and degrees of freedom of an estimate from D synthetic tables: equations (3) and (4).
@@ -336,8 +336,8 @@ def _write_table(frame, path: Path):
         connection.execute(f"copy synthetic to '{target}' (format parquet)")
 
 
-def write_synthetic(idata,       # result of fit
-                    folder,      # a new folder, or an empty one
+def write_synthetic(idata: Any,  # result of fit
+                    folder: Any,  # a new folder, or an empty one
                     n: int | None = None,  # records in each table; None: as many as the confidential table has
                     *, tables: int = 100, seed: Any = 0,
                     format: str = "parquet"  # or "csv"
@@ -365,7 +365,7 @@ def write_synthetic(idata,       # result of fit
     return Path(folder)
 
 # %% ../../nbs/tables/10_synthetic.ipynb #5e7a0027
-def read_synthetic(folder  # that `write_synthetic` made
+def read_synthetic(folder: Any  # that `write_synthetic` made
                    ) -> list:
     """The tables of a folder: a list of pandas frames as `synthesize` gives them, categories with all their levels.
 
