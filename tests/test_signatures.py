@@ -31,6 +31,16 @@ def test_public_functions_say_their_types():
     assert len(functions) > 50 and lacking(functions) == {}
 
 
+def test_arguments_of_public_methods_say_their_types():
+    every = [getattr(dpb, name) for name in dpb.__all__]
+    inside = [(each, name, method) for each in every if inspect.isclass(each) for base in each.__mro__
+              if base.__module__.startswith("dp_bayes_nb") for name, method in vars(base).items()
+              if inspect.isfunction(method) and not name.startswith("_")]
+    assert len(inside) > 500
+    said = {f"{each.__name__}.{name}": lacking([method]).get(method.__name__, []) for each, name, method in inside}
+    assert {name: found for name, found in said.items() if {*found} - {"self", "return"}} == {}
+
+
 def test_a_missing_type_is_seen():
     def half(x: int, y, *more, z: float = 1.0):
         return x, y, more, z

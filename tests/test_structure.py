@@ -179,6 +179,18 @@ def test_lines_are_at_most_120_characters():
     assert wide == []
 
 
+def leaning(module):
+    "Functions and classes of a module whose docstring says nothing without the one above it."
+    return [node.name for node in ast.walk(ast.parse(module)) if isinstance(node, (ast.FunctionDef, ast.ClassDef))
+            and (ast.get_docstring(node) or "").startswith("The same")]
+
+
+def test_docstrings_stand_alone():
+    leaned = {path.name: found for path in (ROOT / LIB).rglob("*.py") if (found := leaning(path.read_text(encoding="utf-8")))}
+    assert leaned == {}
+    assert leaning('def f(x):\n    "The same, for x."') == ["f"]
+
+
 def test_few_cells_are_longer_than_40_lines():
     long = [(lines, notebook, first) for notebook, first, lines in HOUSE.cells() if lines > structure.LONG]
     assert len(long) <= LONG_CELLS, sorted(long, reverse=True)[:20]

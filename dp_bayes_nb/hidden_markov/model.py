@@ -241,7 +241,7 @@ class HiddenMarkov(Model):
         return jnp.concatenate([table[..., :size].reshape(-1) for table, size in zip(tables, self.sizes)])
 
     # What is released
-    def statistic(self, x) -> tuple:
+    def statistic(self, x: Any) -> tuple:
         "t(x): the cell and the level of the record, for each feature."
         cells = [(x[self.chain[0]] == r) & (x[self.step[0]] == t) for r in self.chain[1] for t in self.step[1]]
         return tuple(here & (x[feature] == j) for feature, levels in self.features for here in cells for j in levels)
@@ -296,21 +296,21 @@ class HiddenMarkov(Model):
         count = lambda key, p, n: Categorical(max(self.sizes)).simulate(key, {"probabilities": p}, n)
         return path, jax.vmap(jax.vmap(jax.vmap(count)), in_axes=(0, 0, None))(keys, p, n)
 
-    def simulate(self, key, theta, n):
+    def simulate(self, key: Any, theta: dict, n: Any):
         "The m counts of simulated cells; n is the sum of the public counts."
         return self.flat(self.simulate_cells(key, theta)[1])
 
-    def accept(self, prior):
+    def accept(self, prior: Any):
         "The prior as `StatePrior`: one is for all parameters, a dictionary names some of them, None is Dirichlet(1)."
         alpha = check_dirichlets(self, Dirichlets(prior.alpha) if isinstance(prior, StatePrior) else prior).alpha
         order = prior.order if isinstance(prior, StatePrior) else (self.feature_names[0], 0)
         return StatePrior(alpha, order if _exchangeable(alpha) else None)
 
-    def project(self, z, n):
+    def project(self, z: Any, n: Any):
         "Counts that could be: non-negative, adding up to the records of the cell."
         rows = jax.vmap(jax.vmap(jax.vmap(project_simplex)), in_axes=(0, None))
         return self.flat(jnp.maximum(rows(self.tables(z, -1e30), jnp.asarray(self.records, float)), 0.0))
 
-    def feasible(self, s, n):
+    def feasible(self, s: Any, n: Any):
         "Are all counts non-negative?"
         return jnp.all(s >= 0)

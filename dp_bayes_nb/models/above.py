@@ -145,30 +145,30 @@ class Above(Model):
         times = "" if self.weight == 1 else f"{_plain(self.weight)} x "
         return (*self.model.names, *(f"{times}above {_plain(limit)}" for limit in self.limits))
 
-    def valid(self, x):
+    def valid(self, x: Any):
         "As the model says."
         return self.model.valid(x)
 
-    def staged(self, x) -> list:
+    def staged(self, x: Any) -> list:
         "The model's own numbers, then a condition for each limit."
         return [*self.model.staged(x), *(x > limit for limit in self.limits)]
 
-    def combined(self, v) -> tuple:
+    def combined(self, v: Any) -> tuple:
         "The statistic: the conditions times their weight."
         m = len(v) - len(self.limits)
         return (*self.model.combined(v[:m]), *(v[m:] if self.weight == 1 else (self.weight * one for one in v[m:])))
 
-    def statistic(self, x) -> tuple:
+    def statistic(self, x: Any) -> tuple:
         "The model's clipped statistic, and weight · 1(x > c) for each limit c: equation (1)."
         return self.combined(self.staged(x))
 
-    def record_statistics(self, records, released: bool = True):
+    def record_statistics(self, records: Any, released: bool = True):
         "The statistic of each record; not `released`: the model's own of the record before it is clipped."
         x = jnp.asarray(records, float)
         counts = self.weight * (x[:, None] > jnp.array(self.limits))
         return jnp.concatenate([self.model.record_statistics(records, released), counts], axis=1)
 
-    def readings(self, s, n):
+    def readings(self, s: Any, n: Any):
         "Those of the model, and the shares above the limits."
         m, name = len(self.model.names), self.columns[0].name or "records"
         return self.model.readings(s[..., :m], n) | {
@@ -180,14 +180,14 @@ class Above(Model):
         "The largest absolute value of a released statistic."
         return max(self.model.magnitude, self.weight)
 
-    def sensitivity(self, neighbours="change_one", norm="l1", grid_exponent=None) -> float:
+    def sensitivity(self, neighbours: str = "change_one", norm: str = "l1", grid_exponent: int | None = None) -> float:
         "How far one changed record moves the sums: equation (2)."
         check_choice("norm", norm, ("l1", "l2"))
         if grid_exponent is None or self.integer:
             return passed(self.model.sensitivity(neighbours, norm), self.weight, len(self.limits), norm)
         return self.rounded_sensitivity(grid_exponent, neighbours, norm) * 2.0**-grid_exponent
 
-    def rounded_sensitivity(self, grid_exponent=0, neighbours="change_one", norm="l1") -> float:
+    def rounded_sensitivity(self, grid_exponent: int = 0, neighbours: str = "change_one", norm: str = "l1") -> float:
         "How far one record moves the sums of the statistics rounded to the grid, in grid steps."
         moved = self.model.rounded_sensitivity(grid_exponent, neighbours, norm)
         return passed(moved, self._weight_steps(grid_exponent), len(self.limits), norm)
@@ -204,24 +204,24 @@ class Above(Model):
     # The posterior
     parameters = property(lambda self: self.model.parameters, doc="The model's.")
 
-    def accept(self, prior):
+    def accept(self, prior: Any):
         "A prior of the model."
         return self.model.accept(prior)
 
-    def moments(self, theta):
+    def moments(self, theta: dict):
         "Mean and covariance of the released statistic of one record: equation (3)."
         return joint_moments(self, theta)
 
-    def simulate_records(self, key, theta, n: int):
+    def simulate_records(self, key: Any, theta: dict, n: int):
         "n records of the model."
         return self.model.simulate_records(key, theta, n)
 
-    def project(self, z, n):
+    def project(self, z: Any, n: Any):
         "The nearest possible sum (of each separately)."
         m = len(self.model.names)
         return jnp.append(self.model.project(z[:m], n), jnp.clip(z[m:], 0.0, n * self.weight))
 
-    def feasible(self, s, n):
+    def feasible(self, s: Any, n: Any):
         "Can n records have these sums? Counts do not increase with their limit."
         m = len(self.model.names)
         counts = jnp.concatenate([jnp.full(1, n * self.weight), s[m:], jnp.zeros(1)])

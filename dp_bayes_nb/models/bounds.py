@@ -75,11 +75,11 @@ class Bounds:
             swap = "swap them" if self.lower > self.upper else "give the largest record that counts as it is"
             refuse("bounds", "an interval with lower < upper", (self.lower, self.upper), swap)
 
-    def apply(self, x):
+    def apply(self, x: Any):
         "The record moved to the nearest point of the interval."
         return x.clip(self.lower, self.upper)
 
-    def inside(self, x):
+    def inside(self, x: Any):
         "Does the record lie in the interval?"
         return (x >= self.lower) & (x <= self.upper)
 
@@ -94,7 +94,7 @@ class Clip(Bounds):
     lower: float
     upper: float
 
-    def statistic(self, family, x) -> tuple:
+    def statistic(self, family: Any, x: Any) -> tuple:
         "t(x) of the clipped record: arrays or expressions."
         return tuple(family.t(self.apply(x)))
 
@@ -105,7 +105,7 @@ class Redact(Bounds):
     lower: float
     upper: float
 
-    def statistic(self, family, x) -> tuple:
+    def statistic(self, family: Any, x: Any) -> tuple:
         "t(x) of a record inside, else zeros: arrays or expressions."
         return tuple(_where(self.inside(x), t) for t in family.t(self.apply(x)))
 

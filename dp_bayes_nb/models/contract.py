@@ -58,15 +58,15 @@ class Column(NamedTuple):
         "What a table holds there: \"text\", \"date\" or \"number\"."
         return "text" if self.texts else "date" if self.date else "number"
 
-    def held(self, x) -> np.ndarray:
+    def held(self, x: Any) -> np.ndarray:
         "Numbers that a statistic sees, as a table holds them: days as dates."
         return np.asarray(x).astype("datetime64[D]") if self.date else np.asarray(x)
 
-    def seen(self, x) -> np.ndarray:
+    def seen(self, x: Any) -> np.ndarray:
         "Values of a table as a statistic sees them: dates as days."
         return np.asarray(x, "datetime64[D]").astype(float) if self.date else np.asarray(x)
 
-    def read(self, codes) -> np.ndarray:
+    def read(self, codes: Any) -> np.ndarray:
         "Codes 0, 1, … as levels; one more stands for what is beside them, where the column is open."
         levels = (*self.levels, "another value") if self.open else self.levels
         return np.array(levels, dtype=object if 0 < len(self.texts) < len(self.levels) else None)[codes]
@@ -307,12 +307,12 @@ class Model:
         return tuple(self.statistics)
 
     @optional("it does not say what is summed: add statistic(record)")
-    def statistic(self, record) -> tuple:
+    def statistic(self, record: Any) -> tuple:
         """t(x), m numbers of a record: only + − × ÷ and comparisons, of JAX arrays and narwhals expressions alike.
         A comparison is 0 or 1 where it meets a number.
         """
 
-    def valid(self, record):
+    def valid(self, record: Any):
         """Is a complete record inside the declaration? By default:
         among the levels, or within the limits, of each column.
         """
@@ -324,7 +324,7 @@ class Model:
         "Pairs of values and their column."
         return [(record[c.name] if self.by_name else record, c) for c in self.columns]
 
-    def declared(self, record):
+    def declared(self, record: Any):
         """Is a complete record among the levels of each column and, unless `clips` or `beyond` says that the statistic
         clips, within the limits that it declares? What `valid` cannot widen.
         """
@@ -336,16 +336,16 @@ class Model:
                 rules += [x >= c.low] * (c.low > -far) + [x <= c.high] * (c.high < far)
         return reduce(and_, rules) if rules else (x == x)
 
-    def admitted(self, record):
+    def admitted(self, record: Any):
         "Is a complete record summed? It must be valid, and inside the declared columns whatever `valid` says."
         valid = self.valid(record)
         return valid if type(self).valid is Model.valid else valid & self.declared(record)
 
-    def prepared(self, record) -> dict:
+    def prepared(self, record: Any) -> dict:
         "Numbers that `staged` needs several times, by keys under which it finds them in a record with names."
         return {}
 
-    def staged(self, record) -> list:
+    def staged(self, record: Any) -> list:
         "Numbers of a record that are computed once; `combined` makes the statistic of them, zeros of zeros."
         t = self.statistic(record)
         if not isinstance(t, tuple):
@@ -431,7 +431,7 @@ class Model:
         return {"family": type(self).__name__,
                 **{k: list(v) if isinstance(v, tuple) else v for k, v in declared.items()}}
 
-    def readings(self, s: Float[np.ndarray, "... m"], n) -> dict[str, Any]:
+    def readings(self, s: Float[np.ndarray, "... m"], n: Any) -> dict[str, Any]:
         """What people read off sums of n records: averages, standard deviations and shares by name, in the units of the
         columns, arrays (…); NaN where there is nothing to read. By default nothing: the sums are what they are called.
         """
@@ -450,10 +450,10 @@ class Model:
         return np.zeros(len(self.names))
 
     @optional("its records cannot be simulated: add simulate_records(key, theta, rows)")
-    def simulate_records(self, key, theta: dict, n: int):
+    def simulate_records(self, key: Any, theta: dict, n: int):
         "n simulated records, as `statistic` takes them; codes 0, 1, … of the levels in a column with texts."
 
-    def simulate(self, key, theta: dict, n) -> Float[Array, "m"]:
+    def simulate(self, key: Any, theta: dict, n: Any) -> Float[Array, "m"]:
         "The sums over n simulated records, (m,), in memory that does not grow with n."
         n = jnp.asarray(n, float)
         def add(state):
@@ -464,21 +464,21 @@ class Model:
             return i + 1, sums + jnp.where(jnp.arange(_CHUNK) < n - i * _CHUNK, t, 0.0).sum(axis=1)
         return lax.while_loop(lambda state: state[0] * _CHUNK < n, add, (0, jnp.zeros(len(self.names))))[1]
 
-    def decoded(self, records):
+    def decoded(self, records: Any):
         "Simulated records whose codes can be compared with levels: those of texts, and all of them if `coded`."
         read = lambda x, c: Codes(x, c.levels) if c.levels and (self.coded or c.texts) else x
         if not self.by_name:
             return read(records, self.columns[0])
         return {**records, **{c.name: read(records[c.name], c) for c in self.columns}}
 
-    def written(self, records) -> dict:
+    def written(self, records: Any) -> dict:
         "Simulated records as a table would hold them, columns by name: codes as the levels that they stand for."
         found = self.recorded(jax.tree.map(np.asarray, records))
         found = found if self.by_name else {self.columns[0].name: np.asarray(found)}
         texts = lambda x, c: c.read(x) if c.texts and np.asarray(x).dtype.kind not in "USO" else c.held(x)
         return {c.name: texts(found[c.name], c) for c in self.columns}
 
-    def record_statistics(self, records, released: bool = True) -> Float[Array, "n m"]:
+    def record_statistics(self, records: Any, released: bool = True) -> Float[Array, "n m"]:
         "t(x) of each simulated record; not `released`: of the record before it is clipped or redacted."
         rows = jnp.shape(jax.tree.leaves(records)[0])[0]  # a statistic may be one number for all records
         t = self.combined(self.staged(self.decoded(records)))
@@ -490,7 +490,7 @@ class Model:
         """
         return accept_prior(self, prior)
 
-    def designed_prior(self, prior: Any, n, noise: Noise) -> Any:
+    def designed_prior(self, prior: Any, n: Any, noise: Noise) -> Any:
         """The accepted prior as it is for a release of n records with this noise, where it depends on these public
         numbers; by default it does not. `n` may be traced; both are None where there is not one table of known size,
         and the answer is then a prior that can do without them.
@@ -504,7 +504,7 @@ class Model:
         """
         return None
 
-    def recommended(self, n, noise: Noise) -> dict:
+    def recommended(self, n: Any, noise: Noise) -> dict:
         """Declarations, by name, with which a release of n records and about this noise would say more: from public
         numbers alone, for `plan` to tell. By default there are none.
         """
@@ -535,15 +535,15 @@ class Model:
 
     # Capability: a conjugate prior
     @optional("it has no conjugate update")
-    def update(self, prior: Any, s: Float[Array, "m"], n) -> Any:
+    def update(self, prior: Any, s: Float[Array, "m"], n: Any) -> Any:
         "The conjugate posterior given the sums: a prior of the same type."
 
     @optional("it does not say which sums are nearest: add project(z, n)")
-    def project(self, z: Float[Array, "m"], n) -> Float[Array, "m"]:
+    def project(self, z: Float[Array, "m"], n: Any) -> Float[Array, "m"]:
         "The possible sums that are nearest to z."
 
     @optional("it does not say which sums are possible: add feasible(s, n)")
-    def feasible(self, s: Float[Array, "m"], n) -> Any:
+    def feasible(self, s: Float[Array, "m"], n: Any) -> Any:
         "Can n records have these sums?"
 
     # Capability: latent sums, where more than the released sums is kept of a record
@@ -561,13 +561,13 @@ class Model:
         "The sums over all records as a matrix times the latent ones, (m, l)."
         return np.eye(len(self.names))
 
-    def latent_feasible(self, latent: Float[Array, "l"], n) -> Any:
+    def latent_feasible(self, latent: Float[Array, "l"], n: Any) -> Any:
         "Are these latent sums possible?"
         return self.feasible(latent, n)
 
     # Capability: an exact law
     @optional("the distribution of a noisy sum is not known in closed form")
-    def log_marginal(self, z: Float[Array, "m"], theta: dict, n, noise: Noise) -> Float[Array, ""]:
+    def log_marginal(self, z: Float[Array, "m"], theta: dict, n: Any, noise: Noise) -> Float[Array, ""]:
         "log p(z | θ), exactly, for noise of a kind in `exact_noise`."
 
     # Capability: predictions

@@ -88,37 +88,37 @@ class BernoulliLaw(ExponentialFamily):
     methods = {"exact": "dp_bayes_nb.posterior.noisy_tables:NOISY_SHARE"}  # without a grid under a Beta prior
     saturated = True
 
-    def natural(self, theta):
+    def natural(self, theta: dict):
         "η: the log odds, (1,)."
         p = jnp.clip(theta["probability"], 1e-300, 1 - 2.0**-53)
         return (jnp.log(p) - jnp.log1p(-p))[None]
 
-    def log_partition(self, eta):
+    def log_partition(self, eta: Any):
         "A(η) = log(1 + e^η)."
         return jax.nn.softplus(eta[0])
 
-    def moments(self, theta):
+    def moments(self, theta: dict):
         "Mean p and variance p(1 − p): equation (1) in closed form."
         p = theta["probability"]
         return p[None], (p * (1 - p))[None, None]
 
-    def simulate_records(self, key, theta, n: int):
+    def simulate_records(self, key: Any, theta: dict, n: int):
         "n simulated records, 0 and 1."
         return jax.random.bernoulli(key, theta["probability"], (n,)).astype(int)
 
-    def simulate(self, key, theta, n):
+    def simulate(self, key: Any, theta: dict, n: Any):
         "The sum over n simulated records, (1,)."
         return jax.random.binomial(key, n, theta["probability"])[None]
 
-    def record_statistics(self, records, released=True):
+    def record_statistics(self, records: Any, released: Any = True):
         "The records themselves: 0 and 1."
         return jnp.asarray(records, float)[:, None]
 
-    def update(self, prior, s, n):
+    def update(self, prior: Any, s: Any, n: Any):
         "Conjugate update: Beta(α + s, β + n − s), equation (2)."
         return dataclasses.replace(prior, alpha=prior.alpha + s[0], beta=prior.beta + n - s[0])
 
-    def log_marginal(self, z, theta, n, noise: Noise):
+    def log_marginal(self, z: Any, theta: dict, n: Any, noise: Noise):
         """Exact log probability of a noisy count: equation (1) of ‘The exact distribution of a noisy sum’;
         with Gaussian noise, the sum over counts.
         """
@@ -172,29 +172,29 @@ class Bernoulli(BernoulliLaw):
         "The declaration, as JSON values; without `failure` where none is declared."
         return {key: value for key, value in super().to_dict().items() if key != "failure" or value is not None}
 
-    def statistic(self, x):
+    def statistic(self, x: Any):
         "t(x): is the record a success?"
         return (x == self.success,)
 
-    def written(self, records):
+    def written(self, records: Any):
         "Simulated successes and failures as values of the column."
         failure = (self.failures[0] if self.failures else 1 - self.success if self.success in (0, 1)
                    else f"not {self.success}")
         return {self.column: np.where(np.asarray(records) == 1, self.success, failure)}
 
-    def readings(self, s, n):
+    def readings(self, s: Any, n: Any):
         "The share of successes."
         return {f"share of {self.column or 'records'} = {self.success}": s[..., 0] / n}
 
-    def size_rows(self, grid_exponent=0, norm="l1"):
+    def size_rows(self, grid_exponent: int = 0, norm: str = "l1"):
         "Successes and failures: one record moves them by 1."
         return partition(("successes", "failures"), ((0, 1), (1, -1)))
 
-    def project(self, z, n):
+    def project(self, z: Any, n: Any):
         "The nearest possible count."
         return jnp.clip(z, 0.0, n)
 
-    def feasible(self, s, n):
+    def feasible(self, s: Any, n: Any):
         "Does s lie between the extremes of a sum of n statistics?"
         return (s[0] >= 0) & (s[0] <= n)
 
@@ -206,24 +206,24 @@ class CategoricalLaw(ExponentialFamily):
     methods = {"exact": "dp_bayes_nb.posterior.noisy_tables:NOISY_CATEGORIES"}
     saturated = True
 
-    def natural(self, theta):
+    def natural(self, theta: dict):
         "η: log probabilities, (k,)."
         return jnp.log(jnp.maximum(theta["probabilities"], 1e-300))
 
-    def log_partition(self, eta):
+    def log_partition(self, eta: Any):
         "A(η) = log Σ e^η."
         return jax.nn.logsumexp(eta)
 
-    def moments(self, theta):
+    def moments(self, theta: dict):
         "Mean p and covariance diag(p) − p pᵀ: equation (1) in closed form."
         p = theta["probabilities"]
         return p, jnp.diag(p) - jnp.outer(p, p)
 
-    def simulate_records(self, key, theta, n: int):
+    def simulate_records(self, key: Any, theta: dict, n: int):
         "n simulated records: codes 0 … k − 1."
         return jax.random.categorical(key, self.natural(theta), shape=(n,))
 
-    def simulate(self, key, theta, n):
+    def simulate(self, key: Any, theta: dict, n: Any):
         "The k counts of n simulated records, by successive binomial draws."
         p = theta["probabilities"]
         tail = jnp.flip(jnp.cumsum(jnp.flip(p)))
@@ -235,11 +235,11 @@ class CategoricalLaw(ExponentialFamily):
         left, counts = jax.lax.scan(one, jnp.asarray(n, float), (jax.random.split(key, len(p) - 1), share[:-1]))
         return jnp.append(counts, left)
 
-    def record_statistics(self, records, released=True):
+    def record_statistics(self, records: Any, released: Any = True):
         "The indicator of each record's code."
         return jax.nn.one_hot(records, len(self.names))
 
-    def update(self, prior, s, n):
+    def update(self, prior: Any, s: Any, n: Any):
         "Conjugate update: Dirichlet(α + s), equation (2)."
         return dataclasses.replace(prior, alpha=prior.alpha + s)
 
@@ -307,27 +307,27 @@ class Categorical(CategoricalLaw):
         "The k probabilities."
         return {"probabilities": Parameter("simplex", (len(self.levels),), ("category",), self.levels)}
 
-    def statistic(self, x):
+    def statistic(self, x: Any):
         "t(x): the indicator of each level."
         return tuple(x == level for level in self.levels)
 
-    def readings(self, s, n):
+    def readings(self, s: Any, n: Any):
         "The share of each level."
         return {f"share of {self.column or 'records'} = {level}": s[..., j] / n for j, level in enumerate(self.levels)}
 
-    def size_rows(self, grid_exponent=0, norm="l1"):
+    def size_rows(self, grid_exponent: int = 0, norm: str = "l1"):
         "All counts: one record moves one of them by 1, and n is their sum."
         k = range(len(self.names))
         return Rows(self.names, tuple((0, *(int(i == j) for i in k)) for j in k), 1.0, apart(1.0))
 
-    def project(self, z, n):
+    def project(self, z: Any, n: Any):
         "The nearest possible counts."
         return project_simplex(z, n)
 
-    def recorded(self, x):
+    def recorded(self, x: Any):
         "Codes as levels."
         return np.asarray(self.levels)[x]
 
-    def feasible(self, s, n):
+    def feasible(self, s: Any, n: Any):
         "Are all counts non-negative? (They add up to n by construction.)"
         return jnp.all(s >= 0)

@@ -73,7 +73,7 @@ class GammaData(Univariate):
         low, high = self.bounds.lower, self.bounds.upper
         return (middle_and_half_log(low, high), middle_and_half(low, high)) if self.pair else ((0.0, 1.0), (0.0, 1.0))
 
-    def readings(self, s, n):
+    def readings(self, s: Any, n: Any):
         "Means of log x and of x, of clipped records."
         if not self.pair or not isinstance(self.bounds, Clip):
             return super().readings(s, n)
@@ -92,7 +92,7 @@ class GammaData(Univariate):
             check_map(self, self.maps)
         super().check_bounds()
 
-    def accept(self, prior):
+    def accept(self, prior: Any):
         "With an unknown shape, a prior by its density only."
         if self.pair and not isinstance(prior, LogDensity):
             refuse("prior", "LogDensity(fn, sample) for GammaData", prior,
@@ -100,14 +100,14 @@ class GammaData(Univariate):
         return super().accept(prior)
 
     # The law, in units of the statistic
-    def t(self, x):
+    def t(self, x: Any):
         "x, or log x and x mapped to [−1, 1]."
         if not self.pair:
             return (x,)
         (c1, h1), (c2, h2) = self.units
         return (log(x) - c1) * (1 / h1), (x - c2) * (1 / h2)
 
-    def natural(self, theta):
+    def natural(self, theta: dict):
         "η: minus the rate, or shape and minus rate in the units of t."
         (_, h1), (_, h2) = self.units
         both = jnp.stack([{"shape": self.shape, **theta}["shape"] * h1, -theta["rate"] * h2])
@@ -117,14 +117,14 @@ class GammaData(Univariate):
         (_, h1), (_, h2) = self.units
         return eta[0] / h1 if self.pair else self.shape, -eta[-1] / h2
 
-    def log_partition(self, eta):
+    def log_partition(self, eta: Any):
         "A(η)."
         (c1, _), (c2, _) = self.units
         shape, rate = self._from_eta(eta)
         power = -shape * jnp.log(rate)
         return gammaln(shape) + power - shape * c1 + rate * c2 if self.pair else power
 
-    def log_base(self, x):
+    def log_base(self, x: Any):
         "log h(x)."
         return -jnp.log(x) if self.pair else (self.shape - 1) * jnp.log(x) - gammaln(self.shape)
 
@@ -136,7 +136,7 @@ class GammaData(Univariate):
         shape, rate = self._from_eta(eta)
         return -shape * (FAR + c1) - jnp.log(shape) + rate * c2
 
-    def window(self, eta, low, high):
+    def window(self, eta: Any, low: Any, high: Any):
         "Left end, peak and right end of the law of log x between two logarithms: equation (3)."
         shape, rate = self._from_eta(eta)
         k, mode = DROP / shape, jnp.clip(jnp.log(shape / rate), low, high)
@@ -145,7 +145,7 @@ class GammaData(Univariate):
         right = jnp.minimum(right, mode + jnp.minimum(jnp.sqrt(2 * k), 2 * jnp.log1p(k) + 1))
         return jnp.minimum(left, mode), mode, jnp.maximum(right, mode)
 
-    def log_integral(self, eta, lower, upper):
+    def log_integral(self, eta: Any, lower: Any, upper: Any):
         "Â(η): quadrature around the mean of t, and equation (2)."
         x, log_weight = nodes(self, eta, lower, upper)
         here = lax.stop_gradient(eta)
@@ -160,7 +160,7 @@ class GammaData(Univariate):
     cdf = property(lambda self: None if self.pair else partial(self._tail, gammainc), doc="P(X ≤ x).")
     survival = property(lambda self: None if self.pair else partial(self._tail, gammaincc), doc="P(X > x).")
 
-    def simulate_records(self, key, theta, n: int):
+    def simulate_records(self, key: Any, theta: dict, n: int):
         "n records."
         shape = {"shape": self.shape, **theta}["shape"]
         return jnp.exp(jax.random.loggamma(key, shape, (n,))) / theta["rate"]
@@ -185,14 +185,14 @@ class GammaData(Univariate):
         "Both statistics move from one end to the other."
         return _norms([2.0 * most for most in self.most]) if self.pair else None
 
-    def rounded_sensitivity(self, grid_exponent=0, neighbours="change_one", norm="l1") -> float:
+    def rounded_sensitivity(self, grid_exponent: int = 0, neighbours: str = "change_one", norm: str = "l1") -> float:
         "Sensitivity in grid steps."
         ranges = super().rounded_sensitivity(grid_exponent, neighbours, norm)
         if not self.pair:
             return ranges
         return _norms([2.0 * math.floor(most * 2.0**grid_exponent + 0.5) for most in self.most])[norm]
 
-    def size_rows(self, grid_exponent=0, norm="l1"):
+    def size_rows(self, grid_exponent: int = 0, norm: str = "l1"):
         "Of a pair 1 − t₁, t₁ − t₂ and 1 + t₂: they add up to 2, and rounding alone carries them below 0."
         if not self.pair:
             return super().size_rows(grid_exponent, norm)
@@ -200,23 +200,23 @@ class GammaData(Univariate):
         below = 3 + math.ceil(2.0 * (max(self.most) - 1) * K)
         return partition(("1 - t1", "t1 - t2", "1 + t2"), ((K, -1, 0), (0, 1, -1), (K, 0, 1)), below)
 
-    def feasible(self, s, n):
+    def feasible(self, s: Any, n: Any):
         "Is s a sum of n points of the curve (log x, x)?"
         within = super().feasible(s, n)
         return within & self.proper(s, n) & (s[1] <= s[0]) if self.pair else within
 
-    def proper(self, total, n):
+    def proper(self, total: Any, n: Any):
         "Are there n positive records with these sums? (The arithmetic mean is not below the geometric one.)"
         if not self.pair:
             return total[0] >= 0
         (c1, h1), (c2, h2) = self.units
         return c2 + h2 * total[1] / n >= jnp.exp(c1 + h1 * total[0] / n)
 
-    def project(self, z, n):
+    def project(self, z: Any, n: Any):
         "The nearest possible sum."
         return n * project_hull(curve(self), z / n) if self.pair else super().project(z, n)
 
-    def update(self, prior, s, n):
+    def update(self, prior: Any, s: Any, n: Any):
         "Conjugate update of the rate: Gamma(a + n shape, b + s)."
         if self.pair:
             refuse("prior", "LogDensity(fn, sample), for which there is no conjugate update", prior,

@@ -157,7 +157,7 @@ class Grouped(Model):
         "Names of the groups, (G,): the levels, joined by a comma where there are several columns."
         return tuple(", ".join(map(str, each)) for each in itertools.product(*self.levels))
 
-    def in_groups(self, names):
+    def in_groups(self, names: Any):
         "Names of what each group has, group by group."
         return tuple(f"{group}: {name}" for group in self.group_names for name in names)
 
@@ -177,14 +177,14 @@ class Grouped(Model):
     beyond = property(lambda self: self.model.beyond, doc="Are numbers beyond the limits of a column records too?")
     magnitude = property(lambda self: self.model.magnitude, doc="The largest absolute value of a statistic.")
 
-    def record_of_group(self, record):
+    def record_of_group(self, record: Any):
         "A record as the model of one group takes it."
         if not self.model.by_name:
             return record[self.model.columns[0].name]
         names = {c.name for c in self.model.columns}
         return {key: x for key, x in record.items() if key in names or isinstance(key, tuple)}
 
-    def prepared(self, record):
+    def prepared(self, record: Any):
         "What the model of one group prepares."
         return self.model.prepared(self.record_of_group(record))
 
@@ -193,50 +193,51 @@ class Grouped(Model):
         inside = [is_level(record[name], levels) for name, levels in zip(self.by, self.levels)]
         return reduce(and_, inside, of_model(self.record_of_group(record)))
 
-    def valid(self, record):
+    def valid(self, record: Any):
         "Is a record one of the model, in one of the groups?"
         return self._inside(record, self.model.valid)
 
-    def declared(self, record):
+    def declared(self, record: Any):
         "Is a record among the levels and limits that the model declares, in one of the groups?"
         return self._inside(record, self.model.declared)
 
-    def admitted(self, record):
+    def admitted(self, record: Any):
         "Is a record summed? It must be one that its model sums, in one of the groups."
         return self._inside(record, self.model.admitted)
 
-    def statistic(self, record):
+    def statistic(self, record: Any):
         "t(x) of the model in the place of the record's group, 0 in the others."
         t = self.model.combined(self.model.staged(self.record_of_group(record)))
         inside = [reduce(and_, [record[name] == level for name, level in zip(self.by, each)])
                   for each in itertools.product(*self.levels)]
         return tuple((group * 1.0) * value for group in inside for value in t)
 
-    def readings(self, s, n):
+    def readings(self, s: Any, n: Any):
         "Those of each group: n (…, G), groups in the order of the sums."
-        m, found = len(self.model.names), {}
+        m = len(self.model.names)
+        found: dict[str, Any] = {}
         for g, group in enumerate(self.group_names):
             each = self.model.readings(s[..., g * m:(g + 1) * m], np.asarray(n)[..., g])
             found |= {f"{group}: {name}": value for name, value in each.items()}
         return found
 
-    def sensitivity(self, neighbours="change_one", norm="l1", grid_exponent=None):
+    def sensitivity(self, neighbours: str = "change_one", norm: str = "l1", grid_exponent: int | None = None):
         "How far a record that stays in its group moves the sums: as in one table. Refused where sizes are private."
         if self.private_sizes:
             refuse("sizes", "'public' where the sums themselves are released", "private",
                    "with private sizes other rows are released: release and simulate_release know them")
         return self.model.sensitivity(neighbours, norm, grid_exponent)
 
-    def rounded_sensitivity(self, grid_exponent=0, neighbours="change_one", norm="l1"):
+    def rounded_sensitivity(self, grid_exponent: int = 0, neighbours: str = "change_one", norm: str = "l1"):
         "How far a record that stays in its group moves the rounded sums, in grid steps."
         self.sensitivity(neighbours, norm)
         return self.model.rounded_sensitivity(grid_exponent, neighbours, norm)
 
-    def size_rows(self, grid_exponent=0, norm="l1"):
+    def size_rows(self, grid_exponent: int = 0, norm: str = "l1"):
         "The rows of one group where a record may be added or removed."
         return self.model.size_rows(grid_exponent, norm)
 
-    def check(self, n, sums=None):
+    def check(self, n: Any, sums: Any = None):
         "What the model refuses of a group; where sizes are private it is not asked, since they would show."
         if not self.private_sizes:
             m = len(self.model.names)
@@ -250,7 +251,7 @@ class Grouped(Model):
         return {name: Parameter(p.support, (*self.shape, *p.shape), (*self.by, *p.dims), p.levels or self.levels[-1],
                                 p.loc, p.scale) for name, p in self.model.parameters.items()}
 
-    def accept(self, prior):
+    def accept(self, prior: Any):
         "The prior of each group: the model's, or one whose numbers have the axes of the groups in front."
         if prior is None or isinstance(prior, LogDensity):
             return self.model.accept(prior)
@@ -264,7 +265,7 @@ class Grouped(Model):
                                                      (*self.shape, *np.shape(each[0]))),
                             *(self.model.accept(part) for part in parts))
 
-    def designed_prior(self, prior, n, noise):
+    def designed_prior(self, prior: Any, n: Any, noise: Any):
         "The model's where there is not one table: groups have sizes of their own."
         return self.model.designed_prior(prior, None, None)
 
@@ -292,7 +293,7 @@ class Grouped(Model):
         numbers = [f.name for f in dataclasses.fields(prior) if f.name not in STATIC_FIELDS]
         return dataclasses.replace(prior, **{name: named(name, getattr(prior, name)) for name in numbers})
 
-    def priors(self, prior):
+    def priors(self, prior: Any):
         "An accepted prior as that of each group: the prior, its numbers with a leading axis (G, …) if they differ."
         try:
             return self.model.accept(prior), False
@@ -300,12 +301,12 @@ class Grouped(Model):
             k = len(self.shape)
             return jax.tree.map(lambda leaf: np.reshape(leaf, (-1, *np.shape(leaf)[k:])), prior), True
 
-    def flat(self, theta):
+    def flat(self, theta: dict):
         "Parameters with the axes of the groups as one, {name: (G, …)}."
         k = len(self.shape)
         return {name: np.reshape(value, (-1, *np.shape(value)[k:])) for name, value in theta.items()}
 
-    def simulate(self, key, theta, n: Float[Array, "G"]) -> Float[Array, "k"]:
+    def simulate(self, key: Any, theta: dict, n: Float[Array, "G"]) -> Float[Array, "k"]:
         "The sums of simulated groups of these sizes, (G m,)."
         sizes = jnp.broadcast_to(jnp.asarray(n, float), (len(self.group_names),))
         keys = jax.random.split(key, len(self.group_names))

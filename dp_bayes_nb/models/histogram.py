@@ -179,18 +179,18 @@ class BinnedColumn(WeightedRecords):
         total = f"{_plain(self.weight)} x place in {_plain(self.edges[0])} to {_plain(self.edges[-1])}"
         return self.labels + (total,) * (self.weight > 0)
 
-    def staged(self, x) -> list:
+    def staged(self, x: Any) -> list:
         "In which bin is the record, and where in the range?"
         e, (low, high) = self.edges[1:], (self.edges[0], self.edges[-1])
         inside = [(x >= a) & (x < b) for a, b in zip(e, e[1:])]
         place = [(x.clip(low, high) - low) * (1 / (high - low))] * (self.weight > 0)
         return [x <= low, (x > low) & (x < e[0]), *inside, x >= high, *place]
 
-    def combined(self, v) -> tuple:
+    def combined(self, v: Any) -> tuple:
         "The statistic: the place times its weight."
         return (*v[:self.bins], *(each * self.weight for each in v[self.bins:]))
 
-    def statistic(self, x) -> tuple:
+    def statistic(self, x: Any) -> tuple:
         "The bin of a record and its weighted place: equation (1)."
         return self.combined(self.staged(x))
 
@@ -245,7 +245,7 @@ class BinnedColumn(WeightedRecords):
         return ({"probabilities": share, "position": 0.5},
                 "records spread evenly over the range, 1% at or beyond each end")
 
-    def accept(self, prior):
+    def accept(self, prior: Any):
         "A dictionary of priors by parameter, or the prior of the probabilities alone: a PolyaTree or a Dirichlet."
         if isinstance(prior, LogDensity):
             return prior
@@ -266,16 +266,16 @@ class BinnedColumn(WeightedRecords):
         p = checked_numbers(p, shape, {"name": "probabilities"})
         return Independent({"probabilities": p, "position": position})
 
-    def weights(self, theta):
+    def weights(self, theta: dict):
         "Probabilities of the lower ends of the bins, then of the upper ends, (2K,): equation (2)."
         p, position = jnp.asarray(theta["probabilities"]), theta["position"]
         return jnp.concatenate([p * (1 - position), p * position])
 
-    def weighted(self, theta, finer: int = 1) -> tuple:
+    def weighted(self, theta: dict, finer: int = 1) -> tuple:
         "Statistics of the ends of the bins, (2K, m), and their weights."
         return jnp.asarray(_end_statistics(self)), self.weights(theta)
 
-    def as_read(self, numbers) -> Any:
+    def as_read(self, numbers: Any) -> Any:
         "Numbers of the column as people read them, in its unit."
         return numbers
 
@@ -284,18 +284,18 @@ class BinnedColumn(WeightedRecords):
         "The least and the largest value of each bin as people read them, (K,) each."
         return self.limits[:-1], self.limits[1:]
 
-    def as_number(self, value) -> float:
+    def as_number(self, value: Any) -> float:
         "What people write for a number of the column, as one; NaN for anything else."
         try:
             return float(as_numbers(value))
         except (TypeError, ValueError, OverflowError):
             return math.nan
 
-    def moments_error(self, theta):
+    def moments_error(self, theta: dict):
         "There is none."
         return np.zeros(len(self.names))
 
-    def simulate_records(self, key, theta, n: int):
+    def simulate_records(self, key: Any, theta: dict, n: int):
         "n records at the ends of bins; where an end is not in the bin, a number beside it."
         e = jnp.asarray(self.edges, float)
         beside = 1e-12 * jnp.diff(e)
@@ -305,11 +305,11 @@ class BinnedColumn(WeightedRecords):
         log_w = jnp.log(jnp.maximum(self.weights(theta), 1e-300))
         return at[jax.random.categorical(key, log_w, shape=(n,))]
 
-    def simulate(self, key, theta, n):
+    def simulate(self, key: Any, theta: dict, n: Any):
         "The sums over n simulated records, whatever n."
         return CategoricalLaw().simulate(key, {"probabilities": self.weights(theta)}, n) @ _end_statistics(self)
 
-    def feasible(self, s, n):
+    def feasible(self, s: Any, n: Any):
         "Are counts not negative, and does the sum lie between its ends given them?"
         e = (self.limits - self.edges[0]) / (self.edges[-1] - self.edges[0]) * self.weight
         counts, slack = s[:self.bins], 1e-9 * n * (1 + self.weight)
@@ -485,13 +485,13 @@ class DateHistogram(BinnedColumn):
         of = "week of " * (self.unit == "week")
         return f"before {days[0]}", *(f"{of}{day}" for day in shown[:-1]), f"{days[-1]} or later"
 
-    def simulate_records(self, key, theta, n: int):
+    def simulate_records(self, key: Any, theta: dict, n: int):
         "The first day of the bin of each of n records; the day before the first one, where a record is before it."
         at = jnp.asarray(np.floor(np.append(self.edges[0], np.ceil(self.edges))))
         log_p = jnp.log(jnp.maximum(jnp.asarray(theta["probabilities"]), 1e-300))
         return at[jax.random.categorical(key, log_p, shape=(n,))]
 
-    def as_read(self, numbers) -> Any:
+    def as_read(self, numbers: Any) -> Any:
         "Numbers of days as dates; of the half day before the first one, the first."
         first, days = np.ceil(self.edges[0]), np.floor(numbers)
         return np.where((days < first) & (np.asarray(numbers) > self.edges[0]), first, days)[()].astype("datetime64[D]")
@@ -502,11 +502,11 @@ class DateHistogram(BinnedColumn):
         starts = np.ceil(self.edges).astype("datetime64[D]")
         return np.append(starts[:1] - 1, starts), np.concatenate([starts - 1, starts[-1:]])
 
-    def recorded(self, x):
+    def recorded(self, x: Any):
         "Days as dates."
         return self.columns[0].held(x)
 
-    def as_number(self, value) -> float:
+    def as_number(self, value: Any) -> float:
         "A date as days since 1970-01-01, its month as its first day; NaN for anything else."
         day = as_day(_period(value)[0])
         return self.edges[0] if day == math.ceil(self.edges[0]) else day

@@ -88,12 +88,12 @@ class NormalMixture(WeightedRecords):
         e = np.asarray(self.edges)
         return np.concatenate([[e[0] - 1.0], 0.5 * e[:-1] + 0.5 * e[1:], [e[-1]]])
 
-    def statistic(self, x) -> tuple:
+    def statistic(self, x: Any) -> tuple:
         "In which bin is the record?"
         e = self.edges
         return (x < e[0], *((x >= a) & (x < b) for a, b in zip(e, e[1:])), x >= e[-1])
 
-    def readings(self, s, n):
+    def readings(self, s: Any, n: Any):
         "The share of each bin."
         return {f"share of {self.column or 'records'} {bin}": s[..., j] / n for j, bin in enumerate(self.statistics)}
 
@@ -118,14 +118,14 @@ class NormalMixture(WeightedRecords):
         return independent(low_mean=NormalMean(0.5 * (low + high), 16 / (high - low)**2),
                            gap=Gamma(2.0, 8 / (high - low)), low_sd=sd, high_sd=sd, high_share=Beta(2.0, 2.0))
 
-    def weights(self, theta):
+    def weights(self, theta: dict):
         "Probabilities of the bins: equation (1)."
         e = np.asarray(self.edges)
         low = normal_bins(e, theta["low_mean"], theta["low_sd"])
         high = normal_bins(e, theta["low_mean"] + theta["gap"], theta["high_sd"])
         return low + theta["high_share"] * (high - low)
 
-    def simulate_records(self, key, theta, n: int):
+    def simulate_records(self, key: Any, theta: dict, n: int):
         "n records: who is in the second group, and a normal number."
         key_group, key_x = jax.random.split(key)
         high = jax.random.bernoulli(key_group, theta["high_share"], (n,))

@@ -127,15 +127,15 @@ class NormalLaw(Univariate):
     variance_name: ClassVar[str] = "variance"
     maps: ClassVar[tuple] = (False,)  # is u of log x?
 
-    def location(self, x):
+    def location(self, x: Any):
         "The quantity with a normal law."
         return x
 
-    def record(self, location):
+    def record(self, location: Any):
         "The record at a location."
         return location
 
-    def log_slope(self, x):
+    def log_slope(self, x: Any):
         "Log derivative of the location."
         return 0.0
 
@@ -157,7 +157,7 @@ class NormalLaw(Univariate):
     unknown = property(lambda self: (self.mean_name, self.variance_name)[:len(self.statistics)], doc="Parameters.")
     prior_fields = property(lambda self: dict(zip(("name", "variance_name"), self.unknown)), doc="In a prior.")
 
-    def readings(self, s, n):
+    def readings(self, s: Any, n: Any):
         "Mean and standard deviation of the clipped location; NaN where noise leaves no variance."
         if not self.pair or not isinstance(self.bounds, Clip):
             return super().readings(s, n)
@@ -186,7 +186,7 @@ class NormalLaw(Univariate):
         super().check_bounds()
 
     # The law, in units of the statistic
-    def t(self, x):
+    def t(self, x: Any):
         "The location; or u and u²."
         if not self.pair:
             return (self.location(x),)
@@ -198,7 +198,7 @@ class NormalLaw(Univariate):
         "The variance, known or not."
         return {self.variance_name: self.known, **theta}[self.variance_name]
 
-    def natural(self, theta):
+    def natural(self, theta: dict):
         "η: mean over variance, and −1 / (2 variance) where that is unknown, of u."
         c, h = self.unit
         mean, variance = (theta[self.mean_name] - c) / h, self._variance(theta) / h**2
@@ -218,28 +218,28 @@ class NormalLaw(Univariate):
         "Half the logarithm of the variance, a constant where that is known."
         return 0.0 if self.pair else 0.5 * numerical(self.known).log(self.known)
 
-    def log_partition(self, eta):
+    def log_partition(self, eta: Any):
         "A(η) of u."
         mean, variance = self._from_eta(eta)
         return 0.5 * mean**2 / variance + (0.5 * jnp.log(variance) if self.pair else 0.0)
 
-    def log_base(self, x):
+    def log_base(self, x: Any):
         "log h(x): the density of the location's base measure."
         square = 0.0 if self.pair else 0.5 * self.location(x) ** 2 / self.known
         return -0.5 * math.log(2 * math.pi) - self._log_unit - self._log_known - square + self.log_slope(x)
 
-    def log_kernel(self, x, eta):
+    def log_kernel(self, x: Any, eta: Any):
         "log h(x) + η · t(x) without its constants, as one square: no cancellation."
         c, h = self.unit
         mean, variance = self._from_eta(eta)
         return -0.5 * ((self.location(x) - c) / h - mean) ** 2 / variance + self.log_slope(x)
 
-    def log_offset(self, eta):
+    def log_offset(self, eta: Any):
         "What `log_kernel` left out."
         mean, variance = self._from_eta(eta)
         return 0.5 * mean**2 / variance - 0.5 * math.log(2 * math.pi) - self._log_unit - self._log_known
 
-    def window(self, eta, low, high):
+    def window(self, eta: Any, low: Any, high: Any):
         "Left end, peak and right end of the law between two locations: equation (3)."
         (c, h), (mean, variance) = self.unit, self._from_eta(eta)
         mean, variance = c + h * mean, h**2 * variance
@@ -251,15 +251,15 @@ class NormalLaw(Univariate):
     def _standard(self, x, theta):
         return (self.location(x) - theta[self.mean_name]) / jnp.sqrt(self._variance(theta))
 
-    def cdf(self, x, theta):
+    def cdf(self, x: Any, theta: dict):
         "P(X ≤ x)."
         return ndtr(self._standard(x, theta))
 
-    def survival(self, x, theta):
+    def survival(self, x: Any, theta: dict):
         "P(X > x)."
         return ndtr(-self._standard(x, theta))
 
-    def simulate_records(self, key, theta, n: int):
+    def simulate_records(self, key: Any, theta: dict, n: int):
         "n records."
         return self.record(theta[self.mean_name] + jnp.sqrt(self._variance(theta)) * jax.random.normal(key, (n,)))
 
@@ -276,12 +276,12 @@ class NormalLaw(Univariate):
         "The largest absolute value of a released statistic: u² where u can exceed 1."
         return self.most[0] ** 2 if self.pair else super().magnitude
 
-    def rounded_sensitivity(self, grid_exponent=0, neighbours="change_one", norm="l1") -> float:
+    def rounded_sensitivity(self, grid_exponent: int = 0, neighbours: str = "change_one", norm: str = "l1") -> float:
         "Sensitivity in grid steps."
         ranges = super().rounded_sensitivity(grid_exponent, neighbours, norm)
         return rounded_square_sensitivity(grid_exponent, norm, *self.most) if self.pair else ranges
 
-    def size_rows(self, grid_exponent=0, norm="l1"):
+    def size_rows(self, grid_exponent: int = 0, norm: str = "l1"):
         "Of a pair (1 − u)², 2(1 − u²) and (1 + u)²: never below 0 but by rounding, and they add up to 4."
         if not self.pair:
             return super().size_rows(grid_exponent, norm)
@@ -289,19 +289,19 @@ class NormalLaw(Univariate):
         below = 3 + math.ceil(2.0 * (most**2 - 1) * K)  # 1.5 steps of one end, 1 of the middle
         return partition(("(1 - u)^2", "2 - 2 u^2", "(1 + u)^2"), ((K, -2, 1), (2 * K, 0, -2), (K, 2, 1)), below)
 
-    def feasible(self, s, n):
+    def feasible(self, s: Any, n: Any):
         "Is s the sum of n points of the parabola?"
         return (s[1] <= n) & self.proper(s, n) if self.pair else super().feasible(s, n)
 
-    def proper(self, total, n):
+    def proper(self, total: Any, n: Any):
         "Are there n numbers with this sum, and these squares?"
         return total[0] ** 2 <= n * total[1] if self.pair else jnp.all(jnp.isfinite(total))
 
-    def project(self, z, n):
+    def project(self, z: Any, n: Any):
         "The nearest possible sum."
         return n * project_hull(curve(self), z / n) if self.pair else super().project(z, n)
 
-    def update(self, prior, s, n):
+    def update(self, prior: Any, s: Any, n: Any):
         "Conjugate update: normal, or normal–inverse-gamma, equation (4)."
         c, h = self.unit
         mean, precision = c + h * s[0] / n, prior.precision + (n if self.pair else n / self.known)
@@ -351,14 +351,14 @@ class LogNormal(NormalLaw):
     interval = property(lambda self: middle_and_half_log(self.bounds.lower, self.bounds.upper), doc="Of log x.")
     middle = property(lambda self: numerical(self.interval[0]).exp(self.interval[0]), doc="The record at which u is 0.")
 
-    def location(self, x):
+    def location(self, x: Any):
         "log x."
         return log(x)
 
-    def record(self, location):
+    def record(self, location: Any):
         "The exponential."
         return jnp.exp(location)
 
-    def log_slope(self, x):
+    def log_slope(self, x: Any):
         "−log x."
         return -jnp.log(x)

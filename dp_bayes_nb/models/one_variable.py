@@ -54,11 +54,11 @@ class Univariate(ExponentialFamily):
     window: Any = None  # (eta, low, high) -> the part that matters, for the quadrature; None: searched
 
     @optional("it does not give its statistic: add t(x), a tuple of m")
-    def t(self, x) -> tuple:
+    def t(self, x: Any) -> tuple:
         "t(x) of a record that is neither clipped nor redacted."
 
     @optional("it does not give its base measure: add log_base(x)")
-    def log_base(self, x) -> Float[Array, "n"]:
+    def log_base(self, x: Any) -> Float[Array, "n"]:
         "log h(x)."
 
     def __init_subclass__(cls, **kwargs):
@@ -91,18 +91,18 @@ class Univariate(ExponentialFamily):
     columns = property(lambda self: (Column(self.column, (), self.bounds.lower, self.bounds.upper),), doc="The column.")
     integer = property(lambda self: bool(self.support[2]), doc="Are the statistics whole numbers?")
 
-    def statistic(self, x) -> tuple:
+    def statistic(self, x: Any) -> tuple:
         "The clipped or redacted statistic of a record: equations (1) and (2) of ‘Bounds’."
         return self.bounds.statistic(self, x)
 
     averaged: Any = "{}"  # what the first sum adds up, of a column: for people
 
-    def readings(self, s, n):
+    def readings(self, s: Any, n: Any):
         "The average of what is summed, of clipped records; of redacted ones nothing, because nobody counts them."
         name = self.averaged.format(self.column or "records")
         return {f"mean of {name}": s[..., 0] / n} if isinstance(self.bounds, Clip) else {}
 
-    def valid(self, x):
+    def valid(self, x: Any):
         "Is a finite record inside the support? Being outside the bounds is no fault."
         low, high, whole = self.support
         good = x == x
@@ -135,7 +135,7 @@ class Univariate(ExponentialFamily):
         return rounded_range(self, grid_exponent)
 
     # The law of the sums
-    def log_kernel(self, x, eta: Float[Array, "m"]):
+    def log_kernel(self, x: Any, eta: Float[Array, "m"]):
         "log h(x) + η · t(x)."
         return self.log_base(x) + sum(e * t for e, t in zip(eta, self.t(x)))
 
@@ -169,7 +169,7 @@ class Univariate(ExponentialFamily):
     observe = property(observe_matrix, doc="Released sum = observe @ latent, (m, l).")
     total = property(total_matrix, doc="Sum of t over all records = total @ latent, (m, l).")
 
-    def record_statistics(self, records, released: bool = True) -> Float[Array, "n m"]:
+    def record_statistics(self, records: Any, released: bool = True) -> Float[Array, "n m"]:
         "The clipped or redacted statistic of each record; not `released`: of the record as it is."
         records = jnp.asarray(records, float)
         return jnp.stack(self.statistic(records) if released else self.t(records), axis=-1)
@@ -182,24 +182,24 @@ class Univariate(ExponentialFamily):
         t = numerical(t).vstack([t, np.zeros(t.shape[1])]) if isinstance(self.bounds, Redact) else t
         return t.min(axis=0), t.max(axis=0)
 
-    def project(self, z, n):
+    def project(self, z: Any, n: Any):
         "The nearest sum of n released statistics (of each separately)."
         low, high = self.released_range
         return jnp.clip(z, n * low, n * high)
 
-    def feasible(self, s, n):
+    def feasible(self, s: Any, n: Any):
         "Can n released statistics have this sum?"
         low, high = self.released_range
         return jnp.all((s >= n * low) & (s <= n * high))
 
-    def proper(self, total, n):
+    def proper(self, total: Any, n: Any):
         "Can the statistics of n records, not clipped, have this sum?"
         with np.errstate(all="ignore"):
             at = [self.t(numerical(end).array(end)) for end in self.support[:2]]
             ends = [jnp.stack([jnp.asarray(t, float) for t in each]) for each in at]
         return jnp.all((total >= n * jnp.minimum(*ends)) & (total <= n * jnp.maximum(*ends)))
 
-    def latent_feasible(self, u, n):
+    def latent_feasible(self, u: Any, n: Any):
         "Are the latent sums of Algorithm 2 possible?"
         outside = u[3 * len(self.names):]  # how many records were clipped, below and above
         return self.proper(self.total @ u, n) & jnp.all(outside >= 0) & (jnp.sum(outside) <= n)

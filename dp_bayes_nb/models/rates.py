@@ -45,35 +45,35 @@ class Poisson(Univariate):
         "The rate: records per unit."
         return {"rate": Parameter("positive", scale=0.5 * (self.bounds.lower + self.bounds.upper))}
 
-    def t(self, x):
+    def t(self, x: Any):
         "The record."
         return (x,)
 
-    def natural(self, theta):
+    def natural(self, theta: dict):
         "η: the log rate."
         return jnp.log(theta["rate"])[None]
 
-    def log_partition(self, eta):
+    def log_partition(self, eta: Any):
         "A(η) = e^η."
         return jnp.exp(eta[0])
 
-    def log_base(self, x):
+    def log_base(self, x: Any):
         "−log x!."
         return -gammaln(x + 1)
 
-    def cdf(self, x, theta):
+    def cdf(self, x: Any, theta: dict):
         "P(X ≤ x)."
         return gammaincc(x + 1.0, theta["rate"])
 
-    def survival(self, x, theta):
+    def survival(self, x: Any, theta: dict):
         "P(X > x)."
         return gammainc(x + 1.0, theta["rate"])
 
-    def simulate_records(self, key, theta, n: int):
+    def simulate_records(self, key: Any, theta: dict, n: int):
         "n counts."
         return jax.random.poisson(key, theta["rate"], (n,))
 
-    def update(self, prior, s, n):
+    def update(self, prior: Any, s: Any, n: Any):
         "Conjugate update: Gamma(a + s, b + n)."
         return dataclasses.replace(prior, shape=prior.shape + s[0], rate=prior.rate + n)
 
@@ -99,17 +99,17 @@ class ExponentialLaw(Univariate):
     "A law whose statistic t, counted from its least value, is exponential with rate −η."
     prior_type: Any = Gamma
 
-    def log_partition(self, eta):
+    def log_partition(self, eta: Any):
         "A(η) = −log(−η)."
         return -jnp.log(-eta[0])
 
-    def log_integral(self, eta, lower, upper):
+    def log_integral(self, eta: Any, lower: Any, upper: Any):
         "Â(η) in closed form: equation (1)."
         with np.errstate(all="ignore"):
             low, high = (self.t(jnp.asarray(x, float))[0] for x in (lower, upper))
         return eta[0] * low + log_exponential_integral(-eta[0], high - low)
 
-    def update(self, prior, s, n):
+    def update(self, prior: Any, s: Any, n: Any):
         "Conjugate update: Gamma(a + n, b + s)."
         return dataclasses.replace(prior, shape=prior.shape + n, rate=prior.rate + s[0])
 
@@ -133,19 +133,19 @@ class Exponential(ExponentialLaw):
         "The rate: one over the mean."
         return {"rate": Parameter("positive", scale=2 / (self.bounds.lower + self.bounds.upper))}
 
-    def t(self, x):
+    def t(self, x: Any):
         "The record."
         return (x,)
 
-    def natural(self, theta):
+    def natural(self, theta: dict):
         "η: minus the rate."
         return -theta["rate"][None]
 
-    def log_base(self, x):
+    def log_base(self, x: Any):
         "log h = 0."
         return jnp.zeros_like(x)
 
-    def simulate_records(self, key, theta, n: int):
+    def simulate_records(self, key: Any, theta: dict, n: int):
         "n waiting times."
         return jax.random.exponential(key, (n,)) / theta["rate"]
 
@@ -174,19 +174,19 @@ class Pareto(ExponentialLaw):
         "`lower` is a positive number."
         object.__setattr__(self, "lower", check_positive("lower", self.lower, "a column is named with column=…"))
 
-    def t(self, x):
+    def t(self, x: Any):
         "log(x / lower)."
         return (log(x / self.lower),)
 
-    def natural(self, theta):
+    def natural(self, theta: dict):
         "η: minus the shape."
         return -theta["shape"][None]
 
-    def log_base(self, x):
+    def log_base(self, x: Any):
         "−log x."
         return -jnp.log(x)
 
-    def simulate_records(self, key, theta, n: int):
+    def simulate_records(self, key: Any, theta: dict, n: int):
         "n sizes."
         return self.lower * jnp.exp(jax.random.exponential(key, (n,)) / theta["shape"])
 
@@ -218,19 +218,19 @@ class Weibull(ExponentialLaw):
         "`shape` is a positive number."
         object.__setattr__(self, "shape", check_positive("shape", self.shape, "a column is named with column=…"))
 
-    def t(self, x):
+    def t(self, x: Any):
         "x ** shape."
         return (x**self.shape,)
 
-    def natural(self, theta):
+    def natural(self, theta: dict):
         "η: minus scale ** −shape."
         return -(theta["scale"] ** -self.shape)[None]
 
-    def log_base(self, x):
+    def log_base(self, x: Any):
         "log(shape x ** (shape − 1))."
         return jnp.log(self.shape) + (self.shape - 1) * jnp.log(x)
 
-    def simulate_records(self, key, theta, n: int):
+    def simulate_records(self, key: Any, theta: dict, n: int):
         "n lifetimes."
         return theta["scale"] * jax.random.exponential(key, (n,)) ** (1 / self.shape)
 
@@ -251,31 +251,31 @@ class Geometric(Univariate):
     prior_type, prior_fields = Beta, {"name": "probability"}
     parameters = {"probability": Parameter("unit")}
 
-    def t(self, x):
+    def t(self, x: Any):
         "The record."
         return (x,)
 
-    def natural(self, theta):
+    def natural(self, theta: dict):
         "η: log(1 − probability)."
         return jnp.log1p(-jnp.clip(theta["probability"], 1e-300, 1 - 2.0**-53))[None]
 
-    def log_base(self, x):
+    def log_base(self, x: Any):
         "log h = 0."
         return jnp.zeros_like(x)
 
-    def log_partition(self, eta):
+    def log_partition(self, eta: Any):
         "A(η) = −log(1 − e^η)."
         return -jnp.log(-jnp.expm1(eta[0]))
 
-    def log_integral(self, eta, lower, upper):
+    def log_integral(self, eta: Any, lower: Any, upper: Any):
         "Â(η) in closed form, a ratio of two geometric sums."
         count = upper - lower + 1
         return eta[0] * lower + log_exponential_integral(-eta[0], count) - log_exponential_integral(-eta[0], 1.0)
 
-    def simulate_records(self, key, theta, n: int):
+    def simulate_records(self, key: Any, theta: dict, n: int):
         "n numbers of failures."
         return jnp.floor(jax.random.exponential(key, (n,)) / -jnp.log1p(-theta["probability"]))
 
-    def update(self, prior, s, n):
+    def update(self, prior: Any, s: Any, n: Any):
         "Conjugate update: Beta(α + n, β + s)."
         return dataclasses.replace(prior, alpha=prior.alpha + n, beta=prior.beta + s[0])

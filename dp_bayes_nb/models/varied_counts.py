@@ -82,31 +82,31 @@ class ClippedCounts(WeightedRecords):
         times = "" if self.weight == 1 else f"{_plain(self.weight)} x "
         return ("sum", *(f"{times}above {_plain(limit)}" for limit in self.above))
 
-    def readings(self, s, n):
+    def readings(self, s: Any, n: Any):
         "The mean of the clipped counts, and the shares above the limits."
         name = self.column or "records"
         return {f"mean of {name}": s[..., 0] / n} | {
             f"share of {name} above {_plain(limit)}": s[..., 1 + j] / (self.weight * n)
             for j, limit in enumerate(self.above)}
 
-    def valid(self, x):
+    def valid(self, x: Any):
         "Is a record a count that there can be? Being outside the bounds is no fault."
         whole = x == (x.floor() if hasattr(x, "floor") else np.floor(x) if isinstance(x, np.ndarray) else jnp.floor(x))
         return whole & (x >= self.first)
 
-    def staged(self, x) -> list:
+    def staged(self, x: Any) -> list:
         "The clipped record, and a condition for each limit."
         return [x.clip(self.bounds.lower, self.bounds.upper), *(x > limit for limit in self.above)]
 
-    def combined(self, v) -> tuple:
+    def combined(self, v: Any) -> tuple:
         "The clipped record, and the conditions times their weight."
         return (v[0], *(v[1:] if self.weight == 1 else (self.weight * one for one in v[1:])))
 
-    def statistic(self, x) -> tuple:
+    def statistic(self, x: Any) -> tuple:
         "The clipped record, and the weight of each limit that it is above."
         return self.combined(self.staged(x))
 
-    def weights(self, theta):
+    def weights(self, theta: dict):
         "Probabilities of the clipped counts: equation (1)."
         low, high = int(self.bounds.lower), int(self.bounds.upper)
         p = self.pmf(np.arange(float(self.first), high), theta)
@@ -132,7 +132,7 @@ class Overdispersion:
     name: str = "size"  # the parameter, set by the family
     support = "positive"  # of the parameter
 
-    def sample(self, key, shape: tuple = ()) -> dict:
+    def sample(self, key: Any, shape: tuple = ()) -> dict:
         "Draws of the parameter."
         return {self.name: (self.scale * jax.random.normal(key, shape)) ** -2.0}
 
@@ -189,11 +189,11 @@ class NegativeBinomial(ClippedCounts):
     default_prior = property(lambda self: independent(mean=Gamma(1.0, 1 / self.middle), size=Overdispersion()),
                              doc="By parameter.")
 
-    def pmf(self, x, theta):
+    def pmf(self, x: Any, theta: dict):
         "Probabilities: equation (2)."
         return negative_binomial(x, theta["mean"], theta["size"])
 
-    def simulate_records(self, key, theta, n: int):
+    def simulate_records(self, key: Any, theta: dict, n: int):
         "n counts: Poisson, at rates that have a gamma distribution."
         return _draw_negative_binomial(key, theta["mean"], theta["size"], n)
 
@@ -208,7 +208,7 @@ class _ZeroInflated(ClippedCounts):
     "What zero-inflated counts have in common."
     zeros = True
 
-    def inflated_records(self, key, x, theta):
+    def inflated_records(self, key: Any, x: Any, theta: dict):
         "Counts, of which a share is made 0."
         return jnp.where(jax.random.bernoulli(key, theta["inflation"], x.shape), 0, x)
 
@@ -244,11 +244,11 @@ class ZeroInflatedPoisson(_ZeroInflated):
     default_prior = property(lambda self: independent(rate=Gamma(1.0, 1 / self.middle), inflation=Beta(1.0, 1.0)),
                              doc="By parameter.")
 
-    def pmf(self, x, theta):
+    def pmf(self, x: Any, theta: dict):
         "Probabilities of the mixture."
         return _inflated(_poisson(x, theta["rate"]), theta["inflation"])
 
-    def simulate_records(self, key, theta, n: int):
+    def simulate_records(self, key: Any, theta: dict, n: int):
         "n counts."
         key_count, key_zero = jax.random.split(key)
         return self.inflated_records(key_zero, jax.random.poisson(key_count, theta["rate"], (n,)), theta)
@@ -285,11 +285,11 @@ class ZeroInflatedNegativeBinomial(_ZeroInflated):
     default_prior = property(lambda self: independent(mean=Gamma(1.0, 1 / self.middle), size=Overdispersion(),
                                                       inflation=Beta(1.0, 1.0)), doc="By parameter.")
 
-    def pmf(self, x, theta):
+    def pmf(self, x: Any, theta: dict):
         "Probabilities of the mixture."
         return _inflated(negative_binomial(x, theta["mean"], theta["size"]), theta["inflation"])
 
-    def simulate_records(self, key, theta, n: int):
+    def simulate_records(self, key: Any, theta: dict, n: int):
         "n counts."
         key_count, key_zero = jax.random.split(key)
         counts = _draw_negative_binomial(key_count, theta["mean"], theta["size"], n)
@@ -318,11 +318,11 @@ class TruncatedPoisson(ClippedCounts):
 
     default_prior = property(lambda self: independent(rate=Gamma(1.0, 1 / self.middle)), doc="By parameter.")
 
-    def pmf(self, x, theta):
+    def pmf(self, x: Any, theta: dict):
         "Probabilities given that the count is not 0."
         return _poisson(x, theta["rate"]) / -jnp.expm1(-theta["rate"])
 
-    def simulate_records(self, key, theta, n: int):
+    def simulate_records(self, key: Any, theta: dict, n: int):
         "n counts: the first event, then those of the time that is left."
         key_first, key_rest = jax.random.split(key)
         rate = theta["rate"]

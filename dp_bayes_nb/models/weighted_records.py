@@ -202,7 +202,7 @@ class WeightedRecords(Model):
         coarse, finer = (weighted_moments(*_weighted(self, theta, finer=each))[0] for each in (1, FINER))
         return np.abs(np.asarray(coarse) - np.asarray(finer))
 
-    def simulate_records(self, key, theta: dict, n: int):
+    def simulate_records(self, key: Any, theta: dict, n: int):
         "n outcomes; give a way of your own, which does not go through the weights."
         if self.outcomes is None:
             refuse("simulate_records", "given where there are no outcomes", type(self).__name__,
@@ -210,19 +210,19 @@ class WeightedRecords(Model):
         k = jax.random.categorical(key, jnp.log(jnp.maximum(self.weights(theta), 1e-300)), shape=(n,))
         return jax.tree.map(lambda x: jnp.asarray(x)[k], self.outcomes)
 
-    def simulate(self, key, theta: dict, n) -> Float[Array, "m"]:
+    def simulate(self, key: Any, theta: dict, n: Any) -> Float[Array, "m"]:
         "The sums over n simulated records: by how often each outcome occurs, whatever n; else record by record."
         if self.outcomes is None:
             return super().simulate(key, theta, n)
         counts = CategoricalLaw().simulate(key, {"probabilities": self.weights(theta)}, n)
         return counts @ jnp.asarray(_statistics(self))
 
-    def project(self, z, n):
+    def project(self, z: Any, n: Any):
         "The nearest possible sum (of each separately)."
         low, high = self._ends()
         return jnp.clip(z, n * low, n * high)
 
-    def feasible(self, s, n):
+    def feasible(self, s: Any, n: Any):
         "Does each sum lie between the extremes of n statistics?"
         low, high = self._ends()
         return jnp.all((s >= n * low) & (s <= n * high))

@@ -77,11 +77,11 @@ class Counts(Model):
         "The declaration, as JSON values."
         return {"family": "Counts", "names": list(self._names)}
 
-    def simulate(self, key, theta, n):
+    def simulate(self, key: Any, theta: dict, n: Any):
         "The table itself."
         return jnp.asarray(theta["counts"], float)
 
-    def accept(self, prior):
+    def accept(self, prior: Any):
         "FlatCounts, SharedGamma or Gamma, with its numbers checked."
         if prior is None:
             return self.default_prior

@@ -181,17 +181,17 @@ class NaiveBayes(Model):
         ends = np.cumsum([0, *(self.classes * size for size in self.sizes)])
         return [s[..., a:b].reshape(*s.shape[:-1], self.classes, -1) for a, b in zip(ends, ends[1:])]
 
-    def flat(self, tables) -> Float[Array, "m"]:
+    def flat(self, tables: Any) -> Float[Array, "m"]:
         "Tables as one vector."
         return jnp.concatenate([jnp.reshape(table, -1) for table in tables])
 
-    def pad(self, tables, fill: float) -> Float[Array, "K I J"]:
+    def pad(self, tables: Any, fill: float) -> Float[Array, "K I J"]:
         "Tables as one array, as wide as the widest."
         padding = lambda t: ((0, 0), (0, max(self.sizes) - t.shape[1]))
         return jnp.stack([jnp.pad(jnp.asarray(t, float), padding(t), constant_values=fill) for t in tables])
 
     # What is released
-    def statistic(self, x) -> tuple:
+    def statistic(self, x: Any) -> tuple:
         "t(x): the cell of the record in each table, as K · I · J indicators."
         name, classes = self.label
         return tuple((x[name] == i) & (x[feature] == j) for feature, levels in self.features for i in classes
@@ -203,7 +203,7 @@ class NaiveBayes(Model):
         return Categorical(2).sensitivity(neighbours, norm) * (K if norm == "l1" else math.sqrt(K))
 
     # The law of the sums
-    def moments(self, theta):
+    def moments(self, theta: dict):
         "Mean and covariance of the statistic: equation (1)."
         p, one = theta["class_probabilities"], jnp.eye(self.classes)[:, :, None]
         c = jnp.concatenate([(one * theta[name][None]).reshape(self.classes, -1) for name in self.table_names], axis=1)
@@ -212,7 +212,7 @@ class NaiveBayes(Model):
         second = jnp.where(table[:, None] == table, jnp.diag(mean), (c.T * p) @ c)
         return mean, second - jnp.outer(mean, mean)
 
-    def simulate(self, key, theta, n):
+    def simulate(self, key: Any, theta: dict, n: Any):
         "The m counts of n simulated records, in time that does not grow with n."
         count = lambda key, p, n: Categorical(p.shape[-1]).simulate(key, {"probabilities": p}, n)
         key_class, key_rows = jax.random.split(key)
@@ -221,7 +221,7 @@ class NaiveBayes(Model):
         rows = jax.vmap(jax.vmap(count), in_axes=(0, 0, None))(jax.random.split(key_rows, p.shape[:2]), p, n_i)
         return self.flat([row[:, :size] for row, size in zip(rows, self.sizes)])
 
-    def simulate_records(self, key, theta, n: int):
+    def simulate_records(self, key: Any, theta: dict, n: int):
         "n simulated records: codes of each column, by its name."
         keys = jax.random.split(key, 1 + len(self.sizes))
         y = jax.random.categorical(keys[0], jnp.log(theta["class_probabilities"]), shape=(n,))
@@ -229,25 +229,26 @@ class NaiveBayes(Model):
         return {self.label[0]: y} | {name: draw(key, theta[name]) for key, name in zip(keys[1:], self.table_names)}
 
     # Prior and posterior
-    def accept(self, prior):
+    def accept(self, prior: Any):
         "The prior as `Dirichlets`: one is for all parameters, a dictionary names some of them, None is Dirichlet(1)."
         return check_dirichlets(self, prior)
 
-    def update(self, prior, s, n):
+    def update(self, prior: Any, s: Any, n: Any):
         "Conjugate update: prior counts plus counts; the class counts are the mean over the tables."
         tables = self.tables(s)
         classes = sum(table.sum(axis=-1) for table in tables) / len(tables)
         counts = {"class_probabilities": classes, **dict(zip(self.table_names, tables))}
         return Dirichlets({name: a + counts[name] for name, a in prior.alpha.items()})
 
-    def project(self, z, n):
+    def project(self, z: Any, n: Any):
         "Tables that could be: cells in [0, n], one vector of class counts for all (Karwa et al., section 4.1)."
         tables = [jnp.clip(table, 0.0, n) for table in self.tables(z)]
-        classes = project_simplex(sum(table.sum(axis=-1) for table in tables) / len(tables), n)
+        together: Any = sum(table.sum(axis=-1) for table in tables)
+        classes = project_simplex(together / len(tables), n)
         # no counts where padded
         rows = jax.vmap(jax.vmap(project_simplex), in_axes=(0, None))(self.pad(tables, -1e30), classes)
         return self.flat([row[:, :size] for row, size in zip(rows, self.sizes)])
 
-    def feasible(self, s, n):
+    def feasible(self, s: Any, n: Any):
         "Are all counts non-negative?"
         return jnp.all(s >= 0)

@@ -117,19 +117,19 @@ class Laplace(_Law):
 
     @classmethod
     @hinting
-    def from_epsilon(cls, epsilon, sensitivity, discrete: bool = False) -> "Laplace":
+    def from_epsilon(cls, epsilon: Any, sensitivity: Any, discrete: bool = False) -> "Laplace":
         "The noise that a budget ε and an L1 sensitivity ask for: b = Δ/ε. Each one number, or one a row."
         return cls(scale=_by_row(lambda e, d: d / e, _numbers("epsilon", epsilon),
                                  _numbers("sensitivity", sensitivity)), discrete=discrete)
 
     @classmethod
-    def from_rho(cls, *args, **given) -> NoReturn:
+    def from_rho(cls, *args: Any, **given: Any) -> NoReturn:
         "A ValueError: ρ is a budget of Gaussian noise."
         refuse("Laplace", "stated by scale, sd, variance, an epsilon or an error", Said("rho"),
                "write Laplace.from_epsilon(epsilon, sensitivity), or for Gaussian noise Gaussian.from_rho")
 
     @classmethod
-    def from_error(cls, error, confidence: float = 0.95, discrete: bool = False) -> "Laplace":
+    def from_error(cls, error: Any, confidence: float = 0.95, discrete: bool = False) -> "Laplace":
         "The noise that stays below `error` in size with the stated confidence: equations (3) and (4)."
         alpha = 1 - check_fraction("confidence", confidence)
         invert = _discrete_laplace_scale if discrete else lambda a, alpha: a / -math.log(alpha)
@@ -163,19 +163,19 @@ class Gaussian(_Law):
 
     @classmethod
     @hinting
-    def from_rho(cls, rho, sensitivity, discrete: bool = False) -> "Gaussian":
+    def from_rho(cls, rho: Any, sensitivity: Any, discrete: bool = False) -> "Gaussian":
         "The noise that a budget ρ (zCDP) and an L2 sensitivity ask for: σ = Δ/√(2ρ). Each one number, or one a row."
         return cls(sd=_by_row(lambda r, d: d / math.sqrt(2 * r), _numbers("rho", rho),
                               _numbers("sensitivity", sensitivity)), discrete=discrete)
 
     @classmethod
-    def from_epsilon(cls, *args, **given) -> NoReturn:
+    def from_epsilon(cls, *args: Any, **given: Any) -> NoReturn:
         "A ValueError: ε alone does not say σ, and with δ it does so in several ways."
         refuse("Gaussian", "stated by sd, variance, a rho or an error, because epsilon does not say sd",
                Said("epsilon"), "write Gaussian(sd=…) as it was published, or Gaussian.from_rho(rho, sensitivity)")
 
     @classmethod
-    def from_error(cls, error, confidence: float = 0.95, discrete: bool = False) -> "Gaussian":
+    def from_error(cls, error: Any, confidence: float = 0.95, discrete: bool = False) -> "Gaussian":
         "The noise that stays below `error` in size with the stated confidence: equations (3) and (4)."
         alpha = 1 - check_fraction("confidence", confidence)
         invert = _discrete_gaussian_sd if discrete else lambda a, alpha: a / -NormalDist().inv_cdf(alpha / 2)
@@ -272,15 +272,15 @@ class Printing:
         steps = tuple(step for step in self.steps + other.steps if step != Exact())
         return _InOrder(steps) if len(steps) > 1 else steps[0] if steps else self
 
-    def lattice(self, grid):
+    def lattice(self, grid: Any):
         "The grid of what is printed, of numbers on a grid; 0: none."
         return grid
 
-    def apply(self, y):
+    def apply(self, y: Any):
         "What is printed of a number; NaN: nothing."
         return y
 
-    def before(self, ends, grid):
+    def before(self, ends: Any, grid: Any):
         "The ends of what numbers were, from the ends of what they became (NaN: nothing); low > high: impossible."
         return ends
 
@@ -289,7 +289,7 @@ class Printing:
 class Exact(Printing):
     "The noisy number was printed as it came out."
 
-    def before(self, ends, grid): return ends._replace(low=np.where(np.isnan(ends.low), np.inf, ends.low))
+    def before(self, ends: Any, grid: Any): return ends._replace(low=np.where(np.isnan(ends.low), np.inf, ends.low))
 
 # %% ../../nbs/noise/04_statements.ipynb #aa619d66
 def _inside(ends, grid):
@@ -330,17 +330,17 @@ class Rounded(Printing):
             refuse("the step of Rounded", "one number", self.step, "give a list with one statement a row")
         check_choice("ties", self.ties, _TIES)
 
-    def lattice(self, grid):
+    def lattice(self, grid: Any):
         return np.where((grid > 0) & (np.mod(grid, self.step) == 0), grid, self.step)
 
-    def apply(self, y):
+    def apply(self, y: Any):
         q = np.asarray(y, float) / self.step
-        toward = {"even": np.rint, "either": np.rint, "up": lambda q: np.floor(q + 0.5),
-                  "down": lambda q: np.ceil(q - 0.5),
-                  "away": lambda q: np.copysign(np.floor(np.abs(q) + 0.5), q)}[self.ties]
+        toward: Any = {"even": np.rint, "either": np.rint, "up": lambda q: np.floor(q + 0.5),
+                       "down": lambda q: np.ceil(q - 0.5),
+                       "away": lambda q: np.copysign(np.floor(np.abs(q) + 0.5), q)}[self.ties]
         return toward(q) * self.step
 
-    def before(self, ends, grid):
+    def before(self, ends: Any, grid: Any):
         half, finer = self.step / 2, self.lattice(grid) == grid  # finer: nothing happened
         known = self.ties != "either"
         moved = (ends.low - half, ends.high + half, known & ~self._goes_up(ends.low / self.step - 0.5),
@@ -372,13 +372,13 @@ class Clamped(Printing):
         "Both limits, infinite where there is none."
         return -np.inf if self.low is None else self.low, np.inf if self.high is None else self.high
 
-    def apply(self, y): return np.clip(y, *self.ends)
+    def apply(self, y: Any): return np.clip(y, *self.ends)
 
-    def lattice(self, grid):
+    def lattice(self, grid: Any):
         off = [np.mod(end, np.where(grid > 0, grid, 1.0)) != 0 for end in self.ends if math.isfinite(end)]
         return np.where(np.any(off, axis=0), 0.0, grid)  # a limit beside the grid: on no grid any more
 
-    def before(self, ends, grid):
+    def before(self, ends: Any, grid: Any):
         (rises, sinks), (possible, other) = ends.reaches(self.ends[1], self.ends[0]), ends.reaches(*self.ends)
         possible = possible & other | np.isnan(ends.low)
         low, high = np.where(sinks, -np.inf, ends.low), np.where(rises, np.inf, ends.high)
@@ -392,9 +392,9 @@ class Suppressed(Printing):
     below: float
 
     def __post_init__(self): object.__setattr__(self, "below", _limit("the threshold of Suppressed", self.below))
-    def apply(self, y): return np.where(np.asarray(y) < self.below, np.nan, y)
+    def apply(self, y: Any): return np.where(np.asarray(y) < self.below, np.nan, y)
 
-    def before(self, ends, grid):
+    def before(self, ends: Any, grid: Any):
         blank = np.isnan(ends.low)
         low, high = np.where(blank, -np.inf, np.maximum(ends.low, self.below)), np.where(blank, self.below, ends.high)
         return Ends(low, high, ends.above & (low == ends.low), ends.under | blank)
@@ -407,7 +407,7 @@ class PrintedAbove(Printing):
 
     def __post_init__(self): object.__setattr__(self, "floor", _limit("the floor of PrintedAbove", self.floor))
 
-    def before(self, ends, grid):
+    def before(self, ends: Any, grid: Any):
         blank, raised = np.isnan(ends.low), ends.low <= self.floor
         return Ends(np.where(blank, np.inf, np.where(raised, self.floor, ends.low)),
                     np.where(blank, -np.inf, ends.high), ends.above | raised, ends.under)

@@ -530,7 +530,7 @@ class LinearRegression(Model):
         "t(x): arrays or expressions."
         return self.combined(self.staged(x))
 
-    def readings(self, s, n):
+    def readings(self, s: Any, n: Any):
         "Means, standard deviations and correlations of the columns, and shares of levels, in the user's units."
         u, low, high = units(self), self.mapped[-1].low, self.mapped[-1].high
         share = [d != 0 for d in self.blocks for _ in range(max(1, abs(d)))]
@@ -583,15 +583,15 @@ class LinearRegression(Model):
                    "with fewer, only numbers can be declared, for the method 'individual'; nothing was spent")
 
     # Prior and posterior
-    def accept(self, prior):
+    def accept(self, prior: Any):
         "A NormalInverseGamma with a mean (d,) and a positive definite precision (d, d), or a LogDensity."
         return check_regression_prior(self, prior)
 
-    def update(self, prior: NormalInverseGamma, s: Float[Array, "m"], n) -> NormalInverseGamma:
+    def update(self, prior: NormalInverseGamma, s: Float[Array, "m"], n: Any) -> NormalInverseGamma:
         "Conjugate update in the user's units: equation (2)."
         return user_prior(self, box_update(self, box_prior(self, prior), s, n))
 
-    def project(self, z: Float[Array, "m"], n) -> Float[Array, "m"]:
+    def project(self, z: Float[Array, "m"], n: Any) -> Float[Array, "m"]:
         "Sums that data could have, near z: chapter ‘The sums of a regression’."
         return project_sums(self.blocks, z, n)
 
@@ -604,7 +604,7 @@ class LinearRegression(Model):
     # Simulation and prediction
     one_law = property(lambda self: self.fourth_moments, doc="Are simulated covariates spread evenly in sums too?")
 
-    def simulate(self, key, theta: dict, n) -> Float[Array, "m"]:
+    def simulate(self, key: Any, theta: dict, n: Any) -> Float[Array, "m"]:
         "Sums over n > k + 1 records: covariates' moments by the free prior; with fourth moments, spread evenly."
         if self.fourth_moments:
             return self.sum_blocks(key, n, lambda key: jnp.stack(self.staged(self.simulate_records(key, theta, BLOCK))))
@@ -620,13 +620,13 @@ class LinearRegression(Model):
         few = jnp.stack(self.statistic(self.decoded(self.simulate_records(key, theta, k + 1))))  # a group can be small
         return jnp.where(n > k + 1, made, jnp.sum(jnp.where(jnp.arange(k + 1) < n, few, 0.0), axis=1))
 
-    def sums_given(self, keys, theta: dict, point, n) -> Float[Array, "m"]:
+    def sums_given(self, keys: Any, theta: dict, point: Any, n: Any) -> Float[Array, "m"]:
         "Sums over n records whose covariates have the moments `point`: the law of h and of the residual squares."
         (coefficients, variance), k = self.box_parameters(theta), size(self.blocks)
         g = mean_factor(point).T @ coefficients + jnp.sqrt(variance / n) * jax.random.normal(keys[0], (k + 1,))
         return sums_at(self.blocks, n, point, g, 2 * variance * jax.random.gamma(keys[1], 0.5 * (n - k - 1)))
 
-    def sum_blocks(self, key, n, block  # function (key,) -> mapped columns of BLOCK records, (p, BLOCK)
+    def sum_blocks(self, key: Any, n: Any, block: Any  # function (key,) -> mapped columns of BLOCK records, (p, BLOCK)
                    ) -> Float[Array, "m"]:
         "Sums over n records that are simulated in blocks, so that a million need no memory."
         def add(i, total):
@@ -635,7 +635,7 @@ class LinearRegression(Model):
             return total + jnp.sum(jnp.where(kept, t, 0.0), axis=1)
         return jax.lax.fori_loop(0, jnp.ceil(n / BLOCK).astype(int), add, jnp.zeros(len(self.names)))
 
-    def simulate_records(self, key, theta: dict, n: int) -> dict:
+    def simulate_records(self, key: Any, theta: dict, n: int) -> dict:
         "n simulated records in the user's units: numbers spread evenly over their ranges, codes over the levels."
         key_x, key_e = jax.random.split(key)
         x = {}
@@ -658,6 +658,6 @@ class LinearRegression(Model):
             out += [jnp.asarray(column, float) for column in own]
         return jnp.stack([*out, *([jnp.ones_like(out[0])] if self.intercept else [])], axis=1)
 
-    def predictor(self, new_data):
+    def predictor(self, new_data: Any):
         "A function (key, theta) -> responses of new rows, (rows,), given as a frame with the covariates' columns."
         return bind(_new_logged if self.log_response else _new_responses, self.design_matrix(read_rows(self, new_data)))

@@ -162,7 +162,7 @@ class MultivariateNormal(WeightedRecords):
                 "covariance": Parameter("covariance", (d, d), ("column", "other"), names,
                                         scale=tuple((halves**2 / 3).tolist()))}
 
-    def readings(self, s, n):
+    def readings(self, s: Any, n: Any):
         "Means, standard deviations and correlations of the clipped columns."
         names = tuple(name for name, _ in self.bounds)
         return column_readings(names, *self.units, (False,) * len(names), self.blocks, s, n)
@@ -181,14 +181,14 @@ class MultivariateNormal(WeightedRecords):
         "t(x): arrays or expressions."
         return self.combined(self.staged(x))
 
-    def sensitivity(self, neighbours="change_one", norm="l1", grid_exponent=None) -> float:
+    def sensitivity(self, neighbours: str = "change_one", norm: str = "l1", grid_exponent: int | None = None) -> float:
         "How far one record moves all sums: that of a regression of these columns."
         check_choice("neighbours", neighbours, ("change_one",))
         if grid_exponent is not None:
             return self.rounded_sensitivity(grid_exponent, neighbours, norm) * 2.0**-grid_exponent
         return {"l1": l1_sensitivity, "l2": l2_sensitivity}[check_choice("norm", norm, ("l1", "l2"))](len(self.bounds))
 
-    def rounded_sensitivity(self, grid_exponent=0, neighbours="change_one", norm="l1") -> float:
+    def rounded_sensitivity(self, grid_exponent: int = 0, neighbours: str = "change_one", norm: str = "l1") -> float:
         "How far one record moves the sums of the statistics rounded to the grid, in grid steps."
         m = len(self.names)
         steps = 2.0**grid_exponent * (self.sensitivity(neighbours, norm) + m * 2.0**-52)
@@ -224,22 +224,22 @@ class MultivariateNormal(WeightedRecords):
         x = theta["mean"] + u @ cholesky_many(jnp.asarray(theta["covariance"])).T
         return {name: x[:, j] for j, (name, _) in enumerate(self.bounds)}, np.full(len(u), 1 / len(u))
 
-    def moments(self, theta):
+    def moments(self, theta: dict):
         "Means by equations (1) to (3), and the covariance over nodes."
         return self.means(theta), super().moments(theta)[1]
 
-    def moments_error(self, theta):
+    def moments_error(self, theta: dict):
         "How far the means move with four times as many points."
         return np.asarray(means_moved(self, theta, FINER * _POINTS))
 
-    def simulate_records(self, key, theta, n: int):
+    def simulate_records(self, key: Any, theta: dict, n: int):
         "n records, columns by name."
         L = jnp.linalg.cholesky(jnp.asarray(theta["covariance"]))
         x = jnp.asarray(theta["mean"]) + jax.random.normal(key, (n, len(self.bounds))) @ L.T
         return {name: x[:, j] for j, (name, _) in enumerate(self.bounds)}
 
     # The prior
-    def accept(self, prior):
+    def accept(self, prior: Any):
         "A NormalInverseWishart in the units of the columns, or a LogDensity."
         if isinstance(prior, LogDensity):
             return prior

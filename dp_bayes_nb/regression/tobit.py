@@ -112,23 +112,23 @@ class TobitRegression(WeightedRecords):
         square = [False] * p + (np.equal(*np.triu_indices(p))).tolist()
         return tuple(0.0 if each else -1.0 for each in square), (1.0,) * len(square)
 
-    def staged(self, x):
+    def staged(self, x: Any):
         "Mapped columns, each in [−1, 1]."
         return self.line.staged(x)
 
-    def combined(self, v):
+    def combined(self, v: Any):
         "The columns and their products."
         return self.line.combined(v)
 
-    def statistic(self, x):
+    def statistic(self, x: Any):
         "t(x): arrays or expressions."
         return self.line.statistic(x)
 
-    def sensitivity(self, neighbours="change_one", norm="l1", grid_exponent=None) -> float:
+    def sensitivity(self, neighbours: str = "change_one", norm: str = "l1", grid_exponent: int | None = None) -> float:
         "That of the regression."
         return self.line.sensitivity(neighbours, norm, grid_exponent)
 
-    def rounded_sensitivity(self, grid_exponent=0, neighbours="change_one", norm="l1") -> float:
+    def rounded_sensitivity(self, grid_exponent: int = 0, neighbours: str = "change_one", norm: str = "l1") -> float:
         "How far one record moves the sums of the statistics rounded to the grid, in grid steps."
         return self.line.rounded_sensitivity(grid_exponent, neighbours, norm)
 
@@ -136,7 +136,7 @@ class TobitRegression(WeightedRecords):
         "n, the sums, and of squares what they lack of n."
         return self.line.size_rows(grid_exponent, norm)
 
-    def readings(self, s, n):
+    def readings(self, s: Any, n: Any):
         "Those of the regression."
         return self.line.readings(s, n)
 
@@ -153,7 +153,7 @@ class TobitRegression(WeightedRecords):
                 "mean": Parameter("real", (k,), ("covariate",), names),
                 "covariance": Parameter("covariance", (k, k), ("covariate", "other"), names, scale=3.0)}
 
-    def accept(self, prior):
+    def accept(self, prior: Any):
         "A NormalInverseGamma of the line; the covariates have a prior of their own."
         if isinstance(prior, LogDensity):
             return prior
@@ -173,7 +173,7 @@ class TobitRegression(WeightedRecords):
         products = (columns.T @ (w[:, None] * columns)).at[-1, -1].set(w @ clipped_square(eta, s))
         return jnp.concatenate([w @ columns, products[np.triu_indices(p)]])
 
-    def nodes(self, theta, finer: int = 1):
+    def nodes(self, theta: dict, finer: int = 1):
         "Records at Sobol points of covariates and noise, with equal weights."
         u = sobol_nodes(256 * finer, len(self.covariates) + 1)
         return self._records(theta, boxed_covariates(theta, u[:, :-1]), u[:, -1]), np.full(len(u), 1 / len(u))
@@ -185,25 +185,25 @@ class TobitRegression(WeightedRecords):
         y = self.line.design_matrix(x) @ theta["coefficients"] + jnp.sqrt(theta["noise_variance"]) * noise
         return {**x, self.response[0][0]: y}
 
-    def moments(self, theta):
+    def moments(self, theta: dict):
         "Means by equation (2), and the covariance over nodes."
         return self.means(theta), super().moments(theta)[1]
 
-    def moments_error(self, theta):
+    def moments_error(self, theta: dict):
         "How far the means move with finer nodes."
         return np.asarray(means_moved(self, theta, FINER))
 
-    def simulate_records(self, key, theta, n: int):
+    def simulate_records(self, key: Any, theta: dict, n: int):
         "n records: covariates, then responses about the line, which the statistic clips."
         key_x, key_y = jax.random.split(key)
         v = boxed_covariates(theta, jax.random.normal(key_x, (n, len(self.covariates))))
         return self._records(theta, v, jax.random.normal(key_y, (n,)))
 
-    def cautions(self, measurement) -> list[str]:
+    def cautions(self, measurement: Any) -> list[str]:
         "Covariates of another shape, which matter more the more records there are."
         n = measurement.n
         return [] if n is not None and float(n) <= _SHAPE_MATTERS else [_OTHER_SHAPES]
 
-    def predictor(self, new_data):
+    def predictor(self, new_data: Any):
         "A function (key, theta) -> responses of new rows, not clipped, (rows,)."
         return bind(_new_responses, self.line.design_matrix(read_rows(self.line, new_data)))

@@ -118,7 +118,7 @@ class Release:
         """
         return _of_group(self, name)
 
-    def save(self, path, *, overwrite: bool = False):
+    def save(self, path: Any, *, overwrite: bool = False):
         """Write `to_json()`, durably and all at once. OSError if it cannot be written; ValueError for a pipe, a device
         or a folder.
 
@@ -134,7 +134,7 @@ class Release:
         return from_json(text)
 
     @classmethod
-    def load(cls, path) -> "Release":
+    def load(cls, path: Any) -> "Release":
         "The release in a file; ValueError as in `from_json`, and for a file that is absent, too large or no text."
         text = read_text(path, "the release")
         try:

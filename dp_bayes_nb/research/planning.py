@@ -192,7 +192,7 @@ class Plan:
         "The answer in words, a line a size."
         return _message(self)
 
-    def plot(self, ax=None):
+    def plot(self, ax: Any = None):
         "Expected 95% width against epsilon, a line a size."
         return plot_plan(self, ax)
 

@@ -91,7 +91,7 @@ class Calibration:
             return None
         return {fault: _power(self, columns, level) for fault, columns in zip(FAULTS, np.moveaxis(found, -1, 0))}
 
-    def plot(self, ax=None):
+    def plot(self, ax: Any = None):
         "Rank distribution minus uniformity, with the band a calibrated method stays in 95% of the time."
         return plot_calibration(self, ax)
 

@@ -91,21 +91,21 @@ class OrderedLogistic(TableRegression):
         "What coefficients add to a record with all numbers in the middle of their ranges, (d,)."
         return _to_effects(self)[-1, :-1]
 
-    def to_plain(self, theta):
+    def to_plain(self, theta: dict):
         "Parameters of the model without units: its thresholds are of records in the middle of the ranges."
         shift = np.asarray(theta["coefficients"]) @ self._middle
         return super().to_plain({**theta, "thresholds": theta["thresholds"] - shift[..., None]})
 
-    def from_plain(self, theta):
+    def from_plain(self, theta: dict):
         "Parameters in the units of the columns; thresholds are of records with zeros, not in the middle."
         found = super().from_plain(theta)
         return {**found, "thresholds": found["thresholds"] + (found["coefficients"] @ self._middle)[..., None]}
 
-    def of_design(self, theta):
+    def of_design(self, theta: dict):
         "The coefficients, and no intercept."
         return jnp.append(theta["coefficients"], 0.0)
 
-    def log_answers(self, theta, predictors):
+    def log_answers(self, theta: dict, predictors: Any):
         "Log probabilities of the answers: equation (2)."
         above = predictors[..., None] - theta["thresholds"]
         sure, gaps = jnp.zeros_like(above[..., :1]), jnp.log(-jnp.expm1(-jnp.diff(theta["thresholds"])))
@@ -113,7 +113,7 @@ class OrderedLogistic(TableRegression):
         down = jnp.concatenate([jax.nn.log_sigmoid(-above), sure], axis=-1)
         return up + down + jnp.concatenate([jnp.zeros(1), gaps, jnp.zeros(1)])
 
-    def start_answers(self, totals):
+    def start_answers(self, totals: Any):
         "Slopes 0, and the thresholds of the table."
         below = jnp.cumsum(totals)[:-1]
         return {"coefficients": jnp.zeros(len(self.coefficient_names)),
@@ -124,12 +124,12 @@ class OrderedLogistic(TableRegression):
         own = super().modest_answers()
         return own | {"thresholds": own["thresholds"] + jnp.asarray(self._middle) @ own["coefficients"]}
 
-    def completed(self, prior, sd):
+    def completed(self, prior: Any, sd: Any):
         "The prior of effects, and of thresholds."
         own = super().completed(NormalCoefficients(), sd)
         return ThresholdPrior(sd, own.to_effects, own.shapes, jnp.asarray(self._middle), len(self.levels) - 1)
 
-    def doubts(self, theta, measurement):
+    def doubts(self, theta: dict, measurement: Any):
         "What `fit` warns of: those of all regressions from tables, and rare answers."
         return super().doubts(theta, measurement) + rare_answers(self, theta, measurement)
 
@@ -154,15 +154,15 @@ class MultinomialLogistic(TableRegression):
         one = super().own_parameters["coefficients"]
         return {"coefficients": one._replace(shape=(len(self.levels) - 1, *one.shape), dims=("answer", *one.dims))}
 
-    def log_answers(self, theta, predictors):
+    def log_answers(self, theta: dict, predictors: Any):
         "Log probabilities of the answers: equation (3)."
         return jax.nn.log_softmax(jnp.concatenate([jnp.zeros_like(predictors[..., :1]), predictors], axis=-1), axis=-1)
 
-    def start_answers(self, totals):
+    def start_answers(self, totals: Any):
         "Slopes 0, and the shares of the table."
         return {"coefficients": jax.vmap(lambda value: _intercept(self, value))(jnp.log(totals[1:] / totals[0]))}
 
-    def doubts(self, theta, measurement):
+    def doubts(self, theta: dict, measurement: Any):
         "What `fit` warns of: those of all regressions from tables, and rare answers."
         return super().doubts(theta, measurement) + rare_answers(self, theta, measurement)
 
@@ -208,7 +208,7 @@ class PoissonRegression(TableRegression):
     ratio, modest, counts = "rates", 0.25, True
     default_prior = NormalCoefficients(2.5)
 
-    def checked_response(self, value):
+    def checked_response(self, value: Any):
         "The response in normal form: its name and (0, limit)."
         pair = isinstance(value, (tuple, list)) and len(value) == 2 and isinstance(value[0], str) and value[0]
         limits = value[1] if pair else None
@@ -226,22 +226,22 @@ class PoissonRegression(TableRegression):
                             doc="What the limit means.")
     wanted = property(lambda self: {self.response[0]: "whole numbers from 0"}, doc="What counts are.")
 
-    def valid(self, record):
+    def valid(self, record: Any):
         "Is the count a whole number from 0, and are all categories among their levels?"
         y = record[self.response[0]]
         return super().valid(record) & (y >= 0) & (y == (y.floor() if hasattr(y, "floor") else jnp.floor(y)))
 
-    def answer_features(self, y):
+    def answer_features(self, y: Any):
         "1 where a count is 0, …, c − 1, or c or more."
         return [*(_one_where(y == k, 0.0) for k in range(self.limit)), _one_where(y >= self.limit, 0.0)]
 
-    def log_counts(self, theta, predictors) -> Float[Array, "... m"]:
+    def log_counts(self, theta: dict, predictors: Any) -> Float[Array, "... m"]:
         "Log probabilities of 0, …, m − 1, for more counts than are told apart."
         y, factorial, _ = _counts(self.limit)
         mean = jnp.minimum(predictors, _LOUD)[..., None]
         return y * mean - jnp.exp(mean) - factorial
 
-    def log_answers(self, theta, predictors):
+    def log_answers(self, theta: dict, predictors: Any):
         "Log probabilities of the answers: equation (4)."
         return with_top(self.log_counts(theta, predictors), self.limit)
 
@@ -249,7 +249,7 @@ class PoissonRegression(TableRegression):
 
     varies = True
 
-    def log_varied(self, theta, predictors, more):
+    def log_varied(self, theta: dict, predictors: Any, more: Any):
         "Log probabilities where the variance is μ + `more` μ², `more` small: the slope of equation (5) at 1/r = 0."
         log_p = self.log_counts(theta, predictors)
         y, mean = jnp.arange(log_p.shape[-1]), jnp.exp(jnp.minimum(predictors, _LOUD))[..., None]
@@ -260,15 +260,15 @@ class PoissonRegression(TableRegression):
         own = self.start_answers(jnp.zeros(len(self.levels)).at[jnp.array([0, -1])].set(jnp.array([0.75, 0.25])))
         return own | {"coefficients": own["coefficients"] + self.modest_coefficients()}
 
-    def start_answers(self, totals):
+    def start_answers(self, totals: Any):
         "Slopes 0, and the mean of the table."
         return {"coefficients": _intercept(self, jnp.log(totals @ jnp.array(self.levels, float) / totals.sum()))}
 
-    def recorded(self, x):
+    def recorded(self, x: Any):
         "Predicted counts, those beyond the limit as the limit."
         return super().recorded(x) if isinstance(x, dict) else np.asarray(x)
 
-    def doubts(self, theta, measurement):
+    def doubts(self, theta: dict, measurement: Any):
         "What `fit` warns of: those of all regressions from tables, and rare answers."
         return super().doubts(theta, measurement) + rare_answers(self, theta, measurement)
 
@@ -309,18 +309,18 @@ class NegativeBinomialRegression(PoissonRegression):
         "Coefficients, and the size."
         return {**super().own_parameters, "size": Parameter("positive")}
 
-    def log_counts(self, theta, predictors):
+    def log_counts(self, theta: dict, predictors: Any):
         "Log probabilities of 0, …, m − 1: equation (5)."
         y, factorial, below = _counts(self.limit)
         mean, log_r = predictors[..., None], jnp.log(theta["size"])
         rise = jnp.asarray(below) @ jax.nn.softplus(np.log(np.maximum(y, 1.0)) - log_r)
         return y * mean - factorial + rise - (y + theta["size"]) * jax.nn.softplus(mean - log_r)
 
-    def start_answers(self, totals):
+    def start_answers(self, totals: Any):
         "Slopes 0, the mean of the table, and a size of 1."
         return {**super().start_answers(totals), "size": jnp.ones(())}
 
-    def completed(self, prior, sd):
+    def completed(self, prior: Any, sd: Any):
         "The prior of effects, and of the size."
         own = super().completed(NormalCoefficients(), sd)
         return SizePrior(sd, own.to_effects, own.shapes)

@@ -282,7 +282,7 @@ class TableModel(Model):
         "Mean of the statistics of one record: at a fraction of the cost of their covariance."
         return self.cells.mean(self.cell_probabilities(theta))
 
-    def moments(self, theta):
+    def moments(self, theta: dict):
         "Mean and covariance of the statistics of one record: equation (1)."
         p = self.cell_probabilities(theta)
         return self.cells.mean(p), self.cells.covariance(p)
@@ -295,7 +295,7 @@ class TableModel(Model):
         left = [name for name in space if name in order]
         return jnp.transpose(p, [left.index(name) for name in order])
 
-    def plain(self, prior) -> tuple:
+    def plain(self, prior: Any) -> tuple:
         "The model and its prior without names and units: what samplers compile programs for."
         return self, prior
 
@@ -307,11 +307,11 @@ class TableModel(Model):
         "Unconstrained coordinates where a sampler may begin: near what was released, or zeros."
         return jnp.zeros(free_size(self.parameters))
 
-    def simulate(self, key, theta, n):
+    def simulate(self, key: Any, theta: dict, n: Any):
         "The sums over n simulated records, in time that does not grow with n."
         return self.cells.sums(cell_counts(key, self.cell_probabilities(theta), n))
 
-    def simulate_records(self, key, theta, n: int):
+    def simulate_records(self, key: Any, theta: dict, n: int):
         "n simulated records: codes of each column, by its name."
         codes = jnp.unravel_index(cell_draws(key, self.cell_probabilities(theta), n), self.cells.shape)
         return {axis.name: code for axis, code in zip(self.cells.axes, codes)}

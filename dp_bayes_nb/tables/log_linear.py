@@ -351,13 +351,13 @@ class LogLinear(TableModel):
         return [math.prod(levels[name] for name in margin) for margin in self.margins]
 
     # What is released
-    def statistic(self, x) -> tuple:
+    def statistic(self, x: Any) -> tuple:
         "t(x): the cell of the record in each margin, as indicators."
         levels = {column.name: column.levels for column in self.columns}
         return tuple(reduce(and_, [x[name] == level for name, level in zip(margin, cell)])
                      for margin in self.margins for cell in itertools.product(*(levels[name] for name in margin)))
 
-    def valid(self, record):
+    def valid(self, record: Any):
         "Is a record among the declared levels, and in a cell that can be?"
         inside = super().valid(record)
         for one in self.zeros:
@@ -369,13 +369,13 @@ class LogLinear(TableModel):
         Categorical(2).sensitivity(neighbours, norm)  # refuses other words
         return 2.0 * len(self.margins) if norm == "l1" else math.sqrt(2.0 * len(self.margins))
 
-    def size_rows(self, grid_exponent=0, norm="l1"):
+    def size_rows(self, grid_exponent: int = 0, norm: str = "l1"):
         "The counts themselves: a record that comes or goes moves M of them by 1, and n is the sum of each margin."
         M, k = len(self.margins), range(len(self.names))
         moved = float(M) if norm == "l1" else math.nextafter(math.sqrt(M), math.inf)
         return Rows(self.names, tuple((0, *(int(i == j) for i in k)) for j in k), moved, apart(moved))
 
-    def table_rows(self, levels):
+    def table_rows(self, levels: Any):
         "H of a table of some columns: the sums over the first margin that holds them."
         own, names = {column.name: column.levels for column in self.columns}, [*levels]
         for name in names:
@@ -400,7 +400,7 @@ class LogLinear(TableModel):
         "The elimination of the columns; impossible combinations are tables of their own, behind the margins."
         return _order(self)
 
-    def log_cells(self, theta):
+    def log_cells(self, theta: dict):
         "Log probabilities of the cells: equation (1)."
         if not self.enumerated:
             refuse("columns", f"of at most {MOST_CELLS} cells for probabilities of all of them", self.cells.size,
@@ -413,7 +413,7 @@ class LogLinear(TableModel):
         possible = self.possible.reshape(-1)
         return jnp.where(possible, jax.nn.log_softmax(jnp.where(possible, jnp.reshape(eta, -1), NEVER)), -jnp.inf)
 
-    def natural(self, theta) -> Float[Array, "m"]:
+    def natural(self, theta: dict) -> Float[Array, "m"]:
         "λ = Dθ."
         return self.design @ theta["effects"]
 
@@ -428,18 +428,18 @@ class LogLinear(TableModel):
         "A(λ), by elimination."
         return log_partition(self.order, self.tables(natural))
 
-    def mean(self, theta):
+    def mean(self, theta: dict):
         "Mean of the released counts of a record: from the list of cells, or ∇A."
         return super().mean(theta) if self.enumerated else jax.grad(self.log_partition)(self.natural(theta))
 
-    def moments(self, theta):
+    def moments(self, theta: dict):
         "Mean and covariance of the released counts of a record: from the list of cells, or ∇A and ∇²A."
         if self.enumerated:
             return super().moments(theta)
         natural = self.natural(theta)
         return jax.grad(self.log_partition)(natural), jax.hessian(self.log_partition)(natural)
 
-    def probabilities(self, theta, names):
+    def probabilities(self, theta: dict, names: Any):
         "Joint probabilities of some columns, an axis for each: of any columns, also those of no margin."
         if self.enumerated:
             return super().probabilities(theta, names)
@@ -448,25 +448,25 @@ class LogLinear(TableModel):
         total = lambda table: log_partition(order, [*self.tables(self.natural(theta)), table])
         return jax.grad(total)(jnp.zeros([self.cells.shape[axis] for axis in asked]))
 
-    def simulate(self, key, theta, n):
+    def simulate(self, key: Any, theta: dict, n: Any):
         "The released counts of n simulated records, in time that does not grow with n."
         if self.enumerated:
             return super().simulate(key, theta, n)
         counts = margin_counts(key, self.order, self.tables(self.natural(theta)), n)
         return jnp.concatenate([jnp.reshape(table, -1) for table in counts[:len(self.margins)]])
 
-    def simulate_records(self, key, theta, n: int):
+    def simulate_records(self, key: Any, theta: dict, n: int):
         "n simulated records: codes of each column, by its name."
         if self.enumerated:
             return super().simulate_records(key, theta, n)
         codes = record_codes(key, self.order, self.tables(self.natural(theta)), n)
         return {column.name: code for column, code in zip(self.columns, codes)}
 
-    def start(self, measurement):
+    def start(self, measurement: Any):
         "Coordinates of independent columns with the released margins, where the noise lets them be seen."
         return independent_start(self, measurement)
 
-    def doubts(self, theta, measurement):
+    def doubts(self, theta: dict, measurement: Any):
         "Few records, or counts that are skewed in spite of their noise: equation (3)."
         n = measurement.n
         if n is None:
@@ -477,7 +477,7 @@ class LogLinear(TableModel):
         return rare_counts(self, theta, measurement)
 
     # Prior and posterior
-    def accept(self, prior):
+    def accept(self, prior: Any):
         "The prior in its normal form; None: `Shrinkage()`."
         prior = Shrinkage() if prior is None else prior
         if isinstance(prior, LogDensity):

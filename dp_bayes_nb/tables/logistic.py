@@ -54,11 +54,11 @@ class NormalCoefficients:
         others = sum(_standard_normal(theta[name]) for name, _ in self.shapes[1:])
         return _standard_normal(effects / self.sd) - effects.size * jnp.log(self.sd) + determinant + others
 
-    def of_effects(self, model) -> Any:
+    def of_effects(self, model: Any) -> Any:
         "This prior for the model without units, whose coefficients are effects."
         return replace(self, to_effects=np.eye(len(self.to_effects)), shapes=model.completed(self, self.sd).shapes)
 
-    def sample(self, key, shape: tuple = ()) -> dict:
+    def sample(self, key: Any, shape: tuple = ()) -> dict:
         "Draws of all parameters."
         keys = jax.random.split(key, len(self.shapes))
         drawn = {name: jax.random.normal(k, (*shape, *own)) for k, (name, own) in zip(keys, self.shapes)}
@@ -318,7 +318,7 @@ class TableRegression(TableModel):
             refuse("covariates", "columns whose coefficients have different names", ", ".join(coefficients),
                    "rename a column of the table")
 
-    def checked_response(self, value) -> tuple:
+    def checked_response(self, value: Any) -> tuple:
         "The response in normal form: its name and its levels."
         from dp_bayes_nb.naive_bayes.model import check_variable
         return check_variable("response", value)
@@ -387,7 +387,7 @@ class TableRegression(TableModel):
         "The column of the answer."
         return Column(*self.response, yes=self.response[1][1] if len(self.response[1]) == 2 else None)
 
-    def answer_features(self, y) -> list:
+    def answer_features(self, y: Any) -> list:
         "1 where an answer is each of the levels, k arrays or expressions, zero of no record."
         return [_one_where(y == level, 0.0) for level in self.levels]
 
@@ -621,7 +621,7 @@ class TableRegression(TableModel):
         return jnp.exp(self.log_cells(theta)).reshape(-1, len(self.levels))
 
     # Prior
-    def accept(self, prior):
+    def accept(self, prior: Any):
         "A prior of the class of `default_prior`, or a LogDensity, with what it must know of the columns."
         if isinstance(prior, LogDensity):
             return prior
@@ -634,7 +634,7 @@ class TableRegression(TableModel):
         sd = jnp.asarray(check_positive("prior.sd", prior.sd, "it is on the scale of the linear predictor"))
         return self.completed(prior, sd)
 
-    def plain(self, prior):
+    def plain(self, prior: Any):
         "The model with other names, and ranges from −1 to 1: its coefficients are effects. Of this package's classes."
         own = all(type(each).__module__.startswith("dp_bayes_nb.") for each in (self, prior))
         return (_plain(self), prior.of_effects(_plain(self))) if own and not isinstance(prior, LogDensity) else (
@@ -645,7 +645,7 @@ class TableRegression(TableModel):
         found = dict(zip(_plain(self).parameters, (np.asarray(theta[name]) for name in self.parameters)))
         return {**found, "coefficients": found["coefficients"] @ np.transpose(self.to_effects)}
 
-    def from_plain(self, theta):
+    def from_plain(self, theta: dict):
         "Parameters in the units of the columns, from those of the model without units."
         found = dict(zip(self.parameters, (np.asarray(theta[name]) for name in _plain(self).parameters)))
         return {**found, "coefficients": found["coefficients"] @ np.linalg.inv(self.to_effects).T}
@@ -653,13 +653,13 @@ class TableRegression(TableModel):
     informed: ClassVar[bool] = False  # does it take an `InformationPrior`?
     ratio: ClassVar[str] = "odds"  # of what the exponential of a coefficient is a ratio
 
-    def completed(self, prior, sd):
+    def completed(self, prior: Any, sd: Any):
         "A prior with this sd and what it must know of the columns."
         own = {*self.own_parameters} - {"coefficients"}
         shapes = tuple((name, tuple(p.shape)) for name, p in self.parameters.items() if name not in own)
         return type(prior)(sd, jnp.asarray(self.to_effects), shapes)
 
-    def doubts(self, theta: dict, measurement) -> list[str]:
+    def doubts(self, theta: dict, measurement: Any) -> list[str]:
         "What `fit` warns of where sums were taken as normal: few records."
         if measurement.n is None or measurement.n >= FEW:
             return []
@@ -667,7 +667,7 @@ class TableRegression(TableModel):
                 f"{FEW} its intervals can be off by some tenths of their standard deviation, most where epsilon is "
                 "large; method='records' samples the records themselves, where it is available"]
 
-    def cautions(self, measurement) -> list[str]:
+    def cautions(self, measurement: Any) -> list[str]:
         "Interactions of three covariates that no released table could show."
         return [] if self.unseen is None else [_UNSEEN.format(self.unseen)]
 
@@ -700,7 +700,7 @@ class TableRegression(TableModel):
         effects = np.where(np.arange(len(self.coefficient_names)) < single, self.modest, 0.0)
         return jnp.asarray(np.linalg.solve(self.to_effects, effects))
 
-    def recommended(self, n, noise):
+    def recommended(self, n: Any, noise: Any):
         "Knots for n records and this noise, for all numbers: the chapter ‘Soft tables’."
         most = max((J for J in range(2, 65) if _size(self, dict.fromkeys(self.hats, J)) <= _MOST_CELLS), default=2)
         found = best_knots(int(n), float(noise.variance[0]), len(self.covariates), most=most)
@@ -712,7 +712,7 @@ class TableRegression(TableModel):
         return _start(self, measurement)
 
     # Simulation and prediction
-    def simulate_records(self, key, theta: dict, n: int) -> dict:
+    def simulate_records(self, key: Any, theta: dict, n: int) -> dict:
         "n simulated records at the nodes of the numbers, in the user's units; codes of categories."
         codes = super().simulate_records(key, theta, n)
         axes = {axis.name: axis for axis in self.cells.axes}
@@ -727,11 +727,11 @@ class TableRegression(TableModel):
         single = [each for columns in own.values() for each in columns]
         return jnp.stack([*single, *pairs, jnp.ones_like(single[0])], axis=1)
 
-    def predictor(self, new_data):
+    def predictor(self, new_data: Any):
         "A function (key, theta) -> codes of the response of new rows, (rows,), given as a frame of covariates."
         return bind(_new_answers, self, self.design_matrix(read_rows(self, new_data)))
 
-    def recorded(self, x):
+    def recorded(self, x: Any):
         "Predicted answers as levels."
         return super().recorded(x) if isinstance(x, dict) else np.array(self.levels, dtype=object)[np.asarray(x)]
 
@@ -761,7 +761,7 @@ class LogisticRegression(TableRegression):
     default_prior = property(lambda self: InformationPrior() if len(self.covariates) == 1 else NormalCoefficients(),
                              doc="The prior where none is given.")
 
-    def checked_response(self, value) -> tuple:
+    def checked_response(self, value: Any) -> tuple:
         "The response in normal form: its name and its two levels."
         name, levels = super().checked_response(value)
         if len(levels) != 2:
@@ -786,13 +786,13 @@ class LogisticRegression(TableRegression):
         "Slopes 0, and the odds of the table."
         return {"coefficients": _intercept(self, jnp.log(totals[1] / totals[0]))}
 
-    def log_most_information(self, theta: dict, n) -> Float[Array, ""]:
+    def log_most_information(self, theta: dict, n: Any) -> Float[Array, ""]:
         "Half the log determinant of the most that n records can say about the coefficients given their covariates."
         w = jnp.exp(self.log_shares(theta))
         X = _cell_columns(self)  # (…, d)
         return _half_log_det(n / 4 * jnp.einsum("k,ki,kj->ij", w.reshape(-1), X, X))
 
-    def designed_prior(self, prior, n, noise):
+    def designed_prior(self, prior: Any, n: Any, noise: Any):
         "An `InformationPrior` for n records and this noise; where there is not one such table, half its sd."
         if isinstance(prior, DesignedPrior):
             prior = prior.normal
