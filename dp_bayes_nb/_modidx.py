@@ -440,6 +440,7 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                  'dp_bayes_nb.base.linear_algebra.solve_upper': ( 'base/linear_algebra.html#solve_upper',
                                                                                                   'dp_bayes_nb/base/linear_algebra.py')},
             'dp_bayes_nb.base.meant': { 'dp_bayes_nb.base.meant._hint': ('base/meant.html#_hint', 'dp_bayes_nb/base/meant.py'),
+                                        'dp_bayes_nb.base.meant.hinted': ('base/meant.html#hinted', 'dp_bayes_nb/base/meant.py'),
                                         'dp_bayes_nb.base.meant.hinting': ('base/meant.html#hinting', 'dp_bayes_nb/base/meant.py'),
                                         'dp_bayes_nb.base.meant.meant': ('base/meant.html#meant', 'dp_bayes_nb/base/meant.py')},
             'dp_bayes_nb.base.measurement': { 'dp_bayes_nb.base.measurement.Measurement': ( 'base/measurement.html#measurement',

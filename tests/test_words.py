@@ -84,6 +84,10 @@ CALLS = {
     "no sensitivity": (lambda: Laplace.from_epsilon(0.5), "did you mean Laplace.from_epsilon(epsilon, sensitivity)?"),
     "no sensitivity, rho": (lambda: Gaussian.from_rho(0.5), "did you mean Gaussian.from_rho(rho, sensitivity)?"),
     "a seed of many": (lambda: fit_many([], random_seed=1), "did you mean seed?"),
+    "scipy's Beta": (lambda: dp_bayes_nb.Beta(a=1, b=1),
+                     "got an unexpected keyword argument 'a'; did you mean alpha?"),
+    "a scale for a rate": (lambda: dp_bayes_nb.Gamma(2.0, scale=3.0), "did you mean rate=1/scale?"),
+    "a model's column": (lambda: Bernoulli(col="ill"), "did you mean column?"),
     "a seed of a plan": (lambda: dp_bayes_nb.plan(Bernoulli(), random_seed=1), "did you mean key?"),
 }
 

@@ -25,6 +25,8 @@ import numpy as np
 from jax.tree_util import register_dataclass
 from jaxtyping import Array, Key
 
+from .meant import hinted
+
 # %% ../../nbs/base/01_arguments.ipynb #c1dfd96e
 # § Double precision
 if "JAX_ENABLE_X64" not in os.environ:
@@ -272,7 +274,7 @@ def numerical(*values: Any) -> Any:
 def pytree(*static: str):
     "Decorator: make a class a frozen dataclass and a JAX pytree; the named fields are static."
     def register(cls):
-        cls = dataclass(frozen=True, eq=False)(cls)
+        cls = hinted(dataclass(frozen=True, eq=False)(cls))
         data = [name for name in cls.__dataclass_fields__ if name not in static]
         return register_dataclass(cls, data_fields=data, meta_fields=list(static))
     return register

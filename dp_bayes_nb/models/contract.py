@@ -31,6 +31,7 @@ from jaxtyping import Array, Float
 from ..base.arguments import check_count, refuse
 from ..base.chains import QUICKLY, bind
 from ..base.frames import by_label
+from ..base.meant import hinted
 from ..base.measurement import Noise
 from ..base.priors import Dirichlet, Independent, LogDensity
 from ..base.supports import SUPPORTS, Parameter
@@ -610,7 +611,7 @@ def _recorder(rows: int):
 @dataclass_transform(frozen_default=True)
 def family_class(cls: type) -> Any:
     "Decorator: make a model a frozen, hashable dataclass."
-    return dataclass(frozen=True)(cls)
+    return hinted(dataclass(frozen=True)(cls))
 
 # %% ../../nbs/models/01_contract.ipynb #c0a7db01
 # § Moments at many points
