@@ -85,6 +85,17 @@ def hinting(function: F) -> F:
     return call  # type: ignore[return-value]
 
 
+def _hint(function, wanted, args, given):
+    "What to write in place of a call that a signature refuses; empty where nothing is near."
+    unknown = [word for word in given if word not in wanted.parameters]
+    if unknown:
+        asked = meant(unknown[0], wanted.parameters)
+        return f"; {asked}" if asked else ""
+    needed = [name for name, p in wanted.parameters.items() if p.default is p.empty and name not in ("self", "cls")]
+    absent = next((said for name, said in ABSENT.items() if name in needed and name not in given), "")
+    return f"; did you mean {function.__qualname__}({', '.join(needed)})? {absent}".rstrip() if absent else ""
+
+# %% ../../nbs/base/11_meant.ipynb #11aa000e
 def hinted(cls: type) -> type:
     "Class decorator: `hinting` for the arguments of a dataclass; the signature is asked only after a TypeError."
     build, wanted = cls.__init__, inspect.signature(cls)  # type: ignore[misc]
@@ -102,14 +113,3 @@ def hinted(cls: type) -> type:
 
     cls.__init__ = __init__  # type: ignore[misc]
     return cls
-
-
-def _hint(function, wanted, args, given):
-    "What to write in place of a call that a signature refuses; empty where nothing is near."
-    unknown = [word for word in given if word not in wanted.parameters]
-    if unknown:
-        asked = meant(unknown[0], wanted.parameters)
-        return f"; {asked}" if asked else ""
-    needed = [name for name, p in wanted.parameters.items() if p.default is p.empty and name not in ("self", "cls")]
-    absent = next((said for name, said in ABSENT.items() if name in needed and name not in given), "")
-    return f"; did you mean {function.__qualname__}({', '.join(needed)})? {absent}".rstrip() if absent else ""
