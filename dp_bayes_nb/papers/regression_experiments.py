@@ -73,7 +73,7 @@ class Population(LinearRegression):
     """A regression whose records are simulated under a law of their own.
     Numbers have range (−1, 1); categories levels 0 and 1.
     """
-    def check_prior(self, prior):
+    def accept(self, prior: Any):
         "The prior in its normal form, with its law."
         checked = check_regression_prior(self, prior)
         return PopulationPrior(**{f.name: getattr(checked, f.name) for f in fields(checked)},
