@@ -10,18 +10,10 @@ import sys
 import time
 from pathlib import Path
 
-import jax
-import numpy as np
 import pytest
 
-import dp_bayes_nb.papers.hmm_experiments
-import dp_bayes_nb.papers.naive_bayes_experiments
-import dp_bayes_nb.papers.regression_experiments  # noqa: F401  their models join the others
-from dp_bayes_nb.base.measurement import Noise
 from dp_bayes_nb.cli import main
-from dp_bayes_nb.models.contract import check_prior
 from dp_bayes_nb.papers.experiments import BINS, EXPERIMENTS, MODELS, label
-from dp_bayes_nb.research.trials import simulate_study
 
 ROOT = Path(__file__).resolve().parent.parent
 RUN = """
@@ -32,28 +24,6 @@ from dp_bayes_nb.cli import main
 EXPERIMENTS["fig1b"] = replace(EXPERIMENTS["fig1b"], designs=(("binomial", 50, 0.1),), methods=("naive", "non_private"))
 sys.exit(main(["experiment", "fig1b", "--trials", "320", *sys.argv[1:]]))
 """
-
-
-def shape_of_study(name):
-    "What a simulated study of a model under its prior is, without computing it."
-    family, prior, _ = MODELS[name]
-    m = len(family.names)
-    noise = Noise("laplace", np.ones(m), np.ones(m))
-    prior = check_prior(family, prior)
-    return jax.eval_shape(lambda key: simulate_study(key, family, prior, noise, 100.0), jax.random.key(0))
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_every_model_of_the_experiments_simulates_under_its_prior(name):
-    "Traced, not run: a prior that lost the law of its covariates was found by the slow cells alone."
-    assert shape_of_study(name).s.shape == (len(MODELS[name].family.names),)
-
-
-def test_a_prior_without_its_law_is_seen(monkeypatch):
-    model = type(MODELS["line, free"].family)
-    monkeypatch.setattr(model, "accept", model.__mro__[1].accept)
-    with pytest.raises(KeyError, match="law"):
-        shape_of_study("line, free")
 
 
 def start(cwd, *more):
