@@ -60,7 +60,7 @@ def meant(word: str,              # what was written
     names = {name.lower(): name for name in known}
     for written, others in SAID.items():
         if word.lower() in others.split() and re.split(r"\W", written)[0].lower() in names:
-            return f"did you mean {written}?"
+            return f"did you mean {names.get(written.lower(), written)}?"
     near = difflib.get_close_matches(word.lower(), names, 1)
     return f"did you mean {names[near[0]]}?" if near else ""
 
