@@ -17,7 +17,7 @@ from dp_bayes_nb.models.rates import Exponential
 
 TRIALS, DRAWS, ROUNDS, FEW = 1000, 1000, 2, 64
 DESIGN = dict(n=1000, epsilon=0.1)
-ROUTE = evaluation.route
+ROUTE = evaluation.tabulation
 
 
 def by_counts(rng, alpha=10.0, beta=10.0):
@@ -65,11 +65,11 @@ PLANS = {"a share, n = 1000, width 0.1": dict(family=Bernoulli(), prior=Beta(1.0
 def old_way(function):
     "`function` with every posterior tabulated by `fit`'s own kernel, as in 0.1.0."
     def run():
-        evaluation.route = lambda *_: None
+        evaluation.tabulation = lambda *_: None
         try:
             return function()
         finally:
-            evaluation.route = ROUTE
+            evaluation.tabulation = ROUTE
     return run
 
 

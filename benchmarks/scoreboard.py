@@ -34,7 +34,7 @@ from dp_bayes_nb.base.measurement import Measurement, Noise, Released  # noqa: E
 from dp_bayes_nb.base.supports import constrain  # noqa: E402
 from dp_bayes_nb.models.contract import check_prior  # noqa: E402
 from dp_bayes_nb.noise.design import noise_design  # noqa: E402
-from dp_bayes_nb.posterior.bulk import bulk_posterior, route, tabulate_moments  # noqa: E402
+from dp_bayes_nb.posterior.bulk import bulk_posterior, tabulate_moments, tabulation  # noqa: E402
 from dp_bayes_nb.posterior.exact_counts import count_posterior, share_moments, tabulate  # noqa: E402
 from dp_bayes_nb.posterior.gibbs import gibbs_kernel  # noqa: E402
 from dp_bayes_nb.posterior.grid import quantile  # noqa: E402
@@ -145,7 +145,7 @@ def waiting_public(u, prior):
     family = d.Exponential((0.0, 1.0))
     prior = check_prior(family, d.Gamma(*prior))
     noise = noise_design(family, epsilon=1.0)[0]
-    way = route(family, choose_method(family, prior, "laplace", 100, "auto", {})[1], 100, noise, prior)
+    way = tabulation(family, choose_method(family, prior, "laplace", 100, "auto", {})[1], 100, noise, prior)
     moments = tabulate_moments(family, prior, 100, float(noise.variance[0]))
     if way is None or moments is None:
         raise ValueError("the posterior of a clamped sum could not be tabulated")
@@ -393,7 +393,7 @@ def tarp(kind):
         method = choose_method(family, prior, "gaussian", TARP_N, "auto", {})[1]
         if kind == "Dirichlet":
             method = methods_of(family)["collapsed"]
-        way = None if kind == "Dirichlet" else route(family, method, TARP_N, noise, prior)
+        way = None if kind == "Dirichlet" else tabulation(family, method, TARP_N, noise, prior)
         moments = None if way is None else tabulate_moments(family, prior, TARP_N, float(np.min(noise.variance)))
         data = jax.tree.map(jnp.asarray, (noise, prior, moments))
         run = lambda n, way=way, method=method, data=data: run_trials(

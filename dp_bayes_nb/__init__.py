@@ -95,6 +95,8 @@ _public = {
     "registry_entry": "data_holder.report",
     "private_quantile": "data_holder.quantiles",
     "extend": "posterior.extend",
+    "explain": "posterior.route",
+    "Route": "posterior.route",
     "fit": "posterior.fit",
     "log_likelihood": "posterior.log_likelihood",
     "fit_many": "posterior.fit_many",
@@ -239,6 +241,7 @@ if _typing.TYPE_CHECKING:
     from .posterior.contrasts import contrast as contrast, plot_groups as plot_groups, ranks as ranks
     from .posterior.extend import extend as extend
     from .posterior.fit import fit as fit
+    from .posterior.route import Route as Route, explain as explain
     from .posterior.histograms import (
         column_above as column_above,
         column_mean as column_mean,

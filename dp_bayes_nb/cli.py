@@ -355,7 +355,9 @@ def run_fit(args) -> int:
 # %% ../nbs/cli.ipynb #85b94783
 def _quick_summary(releases, prior, settings):
     "The summary of independent draws, which need no diagnostics and hence no ArviZ; None for a chain."
-    from dp_bayes_nb.posterior.fit import all_sizes, method_for, posterior_draws
+    from dp_bayes_nb.posterior.diagnose import all_sizes
+    from dp_bayes_nb.posterior.fit import posterior_draws
+    from dp_bayes_nb.posterior.route import method_for
     family = releases[0].family
     _, chosen = method_for(releases, prior, settings["method"])
     drawn = posterior_draws(releases, prior, **settings) if chosen.independent(family) else None

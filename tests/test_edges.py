@@ -14,8 +14,8 @@ from scipy.stats import binom, norm
 from dp_bayes_nb import (Bernoulli, Beta, Categorical, Dirichlet, Gamma, Gaussian, HiddenMarkov, LinearRegression,
                          LogDensity, LogNormal, NaiveBayes, Normal, NormalInverseGamma, NormalMean, Poisson, declare,
                          fit, simulate_release)
-from dp_bayes_nb.posterior.bulk import Route, bulk_posterior, count_terms, route, tabulate_moments
-from dp_bayes_nb.posterior.fit import measured
+from dp_bayes_nb.posterior.bulk import Tabulation, bulk_posterior, count_terms, tabulate_moments, tabulation
+from dp_bayes_nb.releases.document import measured
 from dp_bayes_nb.posterior.grid import grid_posterior, quantile
 from dp_bayes_nb.base.measurement import Released
 from dp_bayes_nb.posterior.exact_counts import first_true
@@ -78,7 +78,7 @@ def tail_errors(prior, n, epsilon, z, levels=(0.5, 0.975, 0.995)):
     "Errors of a bulk table's quantiles in posterior standard deviations."
     noise = jax.tree.map(jnp.asarray, noise_design(Bernoulli(), epsilon=epsilon)[0])
     released = Released(jnp.array([z]), noise, jnp.asarray(float(n)))
-    way = Route(True, count_terms(n, noise))
+    way = Tabulation(True, count_terms(n, noise))
     moments = tabulate_moments(Bernoulli(), prior, n, float(np.min(noise.variance)))
     table = jax.jit(lambda *data: bulk_posterior(Bernoulli(), *data, way, moments))(released, prior)
     a, b, s = float(prior.alpha), float(prior.beta), np.arange(n + 1)
@@ -101,8 +101,8 @@ def test_bulk_tables_keep_the_tails_of_rare_counts(design):
 def test_a_prior_with_a_pole_is_not_tabulated_in_bulk():
     "Its table would lose the upper tail; chapter ‘The sum integrated out’'s grid does not."
     noise = noise_design(Bernoulli(), epsilon=5)[0]
-    assert route(Bernoulli(), SHARE, 50, noise, Beta(0.1, 10)) is None
-    assert route(Bernoulli(), SHARE, 50, noise, Beta(1, 10)) is not None
+    assert tabulation(Bernoulli(), SHARE, 50, noise, Beta(0.1, 10)) is None
+    assert tabulation(Bernoulli(), SHARE, 50, noise, Beta(1, 10)) is not None
     assert tail_errors(Beta(0.1, 10), 50, 5, 0.0).max() > 0.01
 
 

@@ -14,8 +14,8 @@ import pytest
 
 from dp_bayes_nb import Bernoulli, Beta, Exponential, Gamma
 from dp_bayes_nb.noise.design import noise_design
-from dp_bayes_nb.posterior.bulk import route
-from dp_bayes_nb.posterior.methods import choose_method
+from dp_bayes_nb.posterior.bulk import tabulation
+from dp_bayes_nb.posterior.methods import CHAIN, choose_method
 
 ROOT = Path(__file__).resolve().parent.parent
 RUN = """
@@ -104,7 +104,7 @@ def test_a_folder_names_a_known_method_and_digests_functions_as_a_fit_does(tmp_p
     import json
 
     from dp_bayes_nb import Bernoulli, Beta, calibrate
-    from dp_bayes_nb.posterior.fit import _digest
+    from dp_bayes_nb.posterior.identity import _digest
     from dp_bayes_nb.research import evaluation
 
     assert evaluation._digest is _digest
@@ -117,5 +117,6 @@ def test_the_method_that_a_fit_would_take_is_tabulated_for_calibration(family, p
     "A share's method was renamed in version 0.4.0, and its trials went one by one."
     noise, _ = noise_design(family, epsilon=1.0)
     _, method = choose_method(family, prior, noise.kind, 100, "auto")
-    assert route(family, method, 100, noise, prior) is not None
-    assert route(family, method._replace(kernel=lambda *given: None), 100, noise, prior) is None  # a stranger's
+    assert tabulation(family, method, 100, noise, prior) is not None
+    stranger = method._replace(kernel=lambda *given: None, ways=(CHAIN,))
+    assert tabulation(family, stranger, 100, noise, prior) is None

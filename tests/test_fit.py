@@ -25,7 +25,10 @@ from dp_bayes_nb.base.measurement import Noise
 from dp_bayes_nb.models.contract import MODELS, Model, _registered, family_class, not_fitted
 from dp_bayes_nb.models.counts import BernoulliLaw, ExponentialFamily
 from dp_bayes_nb.releases.files import seal
-from dp_bayes_nb.posterior.fit import entropy, method_for, posterior_draws, run_entropy, run_key
+from dp_bayes_nb.posterior import diagnose, identity, route
+from dp_bayes_nb.posterior.fit import posterior_draws
+from dp_bayes_nb.posterior.identity import entropy, run_entropy, run_key
+from dp_bayes_nb.posterior.route import method_for
 from dp_bayes_nb.posterior.results import fitted, plot_posterior, predict, predictive_check, tabulated_density
 from dp_bayes_nb.base.priors import LogDensity
 from dp_bayes_nb.base.supports import Parameter
@@ -151,7 +154,7 @@ def problems(values, independent=False, **stats):
     made = inference_data({"posterior": {"a": values}, "sample_stats": stats})
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        door._diagnose(made, independent)
+        diagnose._diagnose(made, independent)
     assert json.loads(made.posterior.attrs["problems"]) == [str(w.message) for w in caught]
     return " | ".join(str(w.message) for w in caught)
 
@@ -228,7 +231,7 @@ def test_a_declared_noise_goes_the_whole_road(kind, tmp_path):
 
 
 def test_what_cannot_be_kept_is_refused_before_any_work(monkeypatch):
-    monkeypatch.setattr(door, "_sampled", lambda *a, **k: pytest.fail("it was computed first"))
+    monkeypatch.setattr(route.Route, "run", lambda *a, **k: pytest.fail("it was computed first"))
     for spoilt in (replace(declared(), values=np.array([1 / 3])), replace(declared(),
         noise=Noise("laplace", np.array([20.0]), np.array([4.0])), values=np.array([400.0]))):
         with pytest.raises(ValueError, match="release must be of values on the grid of their noise"):
@@ -249,10 +252,10 @@ def test_a_damaged_result_is_refused_in_words(spoil):
                                     {"family": {"family": "os.system"}},
                                     {"noise": {"kind": "cauchy", "scale": [1.0], "grid": [1.0]}}])
 def test_a_forged_declaration_is_a_value_error(forged):
-    document = {**json.loads(door.release_text(declared())), **forged}
+    document = {**json.loads(identity.release_text(declared())), **forged}
     del document["sha256"]
     with pytest.raises(ValueError):
-        door.read_release_text(seal(document))
+        identity.read_release_text(seal(document))
 
 
 def test_a_tabulated_posterior_is_drawn_as_it_is(tmp_path):
@@ -345,7 +348,7 @@ def test_predict_says_in_words_that_it_cannot():
     run = fit(releases(1)[0], draws=10, progress=False)
     _registered["Silent"] = silent
     try:
-        run.posterior.attrs["release_json"] = door.release_text(replace(releases(1)[0], family=silent()))
+        run.posterior.attrs["release_json"] = identity.release_text(replace(releases(1)[0], family=silent()))
         with pytest.raises(ValueError, match="does not apply to Silent: its records cannot be simulated: add simulate"):
             predict(run)
     finally:

@@ -20,7 +20,8 @@ from dp_bayes_nb.data_holder.sums import exact_sums
 from dp_bayes_nb.models.contract import MODELS, family_from_dict
 from dp_bayes_nb.noise.add_remove import size_design
 from dp_bayes_nb.noise.design import design
-from dp_bayes_nb.posterior.fit import _cautions, fit, posterior_draws
+from dp_bayes_nb.posterior.diagnose import _cautions
+from dp_bayes_nb.posterior.fit import fit, posterior_draws
 from dp_bayes_nb.releases.document import Release
 from dp_bayes_nb.releases.files import seal
 from dp_bayes_nb.releases.simulate import simulate_release

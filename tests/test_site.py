@@ -110,7 +110,7 @@ def test_no_chapter_is_named_by_number():
 def test_a_plain_word_links_only_to_what_it_means(monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "tools")
     mend = pytest.importorskip("docs").mend_text
-    front = {"models/01_contract.ipynb": "models/contract.ipynb", "posterior/09_fit.ipynb": "posterior/fit.ipynb",
+    front = {"models/01_contract.ipynb": "models/contract.ipynb", "posterior/12_fit.ipynb": "posterior/fit.ipynb",
              "regression/02_covariates.ipynb": "regression/covariates.ipynb"}
     word, name = "[`columns`](/regression/covariates.html#columns)", "[`fit`](/posterior/fit.html#fit)"
     page = "models/01_contract.ipynb"

@@ -121,7 +121,7 @@ def test_a_climb_that_ends_on_a_slope_is_no_home(monkeypatch):
 def test_fit_warns_of_walkers_that_find_little_room_and_of_no_others():
     "In any chain, in more than half of its steps; a rule without chains, or of the least room, would be another."
     import xarray as xr
-    from dp_bayes_nb.posterior.fit import _sampler_problems
+    from dp_bayes_nb.posterior.diagnose import _sampler_problems
     def said(*shares):
         ridge = np.arange(100)[None, :] < 100 * np.array(shares)[:, None]
         stats = {"ridge": (("chain", "draw"), ridge), "nonfinite": (("chain", "draw"), np.zeros(ridge.shape))}

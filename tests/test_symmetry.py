@@ -366,7 +366,7 @@ def several(mirrored):
     prior = db.Beta(0.9, 0.6) if mirrored else db.Beta(0.6, 0.9)
     wide = [Measurement(one.z, one.noise, one.n, None, one.z - 0.5, one.z + 0.5) for one in laws(mirrored)]
     data = measurements.tables_of(db.Bernoulli(), wide, prior, [None, None])
-    drawn = noisy_tables.sample_levels(np.random.default_rng([8, mirrored]), db.Bernoulli(), data, prior, (1, 8000))
+    drawn = noisy_tables.sample_several(np.random.default_rng([8, mirrored]), db.Bernoulli(), data, prior, (1, 8000))
     p, s = drawn["probability"][0], drawn["s"][0, :, :, 0]
     return np.column_stack([1 - p, np.array([12, 40]) - s] if mirrored else [p, s])
 

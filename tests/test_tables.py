@@ -280,7 +280,7 @@ def test_a_cross_table_is_declared_as_it_is():
 
 def test_diagnostics_of_a_nuisance_come_last_and_only_where_chains_plainly_disagree():
     from dp_bayes_nb.base.draws import inference_data
-    from dp_bayes_nb.posterior.fit import _attach, _mixing_problems
+    from dp_bayes_nb.posterior.diagnose import _attach, _mixing_problems
     rng = np.random.default_rng(0)
     def problems(shift):
         draws = {"nuisance": rng.normal(size=(4, 500)) + shift * np.arange(4)[:, None],

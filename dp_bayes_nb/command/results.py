@@ -81,7 +81,7 @@ def describe_posterior(idata, quantiles: Any = None, limits: Any = ()) -> str:
     """The draws of a fit as a page of text: whose numbers, the parameters in units, what people ask of the column
     beside them, and what the table itself says.
     """
-    from dp_bayes_nb.posterior.fit import read_releases_text
+    from dp_bayes_nb.posterior.identity import read_releases_text
     kept = idata.posterior
     releases = read_releases_text(kept.attrs["release_json"])
     family, problems = releases[0].family, json.loads(kept.attrs.get("problems", "[]") or "[]")

@@ -21,7 +21,8 @@ from ..base.chains import Kernel, bind
 from ..base.measurement import Noise, Released
 from .model import HiddenMarkov, StatePrior, ranking
 from ..noise.laplace import continuous_noise, noise_variance_draw, noise_variance_start
-from ..posterior.methods import Method
+from ..posterior import methods
+from ..posterior.methods import Method, Way
 from ..base.priors import LogDensity
 from ..posterior.rows import (HALF, PROPOSALS, TRIES, log_gammas, near_mode, random_numbers, resample,
                                         row_coordinates, row_draw, row_log_density, row_probabilities, row_solve)
@@ -323,5 +324,10 @@ def _unavailable(family, kind, n, prior):
     return f"the family declares {total} records and the release has {n}; it was counted on another table"
 
 
-COLLAPSED = Method(hidden_markov_kernel, unavailable=_unavailable)  # the default of `fit`
-NAIVE = Method(naive_hidden_markov_kernel, unavailable=_unavailable, options=("projection",))
+STATES = Way("states", "a chain over states, parameters, true counts and noise, from the best of eight short chains",
+             "counts of a cell are taken as normal; modes that no start found would be missing; Monte Carlo error",
+             normal=True)
+COLLAPSED = Method(hidden_markov_kernel, unavailable=_unavailable, ways=(STATES,))  # the default of `fit`
+NAIVE = Method(naive_hidden_markov_kernel, unavailable=_unavailable, options=("projection",),
+               ways=(methods.NAIVE._replace(how="Gibbs sampling of states and parameters, with noisy counts, none "
+                                            "negative, as if they were the true ones"),))

@@ -15,7 +15,6 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import betainc, betaln, digamma, gammaln, zeta
 
-from ..base.priors import Beta
 from ..curves.curve import Curve, log_cells, normalised
 
 # %% ../../nbs/posterior/06_exact_counts.ipynb #a27c01c9
@@ -327,23 +326,17 @@ def share_posterior(released, prior) -> CountPosterior:
                            np.asarray(prior.beta, float), released.noise.kind)
 
 
-def sample_share(rng: np.random.Generator, family, released, prior, shape: tuple) -> dict | None:
+def sample_share(rng: np.random.Generator, family, released, prior, shape: tuple) -> dict:
     """Independent draws of a share, {name: array of `shape`}, and of the confidential count that each of them was drawn
-    from, {"s": (*shape, 1)}; None for a prior that is no Beta.
+    from, {"s": (*shape, 1)}.
     """
-    if not isinstance(prior, Beta):
-        return None
     (name,) = family.parameters
     s, share = draw_counted_shares(rng, share_posterior(released, prior), int(np.prod(shape)))
     return {name: share.reshape(shape), "s": s.reshape(*shape, 1)}
 
 
-def share_curve(released, prior) -> tuple | None:
-    """Increasing shares, their density and distribution function, (points,) each;
-    None for several counts or another prior.
-    """
-    if not isinstance(prior, Beta):
-        return None
+def share_curve(released, prior) -> tuple:
+    "Increasing shares, their density and distribution function, (points,) each."
     x, log_density, cdf = (part[0] for part in tabulate(share_posterior(released, prior)))
     log_theta, log_rest = log_sigmoid(x), log_sigmoid(-x)
     return np.exp(log_theta), np.exp(log_density - log_theta - log_rest), cdf

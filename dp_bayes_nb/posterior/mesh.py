@@ -317,11 +317,14 @@ def target_of(family, released: Measurement, prior) -> host.Target:
                        float(released.n), noise)
 
 
+def has_mesh(family, data: Any, prior: Any) -> bool:
+    "Are these two parameters and their two sums, printed as they are?"
+    return isinstance(data, Measurement) and two_sums(family) and is_plain(data)
+
+
 def mesh_draws(words: tuple, family, released: Measurement, prior, *, draws: int, warmup: int, chains: int,
-               progress: bool = False) -> tuple[dict, dict] | None:
-    "Draws of the parameters and of the sums, (chains, draws, …), and what chains say; None where there is no mesh."
-    if not (two_sums(family) and is_plain(released)):
-        return None
+               progress: bool = False) -> tuple[dict, dict]:
+    "Draws of the parameters and of the sums, (chains, draws, …), and what chains say."
     target, rng = target_of(family, released, prior), np.random.default_rng(words)
     cells = host.cells_of(target, host_box(family, prior))
     points, accepted = host.draws_of(rng, target, cells, chains, draws)

@@ -27,7 +27,7 @@ from ..base.measurement import Released
 from .covariates import NormalInverseWishart, coordinate_count, mapped_prior, size
 from .frame import (fit_frame, frame_coordinates, framed_free_moments, framed_normal_moments,
                                           kept_order)
-from ..posterior.methods import Method
+from ..posterior.methods import Method, Way
 from ..base.priors import LogDensity
 from .model import BoxPrior, Units, box_prior, sums_only, units
 from .sums import pairs, project_moments
@@ -508,4 +508,7 @@ def exact_unavailable(family, kind: str, n: int, prior) -> str | None:
 
 # with its form for a private number of records it is a regression's method "exact" (chapter ‘Regression with a private
 # number of records’)
-EXACT = Method(exact_kernel, unavailable=exact_unavailable, options=("covariate_model", "covariate_prior", "leapfrogs"))
+SUMS = Way("sums of a regression", "Hamiltonian Monte Carlo over the covariates' sums, with the exact distribution of "
+           "the other sums given them; coefficients and noise variance are integrated out", "Monte Carlo error")
+EXACT = Method(exact_kernel, unavailable=exact_unavailable, ways=(SUMS,),
+               options=("covariate_model", "covariate_prior", "leapfrogs"))

@@ -21,7 +21,7 @@ from ..base.linear_algebra import cholesky
 from ..base.measurement import Released
 from .covariates import NormalInverseWishart, mapped_prior, size
 from ..posterior.gibbs import gibbs_kernel
-from ..posterior.methods import Method
+from ..posterior.methods import Method, Way
 from ..base.priors import LogDensity
 from .model import sums_only, units
 from .moments import normal_fourth_moments, regression_moments, unique_pairs
@@ -196,6 +196,15 @@ def noisy_unavailable(family, kind: str, n: int, prior) -> str | None:
     return "it needs a release of a family with fourth_moments=True"
 
 
-NOISY = Method(gibbs_noisy_kernel, unavailable=noisy_unavailable)  # "gibbs_noisy" of `fit`, and so on
-PRIOR = Method(gibbs_prior_kernel, unavailable=gibbs_unavailable, options=("covariate_prior",))
-UPDATE = Method(gibbs_update_kernel, unavailable=gibbs_unavailable, options=("covariate_prior",))
+def _as_published(name, moments):
+    "The way of one of the paper's three samplers."
+    return Way(name, f"{name} of Bernstein and Sheldon (2019): parameters and sums in turn, with {moments}",
+               "sums are taken as normal with these moments; Monte Carlo error", normal=True)
+
+
+NOISY = Method(gibbs_noisy_kernel, unavailable=noisy_unavailable,  # "gibbs_noisy" of `fit`, and so on
+               ways=(_as_published("Gibbs-SS-Noisy", "the noisy moments of the covariates as if they were true"),))
+PRIOR = Method(gibbs_prior_kernel, unavailable=gibbs_unavailable, options=("covariate_prior",),
+               ways=(_as_published("Gibbs-SS-Prior", "moments of the covariates averaged over their prior"),))
+UPDATE = Method(gibbs_update_kernel, unavailable=gibbs_unavailable, options=("covariate_prior",),
+                ways=(_as_published("Gibbs-SS-Update", "moments of the covariates updated at each sweep"),))

@@ -18,12 +18,12 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from .baselines import BASELINES, Confidential, SimulatedRelease
-from ..posterior.bulk import Route, bulk_posterior, mistaken_ranks, route, tabulate_moments
+from ..posterior.bulk import Tabulation, bulk_posterior, mistaken_ranks, tabulate_moments, tabulation
 from ..models.contract import check_prior
 from ..base.arguments import Said, as_key, check_choice, check_count, refuse
 from ..base.linear_algebra import solve
 from ..base.meant import hinting
-from ..posterior.fit import _digest, prior_to_json
+from ..posterior.identity import _digest, prior_to_json
 from ..posterior.grid import quantile
 from ..noise.laplace import normal_log_density
 from ..posterior.methods import choose_method, methods_of
@@ -45,7 +45,7 @@ class Task(NamedTuple):
     joint: bool  # rank the log likelihood too?
     n: int | None  # records, where their number shapes arrays
     records: bool  # does the method need them?
-    route: Route | None = None  # how posteriors are tabulated, where they are
+    tabulation: Tabulation | None = None  # how posteriors are tabulated, where they are
     power: bool = False  # the ratios of equation (4) of ‘Calibration ranks’, too?
 
 
@@ -147,7 +147,8 @@ def _one_trial(task, data, key):
     family, prior, design, noise, n, epsilon = data
     study = simulate_study(key, family, prior, noise, n, task.n if task.records else None)
     theta, released = study.theta, study.released
-    table = None if task.route is None else bulk_posterior(family, released, prior, task.route, design.moments)
+    how = task.tabulation
+    table = None if how is None else bulk_posterior(family, released, prior, how, design.moments)
     draws, infos = (_posterior(family, prior, task, study, epsilon) if table is None
                     else (_tabulated_draws(family, prior, task, table, study.key), {}))
     sample, truth = _flat(family, draws), _flat(family, jax.tree.map(lambda a: a[None], theta))[0]
@@ -178,7 +179,7 @@ def _describe(key, family, prior, name, task, batch, **numbers):
             "prior": prior_text,
             "method": method, "options": repr(task.options), "draws": task.draws, "warmup": task.warmup,
             "joint": task.joint,
-            "route": repr(task.route), "power": task.power, "batch": batch, "version": __version__,
+            "tabulation": repr(task.tabulation), "power": task.power, "batch": batch, "version": __version__,
             "jax": jax.__version__, "device": jax.default_backend(), **numbers}
 
 # %% ../../nbs/research/04_evaluation.ipynb #9e6a55b6
@@ -275,13 +276,13 @@ _MOST_COORDINATES = 6  # of a parameter, for which the power costs next to nothi
 
 # %% ../../nbs/research/04_evaluation.ipynb #b70ffaf7
 def _shared(key, family, prior, noise, n, task, power):
-    "The task with its route, and the numbers that all trials share."
+    "The task with its tabulation, and the numbers that all trials share."
     check_choice("power", power, (None, True, False))
     if power and family.lacks("moments"):
         refuse("power", "False for a family without moments", power)
     small = family.lacks("moments") is None and free_size(family.parameters) <= _MOST_COORDINATES
-    way = None if callable(task.method) else route(family, task.method, n, noise, prior)
-    task = task._replace(route=way, power=small if power is None else power)
+    way = None if callable(task.method) else tabulation(family, task.method, n, noise, prior)
+    task = task._replace(tabulation=way, power=small if power is None else power)
     moments = None if way is None else tabulate_moments(family, prior, n, float(np.min(noise.variance)))
     return task, Shared(moments, _prior_covariance(family, prior, jax.random.fold_in(key, 2**32 - 1)) if task.power
                         else None)

@@ -17,7 +17,7 @@ import numpy as np
 from jaxtyping import Array, Float
 from scipy.special import ndtr
 
-from ..posterior.bulk import bulk_posterior, route, tabulate_moments
+from ..posterior.bulk import bulk_posterior, tabulate_moments, tabulation
 from ..models.contract import check_prior
 from ..base.arguments import as_key, check_count, check_positive, refuse
 from ..base.measurement import Measurement, Noise
@@ -66,7 +66,7 @@ PARALLEL = 64  # posteriors computed at a time
 class Way(NamedTuple):
     "What is compiled: how a posterior comes about."
     method: Any  # a Method
-    route: Any  # how it is tabulated (chapter ‘Posteriors in bulk’), where it is; or None
+    tabulation: Any  # how it is tabulated (chapter ‘Posteriors in bulk’), where it is; or None
     draws: int
     warmup: int
 
@@ -75,8 +75,8 @@ def _posterior_spread(family, prior, way, moments, study):
     """Spread of the posterior given one release: tabulated where it can be (chapter ‘Posteriors in bulk’),
     else from draws.
     """
-    if way.route is not None:
-        return _tabulated_spread(family, bulk_posterior(family, study.released, prior, way.route, moments))
+    if way.tabulation is not None:
+        return _tabulated_spread(family, bulk_posterior(family, study.released, prior, way.tabulation, moments))
     theta, _ = method_draws(study.key, family, prior, way.method, study.released, draws=way.draws, warmup=way.warmup)
     return _drawn_spread(_in_columns(family, theta, way.draws))
 
@@ -113,7 +113,7 @@ class _Study:
     def way(self, noise):
         "How posteriors under this noise come about, and the moments of a record where they are tabulated."
         flat = jax.tree.map(np.ravel, noise)
-        found = route(self.family, self.method, self.n.max(), flat, self.prior)
+        found = tabulation(self.family, self.method, self.n.max(), flat, self.prior)
         least = float(np.min(flat.variance))
         moments = None if found is None else tabulate_moments(self.family, self.prior, self.n.max(), least)
         return Way(self.method, found, self.draws, self.warmup), moments
@@ -162,7 +162,7 @@ def _prior_spread(study):
     or from 20 000 draws.
     """
     noise = jax.tree.map(lambda a: jnp.ravel(a)[:1], study.noise([[1.0]]))
-    if study.way(noise)[0].route is not None:
+    if study.way(noise)[0].tabulation is not None:
         all_noise = Measurement(jnp.zeros(1), dataclasses.replace(noise, scale=_NOTHING_SEEN * noise.scale), 1.0)
         return np.asarray(_tabulated_spread(study.family, grid_posterior(study.family, all_noise, study.prior, False)))
     prior = study.family.designed_prior(study.prior, None, None)

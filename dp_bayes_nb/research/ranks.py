@@ -19,7 +19,7 @@ from scipy.special import gammaln, xlog1py, xlogy
 
 from ..base.checks import ks_p_value, ks_uniform
 from ..base.arguments import check_fraction, refuse
-from ..posterior.fit import LEAST_MOVED
+from ..posterior.diagnose import LEAST_MOVED
 from ..base.style import COLORS, GREY
 
 # %% ../../nbs/research/03_ranks.ipynb #c1dfd96e

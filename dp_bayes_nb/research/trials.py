@@ -51,12 +51,12 @@ def simulate_study(key, family, prior, noise: Noise, n,
 
 
 # %% ../../nbs/research/01_trials.ipynb #bd30f001
-def _by_numpy(key, family, released, prior, sample, draws):
+def _by_numpy(key, family, released, prior, method, draws):
     "Draws of a method that draws by NumPy, {name: (draws, …)}, one release after another."
     def host(*given):
         words, model, released, prior = jax.tree.map(np.asarray, given)
-        found = sample(np.random.default_rng(words), model, released, prior, (draws,))
-        return {name: np.asarray(found[name], float) for name in model.parameters}
+        found, _ = method.way(model, released, prior).draw(words, model, released, prior, draws=draws, chains=1)
+        return {name: np.asarray(found[name][0], float) for name in model.parameters}
     shapes = {name: jax.ShapeDtypeStruct((draws, *p.shape), float) for name, p in family.parameters.items()}
     return jax.pure_callback(host, shapes, jax.random.key_data(key), family, released, prior, vmap_method="sequential")
 
@@ -67,8 +67,8 @@ def method_draws(key, family, prior, method: Method, released: Measurement, *,
     prior = family.designed_prior(prior, released.n, released.noise)
     if method.draw is not None:
         return method.draw(key, family, released, prior, draws), {}
-    if method.sample is not None:
-        return _by_numpy(key, family, released, prior, method.sample, draws), {}
+    if method.kernel is None:
+        return _by_numpy(key, family, released, prior, method, draws), {}
     kernel = method.kernel(family, released, prior, **(options or {}))
     states, infos = run_chain(key, kernel, draws=draws, warmup=warmup)
     return states.theta, infos
