@@ -451,3 +451,44 @@ def test_chapters_are_named_by_title_not_by_number():
 def test_the_syntax_of_every_exported_module_is_this_pythons():
     for name, text in HOUSE.texts.items():
         assert ast.parse(text, feature_version=(3, 11)), name
+
+
+# ---------------------------------------------------------------- who decides
+
+
+def identities(modules):
+    "Where a function, a method of fitting or a way is asked for by its identity or equality: module, line and text."
+    made, functions = {}, {node.name for tree in modules.values() for node in tree.body
+                           if isinstance(node, ast.FunctionDef)}
+    for name, tree in modules.items():
+        for node in (node for node in tree.body if isinstance(node, ast.Assign)):
+            called = node.value.func if isinstance(node.value, ast.Call) else None
+            if getattr(called, "id", getattr(called, "attr", "")) in ("Method", "Way", "_replace"):
+                made.setdefault(name.split(".")[-1], set()).update(
+                    part.id for target in node.targets for part in ast.walk(target) if isinstance(part, ast.Name))
+    found = []
+    for name, tree in modules.items():
+        here = set(made.get(name.split(".")[-1], ()))  # made here, or imported from where they are made
+        for node in (node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)):
+            here |= {alias.name for alias in node.names} & made.get((node.module or "").split(".")[-1], set())
+        for node in (node for node in ast.walk(tree) if isinstance(node, ast.Compare)):
+            named = {part.value.id for part in ast.walk(node) if isinstance(part, ast.Attribute)
+                     and part.attr == "name" and isinstance(part.value, ast.Name)}
+            asked = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)} & here - named
+            plain = {right.id for right in node.comparators if isinstance(right, ast.Name)} & functions
+            if asked or plain and any(isinstance(op, (ast.Is, ast.IsNot)) for op in node.ops):
+                found.append(f"{name}:{node.lineno} {ast.unparse(node)}")
+    return found
+
+
+def test_no_decision_hangs_on_which_function_it_is():
+    "A method says by name how its draws come; a function that is compared is one that cannot be replaced."
+    assert identities(HOUSE.modules) == []
+
+
+@pytest.mark.parametrize("text", ["if method is COLLAPSED: pass", "if form is not route_of: pass",
+                                  "if kernel in (COLLAPSED, None): pass"])
+def test_a_decision_by_identity_is_found(text):
+    source = f"COLLAPSED = Method(None)\ndef route_of(): pass\n{text}\n"
+    assert len(identities({"made.up": ast.parse(source)})) == 1
+    assert identities({"made.up": ast.parse(source.replace(text, "if way.name == route_of().name: pass"))}) == []

@@ -349,7 +349,7 @@ def run_groups(words: tuple,  # of `entropy`
         return value.reshape(*value.shape[:2], *family.shape, *value.shape[3:])
     return {name: axes(value) for name, value in {**theta, **kept}.items()}, _worst(infos)
 
-
+# %% ../../nbs/posterior/20_groups.ipynb #9a170013
 def _way_of_one(family, data, prior):
     "The way of the first group."
     groups = groups_of(family, data, prior)

@@ -6,6 +6,7 @@
 __all__ = ['log_likelihood', 'needs_variance']
 
 # %% ../../nbs/posterior/19_log_likelihood.ipynb #dd86436e
+import inspect
 from collections.abc import Mapping
 from functools import partial, wraps
 from typing import Any, Callable
@@ -55,7 +56,7 @@ def log_likelihood(release: Any,         # a Release, or a list of them: indepen
     forms = [_form(each, _divide(releases, several and shared, shared, selected)) for each in releases]
     if not several:
         return bind(forms[0][0], family, forms[0][1])
-    if any(form is _given_variances for form, _ in forms):
+    if any(map(needs_variance, (form for form, _ in forms))):
         refuse("release", "one release, where the variances of its noise are arguments", f"{len(forms)} releases",
                "add up log_likelihood(release) of each")
     stacks: dict = {}
@@ -151,7 +152,7 @@ def _each_its_own(parts, theta):
 
 def needs_variance(function: Callable) -> bool:
     "Does a function of `log_likelihood` take the variances of the noise as its second argument?"
-    return getattr(function, "func", None) is _given_variances
+    return "noise_variance" in inspect.signature(function).parameters
 
 # %% ../../nbs/posterior/19_log_likelihood.ipynb #16f19a02
 def _reduced(family, seen):

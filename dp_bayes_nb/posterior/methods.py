@@ -343,7 +343,7 @@ def method_reasons(family, prior, kind: Any, n: int | None, matrix=None, measure
         return f"not available: {why}" if why else "available" if advised(each) else "available, but not advised here"
     return {each: said(each) for each in methods}
 
-
+# %% ../../nbs/posterior/08_methods.ipynb #f827c2e9
 def choose_method(family, prior,
                   kind: Any,    # of noise; a tuple: row by row
                   n: int | None, name: str, options: dict | None = None,

@@ -264,17 +264,17 @@ def levels_unavailable(family, measurements: list, prior: Any) -> str | None:
     return one_table(measurements) or _matrix_unavailable(family, measurements, prior)
 
 
+def has_levels(family, data: Any, prior: Any) -> bool:
+    "Is this one table whose rows add up cells, and are nested or apart, with a prior that is updated by counts?"
+    return not several(data) and levels_unavailable(family, [the_table(data)[0]], prior) is None
+
+# %% ../../nbs/posterior/18_noisy_tables.ipynb #c15a001e
 def _by_size(passed, A):
     "The total of sparse leaves, weighted with n!/Γ(n + A): what equation (2) writes as an integral, as it is."
     root = passed.roots[0]
     value = -log_gamma_ratio(root.low + np.arange(len(root.weights)), A)
     w = root.weights * np.exp(value - value.max())
     return passed._replace(roots=[root._replace(weights=w / w.sum())])
-
-
-def has_levels(family, data: Any, prior: Any) -> bool:
-    "Is this one table whose rows add up cells, and are nested or apart, with a prior that is updated by counts?"
-    return not several(data) and levels_unavailable(family, [the_table(data)[0]], prior) is None
 
 
 def sample_levels(rng: np.random.Generator, family: Any, data: Any, prior: Any, shape: tuple) -> dict:

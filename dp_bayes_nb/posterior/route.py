@@ -152,9 +152,8 @@ def _why(family, asked, name, reasons):
 class Route:
     """How a release is fitted, and why; printed, it says so in words.
 
-    method, way: the names of the method and of how it makes its draws. how, error, why: in words, what is done, how the
-    draws differ from the exact posterior, and why this method was taken. others: of each other method of the model
-    whether it could be taken, by name.
+    method, way: names of the method and of how its draws come. how, error, why: what is done, how draws differ from the
+    exact posterior, why this method was taken. others: of each other method whether it could be taken.
     """
     method: str
     way: str

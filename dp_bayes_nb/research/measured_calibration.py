@@ -54,7 +54,7 @@ class Setting(NamedTuple):
     noise: Noise
     matrix: np.ndarray | None = None  # H; with a column for n in front where n is unknown
     most: float | None = None  # n is unknown, between 0 and this
-    printed: Callable = as_it_is
+    printed: Callable | None = None  # noisy sums -> what is shown and the interval in which they were; None: exactly
     naive: Callable | None = None  # Measurement as it was shown -> as a careless reader takes it
 
 # %% ../../nbs/research/12_measured_calibration.ipynb #a9f08718
@@ -65,8 +65,8 @@ def published(key, setting: Setting, theta: dict) -> tuple[Any, Measurement]:
     noise = jax.tree.map(jnp.asarray, setting.noise)
     shown = Measurement(s, noise, float(setting.n), setting.matrix)
     at = s if setting.matrix is None else shown.observed(s if setting.most is None else jnp.append(setting.n * 1.0, s))
-    z, low, high = setting.printed(at + simulate_noise(key_noise, noise))
-    ends = {} if setting.printed is as_it_is else {"low": low, "high": high}
+    z, low, high = (setting.printed or as_it_is)(at + simulate_noise(key_noise, noise))
+    ends = {} if setting.printed is None else {"low": low, "high": high}
     return s, Measurement(z, noise, jnp.asarray(float(setting.n)) if setting.most is None else None, setting.matrix,
                           **ends)
 
@@ -103,7 +103,7 @@ class _Frozen(NamedTuple):
     family: Any
     n: int
     most: float | None
-    printed: Callable
+    printed: Callable | None
     naive: Callable | None
 
     def build(self, prior, noise, matrix):
