@@ -86,7 +86,7 @@ def test_more_records_than_there_is_room_for_are_no_posterior():
 
 def test_every_model_of_cells_has_the_method():
     for model in (MODEL, dpb.LogisticRegression(("y", [0, 1]), {"x": (0.0, 1.0)})):
-        assert methods_of(model)["records"] is RECORDS and not RECORDS.normal
+        assert methods_of(model)["records"] is RECORDS and not RECORDS.ways[0].normal
 
 
 def test_the_committed_comparison_holds():
