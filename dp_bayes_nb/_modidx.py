@@ -4626,6 +4626,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                         'dp_bayes_nb/posterior/route.py'),
                                              'dp_bayes_nb.posterior.route._why': ( 'posterior/route.html#_why',
                                                                                    'dp_bayes_nb/posterior/route.py'),
+                                             'dp_bayes_nb.posterior.route.check_pooled': ( 'posterior/route.html#check_pooled',
+                                                                                           'dp_bayes_nb/posterior/route.py'),
                                              'dp_bayes_nb.posterior.route.explain': ( 'posterior/route.html#explain',
                                                                                       'dp_bayes_nb/posterior/route.py'),
                                              'dp_bayes_nb.posterior.route.method_for': ( 'posterior/route.html#method_for',

@@ -35,7 +35,7 @@ from .models.varied_counts import Overdispersion
 from .models.contract import STATIC_FIELDS, Model, family_from_dict, not_fitted, register
 from .models.counts import Bernoulli, Categorical
 from .models.whole_numbers import FlatCounts, SharedGamma
-from .base.arguments import check_installed, printable, refuse
+from .base.arguments import Said, check_installed, printable, refuse
 from .base.draws import group
 from .releases.document import numbers_in
 from .releases.files import check_results, read_text, tuples
@@ -324,6 +324,8 @@ def run_fit(args) -> int:
     """Fit a release, or several of independent tables: a summary, and where asked for posterior draws as netCDF and a
     figure.
     """
+    if args.explain and (args.output or args.plot or args.check):
+        refuse("--explain", "given without -o, --plot and --check", Said("one of them"), "it fits nothing")
     if args.output is not None:
         check_output("-o", args.output, args.force, args.release)
     check_plot(args.plot, args.force, args.release)
@@ -336,6 +338,10 @@ def run_fit(args) -> int:
         releases = [Release.load(path) for path in args.release]
         check_results(releases[0].family)
         check_groups_plot(releases[0].family, args.plot)
+        if args.explain:
+            from dp_bayes_nb.posterior.route import explain
+            print(lines(str(explain(releases, prior, method=args.method, pool=args.pool))))
+            return 0
         settings = {"method": args.method, "draws": args.draws, "warmup": args.warmup, "chains": args.chains,
                     "seed": args.seed, "pool": args.pool}
         quick = not (args.output or args.plot or args.check) and args.pool == "none"  # what is pooled has diagnostics
@@ -913,6 +919,8 @@ _FIT_OPTIONS: tuple = (
     ("-o --output", "netCDF file of the draws (default: none, the summary is printed only)", {}),
     ("--check", "say whether the release speaks against its model (takes a while; default: no)",
      {"action": "store_true"}),
+    ("--explain", "say by which method it would be fitted, why, and what its error is; nothing is fitted (default: no)",
+     {"action": "store_true"}),
     ("--plot", "figure to write: .png, .pdf or .svg (default: none)", {}), _FORCE)
 _FIT_MANY_OPTIONS: tuple = (
     ("cells", "CSV or Parquet file, one row a cell", {}),
@@ -957,6 +965,8 @@ _PLAN_OPTIONS: tuple = (
      {"default": "auto"}),
     ("--trials", "simulated studies (default: 200, or 20 where the model has a scenario)", {"type": int}),
     ("--seed", "seed of the simulation, a whole number (default: 0)", {"type": int, "default": 0}),
+    ("--explain", "say by which method it would be fitted, why, and what its error is; nothing is fitted (default: no)",
+     {"action": "store_true"}),
     ("--plot", "figure to write: .png, .pdf or .svg (default: none)", {}), _FORCE)
 _CALIBRATE_OPTIONS: tuple = (
     _FAMILY, _COLUMN, *_WITHOUT_FILE,
@@ -972,6 +982,8 @@ _CALIBRATE_OPTIONS: tuple = (
     ("--warmup", "discarded draws, where draws are not independent (default: 300)", {"type": int, "default": 300}),
     ("--seed", "seed of the simulation, a whole number (default: 0)", {"type": int, "default": 0}),
     ("--path", "folder that keeps finished batches; a killed run goes on from there (default: none)", {}),
+    ("--explain", "say by which method it would be fitted, why, and what its error is; nothing is fitted (default: no)",
+     {"action": "store_true"}),
     ("--plot", "figure to write: .png, .pdf or .svg (default: none)", {}), _FORCE)
 _AUDIT_OPTIONS: tuple = (
     ("family", "TOML file that declares what is counted: see below (default: a share or shares of --column)",

@@ -321,6 +321,19 @@ def test_fit_writes_draws_a_figure_and_a_summary(folder):
     assert dp_bayes("fit", "release.json", "-o", "posterior.nc", cwd=folder)[0] == 2
 
 
+def test_fit_explains_itself_without_fitting(folder, monkeypatch):
+    release(folder)
+    monkeypatch.setattr("dp_bayes_nb.posterior.route.Route.run", lambda *given, **more: pytest.fail("it was fitted"))
+    code, out, err = dp_bayes("fit", "release.json", "--explain", cwd=folder)
+    assert code == 0 and out.startswith("method  exact\nway     share\n"), err
+    assert "error   none but that of arithmetic" in out and "'collapsed' is available" in out
+    assert dp_bayes("fit", "release.json", "--explain", "--method", "naive", cwd=folder)[1].startswith("method  naive")
+    code, _, err = dp_bayes("fit", "release.json", "--explain", "--method", "chain", cwd=folder)
+    assert code == 2 and "is not available here" in err
+    code, _, err = dp_bayes("fit", "release.json", "--explain", "-o", "posterior.nc", cwd=folder)
+    assert code == 2 and "--explain must be given without -o" in err and not (folder / "posterior.nc").exists()
+
+
 @needs_fit
 @pytest.mark.parametrize("more", [["--prior", "Beta(1)"], ["--prior", "Dirichlet(1)"],
                                   ["--prior", "__import__('os').abort()"], ["--draws", "0"], ["--method", "magic"],

@@ -12,7 +12,6 @@ import numpy as np
 
 from ..base.arguments import as_seed, check_choice, check_count, check_double, refuse
 from ..base.draws import add_groups, inference_data
-from ..base.meant import meant
 from ..base.priors import LogDensity
 from ..base.supports import free_size
 from ..curves.curve import at_coordinates
@@ -20,8 +19,8 @@ from .diagnose import _diagnose, _doubts, all_sizes
 from .grid import GRID_POINTS, first_grid, on_a_line
 from .identity import (_releases_text, as_releases, entropy_text, prior_to_json, run_entropy)
 from .measurements import confidential_sums, tables_of
-from .methods import RUN, SAID, _stands_at
-from .route import _check_memory, route
+from .methods import SAID, _stands_at
+from .route import _check_memory, check_pooled, route
 from ..releases.document import Release
 
 # %% ../../nbs/posterior/12_fit.ipynb #6b20d1e4
@@ -74,12 +73,7 @@ POOLED = "dp_bayes_nb.posterior.pooled_groups:pool_releases"  # is imported when
 
 def _pooled(releases, prior, method, options, **run):
     "Draws of tables that are partially pooled."
-    if method not in ("auto", "pooled") or options:
-        refuse("method", "'auto', without options, where tables are pooled", method if not options else list(options),
-               meant([*options][0], RUN) if options else "")
-    if len(releases) > 1 and releases[0].family.inner is not None:
-        refuse("release", "one release of groups where groups are pooled", f"{len(releases)} releases",
-               "pool the groups of each release by itself")
+    check_pooled(releases, method, options)
     return _stands_at(POOLED)(releases, prior, **run)
 
 # %% ../../nbs/posterior/12_fit.ipynb #c0d90fa0
