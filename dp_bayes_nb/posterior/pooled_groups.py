@@ -518,8 +518,8 @@ _SAID = ("efficiency", "effective", "size_correlation")  # numbers about all dra
 def about(releases, prior, alike, words, seed, found) -> dict:
     "What a pooled result says about itself."
     attrs = {"release_json": _releases_text(releases), "prior_json": prior_to_json(prior), "method": "pooled",
-             "way": pooled_way(releases, prior).name, "pool": "partial", "centers": json.dumps(_centers(prior, alike.sizes, found)), "seed": seed,
-             "entropy": entropy_text(words)}
+             "way": pooled_way(releases, prior).name, "pool": "partial", "seed": seed,
+             "centers": json.dumps(_centers(prior, alike.sizes, found)), "entropy": entropy_text(words)}
     if any(each.source is not None or each.person is not None for each in releases):
         attrs["provenance"] = "; ".join(each.provenance for each in releases)
     return attrs
