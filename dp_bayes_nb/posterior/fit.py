@@ -10,13 +10,9 @@ from typing import Any, Callable, NamedTuple
 
 import numpy as np
 
-from ..base.arguments import as_seed, check_choice, check_count, check_double, refuse
+from ..base.arguments import as_seed, check_choice, check_count, check_double
 from ..base.draws import add_groups, inference_data
-from ..base.priors import LogDensity
-from ..base.supports import free_size
-from ..curves.curve import at_coordinates
 from .diagnose import _diagnose, _doubts, all_sizes
-from .grid import GRID_POINTS, first_grid, on_a_line
 from .identity import (_releases_text, as_releases, entropy_text, prior_to_json, run_entropy)
 from .measurements import confidential_sums, tables_of
 from .methods import SAID, _stands_at
@@ -37,20 +33,6 @@ class Drawn(NamedTuple):
     coords: dict = {}  # of these dimensions
     normal: bool = True  # were the sums taken as normal?
     prior: Any = None  # as it was used; None: of tables that were pooled
-
-
-def _check_density(family, prior):
-    "Refuse a `LogDensity` that is no number somewhere, or -inf on all of the first grid."
-    family = family.inner or family
-    size = free_size(family.parameters)
-    if not isinstance(prior, LogDensity) or size == 0:
-        return
-    along = first_grid(family, GRID_POINTS // 2) if on_a_line(family) else np.linspace(-30.0, 30.0, 201)
-    value = at_coordinates(family, prior, np.repeat(np.asarray(along)[:, None], size, axis=1))[1]
-    if np.isnan(value).any() or (value == np.inf).any() or (size == 1 and not np.isfinite(value).any()):
-        refuse("prior", "a log density that is finite, or -inf where it is ruled out",
-               "NaN, inf, or -inf nearly everywhere",
-               "mind logarithms of negative numbers, and take a smooth density in place of a narrow interval")
 
 # %% ../../nbs/posterior/12_fit.ipynb #1ab4e487
 _MOST_SUMS = 64  # whose draws are made where the method itself does not make them
@@ -92,7 +74,6 @@ def posterior_draws(release: Release | list, prior=None, *, method: str = "auto"
     draws, warmup, chains, seed = _check_run(draws, warmup, chains, seed)
     case, family = found.case, found.case.family
     _check_memory(family, draws, chains)
-    _check_density(family, case.prior)
     words, text = run_entropy(releases, case.prior, found.method, seed, options), _releases_text(releases)
     theta, confidential, infos, kernel = found.run(words, draws=draws, warmup=warmup, chains=chains, progress=progress,
                                                    options=options)

@@ -357,7 +357,7 @@ def _way_of_one(family, data, prior):
     return method.way(groups.family, _data_of(groups, 0, tables), groups.prior_of(0))
 
 
-EACH = Way("groups", "each group by itself, as its own model would be fitted", "that of the way of one group",
+EACH = Way("groups", "each group by itself", "that of the way of one group",
            run_groups, normal=True, within=_way_of_one)
 GROUPS = Method(None, lambda family: True, groups_unavailable, ways=(EACH,), confidential=True)
 GROUPS = GROUPS._replace(general=GROUPS, tables=GROUPS)

@@ -390,7 +390,7 @@ def histogram_unavailable(family, kind, n, prior) -> str | None:
 
 
 BINS = Way("histogram", "the true counts of all bins, and the sum, from their exact distribution: independent draws",
-           "none for the counts; the sum within the bins is of records whose places are free",
+           "none that shows for counts; where records lie within their bins is as the prior says",
            at_once(sample_histogram), counts=True)
 HISTOGRAM = Method(None, lambda family: True, histogram_unavailable, ways=(BINS,), confidential=True)
 

@@ -146,8 +146,8 @@ class Method(NamedTuple):
     sums: Callable | None = None
     # law(family, measurement) -> the exact law of a table, of printed numbers too: a CountLaw, or None
     law: Callable | None = None
-    # does `auto` take it where the model prefers it and it is available? advised(family, kind, n, prior)
-    advised: Callable = lambda family, kind, n, prior: True
+    # why `auto` does not take it where the model prefers it and it is available, or None
+    unadvised: Callable = lambda family, kind, n, prior: None
     together: bool = False  # does one program of its kernel serve many groups?
 
     def way(self, family, data: Any, prior: Any) -> Way:
@@ -160,7 +160,7 @@ def _needs_conjugate(family, kind, n, prior):
 
 
 def _chain_unavailable(family, kind, n, prior):
-    why = "it is the sampler for two parameters and two sums; 'collapsed' is the one for this family"
+    why = "it is for two parameters and two sums"
     return None if two_sums(family) else why
 
 
@@ -196,8 +196,8 @@ EXACT_CURVE = Way("exact curve", "one parameter: its posterior by the exact dist
                   "grid that follows it, and independent draws", "only that of the table",
                   partial(curve_draws, exact=True), has_curve)
 MESH = Way("mesh", "two parameters and two sums: cells over the prior propose draws, which the posterior density "
-           "accepts or not; no warm-up", f"{_NORMAL}; a peak that no cell found would be missing", mesh_draws, has_mesh,
-           normal=True)
+           "accepts or not; no warm-up", "sums are taken as normal given the parameters; a peak that no cell found would be "
+           "missing", mesh_draws, has_mesh, normal=True)
 GRID = Way("table", "one parameter: its posterior given all rows as a table, and independent draws",
            "sums are taken as normal given the parameter", goes=lambda family, data, prior: on_a_grid(data),
            normal=True)
@@ -240,7 +240,8 @@ def share_counts(words: tuple, tables: Any, theta: dict) -> np.ndarray:
 
 # of a count: without a grid under a Beta prior
 SHARES = Way("share", "the true count from its exact distribution, and the share given each count: independent draws",
-             "none but that of arithmetic", at_once(sample_share),
+             "none that shows: that of arithmetic, and beyond a million possible counts neighbours share a block",
+             at_once(sample_share),
              lambda family, data, prior: isinstance(data, Measurement) and isinstance(prior, Beta), counts=True)
 SHARE = METHODS["exact"]._replace(ways=(SHARES, *METHODS["exact"].ways), groups=share_density, sums=share_counts,
                                   tables=METHODS["exact"].tables._replace(sums=share_counts))
@@ -290,7 +291,7 @@ def methods_of(family) -> dict[str, Method]:
 _HERE = {"it is for the sums themselves, with one kind of noise, and here are ": (
              "some of the sums only, or combinations of them", "several kinds of noise"),
          "it is for one table of known size whose numbers were printed exactly, and here are ": (
-             "several tables", "a number of records that is not known", "numbers that were not printed as they were",
+             "several tables", "sizes that are not known", "numbers that were not printed as they were",
              "numbers that are known only because they were printed", "numbers without noise")}
 
 
@@ -324,23 +325,24 @@ RUN = ("prior", "method", "draws", "warmup", "chains", "seed", "progress", "pool
 
 
 def _standing(family, prior, kind, n, matrix, measurements):
-    "The methods as they are for a measurement; why one is not available, or None; and whether it is advised."
+    "The methods as they are for a measurement; why one is not available, or None; and why it is not advised."
     own = methods_of(family)
     if measurements is None:
         methods = {each: _of_measurement(method, kind, matrix) for each, method in own.items()}
     else:
         methods, kind = {each: _of_tables(method, measurements) for each, method in own.items()}, measurements
     return (methods, lambda each: methods[each].unavailable(family, kind, n, prior),
-            lambda each: methods[each].advised(family, kind, n, prior))
+            lambda each: methods[each].unadvised(family, kind, n, prior))
 
 
 def method_reasons(family, prior, kind: Any, n: int | None, matrix=None, measurements: list | None = None
                    ) -> dict[str, str]:
     "Of each method, by name, whether `choose_method` could take it, in words."
-    methods, missing, advised = _standing(family, prior, kind, n, matrix, measurements)
+    methods, missing, unadvised = _standing(family, prior, kind, n, matrix, measurements)
     def said(each):
-        why = missing(each)
-        return f"not available: {why}" if why else "available" if advised(each) else "available, but not advised here"
+        if why := missing(each):
+            return f"not available: {why}"
+        return f"available, but not advised: {why}" if (why := unadvised(each)) else "available"
     return {each: said(each) for each in methods}
 
 # %% ../../nbs/posterior/08_methods.ipynb #f827c2e9
@@ -351,9 +353,9 @@ def choose_method(family, prior,
                   measurements: list | None = None  # where there are several, or one that needs `Tables`
                   ) -> tuple[str, Method]:
     "The method by its name, `auto` resolved; a ValueError where it does not apply."
-    methods, missing, advised = _standing(family, prior, kind, n, matrix, measurements)
+    methods, missing, unadvised = _standing(family, prior, kind, n, matrix, measurements)
     if name == "auto":
-        takes = lambda each: missing(each) is None and advised(each)
+        takes = lambda each: missing(each) is None and unadvised(each) is None
         name = next((each for each in family.preferred if each in methods and takes(each)), family.fallback)
     if not isinstance(name, str) or name not in methods:
         refuse("method", f"'auto' or one of {', '.join(map(repr, methods))}", name)

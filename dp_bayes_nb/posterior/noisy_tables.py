@@ -209,7 +209,8 @@ def several(data: Any) -> bool:
 
 def one_table(measurements: list) -> str | None:
     "Why several tables have no exact posterior here, or None for one."
-    return None if len(measurements) == 1 else "it is for one table; combine releases of the same records"
+    several = "it is for one table (releases of the same records can be combined into one)"
+    return None if len(measurements) == 1 else several
 
 
 def _matrix_unavailable(family, measurements, prior):
@@ -319,8 +320,8 @@ def levels_groups(family, data, prior, kernel) -> dict:
     return density_group(next(iter(family.parameters)), np.exp(theta), np.exp(value - theta - rest), cdf)
 
 # %% ../../nbs/posterior/18_noisy_tables.ipynb #c15a0019
-LEVELS = Way("levels", "the true counts of all cells from their exact distribution, level by level of the tree of "
-             "rows, and the shares given each table: independent draws", "none but that of arithmetic",
+LEVELS = Way("levels", "the true counts of all cells from their exact distribution, and the shares given each "
+             "table: independent draws", "none but that of arithmetic",
              at_once(sample_levels), has_levels, counts=True)
 # the functions are written further down
 SUMMED = Way("tables of a share", "one share of several tables: its posterior by the exact distributions of their "

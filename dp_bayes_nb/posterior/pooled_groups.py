@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['LOCATION_SD', 'CURVES', 'TOGETHER', 'CHAINS', 'Pooled', 'design_of', 'said_of', 'hyper_of', 'pooling_unavailable',
            'group_curves', 'guessed_size', 'slope_on_size', 'pooled_draws', 'hyper_names', 'table_names', 'Alike',
-           'what_is_pooled', 'pooled_way', 'prior_of_groups', 'about', 'pool_releases']
+           'what_is_pooled', 'pooled_by', 'pooled_way', 'prior_of_groups', 'about', 'pool_releases']
 
 # %% ../../nbs/posterior/22_pooled_groups.ipynb #ac52f9c5
 import json
@@ -464,20 +464,35 @@ def what_is_pooled(releases: list) -> Alike:
 
 # %% ../../nbs/posterior/22_pooled_groups.ipynb #e583049f
 CURVES = Way("pooled curves", "a table of the likelihood of each group; what groups share is drawn given these tables, "
-             "and weighted by what they leave out", "each sum by its exact distribution or as "
-             "normal, as for one group; draws of what is shared have weights", pooled_draws)
+             "and drawn again by what they leave out", "each sum {}; few different draws of what is shared where "
+             "`effective` is small", pooled_draws)
 TOGETHER = Way("pooled chain", "a chain over all groups and what they share, with the confidential sums integrated out",
                "sums are taken as normal given the parameters; Monte Carlo error")
+_EXACTLY = {"count": "by its exact distribution", "cells": "by its exact distribution"}  # of `_way`
 
 
-def pooled_way(releases: list, prior: Any = None) -> Way:
+def pooled_by(alike: Alike) -> Way:
     "How groups or tables are pooled: by curves where each has one parameter and one sum, else by a chain."
-    alike = what_is_pooled(releases)
-    one = on_a_line(alike.family) and len(alike.family.names) == 1
-    if one and (reason := pooling_unavailable(alike.family, alike.seen)):
+    if not on_a_line(alike.family) or len(alike.family.names) != 1:
+        return TOGETHER
+    if reason := pooling_unavailable(alike.family, alike.seen):
         raise ValueError(reason)
-    prior_of_groups(prior, alike)
-    return CURVES if one else TOGETHER
+    ways = {_EXACTLY.get(_way(alike.family, one) or "", "taken as normal given the parameter") for one in alike.seen}
+    return CURVES._replace(error=CURVES.error.format(" or ".join(sorted(ways))))
+
+
+def pooled_way(releases: list, prior: Any) -> Way:
+    "How these releases are pooled; ValueError where they or their prior would be refused."
+    alike = what_is_pooled(releases)
+    way, prior, groups = pooled_by(alike), prior_of_groups(prior, alike), len(alike.seen)
+    if way.name == CURVES.name:
+        hyper_of(alike.family, prior, alike.sizes, groups)
+        return way
+    if reason := _stands_at(f"{CHAINS.split(':')[0]}:chains_unavailable")(alike.family, alike.seen):
+        raise ValueError(reason)
+    design_of(prior, alike.sizes, groups)
+    return way
+
 
 # %% ../../nbs/posterior/22_pooled_groups.ipynb #e583049e
 def prior_of_groups(prior: Any, alike: Alike) -> Pooled:
@@ -518,7 +533,7 @@ _SAID = ("efficiency", "effective", "size_correlation")  # numbers about all dra
 def about(releases, prior, alike, words, seed, found) -> dict:
     "What a pooled result says about itself."
     attrs = {"release_json": _releases_text(releases), "prior_json": prior_to_json(prior), "method": "pooled",
-             "way": pooled_way(releases, prior).name, "pool": "partial", "seed": seed,
+             "way": pooled_by(alike).name, "pool": "partial", "seed": seed,
              "centers": json.dumps(_centers(prior, alike.sizes, found)), "entropy": entropy_text(words)}
     if any(each.source is not None or each.person is not None for each in releases):
         attrs["provenance"] = "; ".join(each.provenance for each in releases)
@@ -530,7 +545,7 @@ def pool_releases(releases: list, prior: Any, *, draws: int, chains: int, seed: 
     "What `posterior_draws` gives for releases, or the groups of one release, that are partially pooled."
     draws, warmup, chains, seed = _check_run(draws, warmup, chains, seed)
     alike = what_is_pooled(releases)
-    if pooled_way(releases, prior).draw is None:
+    if pooled_by(alike).draw is None:
         return _stands_at(CHAINS)(releases, alike, prior, draws=draws, warmup=warmup, chains=chains, seed=seed,
                                   progress=progress)
     _check_memory(alike.family, draws * len(alike.seen), chains)

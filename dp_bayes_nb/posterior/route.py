@@ -19,10 +19,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..base.arguments import check_choice, refuse
+from ..base.arguments import Said, check_choice, check_double, refuse
 from ..base.chains import _show_progress, run_chains
 from ..base.meant import meant
+from ..base.priors import LogDensity
+from ..base.supports import free_size
+from ..curves.curve import at_coordinates
 from ..models.contract import check_prior
+from .grid import GRID_POINTS, first_grid, on_a_line
 from .identity import as_releases, run_key
 from .measurements import tables_of, without_implied
 from .methods import RUN, _stands_at, choose_method, kept_sums, method_reasons
@@ -79,6 +83,14 @@ def _in_short(prior):
     return f"{type(prior).__name__}({', '.join(f'{x:g}' for x in jax.tree.leaves(prior) if jnp.ndim(x) == 0)})"
 
 
+def _outside():
+    "How many frames up from a warning the first is that is not of this package."
+    frame, depth = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("dp_bayes_nb."):
+        frame, depth = frame.f_back, depth + 1
+    return depth
+
+
 def _designed(family, prior, one):
     "The prior as it is for one usual table, or for what is none (None); and whether it had to do without that table."
     general = family.designed_prior(prior, None, None)
@@ -86,9 +98,29 @@ def _designed(family, prior, one):
         if general is not prior:
             warnings.warn(f"{type(prior).__name__} depends on the number of records and the noise of one table, and "
                           f"here is not one such table: {_in_short(general)} is used in its place; give a prior to "
-                          "decide yourself", UserWarning, stacklevel=4)
+                          "decide yourself", UserWarning, stacklevel=_outside())
         return general, general is not prior
     return family.designed_prior(prior, one.n, one.noise), False
+
+# %% ../../nbs/posterior/10_route.ipynb #e4666012
+def _check_density(family, prior):
+    "Refuse a `LogDensity` that is no number somewhere, or -inf on all of the first grid."
+    family = family.inner or family
+    size = free_size(family.parameters)
+    if not isinstance(prior, LogDensity) or size == 0:
+        return
+    along = first_grid(family, GRID_POINTS // 2) if on_a_line(family) else np.linspace(-30.0, 30.0, 201)
+    try:
+        value = np.asarray(at_coordinates(family, prior, np.repeat(np.asarray(along)[:, None], size, axis=1))[1], float)
+        if value.shape != (len(along),):
+            raise ValueError(f"one of shape {value.shape[1:]}")
+    except (KeyError, IndexError, AttributeError, TypeError, ValueError) as error:
+        refuse("prior", f"a log density that is one number, of {{{', '.join(map(repr, family.parameters))}}}",
+               Said(f"{type(error).__name__}: {error!s:.80}"))
+    if np.isnan(value).any() or (value == np.inf).any() or (size == 1 and not np.isfinite(value).any()):
+        refuse("prior", "a log density that is finite, or -inf where it is ruled out",
+               "NaN, inf, or -inf nearly everywhere",
+               "mind logarithms of negative numbers, and take a smooth density in place of a narrow interval")
 
 # %% ../../nbs/posterior/10_route.ipynb #e4666003
 class Case(NamedTuple):
@@ -146,7 +178,7 @@ def _why(family, asked, name, reasons):
     passed = [f"{each!r} is {reasons[each]}" for each in before if each in reasons]
     if name in family.preferred:
         return "; ".join([*passed, f"{type(family).__name__} prefers {name!r}"])
-    return "; ".join([*passed, f"{name!r} serves any {type(family).__name__}"])
+    return "; ".join([*passed, f"{name!r} is what {type(family).__name__} falls back on"])
 
 # %% ../../nbs/posterior/10_route.ipynb #e4666005
 @dataclass(frozen=True, repr=False, eq=False)
@@ -169,12 +201,16 @@ class Route:
     def __repr__(self) -> str:
         "The route in words, a line a part."
         lines = [(name, getattr(self, name)) for name in ("method", "way", "how", "error", "why")]
-        lines += [("" if i else "others", f"{name!r} is {why}") for i, (name, why) in enumerate(self.others.items())]
+        alike = {why: [name for name, said in self.others.items() if said == why] for why in self.others.values()}
+        both = lambda names: f"{', '.join(map(repr, names))} {'is' if len(names) == 1 else 'are'}"
+        lines += [("" if i else "others", f"{both(names)} {why}") for i, (why, names) in enumerate(alike.items())]
         return "\n".join(textwrap.fill(value, 100, initial_indent=f"{name:8s}", subsequent_indent=" " * 8)
                          for name, value in lines)
 
     def run(self, words: tuple, *, draws: int, warmup: int, chains: int, progress: bool, options: dict) -> Run:
         "Draws by this route, with the random numbers of `words`."
+        if self.case is None:
+            refuse("route", "of releases that are fitted one by one", Said("one of groups that are pooled"), "call fit")
         family, data, prior = self.case.family, self.case.data, self.case.used
         independent = self.chosen.independent(family)
         if not independent:
@@ -195,6 +231,7 @@ def route(releases: list[Release], prior: Any, method: str = "auto", options: di
     "The route of releases of one model; ValueError where there is none."
     family, accepted, kind, n, matrix, tables = _asked(releases, prior)
     name, chosen = choose_method(family, accepted, kind, n, method, options, matrix, tables)
+    _check_density(family, accepted)
     case = _case(releases, prior)
     way = chosen.way(family, case.data, case.used)
     return Route(name, way.name, way.how, way.error, method, {}, chosen, way, case)
@@ -206,7 +243,7 @@ POOLED_WAY = "dp_bayes_nb.posterior.pooled_groups:pooled_way"
 
 def check_pooled(releases: list[Release], method: Any, options: dict):
     "Refuse a method, options, or several grouped releases where groups or tables are pooled."
-    if method not in ("auto", "pooled") or options:
+    if not isinstance(method, str) or method not in ("auto", "pooled") or options:
         refuse("method", "'auto', without options, where tables are pooled", method if not options else list(options),
                meant([*options][0], RUN) if options else "")
     if len(releases) > 1 and releases[0].family.inner is not None:
@@ -214,18 +251,21 @@ def check_pooled(releases: list[Release], method: Any, options: dict):
                "pool the groups of each release by itself")
 
 # %% ../../nbs/posterior/10_route.ipynb #e466600d
-def explain(release: Release | list, prior: Any = None, *, method: str = "auto", pool: str = "none") -> Route:
+def explain(release: Release | list, prior: Any = None, *, method: str = "auto", pool: str = "none",
+            **options: Any) -> Route:
     """How `fit` would fit a release, without fitting it: the method, the way to its draws, why, and its error.
 
-    Arguments are those of `fit`. Print what it returns, or read its parts: `method`, `way`, `how`, `error`, `why`,
-    `others`. ValueError where `fit` would refuse.
+    Arguments are those of `fit`; its draws, warmup, chains, seed and progress change nothing. Print what it returns, or
+    read its parts: `method`, `way`, `how`, `error`, `why`, `others`. ValueError where `fit` has no route.
     """
+    check_double()
+    options = {name: value for name, value in options.items() if name not in RUN}
     releases = as_releases(release)
     if check_choice("pool", pool, ("none", "partial")) == "partial":
-        check_pooled(releases, method, {})
+        check_pooled(releases, method, options)
         way = _stands_at(POOLED_WAY)(releases, prior)
         return Route("pooled", way.name, way.how, way.error, "pool='partial' was asked for", {})
-    found = route(releases, prior, method)
+    found = route(releases, prior, method, options)
     family, accepted, kind, n, matrix, tables = _asked(releases, prior)
     reasons = method_reasons(family, accepted, kind, n, matrix, tables)
     how, error = found.how, found.error

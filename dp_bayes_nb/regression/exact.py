@@ -509,6 +509,7 @@ def exact_unavailable(family, kind: str, n: int, prior) -> str | None:
 # with its form for a private number of records it is a regression's method "exact" (chapter ‘Regression with a private
 # number of records’)
 SUMS = Way("sums of a regression", "Hamiltonian Monte Carlo over the covariates' sums, with the exact distribution of "
-           "the other sums given them; coefficients and noise variance are integrated out", "Monte Carlo error")
+           "the other sums given them; coefficients and noise variance are integrated out",
+           "values that were clipped are taken for true ones; Monte Carlo error")
 EXACT = Method(exact_kernel, unavailable=exact_unavailable, ways=(SUMS,),
                options=("covariate_model", "covariate_prior", "leapfrogs"))

@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['MOST_RECORDS', 'CELLS', 'RECORDS', 'cell_statistics', 'log_noise', 'Records', 'inverted', 'draw_cells', 'draw_pairs',
            'trajectories', 'log_given', 'move_given', 'move_carried', 'Looks', 'look', 'RecordsState',
-           'records_unavailable', 'records_advised', 'kernel']
+           'records_unavailable', 'records_unadvised', 'kernel']
 
 # %% ../../nbs/tables/12_records.ipynb #7ec00003
 import math
@@ -292,9 +292,13 @@ def records_unavailable(family, kind: Any, n: int | None, prior: Any) -> str | N
     return None
 
 
-def records_advised(family, kind: Any, n: int, prior: Any) -> bool:
-    "Are records few enough that their sums are not normal, and cells few enough to be quick?"
-    return n < family.few_records and family.cells.size * len(family.names) <= _FEW_NUMBERS
+def records_unadvised(family, kind: Any, n: int, prior: Any) -> str | None:
+    "Why the sampler is not taken unasked, or None: many records, whose sums are normal, or many cells, which are slow."
+    if n >= family.few_records:
+        return f"with {family.few_records:g} records or more sums are close to normal, and other methods are quicker"
+    many = family.cells.size * len(family.names) > _FEW_NUMBERS
+    return "its table has so many cells that it would be slow" if many else None
+
 
 # %% ../../nbs/tables/12_records.ipynb #7ec00017
 def kernel(family, measurement: Measurement, prior,
@@ -317,6 +321,6 @@ def kernel(family, measurement: Measurement, prior,
 
 CELLS = Way("records", "a chain over the cell of each record and the parameters: nothing is taken as normal",
             "Monte Carlo error")
-_plain = Method(kernel, unavailable=records_unavailable, advised=records_advised, options=("records",),
+_plain = Method(kernel, unavailable=records_unavailable, unadvised=records_unadvised, options=("records",),
                 ways=(CELLS,), confidential=True)
 RECORDS = _plain._replace(general=_plain)

@@ -468,16 +468,22 @@ def kernel(family, measurement: Measurement, prior) -> Kernel:
     return chain_of(task_of(family, measurement, prior))
 
 
+def _alone(family, tables, prior):
+    "Is this one table of unknown size, printed exactly, with noise in every row?"
+    stack = tables.groups[0]
+    shown = tables.unknown == (0,) and tables.order == ((0,),) and stack.low is None and stack.floor is None
+    return shown and bool(np.all(np.asarray(stack.noise.scale) > 0))
+
+
 def sized_kernel(family, tables, prior) -> Kernel:
     "`kernel` for a table of unknown size; the generic sampler for several tables and for rounded numbers."
-    stack = tables.groups[0]
-    alone = tables.unknown == (0,) and tables.order == ((0,),) and stack.low is None and stack.floor is None
-    if not alone or not np.all(np.asarray(stack.noise.scale) > 0):
+    if not _alone(family, tables, prior):
         return _generic.kernel(family, tables, prior)
-    return chain_of(task_of(family, jax.tree.map(lambda part: part[0], stack), prior, tables))
+    return chain_of(task_of(family, jax.tree.map(lambda part: part[0], tables.groups[0]), prior, tables))
 
 
 MARGINS = Way("margins", "Hamiltonian Monte Carlo along a cheap force that the exact density corrects, with the sums "
               "integrated out", CHAIN.error, runner(kernel), normal=True)
 _plain, _generic = Method(kernel, ways=(MARGINS,), confidential=True), METHODS["collapsed"].tables
-TABLES = _plain._replace(general=_plain, tables=_generic._replace(kernel=sized_kernel, ways=(CHAIN,), together=False))
+TABLES = _plain._replace(general=_plain, tables=_generic._replace(kernel=sized_kernel, together=False, ways=(
+    MARGINS._replace(draw=None, goes=_alone), CHAIN)))
