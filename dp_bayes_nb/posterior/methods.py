@@ -196,8 +196,8 @@ EXACT_CURVE = Way("exact curve", "one parameter: its posterior by the exact dist
                   "grid that follows it, and independent draws", "only that of the table",
                   partial(curve_draws, exact=True), has_curve)
 MESH = Way("mesh", "two parameters and two sums: cells over the prior propose draws, which the posterior density "
-           "accepts or not; no warm-up", "sums are taken as normal given the parameters; a peak that no cell found would be "
-           "missing", mesh_draws, has_mesh, normal=True)
+           "accepts or not; no warm-up", "sums are taken as normal given the parameters; a peak that no cell found "
+           "would be missing", mesh_draws, has_mesh, normal=True)
 GRID = Way("table", "one parameter: its posterior given all rows as a table, and independent draws",
            "sums are taken as normal given the parameter", goes=lambda family, data, prior: on_a_grid(data),
            normal=True)
