@@ -4624,6 +4624,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                         'dp_bayes_nb/posterior/route.py'),
                                              'dp_bayes_nb.posterior.route._in_short': ( 'posterior/route.html#_in_short',
                                                                                         'dp_bayes_nb/posterior/route.py'),
+                                             'dp_bayes_nb.posterior.route._in_words': ( 'posterior/route.html#_in_words',
+                                                                                        'dp_bayes_nb/posterior/route.py'),
                                              'dp_bayes_nb.posterior.route._is_usual': ( 'posterior/route.html#_is_usual',
                                                                                         'dp_bayes_nb/posterior/route.py'),
                                              'dp_bayes_nb.posterior.route._outside': ( 'posterior/route.html#_outside',

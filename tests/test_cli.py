@@ -326,7 +326,7 @@ def test_fit_explains_itself_without_fitting(folder, monkeypatch):
     monkeypatch.setattr("dp_bayes_nb.posterior.route.Route.run", lambda *given, **more: pytest.fail("it was fitted"))
     code, out, err = dp_bayes("fit", "release.json", "--explain", cwd=folder)
     assert code == 0 and out.startswith("method  exact\nway     share\n"), err
-    assert "error   none but that of arithmetic" in out and "'collapsed' is available" in out
+    assert "error   none that shows" in out and "'collapsed', 'gibbs', 'naive' are available" in out
     assert dp_bayes("fit", "release.json", "--explain", "--method", "naive", cwd=folder)[1].startswith("method  naive")
     code, _, err = dp_bayes("fit", "release.json", "--explain", "--method", "chain", cwd=folder)
     assert code == 2 and "is not available here" in err

@@ -180,6 +180,16 @@ def _why(family, asked, name, reasons):
         return "; ".join([*passed, f"{type(family).__name__} prefers {name!r}"])
     return "; ".join([*passed, f"{name!r} is what {type(family).__name__} falls back on"])
 
+# %% ../../nbs/posterior/10_route.ipynb #e4666014
+def _in_words(route) -> str:
+    "A route as text, a line a part; methods of which the same is said share one."
+    lines = [(name, getattr(route, name)) for name in ("method", "way", "how", "error", "why")]
+    alike = {why: [name for name, said in route.others.items() if said == why] for why in route.others.values()}
+    both = lambda names: f"{', '.join(map(repr, names))} {'is' if len(names) == 1 else 'are'}"
+    lines += [("" if i else "others", f"{both(names)} {why}") for i, (why, names) in enumerate(alike.items())]
+    return "\n".join(textwrap.fill(value, 100, initial_indent=f"{name:8s}", subsequent_indent=" " * 8)
+                     for name, value in lines)
+
 # %% ../../nbs/posterior/10_route.ipynb #e4666005
 @dataclass(frozen=True, repr=False, eq=False)
 class Route:
@@ -200,12 +210,7 @@ class Route:
 
     def __repr__(self) -> str:
         "The route in words, a line a part."
-        lines = [(name, getattr(self, name)) for name in ("method", "way", "how", "error", "why")]
-        alike = {why: [name for name, said in self.others.items() if said == why] for why in self.others.values()}
-        both = lambda names: f"{', '.join(map(repr, names))} {'is' if len(names) == 1 else 'are'}"
-        lines += [("" if i else "others", f"{both(names)} {why}") for i, (why, names) in enumerate(alike.items())]
-        return "\n".join(textwrap.fill(value, 100, initial_indent=f"{name:8s}", subsequent_indent=" " * 8)
-                         for name, value in lines)
+        return _in_words(self)
 
     def run(self, words: tuple, *, draws: int, warmup: int, chains: int, progress: bool, options: dict) -> Run:
         "Draws by this route, with the random numbers of `words`."
