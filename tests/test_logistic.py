@@ -4,6 +4,7 @@ import dataclasses
 import itertools
 import json
 import math
+import contextlib
 import warnings
 
 import jax
@@ -185,14 +186,15 @@ def test_where_there_is_not_one_table_the_default_prior_says_so(monkeypatch):
     tables = [dpb.simulate_release(key, model, theta, n=600, epsilon=1.0)[1] for key in (3, 4)]
     used = []
 
-    def sampled(chosen, releases, data, prior, *more, **options):
-        used.append(type(prior).__name__)
+    def sampled(route, words, **options):
+        used.append(type(route.case.used).__name__)
         raise Sampled
 
-    monkeypatch.setitem(dpb.fit.__globals__, "_sampled", sampled)
-    with pytest.warns(UserWarning, match="InformationPrior depends on the number of records.*NormalCoefficients"):
-        with pytest.raises(Sampled):
-            dpb.fit(tables, progress=False)
+    monkeypatch.setattr(dpb.Route, "run", sampled)
+    for call, said in ((dpb.fit, pytest.raises(Sampled)), (dpb.explain, contextlib.nullcontext())):
+        with pytest.warns(UserWarning, match="InformationPrior depends on.*NormalCoefficients") as caught, said:
+            call(tables, progress=False)
+        assert caught[0].filename == __file__  # where it was asked for, not a line of the package
     with warnings.catch_warnings(), pytest.raises(Sampled):
         warnings.simplefilter("error")
         dpb.fit(tables[0], progress=False)
