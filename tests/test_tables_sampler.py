@@ -17,7 +17,7 @@ from dp_bayes_nb.base.priors import LogDensity
 from dp_bayes_nb.base.supports import Parameter
 from dp_bayes_nb.models.contract import family_class
 from dp_bayes_nb.posterior.fit import posterior_draws
-from dp_bayes_nb.posterior.route import method_for
+from dp_bayes_nb.posterior.route import explain, method_for
 from dp_bayes_nb.posterior.measurements import stacked_tables, tables_kernel, tables_of
 from dp_bayes_nb.releases.document import measured
 from dp_bayes_nb.releases.simulate import simulate_release
@@ -133,7 +133,7 @@ def private_size():
     "A release of an unknown number of records, and what samplers see of it."
     truth = {"effects": jnp.array([0.3, -0.2])}
     made = simulate_release(jax.random.key(4), PRIVATE, truth, 60, 0.5, neighbours="add_remove", n_max=2000)[1]
-    assert method_for(made, None)[1] is sampler.TABLES.tables
+    assert method_for(made, None)[1] is sampler.TABLES.tables and explain(made).way == sampler.MARGINS.name
     prior = PRIVATE.accept(None)
     return tables_of(PRIVATE, [measured(made)], prior, [made.n_range]), prior
 
