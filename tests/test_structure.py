@@ -4,11 +4,13 @@ The arrows bind exported cells, not tests. `python tools/structure.py` prints th
 """
 
 import ast
+import builtins
 import importlib
 import inspect
 import json
 import re
 import subprocess
+import symtable
 import sys
 from pathlib import Path
 
@@ -492,3 +494,36 @@ def test_a_decision_by_identity_is_found(text):
     source = f"COLLAPSED = Method(None)\ndef route_of(): pass\n{text}\n"
     assert len(identities({"made.up": ast.parse(source)})) == 1
     assert identities({"made.up": ast.parse(source.replace(text, "if way.name == route_of().name: pass"))}) == []
+
+
+def unbound(source):
+    "Names that `source` reads and binds nowhere in sight; what annotations say in strings is not looked at."
+    tables = [symtable.symtable(source, "source", "exec")]
+    bound, read = {*dir(builtins), "__file__"}, {}
+    bound |= {symbol.get_name() for symbol in tables[0].get_symbols() if symbol.is_assigned() or symbol.is_imported()}
+    while tables:
+        table = tables.pop(0)
+        tables += table.get_children()
+        for symbol in table.get_symbols():
+            if symbol.is_assigned() and symbol.is_global():  # `global`, or := in a comprehension
+                bound.add(symbol.get_name())
+            if symbol.is_referenced() and (symbol.is_global() or table.get_type() == "module"):
+                read[symbol.get_name()] = True
+    return [name for name in read if name not in bound]
+
+
+def test_names_are_bound_somewhere():
+    "A cell's name that no cell brings fails where it is run, which for a chapter may be an hour from here."
+    found = {}
+    for path in structure.notebooks(ROOT):
+        cells = [source(cell) for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]
+                 if cell["cell_type"] == "code" and "#| eval: false" not in source(cell)]
+        found[path.name] = unbound(re.sub(r"^[%!].*", "pass", "\n".join(cells), flags=re.M))
+    for path in [path for folder in ("tests", "tools", "benchmarks") for path in (ROOT / folder).rglob("*.py")]:
+        found[path.name] = unbound(path.read_text(encoding="utf-8"))
+    assert {name: names for name, names in found.items() if names} == {}
+
+
+def test_a_name_that_nothing_binds_is_found():
+    assert unbound("async def f(a, *, b=one):\n    return [a + b + absent for a in f]") == ["one", "absent"]
+    assert unbound("import os.path\nfor k in range(3):\n    match k:\n        case [x, *y]: print(os, x, y)") == []
