@@ -49,7 +49,7 @@ def quietly(call,       # a call into an engine
         fix or "pass an array, a data frame of an engine that narwhals supports, or the path of a CSV or Parquet file"))
 
 # %% ../../nbs/base/05_frames.ipynb #f7a30009
-def frame_columns(data: Any,           # a data frame
+def frame_columns(data: Any,           # a data frame; without `names` also a list of rows
                   names: tuple = (),   # columns that are read; (): all of them
                   lazy: bool = False,  # is a frame that is not in memory welcome? Its columns are collected then
                   asked: str = "new_data"  # the argument, for a message
@@ -57,6 +57,10 @@ def frame_columns(data: Any,           # a data frame
     "Columns of a data frame of any engine, by name: lists; with `names`, arrays, and ValueError where one is missing."
     check_installed("reading a data frame", "narwhals")
     import narwhals as nw
+    if not names and isinstance(data, (list, tuple)):  # rows, each a dictionary
+        if not data or not all(isinstance(row, dict) and row.keys() == data[0].keys() for row in data):
+            refuse(asked, "a data frame, a dictionary of columns, or a list of rows with the same names", data)
+        return {name: [row[name] for row in data] for name in data[0]}
     if not names:
         frame = quietly(lambda: nw.from_native(data, eager_only=True), "read as a data frame in memory",
                         table_of(data, ".df()"))
