@@ -15,10 +15,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax.tree_util import Partial
 
-from ..base.arguments import as_seed, check_count, check_installed, refuse
+from ..base.arguments import as_seed, check_count, refuse
 from ..base.chains import bind
 from ..base.draws import group, kde
-from ..base.frames import by_label
+from ..base.frames import by_label, frame_columns
 from ..base.measurement import Measurement, Noise
 from ..base.meant import hinting
 from ..base.supports import constrain, free_size
@@ -103,9 +103,7 @@ def _columns(new_data):
         return new_data
     if isinstance(new_data, dict):
         return {name: np.asarray(column, dtype=object).tolist() for name, column in new_data.items()}
-    check_installed("reading a data frame", "narwhals")
-    import narwhals as nw
-    return nw.from_native(new_data, eager_only=True).to_dict(as_series=False)
+    return frame_columns(new_data)
 
 # %% ../../nbs/posterior/13_results.ipynb #ba84928f
 @hinting
