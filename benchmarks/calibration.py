@@ -76,8 +76,8 @@ def old_way(function):
 def main():
     rows, rng = {}, np.random.default_rng(0)
     for name, (family, prior, by_hand) in MODELS.items():
-        calls = {"new": lambda f=family, p=prior: calibrate(0, f, p, **DESIGN, trials=TRIALS, draws=DRAWS).ranks,
-                 "old": old_way(lambda f=family, p=prior: calibrate(0, f, p, **DESIGN, trials=FEW, draws=DRAWS).ranks),
+        calls = {"new": lambda f=family, p=prior: calibrate(f, p, **DESIGN, trials=TRIALS, draws=DRAWS).ranks,
+                 "old": old_way(lambda f=family, p=prior: calibrate(f, p, **DESIGN, trials=FEW, draws=DRAWS).ranks),
                  "by hand": lambda by_hand=by_hand: by_hand(rng)}
         first = {call: clock(function)[0] for call, function in calls.items()}
         times = interleave(calls, ROUNDS)

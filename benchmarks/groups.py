@@ -32,7 +32,7 @@ def design(turn, kind, epsilon):
     n = np.round(np.exp(rng.uniform(np.log(20), np.log(3000), GROUPS))).astype(int)
     rate = np.exp(-2.3 + 0.4 * rng.standard_normal(GROUPS)) if kind == "pooled" else rng.gamma(4.0, 1 / 40.0, GROUPS)
     seed = int(rng.integers(2**31))
-    return n, rate, dp.simulate_release(seed, MODEL, {"rate": rate.tolist()}, n.tolist(), epsilon)[1]
+    return n, rate, dp.simulate_release(MODEL, {"rate": rate.tolist()}, n.tolist(), epsilon, seed=seed)
 
 
 def too_quiet(release):
@@ -96,7 +96,7 @@ def several(turn, kind, epsilon, groups=SEVERAL):
         theta = {"mean": 45 + 6 * e[:, 0], "variance": 144 * np.exp(0.4 * e[:, 1])}
     model = dp.Grouped(INNER[kind][0], "region", groups, sizes="public")
     seed, plain = int(rng.integers(2**31)), {name: value.tolist() for name, value in theta.items()}
-    return n, theta, dp.simulate_release(seed, model, plain, n.tolist(), epsilon)[1]
+    return n, theta, dp.simulate_release(model, plain, n.tolist(), epsilon, seed=seed)
 
 
 def as_numbers(theta):

@@ -80,8 +80,8 @@ def calibrated(name, n, trials):
     folder = WORK / f"{name.replace(' ', '_').replace(',', '')}_{n}"
     start = time.perf_counter()
     draws, warmup = LENGTHS.get((name, n), LENGTHS.get(name, (DRAWS, WARMUP)))
-    found = calibrate(SEED, model, prior, n=n, epsilon=EPSILON, trials=trials, draws=draws, warmup=warmup, power=False,
-                      method=METHODS.get(name, "auto"), path=folder, batch=TOGETHER.get(name, BATCH))
+    found = calibrate(model, prior, n=n, epsilon=EPSILON, trials=trials, draws=draws, warmup=warmup, power=False,
+                      method=METHODS.get(name, "auto"), path=folder, batch=TOGETHER.get(name, BATCH), seed=SEED)
     return {"p_values": {k: float(v) for k, v in found.p_values.items()},
             "coverage": dict(zip(found.parameters, map(float, found.coverage()))), "trials": trials,
             **({"mixed": mixed(found)} if found.slow.any() else {}),

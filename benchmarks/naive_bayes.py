@@ -28,7 +28,7 @@ def main():
 
     prior = check_prior(FAMILY, None)
     theta = jax.tree.map(jnp.asarray, prior.sample(jax.random.key(1)))
-    _, made = simulate_release(jax.random.key(2), FAMILY, theta, N, EPSILON)
+    made = simulate_release(FAMILY, theta, N, EPSILON, seed=jax.random.key(2))
     calls = {method: lambda m=method: posterior(made, prior, m) for method in ("naive", "variational", "collapsed")}
     first = {name: clock(call)[0] for name, call in calls.items()}
     times = interleave(calls, ROUNDS)

@@ -533,7 +533,7 @@ def run_plan(args) -> int:
     from dp_bayes_nb.research.planning import plan
     with warnings_as_lines():
         made = plan(family, prior, n=args.n, epsilon=args.epsilon, target=args.target, parameter=args.parameter,
-                    mechanism=args.mechanism, delta=args.delta, method=args.method, trials=args.trials, key=args.seed)
+                    mechanism=args.mechanism, delta=args.delta, method=args.method, trials=args.trials, seed=args.seed)
     print(lines(made))
     save_plot(made.plot, args.plot)
     return 0
@@ -545,9 +545,10 @@ def run_calibrate(args) -> int:
     family, prior = chosen_family(args), None if args.prior is None else parse_prior(args.prior)
     from dp_bayes_nb.research.evaluation import calibrate
     with warnings_as_lines():
-        found = calibrate(args.seed, family, prior, n=args.n, epsilon=args.epsilon, trials=args.trials,
+        found = calibrate(family, prior, n=args.n, epsilon=args.epsilon, trials=args.trials,
                           draws=args.draws, method=args.method,
-                          mechanism=args.mechanism, delta=args.delta, warmup=args.warmup, path=args.path, progress=True)
+                          mechanism=args.mechanism, delta=args.delta, warmup=args.warmup, path=args.path, progress=True,
+                          seed=args.seed)
     print(lines(found))
     save_plot(found.plot, args.plot)
     return 0

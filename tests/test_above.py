@@ -163,7 +163,7 @@ def test_impossible_counts_are_refused():
 
 def private():
     family = db.Above(db.Exponential((0, 10)), [3], 5)
-    return db.simulate_release(1, family, {"rate": 0.5}, 400, 1.0, neighbours="add_remove", n_max=10_000)[1]
+    return db.simulate_release(family, {"rate": 0.5}, 400, 1.0, neighbours="add_remove", n_max=10_000, seed=1)
 
 
 def test_add_remove_is_released():
@@ -182,17 +182,17 @@ def test_add_remove_goes_through():
 
 def test_a_second_release_is_checked_and_others_are_refused():
     theta, inner = {"rate": 4.0}, db.Poisson((0, 20))
-    made = db.simulate_release(1, inner, theta, 500, 1.0)[1]
-    second = db.simulate_release(2, db.Above(inner, [9], 10), theta, 700, 1.0)[1]
+    made = db.simulate_release(inner, theta, 500, 1.0, seed=1)
+    second = db.simulate_release(db.Above(inner, [9], 10), theta, 700, 1.0, seed=2)
     idata = db.fit(made, GAMMA, draws=250, warmup=250, progress=False)
     check = db.predictive_check(idata, second)
     assert list(check.statistic.values) == list(second.names) and float(check.p_value.min()) > 0.01
     assert float(check.z_rep[..., 0].mean()) == pytest.approx(7 / 5 * float(made.values[0]), rel=0.05)
     assert check.equals(db.predictive_check(idata, second=second))
-    for wrong in (3, "second", db.simulate_release(1, db.Bernoulli(), {"probability": 0.3}, 9, 1.0)[1]):
+    for wrong in (3, "second", db.simulate_release(db.Bernoulli(), {"probability": 0.3}, 9, 1.0, seed=1)):
         with pytest.raises(ValueError, match="second must be"):
             db.predictive_check(idata, wrong)
-    private = db.simulate_release(1, inner, theta, 400, 1.0, neighbours="add_remove", n_max=1000)[1]
+    private = db.simulate_release(inner, theta, 400, 1.0, neighbours="add_remove", n_max=1000, seed=1)
     with pytest.raises(ValueError, match="says n"):
         db.predictive_check(idata, private)
 

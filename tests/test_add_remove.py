@@ -239,7 +239,7 @@ def test_the_command_line_takes_both_arguments(tmp_path, capsys):
 
 def test_a_design_with_a_private_n_goes_to_the_simulation_only():
     design = Design(200, 1.0, neighbours="add_remove", n_max=1000)
-    _, r = simulate_release(0, db.Bernoulli(), {"probability": 0.3}, design=design)
+    r = simulate_release(db.Bernoulli(), {"probability": 0.3}, design=design)
     assert (r.neighbours, r.n_range, r.origin) == ("add_remove", (0, 1000), "simulated")
     with pytest.raises(ValueError, match="design must be one with neighbours='change_one'"):
         designed(design, n=None, epsilon=None, mechanism="laplace", delta=None)
@@ -253,7 +253,7 @@ def test_a_design_with_a_private_n_goes_to_the_simulation_only():
     (db.Categorical(3), {"probabilities": [0.2, 0.5, 0.3]}, None)], ids=["share", "categories"])
 def test_the_posterior_holds_the_truth(family, truth, prior):
     "Each interval misses by chance in 1 of 20,000: six posterior standard deviations or so of independent draws."
-    s, r = simulate_release(11, family, truth, 400, 1.0, neighbours="add_remove", n_max=10**5)
+    r = simulate_release(family, truth, 400, 1.0, neighbours="add_remove", n_max=10**5, seed=11)
     idata = fit(r, prior, draws=500, progress=False)
     for name, value in truth.items():
         x = idata.posterior[name]
@@ -267,8 +267,8 @@ def test_coverage_of_a_clipped_mean_with_a_private_n():
     "n = 100, mean 10 clipped at 20, ε = 1; 300 tables: the share of hits has standard error .013 at .95."
     hits, widths, sizes = [], [], []
     for k in range(300):
-        _, r = simulate_release(k, db.Exponential((0, 20)), {"rate": 0.1}, 100, 1.0, neighbours="add_remove",
-                                n_max=10_000)
+        r = simulate_release(db.Exponential((0, 20)), {"rate": 0.1}, 100, 1.0, neighbours="add_remove",
+                                n_max=10_000, seed=k)
         drawn = posterior_draws(r, db.Gamma(1, 10), draws=500, warmup=300, chains=2, progress=False, seed=k)
         low, high = np.quantile(1 / np.asarray(drawn.theta["rate"]), [0.025, 0.975])
         least, most = np.quantile(np.asarray(drawn.confidential["n"]), [0.025, 0.975])

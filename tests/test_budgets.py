@@ -239,17 +239,17 @@ def test_every_way_to_state_a_budget_is_paid_in_rho(tmp_path, model, data):
 
 def test_a_release_in_rho_is_simulated_with_the_same_noise():
     for options in ({}, {"neighbours": "add_remove", "n_max": 1000}):
-        sums, made = db.simulate_release(3, db.Exponential((0, 20)), {"rate": 0.2}, 200, rho=0.1, **options)
+        made = db.simulate_release(db.Exponential((0, 20)), {"rate": 0.2}, 200, rho=0.1, **options, seed=3)
         real = db.release(db.Exponential((0, 20)), [1.0] * 200, rho=0.1, **options)
         np.testing.assert_array_equal(made.noise.scale, real.noise.scale)
         assert (made.rho, made.epsilon, made.origin) == (0.1, None, "simulated")
         assert db.Release.from_json(made.to_json()) == made
-    group = db.simulate_release(3, groups("private"), {"probability": [0.2, 0.5]}, [50, 60], rho=0.1)[1]
+    group = db.simulate_release(groups("private"), {"probability": [0.2, 0.5]}, [50, 60], rho=0.1, seed=3)
     assert db.Release.from_json(group.to_json()) == group and group.group("north").rho == 0.1
     for wrong in (dict(epsilon=1.0, rho=0.1), dict(rho=0.1, delta=1e-6), dict(rho=0.1, mechanism="laplace"),
                   dict(rho=0.0), dict(rho=0.1, design=db.Design(200, 0.5))):
         with pytest.raises(ValueError):
-            db.simulate_release(3, db.Exponential((0, 20)), {"rate": 0.2}, 200, **wrong)
+            db.simulate_release(db.Exponential((0, 20)), {"rate": 0.2}, 200, **wrong, seed=3)
 
 
 def test_nothing_is_charged_for_what_is_refused(tmp_path):

@@ -308,7 +308,7 @@ def test_help_shows_defaults_and_an_example_that_runs(folder, command):
 
 @needs_fit
 def test_fit_writes_draws_a_figure_and_a_summary(folder):
-    simulate_release(0, Bernoulli("smokes"), {"probability": 0.3}, 1000, 0.5)[1].save(folder / "release.json")
+    simulate_release(Bernoulli("smokes"), {"probability": 0.3}, 1000, 0.5).save(folder / "release.json")
     code, out, err = dp_bayes("fit", "release.json", "--prior", "Beta(2, 5)", "--draws", "500", "-o", "posterior.nc",
                               "--plot", "posterior.png", cwd=folder)
     assert code == 0 and "probability" in out, err
@@ -339,7 +339,7 @@ def test_fit_explains_itself_without_fitting(folder, monkeypatch):
                                   ["--prior", "__import__('os').abort()"], ["--draws", "0"], ["--method", "magic"],
                                   ["--plot", "figure.txt"], ["--prior", "Beta(0, 1)"]])
 def test_a_refused_fit_writes_nothing(folder, more):
-    simulate_release(0, Bernoulli("smokes"), {"probability": 0.3}, 100, 0.5)[1].save(folder / "release.json")
+    simulate_release(Bernoulli("smokes"), {"probability": 0.3}, 100, 0.5).save(folder / "release.json")
     before = sorted(folder.iterdir())
     code, out, err = dp_bayes("fit", "release.json", *more, "-o", "posterior.nc", cwd=folder)
     assert (code, out) == (2, "") and len(err.splitlines()) == 1 and sorted(folder.iterdir()) == before, err
@@ -488,13 +488,13 @@ def groups(tmp_path):
     "Releases of groups: private sizes; two columns in `by`; eight groups of public sizes."
     theta = {"probability": np.array([0.2, 0.4, 0.5])}
     private = Grouped(Bernoulli("ill"), "region", ["north", "south", "mid"])
-    simulate_release(1, private, theta, [300, 1800, 900], 1.0)[1].save(tmp_path / "private.json")
+    simulate_release(private, theta, [300, 1800, 900], 1.0, seed=1).save(tmp_path / "private.json")
     two = Grouped(Exponential((0, 30), "days"), ["region", "sex"], {"region": ["north", "south"], "sex": ["f", "m"]},
                   sizes="public")
-    simulate_release(1, two, {"rate": np.array([[0.2, 0.4], [0.5, 0.3]])}, [300, 1800, 900, 400],
-                     1.0)[1].save(tmp_path / "two.json")
+    simulate_release(two, {"rate": np.array([[0.2, 0.4], [0.5, 0.3]])}, [300, 1800, 900, 400],
+                     1.0, seed=1).save(tmp_path / "two.json")
     eight = Grouped(Bernoulli("ill"), "region", [f"r{k}" for k in range(8)], sizes="public")
-    simulate_release(1, eight, {"probability": np.linspace(0.2, 0.4, 8)}, [300] * 8, 1.0)[1].save(
+    simulate_release(eight, {"probability": np.linspace(0.2, 0.4, 8)}, [300] * 8, 1.0, seed=1).save(
         tmp_path / "eight.json")
     return tmp_path
 

@@ -47,7 +47,7 @@ def cohort(seed, groups):
     rng = np.random.default_rng(seed)
     truth, sizes = rng.uniform(size=groups), rng.integers(20, 2000, groups)
     model = db.Grouped(db.Bernoulli("ill"), "district", groups)
-    _, r = db.simulate_release(seed, model, {"probability": truth}, sizes, 1.0)
+    r = db.simulate_release(model, {"probability": truth}, sizes, 1.0, seed=seed)
     return truth, db.fit(r, draws=250, progress=False)
 
 
@@ -82,7 +82,7 @@ def pooled(seed, sizes):
     x = rng.logistic() + abs(rng.standard_normal()) * rng.standard_t(3, len(sizes))
     truth = np.clip(1 / (1 + np.exp(-x)), 1e-9, 1 - 1e-9)
     model = db.Grouped(db.Bernoulli("ill"), "district", len(sizes), sizes="public")
-    _, r = db.simulate_release(seed, model, {"probability": truth}, sizes, 0.5)
+    r = db.simulate_release(model, {"probability": truth}, sizes, 0.5, seed=seed)
     idata = db.fit(r, db.Pooled(slope=False), pool="partial", draws=250, progress=False)
     return truth, idata.posterior["probability"]
 
@@ -114,7 +114,7 @@ def test_pooled_groups_are_compared_within_a_draw():
 
 
 def share(seed, n=400, **more):
-    return db.simulate_release(seed, db.Bernoulli("ill"), {"probability": 0.3}, n, 1.0, **more)[1]
+    return db.simulate_release(db.Bernoulli("ill"), {"probability": 0.3}, n, 1.0, **more, seed=seed)
 
 
 def test_results_that_share_a_release_are_refused_wherever_it_is():
@@ -301,13 +301,13 @@ def test_groups_of_two_columns_are_one_by_default():
 def test_sizes_of_a_release_are_shown_without_being_asked_for():
     import matplotlib.pyplot as plt
     private = db.Grouped(db.Categorical(["left", "right"], "vote"), "g", ["a", "b"])
-    _, r = db.simulate_release(1, private, {"probabilities": [[0.2, 0.8], [0.5, 0.5]]}, [40, 900], 1.0)
+    r = db.simulate_release(private, {"probabilities": [[0.2, 0.8], [0.5, 0.5]]}, [40, 900], 1.0, seed=1)
     said = rows_of(ax := db.plot_groups(db.fit(r, progress=False)))[1]
     assert set(said) == {"a, left", "a, right", "b, left", "b, right"} and said["b, left"] == said["b, right"]
     assert " ± " in said["a, left"]
     plt.close(ax.figure)
     public = db.Grouped(db.Bernoulli("x"), "g", ["a", "b"], sizes="public")
-    _, r = db.simulate_release(1, public, {"probability": [0.2, 0.8]}, [40, 900], 1.0)
+    r = db.simulate_release(public, {"probability": [0.2, 0.8]}, [40, 900], 1.0, seed=1)
     one, two = db.fit(r, progress=False), db.fit(r, pool="partial", draws=100)
     for each in (one, two, one.posterior):
         assert rows_of(ax := db.plot_groups(each))[1] == {"a": "40", "b": "900"}

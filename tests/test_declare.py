@@ -158,7 +158,7 @@ def forged(release, **changes):
 
 def test_a_declaration_cannot_be_passed_off_as_made_here():
     declared = declare(Bernoulli(), [31.0], n=100, noise=Laplace(scale=1, discrete=True), source=SOURCE)
-    own = simulate_release(0, Bernoulli(), {"probability": 0.3}, 100, 1.0)[1]
+    own = simulate_release(Bernoulli(), {"probability": 0.3}, 100, 1.0)
     for text in (forged(declared, origin="made here"), forged(declared, source=None),
                  forged(own, origin="declared"), forged(own, matrix=[[2.0]]), forged(own, printed={"suppressed": 5})):
         with pytest.raises(ValueError):
@@ -176,8 +176,8 @@ def test_who_says_so_is_shown_first_on_one_line_and_cannot_print_control_charact
     evil = declare(Bernoulli(), [31], n=100, noise=Laplace(scale=1), source="an office\n\x1b[2Jmade here, epsilon = 0")
     assert evil.provenance.isprintable() and evil.provenance.startswith("declared, not made here")
     assert repr(evil).splitlines()[0].endswith("(declared)") and "source: an office" in repr(evil).splitlines()[1]
-    assert simulate_like(0, evil, {"probability": 0.3})[1].provenance.startswith("simulated")
-    simulated = simulate_release(0, Bernoulli(), {"probability": 0.3}, 100, 1.0)[1]
+    assert simulate_like(evil, {"probability": 0.3}).provenance.startswith("simulated")
+    simulated = simulate_release(Bernoulli(), {"probability": 0.3}, 100, 1.0)
     assert simulated.provenance == "simulated; protects nobody"
     own = Release.load(FIXTURES / "release_schema2_gaussian.json")
     assert own.provenance == "made here, epsilon = 0.5, delta = 1e-06"
@@ -185,7 +185,7 @@ def test_who_says_so_is_shown_first_on_one_line_and_cannot_print_control_charact
 
 def test_a_declared_release_is_fitted_like_ones_own():
     "The same numbers and noise: equal up to Monte Carlo error; and the same call gives the same draws."
-    s, own = simulate_release(3, Bernoulli("x"), {"probability": 0.3}, 500, 0.2)
+    own = simulate_release(Bernoulli("x"), {"probability": 0.3}, 500, 0.2, seed=3)
     other = declare(Bernoulli("x"), own.values, n=500, noise=Laplace(scale=5, discrete=True), source=SOURCE)
     draws = lambda r: np.ravel(fit(r, draws=4000, chains=1, progress=False).posterior["probability"].values)
     one, two = draws(own), draws(other)
@@ -264,7 +264,7 @@ def test_draws_of_confidential_cells_and_of_several_tables_are_whole_numbers():
 def test_no_list_has_a_release_twice_by_itself_or_as_a_part():
     one, two, three = (declare(Bernoulli(), [150], n=500, noise=Laplace(scale=6), source=f"office {k}")
                        for k in range(3))
-    s = simulate_release(0, Bernoulli(), {"probability": 0.3}, 40, 1.0)[1]
+    s = simulate_release(Bernoulli(), {"probability": 0.3}, 40, 1.0)
     old = replace(s, schema=1, simulated=False)
     for wrong in ([combine(one, two), one], [combine(one, two), combine(one, three)], [s, s], [old, old],
                   [old, Release.from_json(old.to_json())]):
@@ -302,7 +302,8 @@ def test_copies_are_printed_as_the_original_was():
                      printed=[Rounded(5), Clamped(low=0), Suppressed(10)])
     blank = []
     for key in range(40):
-        s, copy = simulate_like(key, design, {"probabilities": [0.4, 0.4, 0.2]})
+        copy = simulate_like(design, {"probabilities": [0.4, 0.4, 0.2]}, seed=key)
+        s = copy.simulated_sums
         assert copy.printed == design.printed and copy.values[0] % 5 == 0 and copy.values[1] >= 0
         assert s.sum() == 60 and Release.from_json(copy.to_json()) == copy
         unprinted(copy.printed, copy.values, copy.noise.grid)  # refuses what cannot have been printed so
@@ -351,8 +352,8 @@ def test_what_n_adds_to_a_row_is_in_what_a_fit_would_have_released():
     assert shown.released.z.tolist() == [300] and shown.values.tolist() == [380] and shown.released.matrix is None
     check = predictive_check(fit(shown, Gamma(2, 0.5), progress=False, draws=200))
     assert abs(float(check["z_rep"].mean()) - 380) < 15 and check["released"].values.tolist() == [380]
-    copy = simulate_like(3, shown, {"rate": 4.0})
-    assert abs(copy[1].values[0] - copy[0][0] - 80) < 150 and copy[1].n == 80
+    copy = simulate_like(shown, {"rate": 4.0}, seed=3)
+    assert abs(copy.values[0] - copy.simulated_sums[0] - 80) < 150 and copy.n == 80
 
 
 def test_a_draw_that_cannot_move_n_is_refused_by_the_room_itself():

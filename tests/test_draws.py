@@ -20,7 +20,7 @@ FIXTURES = Path(__file__).parent / "fixtures"
 
 @pytest.fixture(scope="module")
 def waits():
-    return db.fit(db.simulate_release(0, db.Exponential((0, 90), "days"), {"rate": 0.1}, 1000, 0.5)[1],
+    return db.fit(db.simulate_release(db.Exponential((0, 90), "days"), {"rate": 0.1}, 1000, 0.5),
                   db.Gamma(2, 10), draws=400, warmup=300, chains=4, method="collapsed", progress=False)
 
 
@@ -53,7 +53,7 @@ def test_loo_refuses_one_release_and_the_words_say_why(waits):
     (db.Grouped(db.Bernoulli("x"), "g", ["a", "b"], sizes="public"), None, {"probability": [0.2, 0.5]})])
 def test_groups_that_are_added_have_the_axes_of_what_was_observed(model, prior, truth):
     n = [200, 300] if isinstance(model, db.Grouped) else 500
-    idata = db.fit(db.simulate_release(1, model, truth, n, 1.0)[1], prior, draws=100, warmup=100, progress=False)
+    idata = db.fit(db.simulate_release(model, truth, n, 1.0, seed=1), prior, draws=100, warmup=100, progress=False)
     made = db.extend(idata, prior or db.Dirichlet([1, 1, 1]) if "probabilities" in truth else prior, draws=50)
     rows = group(made, "observed_data")["released"]
     for name in ("posterior_predictive", *(["prior_predictive"] if prior else [])):
@@ -68,7 +68,7 @@ def test_groups_that_are_added_have_the_axes_of_what_was_observed(model, prior, 
 
 
 def test_results_of_independent_tables_say_their_budgets_and_sizes():
-    tables = [db.simulate_release(k, db.Bernoulli(), {"probability": 0.3}, 100 + k, 0.5 + k)[1] for k in range(3)]
+    tables = [db.simulate_release(db.Bernoulli(), {"probability": 0.3}, 100 + k, 0.5 + k, seed=k) for k in range(3)]
     known = group(db.fit(tables, draws=50, progress=False), "constant_data")
     assert known["n"].values.tolist() == [100, 101, 102] and known["epsilon"].values.tolist() == [0.5, 1.5, 2.5]
     assert known["n"].dims == ("table",) and known["noise_scale"].shape == (3,)

@@ -93,11 +93,11 @@ def test_a_folder_knows_what_a_method_was_given(tmp_path):
     design = dict(n=20, epsilon=1.0, trials=8, draws=10)
     for name, given in (("partial", partial(widened, by=0.5)), ("closure", closed_over(0.5))):
         other = partial(widened, by=0.25) if name == "partial" else closed_over(0.25)
-        first = calibrate(0, Bernoulli(), Beta(1.0, 1.0), method=given, path=tmp_path / name, **design)
-        again = calibrate(0, Bernoulli(), Beta(1.0, 1.0), method=given, path=tmp_path / name, **design)
+        first = calibrate(Bernoulli(), Beta(1.0, 1.0), method=given, path=tmp_path / name, **design)
+        again = calibrate(Bernoulli(), Beta(1.0, 1.0), method=given, path=tmp_path / name, **design)
         assert np.array_equal(first.ranks, again.ranks)
         with pytest.raises(ValueError, match="same design"):
-            calibrate(0, Bernoulli(), Beta(1.0, 1.0), method=other, path=tmp_path / name, **design)
+            calibrate(Bernoulli(), Beta(1.0, 1.0), method=other, path=tmp_path / name, **design)
 
 
 def test_a_folder_names_a_known_method_and_digests_functions_as_a_fit_does(tmp_path):
@@ -108,7 +108,7 @@ def test_a_folder_names_a_known_method_and_digests_functions_as_a_fit_does(tmp_p
     from dp_bayes_nb.research import evaluation
 
     assert evaluation._digest is _digest
-    calibrate(0, Bernoulli(), Beta(1.0, 1.0), n=20, epsilon=1.0, trials=8, draws=10, path=tmp_path / "named")
+    calibrate(Bernoulli(), Beta(1.0, 1.0), n=20, epsilon=1.0, trials=8, draws=10, path=tmp_path / "named")
     assert json.loads((tmp_path / "named" / "design.json").read_text())["method"] == "exact"
 
 

@@ -41,7 +41,7 @@ LIMIT = 4.1  # standard errors of a correlation of zero: exceeded by one of 45 w
 
 def releases(count=COUNT, n=2000, epsilon=0.1):
     "Different ones: with one n, two of ten could publish the same number, and would be one release."
-    return [simulate_release(jax.random.key(i), Bernoulli(), {"probability": 0.4}, n + i, epsilon=epsilon)[1]
+    return [simulate_release(Bernoulli(), {"probability": 0.4}, n + i, epsilon=epsilon, seed=jax.random.key(i))
             for i in range(count)]
 
 
@@ -73,7 +73,7 @@ def test_the_interval_of_a_difference_has_the_length_that_it_should():
 
 def test_chains_of_several_parameters_are_independent_too():
     "Autocorrelated draws: the limit is for 400 effective draws, the least that fit accepts without a warning."
-    made = [simulate_release(i, Categorical(4), {"probabilities": [0.1, 0.2, 0.3, 0.4]}, 1000, epsilon=0.2)[1]
+    made = [simulate_release(Categorical(4), {"probabilities": [0.1, 0.2, 0.3, 0.4]}, 1000, epsilon=0.2, seed=i)
             for i in range(4)]
     rows = [values[..., 0] for values in draws_of(fit(each, method="gibbs", progress=False) for each in made)]
     assert largest_correlation(rows) < LIMIT * (4000 / 400) ** 0.5
@@ -131,7 +131,7 @@ def test_predictions_share_no_numbers_with_other_results_or_purposes():
 def test_predictions_of_other_rows_have_other_errors():
     family = LinearRegression({"x": (0, 10)}, {"y": (0, 20)})
     theta = {"coefficients": np.array([1.0, 5.0]), "noise_variance": 4.0}
-    _, release = simulate_release(0, family, theta, 5000, epsilon=1.0)
+    release = simulate_release(family, theta, 5000, epsilon=1.0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         run = fit(release, NormalInverseGamma([0, 0], 0.01, 2, 2), method="naive", draws=500, progress=False)
@@ -184,12 +184,12 @@ def test_divergences_stuck_chains_and_kept_sums_are_said():
 
 
 def test_sample_stats_have_the_names_of_arviz():
-    _, release = simulate_release(0, Categorical(3), {"probabilities": [0.2, 0.3, 0.5]}, 1000, epsilon=0.5)
+    release = simulate_release(Categorical(3), {"probabilities": [0.2, 0.3, 0.5]}, 1000, epsilon=0.5)
     stats = fit(release, method="collapsed", draws=200, warmup=200, progress=False).sample_stats
     if "accepted" in stats or "acceptance" in stats:
         pytest.fail("acceptance_rate is the name")
     family = LinearRegression({"x": (0, 10)}, {"y": (0, 20)})
-    _, release = simulate_release(0, family, {"coefficients": np.array([1.0, 5.0]), "noise_variance": 4.0}, 300,
+    release = simulate_release(family, {"coefficients": np.array([1.0, 5.0]), "noise_variance": 4.0}, 300,
                                   epsilon=1.0)
     stats = fit(release, NormalInverseGamma([0, 0], 0.01, 2, 2), draws=200, warmup=300, progress=False).sample_stats
     assert {"acceptance_rate", "diverging", "lp", "nonfinite"} <= set(stats.data_vars)
@@ -262,7 +262,7 @@ def test_a_tabulated_posterior_is_drawn_as_it_is(tmp_path):
     """The curve in the picture is the tabulated density, not an estimate: the largest difference is rounding.
     From a file: the same picture.
     """
-    _, release = simulate_release(0, Exponential((0, 90), "days"), {"rate": 0.05}, 500, epsilon=0.5)
+    release = simulate_release(Exponential((0, 90), "days"), {"rate": 0.05}, 500, epsilon=0.5)
     run = fit(release, Gamma(1, 1), progress=False)
     run.to_netcdf(str(tmp_path / "run.nc"))
     x, density = tabulated_density(run)
@@ -297,7 +297,7 @@ def test_a_family_of_ones_own_is_asked_for_all_that_is_read():
     "Whatever register accepts can be fitted, checked and predicted from; whatever is taken away is named."
     try:
         register(Coin)
-        _, release = simulate_release(0, Coin(), {"probability": 0.3}, 200, epsilon=1.0)
+        release = simulate_release(Coin(), {"probability": 0.3}, 200, epsilon=1.0)
         run = fit(release, draws=50, progress=False)
         assert predict(run, 2).shape == (4, 50, 2) and predictive_check(run).z_rep.shape == (4, 50, 1)
         for method in ("naive", "gibbs"):
@@ -327,7 +327,7 @@ def test_a_family_of_ones_own_may_leave_to_the_contract(left_out):
     "By default any number is valid where the column has no limits, and any prior of the parameters is taken."
     try:
         register(partial := coin_without(left_out))
-        _, release = simulate_release(0, partial(), {"probability": 0.3}, 200, epsilon=1.0)
+        release = simulate_release(partial(), {"probability": 0.3}, 200, epsilon=1.0)
         run = fit(release, Beta(1.0, 1.0), draws=50, progress=False)
         assert predict(run, 2).shape == (4, 50, 2) and predictive_check(run).z_rep.shape == (4, 50, 1)
         if left_out == "prior_type":
@@ -367,11 +367,11 @@ def quick(made, prior, **options):
 
 def test_a_picture_beside_a_result_of_other_parameters_is_refused():
     share = quick(releases(1)[0], Beta(1, 1))
-    other = quick(simulate_release(0, Categorical(3), {"probabilities": [0.2, 0.3, 0.5]}, 100, 1.0)[1], None)
+    other = quick(simulate_release(Categorical(3), {"probabilities": [0.2, 0.3, 0.5]}, 100, 1.0), None)
     for ours, naive in ((share, other), (other, share)):
         with pytest.raises(ValueError, match="naive must be a result with the same"):
             plot_posterior(ours, naive=naive)
-    four = quick(simulate_release(0, Categorical(4), {"probabilities": [0.2, 0.3, 0.3, 0.2]}, 100, 1.0)[1], None)
+    four = quick(simulate_release(Categorical(4), {"probabilities": [0.2, 0.3, 0.3, 0.2]}, 100, 1.0), None)
     with pytest.raises(ValueError, match="naive must be a result with the same"):
         plot_posterior(other, naive=four)
 
@@ -379,7 +379,7 @@ def test_a_picture_beside_a_result_of_other_parameters_is_refused():
 def test_coefficients_of_different_units_are_legible_in_one_picture():
     family = LinearRegression({"income": (0, 1e5), "age": (0, 1)}, response={"y": (0, 1)})
     theta = {"coefficients": np.array([0.2, 2e-6, 0.3]), "noise_variance": 0.01}
-    made = simulate_release(3, family, theta, 5000, 20.0)[1]
+    made = simulate_release(family, theta, 5000, 20.0, seed=3)
     unit = np.array([1.0, 1e-5, 1.0])
     idata = quick(made, NormalInverseGamma(np.zeros(3), np.diag(unit**-2), 2.0, 0.02))
     ax = plot_posterior(idata, truth=theta["coefficients"])
@@ -392,7 +392,7 @@ def test_coefficients_of_different_units_are_legible_in_one_picture():
 
 
 def test_the_axis_of_a_log_mean_says_what_it_is():
-    made = simulate_release(0, LogNormal((1, 100)), {"log_mean": 2.0, "log_variance": 0.3}, 500, 5.0)[1]
+    made = simulate_release(LogNormal((1, 100)), {"log_mean": 2.0, "log_variance": 0.3}, 500, 5.0)
     ax = plot_posterior(quick(made, NormalInverseGamma(2, 1, 3, 1)))
     assert ax.get_xlabel() == "log mean: the mean of the records' logarithms"
 
@@ -400,7 +400,7 @@ def test_the_axis_of_a_log_mean_says_what_it_is():
 def test_words_about_groups_name_the_argument_that_is_meant():
     "A pooled prior without pool, two releases of groups with it, a level in the place of a variable."
     model = Grouped(Bernoulli("ill"), "region", ["north", "south"], sizes="public")
-    made = [simulate_release(k, model, {"probability": np.array([0.2, 0.4])}, [300, 200], 1.0)[1] for k in range(2)]
+    made = [simulate_release(model, {"probability": np.array([0.2, 0.4])}, [300, 200], 1.0, seed=k) for k in range(2)]
     for call in (fit, posterior_draws, method_for):
         with pytest.raises(ValueError, match="add pool='partial'"):
             call(made[0], Pooled())

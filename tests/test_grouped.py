@@ -308,7 +308,7 @@ SIZES = [5, 20, 100, 700, 5000]
 
 def covered(model, truth, prior, name, n, careless=False, **options):
     "Of each group, is the truth inside its 95% interval? (G,); careless: noisy sizes are taken for exact ones."
-    _, r = simulate_release(7, model, {name: truth}, n, 1.0)
+    r = simulate_release(model, {name: truth}, n, 1.0, seed=7)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if careless:
@@ -355,7 +355,7 @@ def test_coverage_of_waiting_times_by_size(sizes):
 
 
 def test_the_posterior_of_groups_has_named_axes():
-    _, r = simulate_release(1, ILL, {"probability": [0.1, 0.8]}, [400, 60], 1.0)
+    r = simulate_release(ILL, {"probability": [0.1, 0.8]}, [400, 60], 1.0, seed=1)
     idata = fit(r, draws=300, progress=False)
     assert idata.posterior["probability"].dims == ("chain", "draw", "region")
     assert idata.confidential["n"].dims == ("chain", "draw", "region")
@@ -448,7 +448,7 @@ def test_numbers_with_names_go_to_their_groups(kind):
         values, n = by_names([10, 20, 30])["series"], by_names([50, 60, 900])["series"]
     made = db.declare(AREAS, values, n=n, **SAID)
     assert (made.values.tolist(), made.n.tolist()) == ([10, 20, 30], [50, 60, 900])
-    right, found = (simulate_release(1, AREAS, {"probability": t}, m, 1.0)[1]
+    right, found = (simulate_release(AREAS, {"probability": t}, m, 1.0, seed=1)
                     for t, m in (([0.1, 0.2, 0.9], [50, 60, 900]), (theta, n)))
     assert found == right
     prior = AREAS.accept(db.Beta(by_names([1.0, 2.0, 3.0])[kind], 1.0))
@@ -474,8 +474,8 @@ def test_names_that_are_none_are_refused():
                   xr.DataArray([10, 20, 30], dims="place"), pd.DataFrame({"value": series})[["value", "value"]][:1]):
         for call in (lambda w=wrong: db.declare(AREAS, w, n=[50, 60, 900], **SAID),
                      lambda w=wrong: db.declare(AREAS, [10, 20, 30], n=w, **SAID),
-                     lambda w=wrong: simulate_release(1, AREAS, {"probability": w}, [9, 9, 9], 1.0),
-                     lambda w=wrong: simulate_release(1, AREAS, {"probability": [0.1] * 3}, w, 1.0),
+                     lambda w=wrong: simulate_release(AREAS, {"probability": w}, [9, 9, 9], 1.0, seed=1),
+                     lambda w=wrong: simulate_release(AREAS, {"probability": [0.1] * 3}, w, 1.0, seed=1),
                      lambda w=wrong: AREAS.accept(db.Beta(w, 1.0))):
             with pytest.raises(ValueError):
                 call()
@@ -486,7 +486,7 @@ def test_names_that_are_none_are_refused():
 
 def test_a_release_is_declared_again_by_the_names_it_prints():
     private = Grouped(db.Bernoulli("x"), "g", ["a0", "a1"])
-    _, r = simulate_release(3, private, {"probability": [0.2, 0.7]}, [40, 90], 1.0)
+    r = simulate_release(private, {"probability": [0.2, 0.7]}, [40, 90], 1.0, seed=3)
     named = dict(reversed(list(zip(r.names, r.values.tolist()))))
     more = dict(noise=db.Laplace(scale=2.0, discrete=True), matrix=r.matrix, n_range=(0, 130), source="made up")
     for told in (named, pd.Series(named)):
@@ -522,7 +522,7 @@ def test_sparse_priors_of_private_groups_are_summed_exactly():
 
 
 def of_groups(model, theta, n, **more):
-    _, r = simulate_release(5, model, theta, n, 1.0, **more)
+    r = simulate_release(model, theta, n, 1.0, **more, seed=5)
     return r
 
 
@@ -672,7 +672,7 @@ def test_fit_passes_on_what_the_model_of_a_group_warns_of():
     theta = {"mean": np.zeros((2, 1)), "covariance": np.full((2, 1, 1), 0.2),
              "coefficients": np.array([[0.3, 0.0]] * 2), "noise_variance": np.full(2, 0.1)}
     def cautions(n):
-        return _cautions(simulate_release(0, model, theta, n, 2.0)[1])
+        return _cautions(simulate_release(model, theta, n, 2.0))
 
     said = cautions([100, 9000])
     assert len(said) == 1 and "(groups: south)" in said[0]

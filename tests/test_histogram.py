@@ -21,7 +21,7 @@ THETA = {"probabilities": [0.1, 0.3, 0.3, 0.15, 0.1, 0.05], "position": 0.4}
 
 
 def made(weight=2.0, n=600, **budget):
-    return db.simulate_release(3, db.Histogram(EDGES, weight=weight), THETA, n, **(budget or {"epsilon": 1.0}))[1]
+    return db.simulate_release(db.Histogram(EDGES, weight=weight), THETA, n, **(budget or {"epsilon": 1.0}), seed=3)
 
 
 @pytest.mark.slow  # other months are in test_laws.py
@@ -76,8 +76,8 @@ def test_answers_and_refusals():
     for ask, words in ((lambda: db.column_quantiles(idata, 1.5), "q must"),
                        (lambda: db.column_above(idata, 9), "limit"),
                        (lambda: db.column_quantiles(idata, within="x"), "within"),
-                       (lambda: db.column_mean(db.fit(db.simulate_release(0, db.Bernoulli(), {"probability": 0.2}, 50,
-                                                                         1.0)[1], draws=20)), "Histogram")):
+                       (lambda: db.column_mean(db.fit(db.simulate_release(db.Bernoulli(), {"probability": 0.2}, 50,
+                                                                         1.0), draws=20)), "Histogram")):
         with pytest.raises(ValueError, match=words):
             ask()
 
@@ -170,7 +170,7 @@ def test_an_end_of_the_range_is_known_without_the_width_of_a_bin():
 @pytest.mark.slow
 def test_a_study_a_plan_and_offices_together():
     model = db.Histogram(EDGES)
-    found = db.calibrate(3, model, n=60, epsilon=1.0, trials=40, draws=39, power=False)
+    found = db.calibrate(model, n=60, epsilon=1.0, trials=40, draws=39, power=False, seed=3)
     assert min(float(np.min(p)) for p in found.p_values.values()) > 1e-4
     assert np.isfinite(db.plan(model, n=60, epsilon=1.0, trials=2, progress=False).table[0]["width_95"])
     one, two = made(), db.declare(model, made().values, n=600, noise=db.Laplace(scale=4.0), source="these tests")
@@ -182,14 +182,14 @@ def test_a_study_a_plan_and_offices_together():
 
 def test_priors_of_the_position():
     "Whole numbers on whole edges are seen to lie there; another prior is asked of another sampler, or refused."
-    made = db.simulate_release(5, db.Histogram(EDGES), {**THETA, "position": 1e-6}, 1000, 2.0)[1]
+    made = db.simulate_release(db.Histogram(EDGES), {**THETA, "position": 1e-6}, 1000, 2.0, seed=5)
     position = db.fit(made, draws=500).posterior["position"].values
     assert (position < 0.01).mean() > 0.6
     uniform = db.fit(made, {"position": db.Beta(1.0, 1.0)}, draws=500).posterior
     assert uniform.attrs["method"] == "exact" and (uniform["position"].values < 0.01).mean() < 0.5
     said = db.fit(made, {"position": db.AtEnds(0.999)}, draws=500).posterior["position"].values
     assert ((said < 0.02) | (said > 0.98)).mean() > 0.99
-    alone = db.fit(db.simulate_release(1, db.Histogram(EDGES, weight=0), THETA, 300, 1.0)[1], draws=2000).posterior
+    alone = db.fit(db.simulate_release(db.Histogram(EDGES, weight=0), THETA, 300, 1.0, seed=1), draws=2000).posterior
     assert 0.25 < (alone["position"].values < 0.01).mean() < 0.42  # the prior: nothing is known of it
     for prior, words in ((db.AtEnds(1.0), "share must be"), (db.AtEnds(-0.1), "share must be"),
                          (db.Gamma(1.0, 1.0), "position.* must be")):
@@ -274,7 +274,7 @@ def test_a_median_of_dates_is_the_day_that_all_records_share(day):
                  marks=pytest.mark.slow)], ids=["histogram", "zeros"])
 def test_a_plan_is_of_the_parameter_that_it_names(model, theta, names):
     "JAX sorts the keys of a dictionary, and a plan once took inflation for rate, and position for probabilities."
-    idata = db.fit(db.simulate_release(1, model, theta, 1000, 1.0)[1], draws=500, chains=2, progress=False)
+    idata = db.fit(db.simulate_release(model, theta, 1000, 1.0, seed=1), draws=500, chains=2, progress=False)
     draws = {name: idata.posterior[name] for name in model.parameters}
     found = {name: float((draws[name.split("[")[0]][..., 2] if "[" in name else draws[name]).std()) for name in names}
     for name in names:

@@ -234,7 +234,7 @@ def test_only_a_regular_file_is_replaced(tmp_path, what):
         path = tmp_path.__class__("/dev/null")
     else:
         os.symlink(real if what == "link" else tmp_path / "new.json", path)
-    made = simulate_release(0, Bernoulli(), {"probability": 0.5}, 10, 1.0)[1]
+    made = simulate_release(Bernoulli(), {"probability": 0.5}, 10, 1.0)
     for options in ({}, {"overwrite": True}):
         with pytest.raises(ValueError, match="path must be"):
             made.save(path, **options)

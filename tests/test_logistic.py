@@ -183,7 +183,7 @@ def test_where_there_is_not_one_table_the_default_prior_says_so(monkeypatch):
     "Several tables, and groups: the prior cannot know one size and one noise, and what takes its place is named."
     model = dpb.LogisticRegression(("y", [0, 1]), {"c": ["a", "b"]})
     theta = {k: np.asarray(v) for k, v in model.accept(dpb.NormalCoefficients(1.0)).sample(jax.random.key(2)).items()}
-    tables = [dpb.simulate_release(key, model, theta, n=600, epsilon=1.0)[1] for key in (3, 4)]
+    tables = [dpb.simulate_release(model, theta, n=600, epsilon=1.0, seed=key) for key in (3, 4)]
     used = []
 
     def sampled(route, words, **options):
@@ -207,7 +207,7 @@ def test_where_there_is_not_one_table_the_default_prior_says_so(monkeypatch):
 def test_where_there_is_not_one_table_the_result_names_the_prior_that_was_used():
     model = dpb.LogisticRegression(("y", [0, 1]), {"c": ["a", "b"]})
     theta = {k: np.asarray(v) for k, v in model.accept(dpb.NormalCoefficients(1.0)).sample(jax.random.key(2)).items()}
-    tables = [dpb.simulate_release(key, model, theta, n=600, epsilon=1.0)[1] for key in (3, 4)]
+    tables = [dpb.simulate_release(model, theta, n=600, epsilon=1.0, seed=key) for key in (3, 4)]
     with pytest.warns(UserWarning, match="InformationPrior"):
         both = dpb.fit(tables, draws=100, warmup=100, chains=2, progress=False)
     assert "InformationPrior" not in both.posterior.attrs["prior_json"]
@@ -218,7 +218,7 @@ def test_a_private_number_of_records_hardly_widens_a_posterior():
     "The same numbers with n known and unknown: means within .15 sd (Monte Carlo error .06), spread within a tenth."
     model = dpb.LogisticRegression(ILL, {"age": (18, 90)}, knots=3, points=1)
     theta = {"coefficients": np.array([0.05, -2.5]), "shape of age": np.array([0.3, -0.4])}
-    _, private = dpb.simulate_release(3, model, theta, 5000, 1.0, neighbours="add_remove", n_max=100_000)
+    private = dpb.simulate_release(model, theta, 5000, 1.0, neighbours="add_remove", n_max=100_000, seed=3)
     public = dpb.declare(model, dict(zip(model.names, private.values)), n=5000, source="the same",
                          noise=dpb.Laplace(scale=1.0))
     fits = [dpb.fit(r, dpb.NormalCoefficients(5.0), draws=300, warmup=200, progress=False) for r in (public, private)]
@@ -280,7 +280,7 @@ def test_rows_at_knots_are_said_to_be_weights():
     theta = {"coefficients": np.array([0.05, -2.5]), "shape of age": np.zeros(12)}
     assert MODELS["one"].nuisance == ("shape of age",) == dpb.Grouped(MODELS["one"], by="g", levels=["u", "v"]).nuisance
     for options in ({}, {"neighbours": "add_remove", "n_max": 1000}):
-        shown = repr(dpb.simulate_release(0, MODELS["one"], theta, 100, 1.0, **options)[1])
+        shown = repr(dpb.simulate_release(MODELS["one"], theta, 100, 1.0, **options))
         assert 'a row "at" a value is a sum of weights, not a count' in shown and "ill=no, age at 18" in shown
     categories = dpb.LogisticRegression(ILL, {"region": ["north", "south"]})
     assert categories.row_words == dpb.Bernoulli().row_words == ""

@@ -36,7 +36,7 @@ def shares(rows=40, seed=0):
 @pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
 def test_fit_and_fit_many_agree_on_a_share(mechanism):
     more = {"mechanism": mechanism, "delta": 1e-6} if mechanism == "gaussian" else {}
-    made = [dpb.simulate_release(i, dpb.Bernoulli(), {"probability": 0.2 * i + 0.1}, 300, 0.5, **more)[1]
+    made = [dpb.simulate_release(dpb.Bernoulli(), {"probability": 0.2 * i + 0.1}, 300, 0.5, **more, seed=i)
             for i in range(4)]
     prior = dpb.Beta(2.0, 3.0)
     found = dpb.fit_many(made, prior=prior)
@@ -53,7 +53,7 @@ def test_fit_and_fit_many_agree_on_a_share(mechanism):
 def test_fit_and_fit_many_agree_on_a_clipped_sum(model, prior, name):
     "On the same grid of `fit`, to its quadrature error; a posterior of half the noise is told apart."
     (name,) = model.parameters
-    made = [dpb.simulate_release(i, model, {name: 0.5 if name == "probability" else 1.5}, n, 0.3)[1]
+    made = [dpb.simulate_release(model, {name: 0.5 if name == "probability" else 1.5}, n, 0.3, seed=i)
             for i, n in enumerate((30, 400, 5000))]
     found = dpb.fit_many(made, prior=prior)
     assert list(found["problem"]) == ["", "", ""]
@@ -68,7 +68,7 @@ def test_fit_and_fit_many_agree_on_a_clipped_sum(model, prior, name):
 
 def test_fit_and_fit_many_agree_on_categories():
     model = dpb.Categorical(["a", "b", "c"])
-    made = [dpb.simulate_release(i, model, {"probabilities": [0.5, 0.3, 0.2]}, n, 0.4)[1]
+    made = [dpb.simulate_release(model, {"probabilities": [0.5, 0.3, 0.2]}, n, 0.4, seed=i)
             for i, n in enumerate((20, 900))]
     found = dpb.fit_many(made, draws=2)
     for i, release in enumerate(made):
@@ -81,7 +81,8 @@ def test_fit_and_fit_many_agree_on_categories():
 
 
 def test_what_has_no_quick_way_is_fitted_cell_by_cell():
-    made = [dpb.simulate_release(i, dpb.Normal((0, 10)), {"mean": 4.0, "variance": 2.0}, 200, 2.0)[1] for i in range(2)]
+    made = [dpb.simulate_release(dpb.Normal((0, 10)), {"mean": 4.0, "variance": 2.0}, 200, 2.0,
+                                 seed=i) for i in range(2)]
     prior = dpb.NormalInverseGamma(4.0, 0.1, 2.0, 2.0)
     found = dpb.fit_many(made, prior=prior, draws=1, probability=(3, 5))
     assert list(found.columns)[:2] == ["mean[mean]", "mean[variance]"] and (found["problem"] == "").all()

@@ -24,7 +24,7 @@ from dp_bayes_nb.posterior.mesh import box_of, build_mesh, host_box, mesh_draws,
 from dp_bayes_nb.releases.simulate import simulate_release
 
 NORMAL, USUAL = Normal((0, 10)), NormalInverseGamma(5.0, 1.0, 3.0, 4.0, name="mean", variance_name="variance")
-MADE = simulate_release(jax.random.key(1), NORMAL, {"mean": 5.0, "variance": 4.0}, 500, 1.0)[1]
+MADE = simulate_release(NORMAL, {"mean": 5.0, "variance": 4.0}, 500, 1.0, seed=jax.random.key(1))
 
 
 def said(prior, draws=300):
@@ -98,7 +98,7 @@ DESIGNS = {  # of clipped records: with redaction the chain may climb into the w
 def test_mesh_and_chain_agree(name):
     "Means within Monte Carlo error, standard deviations within five per cent."
     family, prior, truth, n, epsilon, more = DESIGNS[name]
-    made = simulate_release(jax.random.key(17), family, truth, n, epsilon, **more)[1]
+    made = simulate_release(family, truth, n, epsilon, **more, seed=jax.random.key(17))
     mesh, chain = (fit(made, prior, method=method, draws=draws, progress=False).posterior
                    for method, draws in (("collapsed", 4000), ("chain", 6000)))
     for one in truth:
@@ -131,7 +131,7 @@ def both(name, spoil=lambda target: target):
     family, prior, truth, n, epsilon, law = HOST[name]
     prior = check_prior(family, prior)
     more = {} if law == "laplace" else {"mechanism": law, "delta": 1e-6}
-    made = simulate_release(jax.random.key(23), family, truth, n, epsilon, **more)[1].released
+    made = simulate_release(family, truth, n, epsilon, **more, seed=jax.random.key(23)).released
     compiled = jax.tree.map(np.asarray, build_mesh(family, made, prior))
     target = target_of(family, made, prior)
     cells = host.cells_of(spoil(target), host.Box(*(getattr(compiled.box, part) for part in host.Box._fields)))
@@ -229,7 +229,7 @@ def test_intervals_cover():
     box, ranks = host_box(family, prior), {"fair": [], "mutant": []}
     for i in range(1000):
         truth = {name: float(value[i]) for name, value in truths.items()}
-        made = simulate_release(jax.random.key(9000 + i), family, truth, 300, 0.5)[1].released
+        made = simulate_release(family, truth, 300, 0.5, seed=jax.random.key(9000 + i)).released
         for which, factor in (("fair", 1.0), ("mutant", 0.5)):
             if which == "mutant" and i >= 200:
                 continue

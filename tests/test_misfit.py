@@ -31,11 +31,11 @@ def said(released):
 
 
 def test_fit_names_the_model_for_counts_that_vary_more_and_is_silent_where_the_model_is_right():
-    _, released = db.simulate_release(5, WIDE, THETA, 1500, 1.0)
+    released = db.simulate_release(WIDE, THETA, 1500, 1.0, seed=5)
     words, result = said(as_poisson(released))
     assert len(words) == 1 and "NegativeBinomialRegression" in words[0]
     assert words[0] in result.posterior.attrs["problems"]
-    _, right = db.simulate_release(6, POISSON, {k: v for k, v in THETA.items() if k != "size"}, 1500, 1.0)
+    right = db.simulate_release(POISSON, {k: v for k, v in THETA.items() if k != "size"}, 1500, 1.0, seed=6)
     assert said(right)[0] == []
     assert all(one.kind != "varies" for one in departures(WIDE)) and departures(POISSON)[-1].kind == "varies"
 
@@ -45,7 +45,7 @@ def test_scores_at_the_truth_are_standard_normal_and_forgotten_noise_is_seen():
     def scores(noise):
         out = []
         for key in range(60):
-            seen = measured(db.simulate_release(key, POISSON, theta, 800, 0.5)[1])
+            seen = measured(db.simulate_release(POISSON, theta, 800, 0.5, seed=key))
             taken = type(seen.noise)("laplace", noise * seen.noise.scale, seen.noise.grid)
             out.append(found_misfits(POISSON, theta, type(seen)(seen.z, taken, seen.n), prior))
         return sum(map(bool, out))
@@ -56,7 +56,7 @@ def test_scores_at_the_truth_are_standard_normal_and_forgotten_noise_is_seen():
 
 def test_what_cannot_be_tested_is_left_alone():
     theta, prior = POISSON.scenario[0], POISSON.accept(None)
-    seen = measured(db.simulate_release(1, POISSON, theta, 800, 0.5)[1])
+    seen = measured(db.simulate_release(POISSON, theta, 800, 0.5, seed=1))
     assert misfits(POISSON, theta, type(seen)(seen.z, seen.noise, None), prior) == []
     broken = {**theta, "coefficients": np.array([np.nan, 0.0])}
     assert misfits(POISSON, broken, seen, prior) == []
@@ -120,7 +120,7 @@ def test_knots_are_planned_with_the_noise_of_the_release():
 
 
 def test_rows_of_answers_have_words():
-    _, released = db.simulate_release(7, POISSON, POISSON.scenario[0], 600, 1.0)
+    released = db.simulate_release(POISSON, POISSON.scenario[0], 600, 1.0, seed=7)
     result = fit(released, draws=50, warmup=50, chains=1, progress=False)
     found = db.expected_counts(result, {"smoker": ["yes", "no"]})
     assert found.record.values.tolist() == ["smoker=yes", "smoker=no"] and found.row.values.tolist() == [0, 1]

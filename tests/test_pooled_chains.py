@@ -65,7 +65,7 @@ def test_a_pooled_result_is_used_as_any_other(offices, tmp_path):
 def test_two_parameters_and_private_sizes():
     heights = dp.Grouped(dp.Normal((100, 220), column="cm"), "place", ["x", "y", "z"])
     truth = {"mean": [170.0, 165.0, 175.0], "variance": [90.0, 60.0, 70.0]}
-    _, release = dp.simulate_release(1, heights, truth, [900, 80, 2000], 2.0)
+    release = dp.simulate_release(heights, truth, [900, 80, 2000], 2.0, seed=1)
     prior = dp.Pooled(location={"mean": (168, 20)}, scale={"mean": 10})
     with pytest.warns(UserWarning):
         idata = dp.fit(release, prior, **RUN)
@@ -83,8 +83,8 @@ def test_two_parameters_and_private_sizes():
 def test_what_is_refused():
     prior = dp.Pooled()
     pays = dp.Grouped(dp.LinearRegression({"age": (18, 90)}, {"wage": (0, 100)}), "place", ["x", "y"], sizes="public")
-    _, release = dp.simulate_release(1, pays, {"coefficients": [[1.0, 10.0], [0.2, 40.0]],
-                                               "noise_variance": [60.0, 60.0]}, [200, 80], 5.0)
+    release = dp.simulate_release(pays, {"coefficients": [[1.0, 10.0], [0.2, 40.0]],
+                                               "noise_variance": [60.0, 60.0]}, [200, 80], 5.0, seed=1)
     with pytest.raises(ValueError, match="LinearRegression has a sampler of its own"):
         dp.fit(release, prior, pool="partial")
     tables = [declared([9, 20, 4], "a"), declared([1, 2, 3], "b")]

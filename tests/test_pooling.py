@@ -122,8 +122,8 @@ def test_a_result_has_names_and_can_be_saved_loaded_checked_and_drawn(tmp_path):
 def test_private_sizes_are_pooled_and_a_correlation_is_said():
     n = np.round(np.geomspace(20, 4000, 24)).astype(int)
     share = 1 / (1 + np.exp(-(-1 + 0.5 * (np.log(n) - np.log(n).mean()))))
-    releases = [dp.simulate_release(j, dp.Bernoulli(), {"probability": p}, int(k), 2.0, neighbours="add_remove",
-                                    n_max=10_000)[1] for j, (p, k) in enumerate(zip(share, n))]
+    releases = [dp.simulate_release(dp.Bernoulli(), {"probability": p}, int(k), 2.0, neighbours="add_remove",
+                                    n_max=10_000, seed=j) for j, (p, k) in enumerate(zip(share, n))]
     drawn = posterior_draws(releases, pool="partial", draws=300, chains=1)
     big = drawn.theta["probability"][0].mean(0)[-5:]
     assert np.all(np.abs(big - share[-5:]) < 0.05) and "slope" not in drawn.theta
@@ -157,7 +157,7 @@ def test_groups_of_one_release_are_what_separate_releases_are():
 
 def test_pooled_groups_of_private_sizes_have_their_axis():
     ill = dp.Grouped(dp.Bernoulli("x"), **GROUPS)
-    _, release = dp.simulate_release(1, ill, {"probability": [0.1, 0.12, 0.15, 0.5]}, [400, 6, 1000, 2000], 1.0)
+    release = dp.simulate_release(ill, {"probability": [0.1, 0.12, 0.15, 0.5]}, [400, 6, 1000, 2000], 1.0, seed=1)
     posterior = dp.fit(release, pool="partial", draws=200, chains=2).posterior
     assert posterior["probability"].dims == ("chain", "draw", "region") and posterior.attrs["pool"] == "partial"
     alone = dp.fit(release, draws=200, chains=2).posterior["probability"]
@@ -167,15 +167,15 @@ def test_pooled_groups_of_private_sizes_have_their_axis():
 
 def test_covariates_have_the_axes_of_the_groups():
     ill = dp.Grouped(dp.Bernoulli("x"), ("region", "sex"), {"region": 3, "sex": ["f", "m"]}, sizes="public")
-    _, release = dp.simulate_release(1, ill, {"probability": 0.1 * np.arange(1, 7).reshape(3, 2)},
-                                     [[900, 800], [700, 900], [600, 500]], 2.0)
+    release = dp.simulate_release(ill, {"probability": 0.1 * np.arange(1, 7).reshape(3, 2)},
+                                     [[900, 800], [700, 900], [600, 500]], 2.0, seed=1)
     rain = np.arange(6.0).reshape(3, 2)
     posterior = dp.fit(release, dp.Pooled(covariates={"rain": rain}), pool="partial", draws=200, chains=1).posterior
     assert posterior["probability"].dims[2:] == ("region", "sex") and float(posterior["effect"].mean()) > 0.2
     with pytest.raises(ValueError, match="covariates"):
         dp.fit(release, dp.Pooled(covariates={"rain": rain.T}), pool="partial")
     with pytest.raises(ValueError, match="one release of groups"):
-        _, other = dp.simulate_release(2, ill, {"probability": np.full((3, 2), 0.2)}, [[90, 80]] * 3, 2.0)
+        other = dp.simulate_release(ill, {"probability": np.full((3, 2), 0.2)}, [[90, 80]] * 3, 2.0, seed=2)
         dp.fit([release, other], pool="partial")
     with pytest.raises(ValueError, match="prior must be a Pooled"):
         dp.fit(release, dp.Beta(1.0, 1.0), pool="partial")

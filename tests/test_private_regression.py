@@ -144,7 +144,7 @@ PRIOR = db.NormalInverseGamma(0.0, 0.1, 3.0, 0.2)
 def fitted():
     model = Grouped(PLANES["one number"], "g", ["here", "there", "nowhere"])
     truth = {"coefficients": [[0.5, 0.0], [0.1, 1.0], [0.0, 0.0]], "noise_variance": [0.1, 0.1, 0.1]}
-    _, r = db.simulate_release(3, model, truth, [2000, 200, 0], 2.0)
+    r = db.simulate_release(model, truth, [2000, 200, 0], 2.0, seed=3)
     return r, db.fit(r, PRIOR, draws=400, warmup=200, progress=False)
 
 

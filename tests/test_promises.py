@@ -54,7 +54,7 @@ def test_a_file_cannot_state_more_than_is_kept_and_a_simulation_does_not():
         "transition_probabilities": [[0.9, 0.1], [0.1, 0.9]],
         "night": [[0.2, 0.8], [0.7, 0.3]],
     }
-    _, simulated = db.simulate_release(0, family, theta, 80, 1.0)
+    simulated = db.simulate_release(family, theta, 80, 1.0)
     assert simulated.neighbours == json.loads(simulated.to_json())["neighbours"] == "change_value"
     with pytest.raises(ValueError, match="neighbours must be 'change_value'"):
         Release(

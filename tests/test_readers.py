@@ -21,7 +21,7 @@ SUMMARY = dict(column=["smokes"], aggregate=["Sum"], distribution=["Integer Lapl
 
 def own(n=1000):
     "A release of this package, of a share with Laplace noise of scale 2 on whole numbers."
-    _, made = simulate_release(3, Bernoulli("smokes"), {"probability": 0.3}, n, 0.5)
+    made = simulate_release(Bernoulli("smokes"), {"probability": 0.3}, n, 0.5, seed=3)
     assert made.noise.scale[0] == 2 and made.noise.grid[0] == 1
     return made
 

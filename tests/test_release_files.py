@@ -116,7 +116,7 @@ def test_two_releases_have_two_names_and_a_simulated_one_has_none():
     one, two = (release(Bernoulli(), [0, 1], epsilon=0.1) for _ in range(2))
     assert len({one.id, two.id}) == 2 and one != replace(one, id=two.id)
     assert Release.from_json(one.to_json()).id == one.id and one.id not in repr(one)
-    first, again = (simulate_release(5, Bernoulli(), {"probability": 0.5}, 100, 0.1)[1] for _ in range(2))
+    first, again = (simulate_release(Bernoulli(), {"probability": 0.5}, 100, 0.1, seed=5) for _ in range(2))
     assert first.id is None and first == again and json.loads(first.to_json())["id"] is None
 
 
@@ -225,7 +225,7 @@ def test_a_save_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
 
 
 def test_simulated_and_real_files_differ_only_in_what_they_are():
-    _, simulated = simulate_release(0, Bernoulli(), {"probability": 0.5}, 100, 0.1)
+    simulated = simulate_release(Bernoulli(), {"probability": 0.5}, 100, 0.1)
     real = release(Bernoulli(), [0, 1] * 50, epsilon=0.1)
     a, b = json.loads(simulated.to_json()), json.loads(real.to_json())
     assert {key for key in a if a[key] != b[key]} <= {"origin", "id", "values", "sha256"}
@@ -235,7 +235,7 @@ def test_simulated_and_real_files_differ_only_in_what_they_are():
 def test_a_file_that_contradicts_its_own_family_is_refused():
     "Grid, sensitivity and scale follow from family and budget, sealed or not, simulated or not."
     files = [path.read_text() for path in sorted(FIXTURES.glob("release_*.json"))]
-    files.append(simulate_release(0, Categorical(3), {"probabilities": [0.2, 0.3, 0.5]}, 100, 0.1)[1].to_json())
+    files.append(simulate_release(Categorical(3), {"probabilities": [0.2, 0.3, 0.5]}, 100, 0.1).to_json())
     for text in files:
         d = json.loads(text)
         half = {**d["noise"], "scale": (np.array(d["noise"]["scale"]) / 2).tolist()}
@@ -308,7 +308,7 @@ def test_a_file_that_is_refused_is_named(tmp_path):
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path):
-    _, made = simulate_release(0, Bernoulli(), {"probability": 0.5}, 10, 1.0)
+    made = simulate_release(Bernoulli(), {"probability": 0.5}, 10, 1.0)
     with pytest.raises(FileNotFoundError, match="no such folder, make it first.*nowhere'"):
         made.save(tmp_path / "nowhere" / "r.json")
     with pytest.raises(ValueError, match="path must be a path"):
@@ -328,7 +328,7 @@ def test_a_real_release_has_an_id_and_a_simulated_one_has_none(origin, there):
     from dp_bayes_nb.releases.files import seal
     from dp_bayes_nb.releases.simulate import simulate_release
 
-    _, simulated = simulate_release(0, Bernoulli("x"), {"probability": 0.3}, 100, 1.0)
+    simulated = simulate_release(Bernoulli("x"), {"probability": 0.3}, 100, 1.0)
     document = {key: value for key, value in json.loads(simulated.to_json()).items() if key != "sha256"}
     assert Release.from_json(seal(document)) == simulated
     with pytest.raises(ValueError, match="id must be 16 hexadecimal digits where origin is 'made here', and null"):

@@ -19,7 +19,7 @@ THETA = {"probabilities": [0.1, 0.3, 0.3, 0.15, 0.1, 0.05], "position": 0.4}
 
 def shifted(scales):
     "A release whose sum is so many scales of its noise too large."
-    made = db.simulate_release(3, db.Histogram(EDGES), THETA, 600, 1.0)[1]
+    made = db.simulate_release(db.Histogram(EDGES), THETA, 600, 1.0, seed=3)
     values = np.array(made.values, float)
     values[-1] += scales * made.noise.scale[-1]
     return dataclasses.replace(made, values=values)
@@ -111,7 +111,7 @@ def test_groups_say_it_of_the_worst(monkeypatch):
     inner = db.Histogram((0.0, 1.0, 8.0), "x")
     model = db.Grouped(inner, "g", ["a", "b"], sizes="public")
     theta = {"probabilities": np.tile([0.1, 0.4, 0.4, 0.1], (2, 1)), "position": np.full(2, 0.4)}
-    made = db.simulate_release(1, model, theta, [300, 300], 1.0)[1]
+    made = db.simulate_release(model, theta, [300, 300], 1.0, seed=1)
     assert "effective" not in db.fit(made, draws=100, progress=False).sample_stats
     monkeypatch.setattr(histograms, "_best_tilt", lambda rng, n, row, tilted, counts: histograms.partial(
         histograms._proposed, rng, n, row, tilted(None), None))
@@ -130,7 +130,7 @@ def test_contradictions_are_refused_and_strange_numbers_are_said(monkeypatch):
     assert not fitted(shifted(0), draws=100)[1] and not fitted(shifted(10), draws=100)[1]
     monkeypatch.setattr(histograms, "noise_chance", lambda z, noise, s: 1.0)
     assert db.fit(shifted(150), draws=100, progress=False), "what nobody looked at"
-    counts = db.simulate_release(3, db.Histogram(EDGES, weight=0), THETA, 600, 1.0)[1]
+    counts = db.simulate_release(db.Histogram(EDGES, weight=0), THETA, 600, 1.0, seed=3)
     monkeypatch.undo()
     values = np.array(counts.values, float)
     values[:2] += 55 * counts.noise.scale[:2]

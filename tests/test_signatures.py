@@ -14,7 +14,7 @@ THETA = {"probability": 0.3}
 
 @pytest.fixture(scope="module")
 def released():
-    return dpb.simulate_release(1, dpb.Bernoulli(), THETA, 200, 0.5)[1]
+    return dpb.simulate_release(dpb.Bernoulli(), THETA, 200, 0.5, seed=1)
 
 
 def lacking(functions):
@@ -62,7 +62,7 @@ def test_a_key_and_an_integer_are_the_same_seed(released):
 def test_prediction_intervals_take_a_key():
     model = dpb.LinearRegression({"age": (18, 90)}, {"wage": (0, 800)})
     theta = {"coefficients": [2.0, 300.0], "noise_variance": 2500.0}
-    made = dpb.simulate_release(1, model, theta, 400, 2.0)[1]
+    made = dpb.simulate_release(model, theta, 400, 2.0, seed=1)
     prior = dpb.NormalInverseGamma(0.0, 0.001, 2.0, 400.0)
     idata = dpb.fit(made, prior, method="naive", draws=20, chains=2, progress=False)
     same, also, other = (
@@ -82,13 +82,13 @@ def test_split_keys_are_seeds_that_a_file_can_keep(released, tmp_path):
 
 
 def test_integers_where_keys_are():
-    pairs = [dpb.simulate_release(key, dpb.Bernoulli(), THETA, 200, 0.5)[1] for key in (7, jax.random.key(7))]
+    pairs = [dpb.simulate_release(dpb.Bernoulli(), THETA, 200, 0.5, seed=key) for key in (7, jax.random.key(7))]
     assert pairs[0] == pairs[1]
     run = dict(design=DESIGN, trials=20, draws=10)
-    a, b = (dpb.calibrate(key=key, family=dpb.Bernoulli(), **run) for key in (3, jax.random.key(3)))
+    a, b = (dpb.calibrate(dpb.Bernoulli(), seed=key, **run) for key in (3, jax.random.key(3)))
     np.testing.assert_array_equal(a.ranks, b.ranks)
     c, d = (
-        dpb.plan(dpb.Bernoulli(), design=DESIGN, trials=10, key=key, progress=False)
+        dpb.plan(dpb.Bernoulli(), design=DESIGN, trials=10, seed=key, progress=False)
         for key in (3, jax.random.key(3))
     )
     assert str(c) == str(d)
@@ -97,8 +97,8 @@ def test_integers_where_keys_are():
 @pytest.mark.parametrize(
     "call",
     [
-        lambda **k: dpb.simulate_release(1, dpb.Bernoulli(), THETA, **k)[1].to_json(),
-        lambda **k: dpb.calibrate(1, dpb.Bernoulli(), trials=20, draws=10, **k).ranks.tolist(),
+        lambda **k: dpb.simulate_release(dpb.Bernoulli(), THETA, **k, seed=1).to_json(),
+        lambda **k: dpb.calibrate(dpb.Bernoulli(), trials=20, draws=10, **k, seed=1).ranks.tolist(),
         lambda **k: str(dpb.plan(dpb.Bernoulli(), trials=10, progress=False, **k)),
     ],
     ids=["simulate_release", "calibrate", "plan"],
@@ -136,9 +136,9 @@ def test_a_design_is_checked():
 
 def test_numbers_that_are_missing_are_refused():
     with pytest.raises(ValueError, match="epsilon must be"):
-        dpb.simulate_release(1, dpb.Bernoulli(), THETA, 200)
+        dpb.simulate_release(dpb.Bernoulli(), THETA, 200, seed=1)
     with pytest.raises(ValueError, match="n must be"):
-        dpb.calibrate(1, dpb.Bernoulli(), epsilon=1.0, trials=20, draws=10)
+        dpb.calibrate(dpb.Bernoulli(), epsilon=1.0, trials=20, draws=10, seed=1)
 
 
 @pytest.mark.parametrize(

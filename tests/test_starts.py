@@ -33,8 +33,9 @@ def spread_of_starts(family, theta, prior, method, away=lambda key: key):
     """Range of four chains' starts in posterior standard deviations, the largest over coordinates;
     and rhat's ingredients.
     """
-    released = simulate_release(jax.random.key(0), family, jax.tree.map(float, theta) if "mean" in theta
-                                else {k: np.array(v) for k, v in theta.items()}, 2000, 1.0)[1].released
+    released = simulate_release(family, jax.tree.map(float, theta) if "mean" in theta
+                                else {k: np.array(v) for k, v in theta.items()}, 2000, 1.0,
+                                seed=jax.random.key(0)).released
     prior = check_prior(family, prior)
     kernel = choose_method(family, prior, "laplace", 2000, method)[1].kernel(family, released, prior)
     starts = jax.jit(jax.vmap(kernel.init))(jax.vmap(away)(jax.random.split(jax.random.key(1), 4)))
@@ -57,7 +58,7 @@ def test_a_common_start_is_noticed():
 def test_redacted_records_that_were_absurd():
     "The mean of log incomes was 7.6 to 8.7 with rhat 1.00 and no warning; the truth is 3.5."
     family, prior = db.LogNormal(Redact(1, 500)), NormalInverseGamma(3.5, 1.0, 3.0, 1.0)
-    found = db.fit(simulate_release(jax.random.key(1), family, {"log_mean": 3.5, "log_variance": 0.36}, 1000, 1.0)[1],
+    found = db.fit(simulate_release(family, {"log_mean": 3.5, "log_variance": 0.36}, 1000, 1.0, seed=jax.random.key(1)),
                    prior, progress=False)
     assert abs(float(found.posterior["log_mean"].mean()) - 3.5) < 0.1
     assert jnp.asarray(found.sample_stats["acceptance_rate"].values).mean() > 0.85
@@ -68,7 +69,7 @@ def test_a_very_wide_prior_hides_no_part_of_a_posterior():
     0.59 where a third was lost.
     """
     family, prior = Normal((0, 10)), NormalInverseGamma(0.0, 1e-8, 1e-3, 1e-3)
-    made = simulate_release(jax.random.key(0), family, {"mean": 5.0, "variance": 1.0}, n=200, epsilon=1.0)[1]
+    made = simulate_release(family, {"mean": 5.0, "variance": 1.0}, n=200, epsilon=1.0, seed=jax.random.key(0))
     mean, log_variance = jnp.meshgrid(jnp.linspace(4.0, 5.8, 181), jnp.linspace(-12.0, 3.5, 156), indexing="ij")
     released = made.released
 

@@ -99,20 +99,20 @@ def test_a_record_in_a_cell_that_cannot_be_is_refused():
 
 
 def test_new_records_have_the_levels_of_the_columns():
-    idata = quiet_fit(dpb.simulate_release(0, TWO, EFFECTS, 500, 1.0)[1])
+    idata = quiet_fit(dpb.simulate_release(TWO, EFFECTS, 500, 1.0))
     new = dpb.predict(idata, 200, draws=2)
     assert {*np.unique(new["ill"])} == {"no", "yes"} and {*np.unique(new["region"])} == {0, 1, 2}
 
 
 def test_few_records_are_warned_of():
-    _, release = dpb.simulate_release(0, TWO, EFFECTS, 50, 1.0)
+    release = dpb.simulate_release(TWO, EFFECTS, 50, 1.0)
     with pytest.warns(UserWarning, match="50 records are few"):
         idata = dpb.fit(release, method="collapsed", **QUICK)
     assert "50 records are few" in idata.posterior.attrs["problems"]
-    _, private = dpb.simulate_release(0, TWO, EFFECTS, 50, 1.0, neighbours="add_remove", n_max=1000)
+    private = dpb.simulate_release(TWO, EFFECTS, 50, 1.0, neighbours="add_remove", n_max=1000)
     with pytest.warns(UserWarning, match="records are few"):
         dpb.fit(private, **QUICK)
-    _, release = dpb.simulate_release(0, TWO, EFFECTS, 500, 1.0)
+    release = dpb.simulate_release(TWO, EFFECTS, 500, 1.0)
     assert "records" not in quiet_fit(release).posterior.attrs["problems"]
 
 
@@ -149,7 +149,7 @@ def test_margins_of_a_class_and_its_features_are_naive_bayes():
     table = dpb.LogLinear({"y": ["no", "yes"], "a": 3, "b": 3}, [("y", "a"), ("y", "b")])
     theta = {"class_probabilities": [0.4, 0.6], "a": [[0.2, 0.3, 0.5], [0.5, 0.3, 0.2]],
              "b": [[0.3, 0.3, 0.4], [0.2, 0.5, 0.3]]}
-    _, release = dpb.simulate_release(3, bayes, theta, 20_000, 1.0)
+    release = dpb.simulate_release(bayes, theta, 20_000, 1.0, seed=3)
     other = dpb.declare(table, dict(zip(table.names, release.values)), n=20_000, source="the same",
                         noise=dpb.Laplace(scale=float(release.noise.scale[0]), discrete=True))
     one = quiet_fit(release, draws=1000, warmup=300, chains=2)
@@ -199,7 +199,7 @@ def test_a_grid_of_twenty_columns():
     model = dpb.LogLinear(columns, margins)
     assert not model.enumerated
     theta = {"effects": np.random.default_rng(1).normal(size=model.design.shape[1]) * 0.5}
-    _, release = dpb.simulate_release(0, model, theta, 10_000, 1.0)
+    release = dpb.simulate_release(model, theta, 10_000, 1.0)
     idata = quiet_fit(release, draws=250, warmup=250)
     x = idata.posterior["effects"].values.reshape(500, -1)
     z = (x.mean(0) - theta["effects"]) / x.std(0)
@@ -215,7 +215,7 @@ def test_a_grid_of_twenty_columns():
 def test_the_posterior_is_calibrated():
     "60 simulated releases of three columns: no rank of an effect is far from uniform; without the noise it would be."
     model = dpb.LogLinear({"a": 2, "b": 3, "c": 2}, 2)
-    found = dpb.calibrate(1, model, n=300, epsilon=0.5, trials=60, draws=100, warmup=150)
+    found = dpb.calibrate(model, n=300, epsilon=0.5, trials=60, draws=100, warmup=150, seed=1)
     assert min(found.p_values.values()) > 0.01 / len(found.p_values)
 
 

@@ -116,7 +116,7 @@ def test_forces_and_chains_are_chosen_by_size():
 def test_fit_takes_it_and_draws_the_confidential_sums():
     model = LogLinear({"a": 2, "b": 3}, 2)
     truth = {"effects": jnp.array([0.3, -0.2, 0.1, 0.0, 0.4])}
-    _, made = simulate_release(jax.random.key(3), model, truth, 500, 1.0)
+    made = simulate_release(model, truth, 500, 1.0, seed=jax.random.key(3))
     assert method_for(made, None)[1] is sampler.TABLES
     drawn = posterior_draws(made, draws=20, warmup=30, chains=2, progress=False)
     assert drawn.theta["effects"].shape == (2, 20, 5)
@@ -132,7 +132,7 @@ PRIVATE = LogLinear({"a": 2, "b": 2}, [("a",), ("b",)])
 def private_size():
     "A release of an unknown number of records, and what samplers see of it."
     truth = {"effects": jnp.array([0.3, -0.2])}
-    made = simulate_release(jax.random.key(4), PRIVATE, truth, 60, 0.5, neighbours="add_remove", n_max=2000)[1]
+    made = simulate_release(PRIVATE, truth, 60, 0.5, neighbours="add_remove", n_max=2000, seed=jax.random.key(4))
     assert method_for(made, None)[1] is sampler.TABLES.tables and explain(made).way == sampler.MARGINS.name
     prior = PRIVATE.accept(None)
     return tables_of(PRIVATE, [measured(made)], prior, [made.n_range]), prior

@@ -36,7 +36,7 @@ def test_chains_side_by_side_leave_no_batch_to_the_threads_of_jaxlib(name):
     model, theta, prior = MODELS[name]
     prior = check_prior(model, prior)
     theta = prior.sample(jax.random.key(3)) if theta is None else theta
-    _, release = simulate_release(1, model, theta, 2000, 1.0)
+    release = simulate_release(model, theta, 2000, 1.0, seed=1)
     seen = jax.tree.map(jnp.asarray, measured(release))
     _, method = choose_method(model, prior, "laplace", 2000, "auto")
     kernel = method.kernel(model, seen, model.designed_prior(prior, 2000.0, seen.noise))

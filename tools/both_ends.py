@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 def fits():
     "Simulated releases of fixed keys and their fits, by name; one of each route."
     import dp_bayes_nb as db
-    made = lambda model, theta, n, epsilon=1.0: db.simulate_release(7, model, theta, n, epsilon)[1]
+    made = lambda model, theta, n, epsilon=1.0: db.simulate_release(model, theta, n, epsilon, seed=7)
     few = dict(draws=500, warmup=500, progress=False)
     line = db.LinearRegression({"age": (18, 90)}, {"wage": (0, 100)})
     ill = db.Grouped(db.Bernoulli("ill"), "area", ["a", "b", "c", "d", "e"], sizes="public")

@@ -87,8 +87,8 @@ def panel(ax, release, method, trials, shown=200):
     from dp_bayes_nb import calibrate
     from dp_bayes_nb.research.ranks import plot_intervals
 
-    result = calibrate(1, release.family, n=release.n, epsilon=release.epsilon, trials=trials, draws=1000,
-                       method=method)
+    result = calibrate(release.family, n=release.n, epsilon=release.epsilon, trials=trials, draws=1000,
+                       method=method, seed=1)
     middle = (result.quantiles[..., [5, -6]].mean(axis=-1) - result.truth)[:, 0]  # of the 95% intervals, from the truth
     kept = np.argsort(middle)[trials // shown // 2::trials // shown]
     each = {f.name: value[kept] for f in fields(result) if isinstance(value := getattr(result, f.name), np.ndarray)

@@ -267,9 +267,9 @@ def calibration_steps(setting: Setting, method: str,  # of `METHODS`
     name = {"ours": "auto"}.get(method, method)
     with tempfile.TemporaryDirectory(prefix="calibration-") as folder:
         for done in range(BATCH, check_count("trials", trials, BATCH) + 1, BATCH):
-            yield calibrate(setting.data, setting.family, setting.prior, n=setting.n, epsilon=setting.epsilon,
+            yield calibrate(setting.family, setting.prior, n=setting.n, epsilon=setting.epsilon,
                             trials=done,
-                            draws=_RANK_DRAWS, method=name, warmup=100, path=f"{folder}/{method}")
+                            draws=_RANK_DRAWS, method=name, warmup=100, path=f"{folder}/{method}", seed=setting.data)
 
 
 def calibration_picture(results: dict, draws: int = _RANK_DRAWS) -> str:
@@ -313,7 +313,7 @@ def planning_steps(setting: Setting) -> Iterator[Widths]:
     found = Widths((), np.zeros((0, len(BUDGETS))), (), 0.0)
     for n in SIZES:
         p = plan(setting.family, setting.prior, n=n, epsilon=list(BUDGETS), trials=_STUDIES, method="collapsed",
-                 key=setting.data, progress=False)
+                 seed=setting.data, progress=False)
         row = [r["width_95"] for r in p.table]
         found = Widths((*found.n, n), np.vstack([found.width, row]), (*found.no_noise, p.no_noise[n]), p.prior_width)
         yield found
@@ -367,7 +367,7 @@ def compare_limits(setting: Setting) -> list:
     kind = _KEEP[check_choice("keep", setting.keep, _KEEP)]
     found = plan_bounds(setting.family, setting.prior, n=setting.n, epsilon=setting.epsilon,
                         candidates=[kind(0.0, u) for u in limits],
-                        trials=_STUDIES, key=setting.data)
+                        trials=_STUDIES, seed=setting.data)
     return sorted(((row["upper"], row["width_95"]) for row in found.table), key=lambda row: row[1])
 
 # %% ../../nbs/app/02_labs.ipynb #827bfc45

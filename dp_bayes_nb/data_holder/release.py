@@ -18,6 +18,7 @@ import numpy as np
 from ..models.contract import RELEASED, Model, as_model, missing_parts
 from ..base.arguments import (Said, check_choice, check_count, check_fraction, check_installed, discreet,
                                        refuse, warn_user)
+from ..base.meant import as_before
 from ..base.measurement import Noise
 from ..models.promises import (as_person, check_missing_as, check_person, mixed_units,
                                          relation, said_of)
@@ -104,7 +105,8 @@ def _confirmed(d, m, epsilon, delta, rho):
 
 # %% ../../nbs/data_holder/04_release.ipynb #cb7a1d77
 # § release
-def release(family: Model,                  # what to count: public declarations
+@as_before(model="family")
+def release(model: Model,                   # what to count: public declarations
             data: Any, *,                   # array, list, data frame, or CSV or Parquet path
             epsilon: float | None = None,   # total budget of this call, unless it is rho
             mechanism: str | None = None,   # "laplace" or "gaussian"; None: gaussian with rho, else laplace
@@ -164,16 +166,17 @@ class Prepared:
     charge: dict = field(default_factory=dict, repr=False)  # what a ledger is told
 
 # %% ../../nbs/data_holder/04_release.ipynb #ad220003
-def prepare(family, data, epsilon=None, mechanism=None, delta=None, neighbours=None, n_max=None, missing="error",
+def prepare(model, data, epsilon=None, mechanism=None, delta=None, neighbours=None, n_max=None, missing="error",
             missing_as=None, ledger=None, name=None, bounds_source="public", rho=None, person=None, combine=None,
             rows=None) -> Prepared:
     "Everything that `release` does before it spends: what is published is `made(draw(exact))`."
     return discreet(_prepare, locals())
 
 # %% ../../nbs/data_holder/04_release.ipynb #c13a1b71
-def _prepare(family, data, epsilon, mechanism, delta, neighbours, n_max, missing, missing_as, ledger, name,
+def _prepare(model, data, epsilon, mechanism, delta, neighbours, n_max, missing, missing_as, ledger, name,
              bounds_source, rho, person, combine, rows):
     "`prepare` itself: its frames hold sums, and `discreet` keeps them out of tracebacks."
+    family = model
     check_installed("release", "opendp", "duckdb", "narwhals", extra="release")
     _check_release_arguments(family, missing, ledger, name)
     at_delta, delta = (None, delta) if rho is None else (delta, None)

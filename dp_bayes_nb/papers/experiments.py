@@ -171,9 +171,10 @@ def calibrate_cell(model: str, n: int, epsilon: float, method: str, *, trials: i
     family, prior, runs = MODELS[model]
     run, folder = runs[method], _folder(path, seed, model, n, epsilon, method)
     start = time.perf_counter()
-    found = calibrate(cell_key(seed, model, n, epsilon), family, prior, n=n, epsilon=epsilon, trials=trials,
+    found = calibrate(family, prior, n=n, epsilon=epsilon, trials=trials,
                       draws=run.draws,
-                      method=run.method, warmup=run.warmup, joint=False, path=folder, **run.options)
+                      method=run.method, warmup=run.warmup, joint=False, path=folder, **run.options,
+                      seed=cell_key(seed, model, n, epsilon))
     seconds = time.perf_counter() - start
     if folder is not None:
         spent = folder / "seconds.json"
@@ -267,7 +268,7 @@ def effective_draws(model: str, n: int, epsilon: float, *, seed: int) -> list[fl
     prior, run, out = check_prior(family, prior), runs["gibbs"], []
     for key in jax.random.split(jax.random.key(cell_key(seed, model, n, epsilon) ^ 1), RELEASES):
         key_theta, key_release = jax.random.split(key)
-        _, made = simulate_release(key_release, family, prior.sample(key_theta), n, epsilon)
+        made = simulate_release(family, prior.sample(key_theta), n, epsilon, seed=key_release)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
             idata = fit(made, prior, method="gibbs", draws=run.draws, warmup=run.warmup, chains=2, progress=False)
@@ -392,7 +393,7 @@ def _trace_row(experiment, design, bar):
     "Chains of one release from their start, and the posterior they should find."
     bar(label(*design))
     (model, n, epsilon), (family, prior, runs), start = design, MODELS[design[0]], time.perf_counter()
-    _, made = simulate_release(cell_key(experiment.seed, *design), family, _TRUTHS[model], n, epsilon)
+    made = simulate_release(family, _TRUTHS[model], n, epsilon, seed=cell_key(experiment.seed, *design))
     run = partial(fit, made, prior, chains=CHAINS, progress=False)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)

@@ -18,6 +18,7 @@ from jaxtyping import Array, Float, Key
 from ..models.contract import QUICKLY, Model, as_model
 from ..base.arguments import as_key, check_choice, check_count, refuse
 from ..base.frames import by_label
+from ..base.meant import as_before
 from ..base.measurement import Noise
 from ..models.counts import CategoricalLaw
 from ..models.promises import relation
@@ -41,8 +42,19 @@ def _simulated(family, key, theta, n, noise):
     return s, simulate_values(key_noise, s, noise)
 
 # %% ../../nbs/releases/03_simulate.ipynb #9a03f002
-def simulate_release(key: Any,                   # JAX key, or an integer
-                     family: Model,              # what is counted
+def _with_sums(sums, made: Release) -> Release:
+    "A simulated release that knows its sums without noise."
+    object.__setattr__(made, "_simulated_sums", np.asarray(sums))
+    return made
+
+
+def _pair(made):
+    "What these functions gave before 0.8: the sums, and the release."
+    return made.simulated_sums, made
+
+
+@as_before("seed", gave=_pair, model="family")
+def simulate_release(model: Model,               # what is counted
                      theta: dict,                # true parameters
                      n: Any = None,              # records; of groups (G,), or all of them beside `shares`
                      epsilon: float | None = None, *,  # budget
@@ -52,13 +64,15 @@ def simulate_release(key: Any,                   # JAX key, or an integer
                      neighbours: str = "change_one",  # or "add_remove": the release does not say n
                      n_max: int | None = None,  # with "add_remove": the largest n that there can be, public
                      shares: Any = None,        # of groups: how likely a record is in each; their sizes are drawn
-                     rho: float | None = None   # budget, for gaussian noise, in place of epsilon and delta
-                     ) -> tuple[Float[np.ndarray, "m"], Release]:
-    """Sums s (m,) of a simulated table, in units of t, and its release with z = s + noise and `simulated=True`.
+                     rho: float | None = None,  # budget, for gaussian noise, in place of epsilon and delta
+                     seed: Any = 0              # a whole number, or a JAX key
+                     ) -> Release:
+    """The release of a simulated table: z = s + noise, with `simulated=True`, and the sums s (m,), in units of t, as
+    its `simulated_sums`, which no real release has and no file holds.
 
     Where a record may be added or removed, z are the rows that say n and the sums together, and n is None.
     Of a `Grouped` model s is (G, m), and the parameters have the axes of the groups in front.
-    Grid and law of the noise are those of a real release; its randomness is the key's and protects nobody. It has no
+    Grid and law of the noise are those of a real release; its randomness is the seed's and protects nobody. It has no
     `id`: two simulated releases that say the same are equal, and fits to them with the same seed draw the same numbers.
     Raises ValueError for parameters of other names or shapes, or outside their support, and as `noise_design` does.
     """
@@ -70,17 +84,18 @@ def simulate_release(key: Any,                   # JAX key, or an integer
     elif design is not None:
         refuse("rho", "left out beside design", rho)
     epsilon, mechanism, delta, _, rho = budget = check_privacy(epsilon, mechanism, delta, "change_one", rho)
-    if as_model(family).inner is not None:
+    family, key = as_model(model), as_key(seed, "seed")
+    if family.inner is not None:
         return _simulate_groups(key, family, theta, n, budget, neighbours, n_max, shares)
     if shares is not None:
         refuse("shares", f"left out for {type(family).__name__}, which has no groups", shares)
     if check_choice("neighbours", neighbours, ("change_one", "add_remove")) == "add_remove" or n_max is not None:
-        return _simulate_private(key, as_model(family), theta, check_count("n", n), budget, neighbours, n_max)
-    noise, sensitivity = noise_design(as_model(family), epsilon=epsilon, mechanism=mechanism, delta=delta, rho=rho)
+        return _simulate_private(key, family, theta, check_count("n", n), budget, neighbours, n_max)
+    noise, sensitivity = noise_design(family, epsilon=epsilon, mechanism=mechanism, delta=delta, rho=rho)
     theta, n = _check_theta(family, theta), check_count("n", n)
-    s, z = _simulated(family, as_key(key), theta, float(n), noise)
-    return np.asarray(s), Release(family, tuple(family.names), z, n, noise, sensitivity, epsilon, delta, rho=rho,
-                                  simulated=True)
+    s, z = _simulated(family, key, theta, float(n), noise)
+    return _with_sums(s, Release(family, tuple(family.names), z, n, noise, sensitivity, epsilon, delta, rho=rho,
+                                 simulated=True))
 
 # %% ../../nbs/releases/03_simulate.ipynb #91032ad7
 def _numbers_of(family, name, value):
@@ -138,19 +153,20 @@ def _copied(family, key, theta, n, matrix, noise):
     return s, sums + draw_noise(key_noise, noise)
 
 # %% ../../nbs/releases/03_simulate.ipynb #04e00012
-def simulate_like(key: Key[Array, ""],  # JAX key, or an integer
-                  release: Release,     # whose design is copied
-                  theta: dict,          # true parameters
-                  n: int | None = None  # records; needed where the release does not know n
-                  ) -> tuple[Float[np.ndarray, "m"], Release]:
-    """Sums s (m,) of a simulated table, in units of t, and a release of it as another was made: the same matrix, noise
-    and printing, with `simulated=True`.
+@as_before("seed", gave=_pair)
+def simulate_like(release: Release,      # whose design is copied
+                  theta: dict,           # true parameters
+                  n: Any = None, *,      # records, of groups (G,); needed where the release does not know n
+                  seed: Any = 0          # a whole number, or a JAX key
+                  ) -> Release:
+    """The release of a simulated table, made as another was: the same matrix, noise and printing, with `simulated=True`
+    and the sums s (m,), in units of t, as its `simulated_sums`.
 
     Values may be left blank in the copy where they are printed in the original, and the reverse; rows that exist only
-    above a floor are left out where they are below it. The key's randomness protects nobody. Raises ValueError for
+    above a floor are left out where they are below it. The seed's randomness protects nobody. Raises ValueError for
     parameters that do not fit, for an n that the release contradicts, and where no row at all would be printed.
     """
-    family = release.family
+    family, key = release.family, as_key(seed, "seed")
     if family.inner is not None:
         return _copy_groups(key, release, theta, n)
     if n is None and release.n is None:
@@ -158,8 +174,8 @@ def simulate_like(key: Key[Array, ""],  # JAX key, or an integer
     if n is not None and release.n is not None and n != release.n:
         refuse("n", f"left out, or the release's own, {release.n}", n)
     theta, n = _check_theta(family, theta), check_count("n", release.n if n is None else n)
-    s, y = _copied(family, as_key(key), theta, float(n), full_matrix(release), release.noise)
-    return np.asarray(s), _printed_copy(release, np.asarray(y))
+    s, y = _copied(family, key, theta, float(n), full_matrix(release), release.noise)
+    return _with_sums(s, _printed_copy(release, np.asarray(y)))
 
 # %% ../../nbs/releases/03_simulate.ipynb #9a03f001
 def _printed_copy(release, y):
@@ -190,7 +206,7 @@ def _same_size(design, neighbours, n_max):
 
 
 def _simulate_private(key, family, theta, n, budget, neighbours, n_max):
-    "Sums of a simulated table, and a release of it that says n by noise only."
+    "The release of a simulated table that says n by noise only."
     if neighbours != "add_remove":
         refuse("n_max", "left out where the number of records is public", n_max, "state neighbours='add_remove'")
     epsilon, mechanism, delta, _, rho = budget
@@ -200,9 +216,9 @@ def _simulate_private(key, family, theta, n, budget, neighbours, n_max):
     if n > n_max:
         refuse("n", f"at most n_max, {n_max}", n)
     H = rows.matrix(float(noise.grid[0]))
-    s, z = _copied(family, as_key(key), theta, float(n), H, noise)
-    return np.asarray(s), Release(family, rows.names, np.asarray(z), None, noise, sensitivity, epsilon, delta,
-                                  "add_remove", rho=rho, simulated=True, matrix=H, n_range=(0, n_max))
+    s, z = _copied(family, key, theta, float(n), H, noise)
+    return _with_sums(s, Release(family, rows.names, np.asarray(z), None, noise, sensitivity, epsilon, delta,
+                                 "add_remove", rho=rho, simulated=True, matrix=H, n_range=(0, n_max)))
 
 # %% ../../nbs/releases/03_simulate.ipynb #9a0500a1
 # § Groups
@@ -235,9 +251,9 @@ def _group_sizes(key, family, n, shares):
 
 # %% ../../nbs/releases/03_simulate.ipynb #9a0500a2
 def _simulate_groups(key, family, theta, n, budget, neighbours, n_max, shares):
-    "Sums (G, m) of simulated groups, and their release."
+    "The release of simulated groups, with sums (G, m)."
     epsilon, mechanism, delta, _, rho = budget
-    key_sizes, key_rest = jax.random.split(as_key(key))
+    key_sizes, key_rest = jax.random.split(key)
     stated = neighbours if neighbours == "add_remove" else None
     promised, theta = relation(family, "error", stated), _check_theta(family, theta)
     sizes = _group_sizes(key_sizes, family, n, shares)
@@ -258,12 +274,12 @@ def _simulate_groups(key, family, theta, n, budget, neighbours, n_max, shares):
         names, H, known = family.in_groups(rows.names), rows.matrix(float(noise.grid[0])), None
         own = {"matrix": H, "n_range": (0, most)}
     s, z = _groups_simulated(family, key_rest, theta, jnp.asarray(sizes), H, noise)
-    return np.asarray(s), Release(family, names, np.asarray(z), known, noise, sensitivity, epsilon, delta,
-                                  promised, rho=rho, simulated=True, **own)
+    return _with_sums(s, Release(family, names, np.asarray(z), known, noise, sensitivity, epsilon, delta, promised,
+                                 rho=rho, simulated=True, **own))
 
 
 def _copy_groups(key, release, theta, n):
-    "Sums (G, m) of simulated groups, and a release of them as another was made; only where all was printed exactly."
+    "The release of simulated groups, made as another was; only where all was printed exactly."
     family = release.family
     if not isinstance(release.printed, str):
         refuse("release", "of groups whose numbers were printed exactly", "one with other numbers")
@@ -271,5 +287,5 @@ def _copy_groups(key, release, theta, n):
         refuse("n", "given where the release does not know it", None, "say how many records each group has")
     sizes = release.n.astype(float) if n is None else _group_sizes(None, family, n, None)
     H = full_matrix(release)
-    s, y = _groups_simulated(family, as_key(key), _check_theta(family, theta), jnp.asarray(sizes), H, release.noise)
-    return np.asarray(s), _printed_copy(release, np.asarray(y))
+    s, y = _groups_simulated(family, key, _check_theta(family, theta), jnp.asarray(sizes), H, release.noise)
+    return _with_sums(s, _printed_copy(release, np.asarray(y)))

@@ -17,6 +17,7 @@ import numpy as np
 from ..models.bounds import as_bounds
 from ..models.contract import check_prior
 from ..base.arguments import as_key, check_count, check_positive, refuse
+from ..base.meant import as_before
 from .planning import COLUMNS, _component, _rows, _Study
 from .trials import check_one_table
 
@@ -69,13 +70,16 @@ class BoundsPlan:
         return "\n".join([head, "  ".join(f"{name:>12}" for name in names), *rows])
 
 # %% ../../nbs/research/07_bounds_planning.ipynb #e22ce5af
-def plan_bounds(family: Any, prior: Any,  # the family with any bounds of the wanted kind (Clip or Redact)
+@as_before(model="family", seed="key")
+def plan_bounds(model: Any, prior: Any,  # with any bounds of the wanted kind (Clip or Redact)
                 *, n: int, epsilon: float,
                 candidates: Any = None,  # pairs, Clip or Redact; None: `candidate_bounds`
                 parameter: str | None = None, mechanism: str = "laplace", delta: float | None = None,
-                trials: int = 200, draws: int = 200, warmup: int = 50, key: Any = 0,
+                trials: int = 200, draws: int = 200, warmup: int = 50,
+                seed: Any = 0,  # a whole number, or a JAX key
                 progress: bool = True) -> BoundsPlan:
     "The public bounds with the smallest expected 95% width under the prior: equation (1). Spends nothing."
+    family, key = model, as_key(seed, "seed")
     check_one_table(family, "plan_bounds")
     n, epsilon = check_count("n", n), check_positive("epsilon", epsilon)
     at, name = _component(family, parameter)

@@ -632,7 +632,7 @@ def _fitted(key, model, theta, prior, n):
     "A simulated release, read from its file, and its posterior."
     from dp_bayes_nb.posterior.fit import fit
 
-    _, release = simulate_release(key, model, theta, n, 1.0)
+    release = simulate_release(model, theta, n, 1.0, seed=key)
     try:
         read = Release.from_json(release.to_json())
     except ValueError as error:

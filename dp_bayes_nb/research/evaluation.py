@@ -22,7 +22,7 @@ from ..posterior.bulk import Tabulation, bulk_posterior, mistaken_ranks, tabulat
 from ..models.contract import check_prior
 from ..base.arguments import Said, as_key, check_choice, check_count, refuse
 from ..base.linear_algebra import solve
-from ..base.meant import hinting
+from ..base.meant import as_before, hinting
 from ..posterior.identity import _digest, prior_to_json
 from ..posterior.grid import quantile
 from ..noise.laplace import normal_log_density
@@ -220,9 +220,9 @@ def _task(family, prior, kind, n, method, options, draws, warmup, joint):
     return name, Task(function, tuple(options.items()), draws, warmup, joint, n, records)
 
 # %% ../../nbs/research/04_evaluation.ipynb #b3f0c7f6
+@as_before("seed", model="family", seed="key")
 @hinting
-def calibrate(key: Any,                 # JAX key or an integer
-              family: Any, prior: Any = None,  # as for `fit`; the prior also draws the true parameters
+def calibrate(model: Any, prior: Any = None,  # as for `fit`; the prior also draws the true parameters
               *, n: int | None = None,  # records of each simulated table
               epsilon: float | None = None,  # budget of each simulated release
               trials: int, draws: int,  # simulated tables; posterior draws of each
@@ -237,12 +237,14 @@ def calibrate(key: Any,                 # JAX key or an integer
               batch: int = BATCH,       # trials computed together and kept together; fewer where each takes minutes
               progress: bool = False,
               design: Design | None = None,  # n, epsilon, mechanism and delta in one
+              seed: Any = 0,            # a whole number, or a JAX key
               **options: Any            # of the method
               ) -> Calibration:
     "Simulation-based calibration of a method: prior → data → release → posterior → rank."
+    family = model
     check_one_table(family, "calibrate")
     n, epsilon, mechanism, delta = designed(design, n=n, epsilon=epsilon, mechanism=mechanism, delta=delta)
-    key, prior, n = as_key(key), check_prior(family, prior), check_count("n", n)
+    key, prior, n = as_key(seed, "seed"), check_prior(family, prior), check_count("n", n)
     trials, draws, warmup = check_count("trials", trials), check_count("draws", draws), check_count("warmup", warmup, 0)
     check_count("batch", batch)
     noise, _ = noise_design(family, epsilon=epsilon, mechanism=mechanism, delta=delta)

@@ -21,7 +21,7 @@ from ..posterior.bulk import bulk_posterior, tabulate_moments, tabulation
 from ..models.contract import check_prior
 from ..base.arguments import as_key, check_count, check_positive, refuse
 from ..base.measurement import Measurement, Noise
-from ..base.meant import hinting
+from ..base.meant import as_before, hinting
 from ..posterior.grid import grid_posterior, quantile
 from ..posterior.methods import choose_method
 from ..noise.design import Design, designed, noise_design
@@ -350,8 +350,9 @@ def _component(family, parameter):
     return at, names[at]
 
 # %% ../../nbs/research/06_planning.ipynb #d435a6cd
+@as_before(model="family", seed="key")
 @hinting
-def plan(family: Any, prior: Any = None,  # as for `fit`; a prior that is given also draws the true parameters
+def plan(model: Any, prior: Any = None,  # as for `fit`; a prior that is given also draws the true parameters
          *, n: Any = None,         # number of records, or several; None: 100, 1000, 10 000
          epsilon: Any = None,      # budget of the release, or several; None: a grid, or a search if a target is given
          target: float | None = None,   # expected 95% width that is wanted, in the parameter's units
@@ -361,7 +362,7 @@ def plan(family: Any, prior: Any = None,  # as for `fit`; a prior that is given 
          method: str = "auto",     # a method of `fit`
          trials: int | None = None,  # simulated studies; None: 200, or 20 where the true parameters are fixed
          draws: int = 200, warmup: int = 50,  # of each posterior, where it is not tabulated
-         key: Any = 0,             # JAX key or an integer
+         seed: Any = 0,            # a whole number, or a JAX key
          progress: bool = True,    # a bar, on a terminal or in a notebook
          design: Design | None = None,  # n, epsilon, mechanism and delta in one
          theta: dict | None = None  # the true parameters, by name; None: the model's scenario, or draws of the prior
@@ -372,6 +373,7 @@ def plan(family: Any, prior: Any = None,  # as for `fit`; a prior that is given 
     A regression from tables, whose usual prior allows absurd effects, is planned for a scenario of modest ones unless
     `theta` or a prior is given; the printed plan says for which. Of `theta`, what is left out is the scenario's.
     """
+    family, key = model, as_key(seed, "seed")
     check_one_table(family, "plan")
     n, epsilon, mechanism, delta = designed(design, n=n, epsilon=epsilon, mechanism=mechanism, delta=delta)
     sizes, one_size = _several("n", n, SIZES, check_count)
