@@ -94,6 +94,27 @@ def test_integers_where_keys_are():
     assert str(c) == str(d)
 
 
+def test_calls_as_they_were_before_0_8_do_what_they_did_and_warn():
+    coin, run = dpb.Bernoulli(), dict(design=DESIGN, trials=20, draws=10)
+    made = dpb.simulate_release(coin, THETA, 200, 0.5, seed=7)
+    copy = dpb.simulate_like(made, THETA, seed=7)
+    with pytest.warns(DeprecationWarning, match="simulate_release: the first argument is now the keyword seed="):
+        sums, old = dpb.simulate_release(7, coin, THETA, 200, 0.5)
+    assert (old, sums.tolist()) == (made, made.simulated_sums.tolist())
+    with pytest.warns(DeprecationWarning, match="simulate_like: the first argument"):
+        assert dpb.simulate_like(jax.random.key(7), made, THETA)[1] == copy
+    ranks = dpb.calibrate(coin, seed=3, **run).ranks.tolist()
+    for call in (lambda: dpb.calibrate(3, coin, **run), lambda: dpb.calibrate(key=3, family=coin, **run)):
+        with pytest.warns(DeprecationWarning, match="calibrate: "):
+            assert call().ranks.tolist() == ranks
+    with pytest.warns(DeprecationWarning, match="plan: family= is called model=; key= is called seed="):
+        old = str(dpb.plan(family=coin, key=3, design=DESIGN, trials=10, progress=False))
+    assert old == str(dpb.plan(coin, seed=3, design=DESIGN, trials=10, progress=False))
+    with pytest.warns(DeprecationWarning, match="release: family= is called model="):
+        assert dpb.release(family=coin, data=[0, 1, 1], epsilon=1.0).n == 3
+    assert dpb.Release.from_json(made.to_json()).simulated_sums is None
+
+
 @pytest.mark.parametrize(
     "call",
     [

@@ -130,12 +130,12 @@ def as_before(first: str | None = None,       # the keyword that was the first a
             said = [f"{old}= is called {new}=" for new, old in names.items() if old in given]
             given = {next((new for new, old in names.items() if old == name), name): value
                      for name, value in given.items()}
-            if first and args and not isinstance(args[0], type) and hasattr(args[0], "__index__"):
+            if first and args and (isinstance(args[0], int) or hasattr(args[0], "dtype")):
                 given, args = {**given, first: args[0]}, args[1:]
                 said.append(f"the first argument is now the keyword {first}=")
             if said:
-                warnings.warn(f"{function.__name__}: {'; '.join(said)}; the old form goes with 0.10", DeprecationWarning,
-                              stacklevel=2)
+                warnings.warn(f"{function.__name__}: {'; '.join(said)}; the old form goes with 0.10",
+                              DeprecationWarning, stacklevel=2)
             try:
                 found = function(*args, **given)
             finally:
