@@ -163,7 +163,7 @@ def test_every_model_is_audited():
     assert {(type(TRIED[name]), promise) for name, promise, budget in CASES if here(name, promise, budget)} >= {
         (type(model), model.relation) for model in TRIED.values()}
     assert len(CASES_OF_FORMS) >= 40
-    with pytest.raises(ValueError, match="family must be one whose records are summed"):
+    with pytest.raises(ValueError, match="model must be one whose records are summed"):
         audit(dpb.Counts(["a", "b"]), epsilon=1)
 
 

@@ -238,7 +238,7 @@ def test_a_prior_too_sparse_for_floats_says_so():
     (dict(probability=(0.5,)), "probability must be two numbers"), (dict(draws=-1), "draws must be"),
     (dict(value=("value", "n")), "value must be 1 columns"), (dict(path="none/x.parquet"), "path must be"),
     (dict(path="o.csv"), "path must be a file that ends in .parquet"), (dict(path="o.json"), "for a CSV file"),
-    (dict(prior=dpb.Gamma(1.0, 1.0)), "prior must be"), (dict(model=None), "family must be"),
+    (dict(prior=dpb.Gamma(1.0, 1.0)), "prior must be"), (dict(model=None), "model must be"),
 ])  # fmt: skip
 def test_wrong_arguments_are_refused_before_any_work(wrong, words, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)

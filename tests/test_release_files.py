@@ -285,7 +285,7 @@ class Unwritable(Bounded):
                          ids=["unregistered", "no JSON", "too large"])
 def test_a_release_that_could_not_be_written_or_read_costs_nothing(family, tmp_path):
     ledger = Ledger(tmp_path / "budget.json", epsilon=1)
-    with pytest.raises(ValueError, match="family must be one whose release can be written .* nothing was spent"):
+    with pytest.raises(ValueError, match="model must be one whose release can be written .* nothing was spent"):
         release(family, ["a" * 10**7] if isinstance(family, Categorical) else [0.5], epsilon=0.5, ledger=ledger)
     assert not ledger.entries
 

@@ -277,9 +277,9 @@ def _rows_of(sums, family, d, delta, rows, n_max):
 def _check_release_arguments(family, missing, ledger, name):
     "The arguments that have nothing to do with numbers."
     if why := next((family.refusals[part] for part in RELEASED if part in as_model(family).refusals), None):
-        refuse("family", "one whose records are summed", family, why)
+        refuse("model", "one whose records are summed", family, why)
     if lacking := missing_parts(type(as_model(family)), RELEASED):
-        refuse("family", f"one with {', '.join(RELEASED)}", f"a {type(family).__name__} without {', '.join(lacking)}")
+        refuse("model", f"one with {', '.join(RELEASED)}", f"a {type(family).__name__} without {', '.join(lacking)}")
     if isinstance(missing, dict):
         refuse("missing", "'error' or 'drop'", missing, "to count missing values as a declared one, pass missing_as")
     check_choice("missing", missing, ("error", "drop"))
@@ -381,13 +381,13 @@ def _rehearse(made, p, family, rows):
         again = from_json(longest.to_json())
         check_results(family)
         if again.family != longest.family:
-            refuse("family", "equal to what its to_dict() declares", f"{again.family!r:.200}")
+            refuse("model", "equal to what its to_dict() declares", f"{again.family!r:.200}")
     except (ValueError, TypeError, RecursionError) as error:
         reason = str(error)
     else:
         return
     raise ValueError(
-        f"family must be one whose release can be written to a file and read again, but: {reason}; nothing was spent")
+        f"model must be one whose release can be written to a file and read again, but: {reason}; nothing was spent")
 
 
 def _check_size(sums, family, scale):

@@ -185,7 +185,7 @@ def _check_declared(family):
     """
     import narwhals as nw
     if family.by_name and any(column.open for column in family.columns):
-        refuse("family", "one that names all levels of several columns", family)
+        refuse("model", "one that names all levels of several columns", family)
     record = as_record(family, [counted(nw.col(f"x_{j}")) for j in range(len(family.columns))])
     try:
         staged = family.staged(record)
@@ -197,7 +197,7 @@ def _check_declared(family):
         refuse("statistic", "written with + − × ÷ and comparisons, for arrays and narwhals expressions alike",
                f"{type(error).__name__}: {error}", "check_model holds it against every engine")
     if any(zeros):
-        refuse("family", "one whose combined() makes zeros of zeros", family)
+        refuse("model", "one whose combined() makes zeros of zeros", family)
     try:
         family.admitted(record)
     except OfOneRecord:

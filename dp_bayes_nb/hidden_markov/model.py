@@ -249,7 +249,7 @@ class HiddenMarkov(Model):
     def sensitivity(self, neighbours: str = "change_one", norm: str = "l1", grid_exponent: int | None = None) -> float:
         "2F in L1, √(2F) in L2."
         if self.records is None:
-            refuse("family", "counted before it is used", self,
+            refuse("model", "counted before it is used", self,
                    "family.counted(data) adds the public number of records of each cell")
         F, asked = len(self.features), "change_one" if neighbours == self.relation else neighbours
         return Categorical(2).sensitivity(asked, norm) * (F if norm == "l1" else math.sqrt(F))

@@ -668,7 +668,7 @@ def _check_form(model):
     try:
         hash(model)
     except TypeError:
-        refuse("family", "hashable, because a declaration is fixed", f"a {type(model).__name__} that is not",
+        refuse("model", "hashable, because a declaration is fixed", f"a {type(model).__name__} that is not",
                "decorate the class with family_class, and give tuples in the place of lists")
     given = {part: vars(model).get(part, getattr(type(model), part, ())) for part in ("statistics", "parameters")}
     if isinstance(given["statistics"], str):
@@ -687,8 +687,8 @@ def as_model(family: Any) -> "Model":
         _check_form(family)
         return family
     if isinstance(family, type):
-        refuse("family", "a family such as Bernoulli()", f"the class {family.__name__}", "write the brackets")
-    refuse("family", "a family such as Bernoulli() or Categorical(3)", family, "a model of your own derives from Model")
+        refuse("model", "a model such as Bernoulli()", f"the class {family.__name__}", "write the brackets")
+    refuse("model", "a model such as Bernoulli() or Categorical(3)", family, "a model of your own derives from Model")
 
 # %% ../../nbs/models/01_contract.ipynb #c0a70014
 # § Priors in their normal form
@@ -699,7 +699,7 @@ def check_prior(family: Any, prior: Any) -> Any:
     "The prior in its normal form: default filled in, numbers checked, shapes repeated."
     model = as_model(family)
     if missing := not_fitted(type(model)):
-        refuse("family", "one that can be fitted", f"a {type(model).__name__} without {', '.join(missing)}",
+        refuse("model", "one that can be fitted", f"a {type(model).__name__} without {', '.join(missing)}",
                "add what is missing to the class")
     return model.accept(prior)
 

@@ -244,7 +244,7 @@ def check_person(family: Model, person: Person | None) -> Person | None:
         return None
     names = [column.name for column in family.columns]
     if None in names:
-        refuse("family", "one that names its column, because a table of persons has several", f"{family!r:.100}",
+        refuse("model", "one that names its column, because a table of persons has several", f"{family!r:.100}",
                f'such as {type(family).__name__}(…, column="x")')
     if person.column in names:
         refuse("person", "another column than those of the model", person.column)
@@ -253,7 +253,7 @@ def check_person(family: Model, person: Person | None) -> Person | None:
                "declared with combine= where sizes are public", person,
                "" if family.inner is None else 'or with sizes="private"')
     if any(column.open for column in family.columns):
-        refuse("family", "one that declares all its values, because rows are combined or sorted by them",
+        refuse("model", "one that declares all its values, because rows are combined or sorted by them",
                f"{family!r:.100}", 'such as Bernoulli("ill", "yes", failure="no")')
     if person.rows is not None:
         return person

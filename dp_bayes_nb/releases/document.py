@@ -78,8 +78,8 @@ class Release:
 
     model = property(lambda self: self.family, doc="What was counted: the same as `family`.")
     simulated_sums = property(lambda self: vars(self).get("_simulated_sums"),
-                              doc="Sums (m,) without noise, of groups (G, m), of a release that was simulated here; None "
-                              "for any other, also for one from a file.")
+                              doc="Sums (m,) without noise, of groups (G, m), of a release that was simulated here; "
+                              "None for any other, also for one from a file.")
     origin = property(lambda self: "simulated" if self.simulated else "made here" if self.source is None
                       else "declared", doc="Who says so: \"made here\", \"simulated\" or \"declared\".")
     provenance = property(lambda self: _provenance(self), doc="Who says so, in one line.")

@@ -103,7 +103,7 @@ def plan_bounds(model: Any, prior: Any,  # with any bounds of the wanted kind (C
 def _candidates(family, prior, candidates, key):
     "Families to compare."
     if not family.clips:
-        refuse("family", "one with public bounds", family, "records of this family are bounded by themselves")
+        refuse("model", "one with public bounds", family, "records of this family are bounded by themselves")
     given = candidate_bounds(family, prior, key) if candidates is None else candidates
     if isinstance(given, (str, bytes, dict)) or not np.iterable(given) or not len(list(given)):
         refuse("candidates", "a sequence of pairs (lower, upper), Clip or Redact", candidates)

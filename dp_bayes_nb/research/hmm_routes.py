@@ -58,7 +58,7 @@ def _check_least(least, sizes: tuple):
 def _check_counts(family: HiddenMarkov, counts):
     "True counts that the family's public numbers of records allow."
     if family.records is None:
-        refuse("family", "counted before it is used", family,
+        refuse("model", "counted before it is used", family,
                "family.counted(data) adds the public number of records of each cell")
     counts, shape = np.asarray(counts), (len(family.sizes), *family.cells, max(family.sizes))
     if counts.shape != shape or counts.dtype.kind not in "iuf":

@@ -46,7 +46,7 @@ def check_limits(family, limits: Any  # parameter name -> (lowest, highest); pro
 @singledispatch
 def _considered(family):
     "The model, if it is one that this chapter knows; else a ValueError."
-    refuse("family", "Bernoulli, Categorical, or an exponential family of one bounded variable", type(family).__name__)
+    refuse("model", "Bernoulli, Categorical, or an exponential family of one bounded variable", type(family).__name__)
 
 
 @_considered.register(BernoulliLaw)

@@ -90,7 +90,7 @@ def check_one_table(family, verb: str):
         return
     share = noise_design(inner, epsilon=1.0)[1] / size_noise(family, epsilon=1.0, neighbours=family.relation)[1] \
         if family.private_sizes else 1.0
-    refuse("family", "a model of one table", f"{type(family).__name__}, of {len(family.group_names)} groups",
+    refuse("model", "a model of one table", f"{type(family).__name__}, of {len(family.group_names)} groups",
            f"{verb} one group: {verb}({inner!r:.80}, n=…); each group has the whole budget"
            + (f", but with private sizes the noise of {share:.2g} times as much" if share < 1 else ""))
 
