@@ -2827,7 +2827,6 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                  'dp_bayes_nb/noise/laws.py'),
                                         'dp_bayes_nb.noise.laws.Law.kernel': ('noise/laws.html#law.kernel', 'dp_bayes_nb/noise/laws.py'),
                                         'dp_bayes_nb.noise.laws.Law.lacks': ('noise/laws.html#law.lacks', 'dp_bayes_nb/noise/laws.py'),
-                                        'dp_bayes_nb.noise.laws.Law.needs': ('noise/laws.html#law.needs', 'dp_bayes_nb/noise/laws.py'),
                                         'dp_bayes_nb.noise.laws.Law.ratios': ('noise/laws.html#law.ratios', 'dp_bayes_nb/noise/laws.py'),
                                         'dp_bayes_nb.noise.laws.Law.step': ('noise/laws.html#law.step', 'dp_bayes_nb/noise/laws.py'),
                                         'dp_bayes_nb.noise.laws._tail_table': ('noise/laws.html#_tail_table', 'dp_bayes_nb/noise/laws.py'),

@@ -8,7 +8,7 @@ import pytest
 import scipy.stats as st
 
 import dp_bayes_nb as db
-from dp_bayes_nb.base.measurement import Noise
+from dp_bayes_nb.base.measurement import Noise, law_of
 from dp_bayes_nb.models.histogram import PolyaTree, split_numbers
 from dp_bayes_nb.posterior import histograms, pooling
 from dp_bayes_nb.posterior.fit import posterior_draws

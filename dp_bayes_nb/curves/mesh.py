@@ -76,7 +76,7 @@ def log_law(d: Float[np.ndarray, "k 2"],  # release minus its mean
     scale = np.asarray(noise.scale, float)
     if noise.normal:
         return _normal_law(d, V + np.array([scale[0] ** 2, 0.0, scale[1] ** 2]))
-    noise.law.needs("mean_variance")
+    noise.law.mean_variance(scale[0])  # refused where there is none
     blocks = [slice(start, start + _AT_ONCE) for start in range(0, len(d), _AT_ONCE)]
     return np.concatenate([logsumexp(mixing(d[at], V[at], scale, count)[2], axis=1) for at in blocks])
 

@@ -28,28 +28,28 @@ from .tilting import gaussian_count_log_pmf, noisy_binomial_log_pmf
 # %% ../../nbs/noise/08_laws.ipynb #1a300006
 # § What may be asked of a law; arguments called `scale` are in the units of the sums, others in scales
 PARTS = {
-    "multiplier": "a budget: (epsilon, delta, rho) to the scale for a sensitivity of 1, nearly",
-    "scale_for": "a budget: (steps, epsilon, delta, rho) to a scale that is never too small",
-    "likelier": "its likelihood ratio: (y, a, b), monotone in log p(y − a)/p(y − b), over the last axis",
-    "reach": "a quantile: (chance, scale, grid), which noise exceeds with this chance at most",
-    "surprise": "its tail: (far), minus the log of the chance to be so far from 0, at most exponential",
-    "cumulants": "cumulants: (t), log E exp(t e) with two derivatives, for |t| < edge",
-    "cdf": "a distribution function: (u)",
-    "quantile": "a quantile: (p), the inverse of the distribution function",
-    "log_tail": "its tail: (x, scale, grid), log P(e >= x), on a grid or not",
-    "line": "continuous draws: (key, shape)",
-    "discrete": "draws on whole numbers: (key, scale), JAX",
-    "dither": "a way to the line: (U, z, scale, grid), noise on a grid made continuous, U (2, p) uniform",
-    "mean_variance": "an exponential variance: (scale), its mean, where the noise is normal given it",
-    "variance_start": "a variance given which it is normal: (key, scale), a draw",
-    "variance_draw": "a variance given which it is normal: (key, residual, scale), a draw given the noise",
-    "variance_from": "a variance given which it is normal: (normal, uniform, residual, scale), JAX or NumPy",
-    "convolved": "its sum with a normal: (d, v, scale), the log density of N(0, v) + e, JAX",
-    "log_convolved": "its sum with a normal: (d, v, scale), the same in NumPy, up to a constant of the scale",
-    "log_cdf": "its sum with a normal: (d, v, scale), log P(N(0, v) + e <= d), JAX",
-    "given_sum": "its sum with a normal: (rng, mean, variance, z, scale), the normal part, NumPy",
-    "cut": "draws between ends: (u, low, high, scale) from a uniform u, JAX",
-    "count_log_pmf": "the law of a noisy count: (z, eta, n, scale, grid), of a binomial count with log odds eta, JAX",
+    "multiplier": "scale for a budget: (epsilon, delta, rho) to that for a sensitivity of 1, nearly",
+    "scale_for": "scale for a budget: (steps, epsilon, delta, rho) to one that is never too small",
+    "likelier": "likelihood ratio: (y, a, b), monotone in log p(y − a)/p(y − b), over the last axis",
+    "reach": "quantile: (chance, scale, grid), what noise exceeds with this chance at most",
+    "surprise": "tail: (far), minus the log of the chance to be so far from 0; at most exponential",
+    "cumulants": "generating function: (t), log E exp(t e) and two derivatives, for |t| < edge",
+    "cdf": "distribution function: (u)",
+    "quantile": "quantile: (p)",
+    "log_tail": "tail: (x, scale, grid), log P(e >= x), on a grid or not",
+    "line": "continuous draw: (key, shape)",
+    "discrete": "draw on whole numbers: (key, scale), JAX",
+    "dither": "way from a grid to the line: (U, z, scale, grid), of uniform U (2, p), to z and grid",
+    "mean_variance": "exponential variance: (scale), the mean of that given which it is normal",
+    "variance_start": "variance, given which it is normal: (key, scale), a draw",
+    "variance_draw": "variance, given which it is normal: (key, residual, scale), a draw given the noise",
+    "variance_from": "variance, given which it is normal: (normal, uniform, residual, scale), JAX or NumPy",
+    "convolved": "sum with a normal: (d, v, scale), log density of N(0, v) + e, JAX",
+    "log_convolved": "sum with a normal: (d, v, scale), in NumPy, up to a constant of the scale",
+    "log_cdf": "sum with a normal: (d, v, scale), log P(N(0, v) + e <= d), JAX",
+    "given_sum": "sum with a normal: (rng, mean, variance, z, scale), a draw of the normal, NumPy",
+    "cut": "draw between two ends: (u, low, high, scale), from a uniform u, JAX",
+    "count_log_pmf": "sum with a binomial count: (z, eta, n, scale, grid), of log odds eta, JAX",
 }
 
 
@@ -74,17 +74,12 @@ class Law:
 
     def __getattr__(self, part: str) -> Any:
         if part in PARTS:
-            refuse("noise", f"of a law with {PARTS[part].split(':')[0]}", Said(f"{self.kind} noise"))
+            refuse("noise", f"of a law whose {PARTS[part].split(':')[0]} is known", Said(f"{self.kind} noise"))
         raise AttributeError(f"{type(self).__name__} has no {part!r}")
 
     def lacks(self, part: str) -> bool:
         "Is this part of `PARTS` missing?"
         return not hasattr(type(self), part)
-
-    def needs(self, part: str) -> None:
-        "Refuse (ValueError) a law without this part of `PARTS`."
-        if self.lacks(part):
-            self.__getattr__(part)
 
     def step(self, r: Any, scale: Any) -> Any:
         "log p(r − 1)/p(r)."
@@ -125,7 +120,6 @@ class LaplaceLaw(Law):
     spread, root, edge = 2.0, 2.0, 1.0
 
     def kernel(self, u): return -abs(u)
-
     def step(self, r, scale): return (abs(r) - abs(r - 1)) / scale
 
     def ratios(self, z, s, scale):
@@ -134,13 +128,9 @@ class LaplaceLaw(Law):
         return np.where(s < below, up, np.where(s > below, down, at))
 
     def multiplier(self, epsilon, delta, rho): return 1 / epsilon
-
     def scale_for(self, steps, epsilon, delta, rho): return laplace_scale(steps, epsilon)
-
     def likelier(self, y, a, b): return (np.abs(y - b) - np.abs(y - a)).sum(axis=-1)
-
     def reach(self, chance, scale, grid): return -math.log(chance) * scale
-
     def surprise(self, far): return far
 
     def cumulants(self, t):
@@ -163,7 +153,6 @@ class LaplaceLaw(Law):
             return np.where(x > 0, far, np.log1p(-np.exp(np.minimum(other, -1e-300))))
 
     def line(self, key, shape): return jax.random.laplace(key, shape)
-
     discrete = staticmethod(discrete_laplace)
 
     def dither(self, U, z, scale, grid):
@@ -171,9 +160,7 @@ class LaplaceLaw(Law):
         return z + up - down, jnp.zeros_like(up)
 
     def mean_variance(self, scale): return 2 * scale**2
-
     def variance_start(self, key, scale): return 2.0 * scale**2 * jax.random.exponential(key, jnp.shape(scale))
-
     variance_draw = staticmethod(laplace_variance)
     variance_from = staticmethod(laplace_variance_from)
     convolved = staticmethod(normal_laplace_log_density)
@@ -238,9 +225,7 @@ class GaussianLaw(Law):
     slopes = (0.5, 1.0, 2.0, 4.0, 8.0)
 
     def kernel(self, u): return -0.5 * u**2
-
     def step(self, r, scale): return (r - 0.5) / scale**2
-
     def deep(self, nats): return math.ceil(math.sqrt(2 * nats)) + 1.0
 
     def multiplier(self, epsilon, delta, rho):
@@ -255,11 +240,8 @@ class GaussianLaw(Law):
         return -NormalDist().inv_cdf(chance) * scale + np.where(scale == 0, 0.0, grid)
 
     def surprise(self, far): return -math.log(2) - log_ndtr(-far)
-
     def cumulants(self, t): return 0.5 * t**2, t, np.ones_like(t)
-
     def cdf(self, u): return ndtr(u)
-
     def quantile(self, p): return ndtri(p)
 
     def log_tail(self, x, scale, grid):
@@ -275,13 +257,9 @@ class GaussianLaw(Law):
         return out
 
     def line(self, key, shape): return jax.random.normal(key, shape)
-
     discrete = staticmethod(discrete_gaussian)
-
     def dither(self, U, z, scale, grid): return z, grid
-
     def variance_start(self, key, scale): return scale**2
-
     def variance_draw(self, key, residual, scale): return scale**2
 
     def convolved(self, d, v, scale):
@@ -293,7 +271,6 @@ class GaussianLaw(Law):
         return -0.5 * (d * d / total + np.log(total))
 
     def log_cdf(self, d, v, scale): return jax_log_ndtr(d / jnp.sqrt(v + scale**2))
-
     cut = staticmethod(cut_gaussian)
 
     def given_sum(self, rng, mean, variance, z, scale):
