@@ -543,13 +543,13 @@ def told_apart(modules):
     classes = {"Laplace", "Gaussian", *(type(law).__name__ for law in known_laws().values())}
     for name, tree in modules.items():
         for node in ast.walk(tree) if not name.startswith("noise.") else ():
-            asked = (isinstance(node, (ast.Compare, ast.MatchValue))
-                     or isinstance(node, ast.Dict) and name not in BY_LAW
-                     or isinstance(node, ast.Call) and getattr(node.func, "id", "") == "isinstance")
-            parts = list(ast.walk(node)) if not isinstance(node, ast.Dict) else node.keys
-            if (asked and any(getattr(part, "value", None) in kinds for part in parts if isinstance(part, ast.Constant))
-                    or isinstance(node, ast.Call) and asked and any(getattr(part, "id", "") in classes for part in parts)
-                    or isinstance(node, ast.Attribute) and node.attr in {f"is_{kind}" for kind in kinds}):
+            parts = {ast.Compare: lambda node: [node.left, *node.comparators], ast.MatchValue: lambda node: [node.value],
+                     ast.Dict: lambda node: node.keys if name not in BY_LAW else []}.get(type(node), lambda node: [])(node)
+            texts = {each.value for part in parts for each in (part, *getattr(part, "elts", ()))
+                     if isinstance(each, ast.Constant)}
+            asked = isinstance(node, ast.Call) and getattr(node.func, "id", "") == "isinstance" and classes & {
+                part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+            if texts & kinds or asked or getattr(node, "attr", "") in {f"is_{kind}" for kind in kinds}:
                 found.append(f"{name}:{node.lineno} {ast.unparse(node)}")
     return found
 

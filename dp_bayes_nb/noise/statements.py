@@ -22,6 +22,7 @@ from ..base.arguments import Said, check_choice, check_fraction, refuse
 from ..base.frames import own_index
 from ..base.meant import hinting
 from ..base.measurement import Noise, law_of
+from .design import bisect
 
 # %% ../../nbs/noise/04_statements.ipynb #6c4d1e5d
 # § Which noise was added: equations (1) and (2)
@@ -182,6 +183,7 @@ class Gaussian(_Law):
         return cls(sd=_by_row(lambda a: invert(a, alpha), _numbers("error", error)), discrete=discrete)
 
 
+# %% ../../nbs/noise/04_statements.ipynb #1a3000d1
 STATEMENTS = {each.kind: each for each in (Laplace, Gaussian)}  # of laws, by name
 
 
@@ -192,28 +194,16 @@ def stated_by(word: str) -> str | None:
 
 # %% ../../nbs/noise/04_statements.ipynb #cc43cc33
 # § An error at a confidence: equations (3) and (4)
-def _bisect(increasing, low, high):
-    "The zero of an increasing function between low and high."
-    for _ in range(100):
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if increasing(middle) > 0 else (middle, high)
-    return 0.5 * (low + high)
-
-
 def _discrete_laplace_scale(error, alpha):
     "b on whole numbers: equation (4), solved for 1/b."
     target = math.log(2 / alpha)
-    return 1 / _bisect(lambda q: error * q + math.log1p(math.exp(-q)) - target, 0.0, target / error)
+    return 1 / bisect(lambda q: error * q + math.log1p(math.exp(-q)) - target, 0.0, target / error)
 
 
 def _log_tail(error, sd):
     "log P(|e| >= error) of the discrete Gaussian: equation (4)."
-    if sd > 1000:
-        return math.log(max(2 * NormalDist().cdf((0.5 - error) / sd), 1e-300))
-    weight = np.exp(-0.5 * (np.arange(1, math.ceil(error + 40 * sd) + 2) / sd) ** 2)
-    tail = np.cumsum(weight[::-1])[::-1]  # from k on
     at, share = max(math.floor(error), 1), error - max(math.floor(error), 1)
-    ends = np.log(np.maximum(tail[at - 1 : at + 1], 1e-300)) - math.log(0.5 + tail[0])
+    ends = math.log(2) + law_of("gaussian").log_tail(np.array([at, at + 1.0]), sd, 1.0)
     return float(ends[0] + share * (ends[1] - ends[0]))
 
 
@@ -222,7 +212,7 @@ def _discrete_gaussian_sd(error, alpha):
     if error < 1:
         refuse("error", "1 or more where noise is discrete", error)
     guess = error / -NormalDist().inv_cdf(alpha / 2)
-    return _bisect(lambda sd: _log_tail(error, sd) - math.log(alpha), 0.05 * guess, 2 * guess)
+    return bisect(lambda sd: _log_tail(error, sd) - math.log(alpha), 0.05 * guess, 2 * guess)
 
 # %% ../../nbs/noise/04_statements.ipynb #184b0e4d
 # § Noise by row

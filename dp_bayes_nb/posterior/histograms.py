@@ -217,7 +217,8 @@ class SumRow(NamedTuple):
         "The three terms of equation (4), (3, size); the first one alone, (1, size), without `share`."
         if not self.share or self.scale == 0:
             return self.weight(counts)[None]
-        ends = 0.5 * self.share * law_of(self.kind).density((self.z - near) / self.scale) / self.scale
+        law = law_of(self.kind)
+        ends = 0.5 * self.share * np.exp(law.kernel((self.z - near) / self.scale)) / law.root / self.scale
         return np.concatenate([(1 - self.share) * self.weight(counts)[None], ends])
 
 
