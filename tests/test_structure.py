@@ -543,8 +543,9 @@ def told_apart(modules):
     classes = {"Laplace", "Gaussian", *(type(law).__name__ for law in known_laws().values())}
     for name, tree in modules.items():
         for node in ast.walk(tree) if not name.startswith("noise.") else ():
-            parts = {ast.Compare: lambda node: [node.left, *node.comparators], ast.MatchValue: lambda node: [node.value],
-                     ast.Dict: lambda node: node.keys if name not in BY_LAW else []}.get(type(node), lambda node: [])(node)
+            parts = ([node.left, *node.comparators] if isinstance(node, ast.Compare)
+                     else [node.value] if isinstance(node, ast.MatchValue)
+                     else node.keys if isinstance(node, ast.Dict) and name not in BY_LAW else [])
             texts = {each.value for part in parts for each in (part, *getattr(part, "elts", ()))
                      if isinstance(each, ast.Constant)}
             asked = isinstance(node, ast.Call) and getattr(node.func, "id", "") == "isinstance" and classes & {

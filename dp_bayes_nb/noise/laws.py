@@ -141,6 +141,7 @@ def _normal_given_sum(rng, mean, variance, z, scale):
     return np.where(left, mean + variance / scale + sd * tail, mean - variance / scale - sd * tail)
 
 
+# %% ../../nbs/noise/08_laws.ipynb #1a300012
 def _laplace_ratios(z, s, scale):
     "p(z − s − 1)/p(z − s): up to z one step of an exponential function, from there on the other."
     below = np.floor(z)
