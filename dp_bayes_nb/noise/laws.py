@@ -18,7 +18,6 @@ from jax.scipy.special import log_ndtr as jax_log_ndtr
 from scipy.special import erfcx, log_ndtr, ndtr, ndtri, ndtri_exp
 
 from ..base.arguments import Said, refuse
-from ..base.measurement import LAWS
 from .design import gaussian_multiplier, gaussian_scale, laplace_scale
 from .laplace import (discrete_gaussian, discrete_laplace, laplace_variance, laplace_variance_from,
                                        normal_laplace_log_density)
@@ -306,4 +305,4 @@ class GaussianLaw(Law):
     def count_log_pmf(self, z, eta, n, scale, grid): return gaussian_count_log_pmf(z, eta, n, scale)
 
 
-LAWS |= {one.kind: one for one in (LaplaceLaw(), GaussianLaw())}
+LAWS: dict[str, Law] = {one.kind: one for one in (LaplaceLaw(), GaussianLaw())}
