@@ -8,7 +8,7 @@ import pytest
 import scipy.stats as st
 
 import dp_bayes_nb as db
-from dp_bayes_nb.base.measurement import Noise
+from dp_bayes_nb.base.measurement import Noise, law_of
 from dp_bayes_nb.models.histogram import PolyaTree, split_numbers
 from dp_bayes_nb.posterior import histograms, pooling
 from dp_bayes_nb.posterior.fit import posterior_draws
@@ -65,7 +65,7 @@ def test_a_tilt_finds_what_a_far_sum_says(monkeypatch):
         far, worth = error(halves)
         assert far < 5 and worth == 20_000
         with monkeypatch.context() as patch:
-            patch.setattr(histograms, "_TILTS", {"laplace": (0.9,)})
+            patch.setattr(type(law_of("laplace")), "slopes", (0.9,))
             patch.setattr(histograms, "RARE", 1.0)
             assert error(halves)[0] < 5
             patch.setattr(histograms, "_proposed", untilted(histograms._proposed))

@@ -527,3 +527,44 @@ def test_names_are_bound_somewhere():
 def test_a_name_that_nothing_binds_is_found():
     assert unbound("async def f(a, *, b=one):\n    return [a + b + absent for a in f]") == ["one", "absent"]
     assert unbound("import os.path\nfor k in range(3):\n    match k:\n        case [x, *y]: print(os, x, y)") == []
+
+
+# ---------------------------------------------------------------- the law of the noise
+
+
+# tables by law: of OpenDP's mechanisms, and of the formulas of an oracle that is to share none with what it checks
+BY_LAW = ("data_holder.release", "base.checks")
+
+
+def told_apart(modules):
+    "Where laws of noise are told apart by their names or classes, outside the room of the laws: module, line and text."
+    from dp_bayes_nb.base.measurement import known_laws
+    kinds, found = {*known_laws()}, []
+    classes = {"Laplace", "Gaussian", *(type(law).__name__ for law in known_laws().values())}
+    for name, tree in modules.items():
+        for node in ast.walk(tree) if not name.startswith("noise.") else ():
+            parts = ([node.left, *node.comparators] if isinstance(node, ast.Compare)
+                     else [node.value] if isinstance(node, ast.MatchValue)
+                     else node.keys if isinstance(node, ast.Dict) and name not in BY_LAW else [])
+            texts = {each.value for part in parts for each in (part, *getattr(part, "elts", ()))
+                     if isinstance(each, ast.Constant)}
+            asked = isinstance(node, ast.Call) and getattr(node.func, "id", "") == "isinstance" and classes & {
+                part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+            if texts & kinds or asked or getattr(node, "attr", "") in {f"is_{kind}" for kind in kinds}:
+                found.append(f"{name}:{node.lineno} {ast.unparse(node)}")
+    return found
+
+
+def test_laws_of_noise_are_asked_and_not_told_apart():
+    assert told_apart(HOUSE.modules) == []
+
+
+@pytest.mark.parametrize("text", [
+    'if noise.kind == "laplace": pass', 'kind in ("gaussian",)', 'jnp.where(noise.is_laplace, a, b)',
+    'mechanism != "gaussian"', '"laplace" not in noise.kinds', '{"laplace": 5.0, "gaussian": 3.0}[kind]',
+    "isinstance(statement, (Laplace, Exact))", 'match kind:\n    case "laplace": pass',
+    'np.array([kind == "laplace" for kind in kinds])'])
+def test_laws_that_are_told_apart_are_found(text):
+    assert len(told_apart({"posterior.made_up": ast.parse(text)})) == 1
+    assert told_apart({"noise.made_up": ast.parse(text)}) == []
+    assert told_apart({"posterior.made_up": ast.parse('Noise("gaussian", sd, 0.0).normal and law_of(kind).rho')}) == []

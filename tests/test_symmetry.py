@@ -286,7 +286,7 @@ def leaves(mirrored):
     z[to], alpha[to] = [14.0, 9.0, 33.0], [0.05, 0.4, 1.0]
     sets = [np.array([0]), np.array([1]), np.array([2]), np.array([0, 1]), np.arange(3)]
     rows_ = np.array([*z, 20.0, 60.0])
-    tree = whole_counts.count_tree(sets, 3, rows_, rows_, np.array([5.0, 5, 5, 4, 0]), np.ones(5), np.zeros(5, bool))
+    tree = whole_counts.count_tree(sets, 3, rows_, rows_, np.array([5.0, 5, 5, 4, 0]), np.ones(5), "laplace")
     mean, sd, _ = whole_counts.node_summary(whole_counts.pass_up(tree, whole_counts.Leaves(alpha))[0])
     return np.concatenate([mean[:3][to], sd[:3][to], mean[3:]])
 
@@ -296,7 +296,7 @@ def leaves(mirrored):
 def long_count(mirrored):
     "Its posterior is a mirror image of itself: counts share weights, 90 at a time."
     z = np.array([1e8])
-    tree = whole_counts.count_tree([np.array([0])], 1, z, z, np.array([1e6]), np.ones(1), np.zeros(1, bool))
+    tree = whole_counts.count_tree([np.array([0])], 1, z, z, np.array([1e6]), np.ones(1), "laplace")
     mean, _, ends = whole_counts.node_summary(whole_counts.pass_up(tree, whole_counts.Leaves(np.ones(1)))[0])
     return [1e8 - mean[0], (1e8 - ends[0, 1]) / 100] if mirrored else [mean[0] - 1e8, (ends[0, 0] - 1e8) / 100]
 

@@ -161,9 +161,9 @@ def all_tables(n: int, k: int):
 def discrete_log_pmf(residual, kind: str, scale: float):
     "Log probability of an integer noise value: discrete Laplace, or discrete Gaussian (up to a constant)."
     residual = np.asarray(residual, dtype=float)
-    if kind == "laplace":
-        return -np.abs(residual) / scale + math.log(math.tanh(0.5 / scale))
-    return -0.5 * (residual / scale) ** 2
+    return {"laplace": lambda: -np.abs(residual) / scale + math.log(math.tanh(0.5 / scale)),
+            "gaussian": lambda: -0.5 * (residual / scale) ** 2}[kind]()
+
 
 # %% ../../nbs/base/09_checks.ipynb #f6e1126c
 class CountOracle(NamedTuple):

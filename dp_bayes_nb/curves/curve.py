@@ -16,7 +16,7 @@ import numpy as np
 import scipy.special as sp
 from jaxtyping import Float
 
-from ..base.measurement import Measurement
+from ..base.measurement import Measurement, law_of
 from ..base.priors import LogDensity, log_density_free
 from ..base.supports import SUPPORTS, constrain
 from ..models.contract import POINTS, QUICKLY, in_blocks, moments_at
@@ -49,16 +49,8 @@ def start_of(model, points: int) -> Float[np.ndarray, "points"]:
 # § The law of a noisy sum: equation (2)
 def log_convolved(d, v, scale, kind: str):
     "Log density of a normal sum plus noise, up to a constant that depends on the scale only: equation (2)."
-    if kind == "gaussian":
-        total = v + scale**2
-        return -0.5 * (d * d / total + np.log(total))
-    v = np.maximum(v, 1e-20 * scale**2)
-    sigma, d = np.sqrt(v), np.abs(d)
-    ratio, away = sigma / scale, d / sigma
-    low = (ratio - away) * 0.5**0.5
-    near = np.maximum(low, -25.0)
-    out = np.log(sp.erfcx((ratio + away) * 0.5**0.5) + sp.erfcx(near)) - 0.5 * away * away
-    return np.where(low > -25, out, np.log(2.0) + 0.5 * ratio * ratio - d / scale)
+    return law_of(kind).log_convolved(d, v, scale)
+
 
 # %% ../../nbs/curves/01_curve.ipynb #cu00000c
 # § Nodes that follow the density

@@ -72,10 +72,11 @@ def mixing(d: Float[np.ndarray, "k 2"], V: Float[np.ndarray, "k 3"], scale: Floa
 def log_law(d: Float[np.ndarray, "k 2"],  # release minus its mean
             V: Float[np.ndarray, "k 3"],  # covariance of the sums: variance, covariance, variance
             noise: Noise, count: int = NODES) -> Float[np.ndarray, "k"]:
-    "log p(z | θ) for a normal sum of two statistics and noise of either kind."
+    "log p(z | θ) for a normal sum of two statistics and noise that is normal given a variance."
     scale = np.asarray(noise.scale, float)
-    if noise.kind == "gaussian":
+    if noise.normal:
         return _normal_law(d, V + np.array([scale[0] ** 2, 0.0, scale[1] ** 2]))
+    noise.law.mean_variance(scale[0])  # refused where there is none
     blocks = [slice(start, start + _AT_ONCE) for start in range(0, len(d), _AT_ONCE)]
     return np.concatenate([logsumexp(mixing(d[at], V[at], scale, count)[2], axis=1) for at in blocks])
 

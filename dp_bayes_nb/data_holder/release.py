@@ -19,7 +19,7 @@ from ..models.contract import RELEASED, Model, as_model, missing_parts
 from ..base.arguments import (Said, check_choice, check_count, check_fraction, check_installed, discreet,
                                        refuse, warn_user)
 from ..base.meant import as_before
-from ..base.measurement import Noise
+from ..base.measurement import Noise, law_of
 from ..models.promises import (as_person, check_missing_as, check_person, mixed_units,
                                          relation, said_of)
 from ..releases.document import SHOWN_DELTA, Release, from_json
@@ -82,21 +82,31 @@ def _gaussian_space(m):
     return vector_domain(atom_domain(T="i64"), size=m), l2_distance(T="f64")
 
 # %% ../../nbs/data_holder/04_release.ipynb #ba43da0a
+def _laplace_mechanism(d, m, epsilon, delta, rho):
+    from opendp.measurements import make_laplace
+    from opendp.metrics import l1_distance
+    space = _gaussian_space(m)[0], l1_distance(T="i64")
+    return lambda b: make_laplace(*space, scale=b), d.scale, int(d.steps), epsilon
+
+
+def _gaussian_mechanism(d, m, epsilon, delta, rho):
+    from opendp.measurements import make_gaussian
+    if rho is not None:
+        return lambda b: make_gaussian(*_gaussian_space(m), scale=b), d.scale, d.steps, rho
+    scale = _gaussian_scale(m, d.scale, d.steps, epsilon, delta)
+    return lambda b: _gaussian(_gaussian_space(m), b, delta), scale, d.steps, (epsilon, delta)
+
+
+# of each law that noise is drawn from: how OpenDP's mechanism is built from a scale, the scale that is tried first, the
+# sensitivity and the budget, both as OpenDP takes them
+_MECHANISMS = {"laplace": _laplace_mechanism, "gaussian": _gaussian_mechanism}
+
+
 def _confirmed(d, m, epsilon, delta, rho):
     "OpenDP's mechanism and its scale, the first that it confirms."
-    from opendp.measurements import make_gaussian, make_laplace
-    from opendp.metrics import l1_distance
     from opendp.mod import enable_features
     enable_features("contrib")
-    scale, steps, domain = d.scale, d.steps, _gaussian_space(m)[0]
-    target: Any = (epsilon, delta) if rho is None else rho
-    if rho is not None:
-        build: Any = lambda b: make_gaussian(*_gaussian_space(m), scale=b)
-    elif d.kind == "gaussian":
-        build = lambda b: _gaussian(_gaussian_space(m), b, delta)
-        scale = _gaussian_scale(m, scale, steps, epsilon, delta)
-    else:
-        build, steps, target = (lambda b: make_laplace(domain, l1_distance(T="i64"), scale=b)), int(steps), epsilon
+    build, scale, steps, target = _MECHANISMS[d.kind](d, m, epsilon, delta, rho)
     for _ in range(64):
         if (mechanism := build(scale)).map(steps) <= target:
             return mechanism, scale
@@ -311,7 +321,7 @@ def _charge(ledger, d, epsilon, delta, rho, at_delta):
     "The price of a release, as `spend` takes it."
     if at_delta is not None:
         return {"epsilon": epsilon_of_rho(rho, at_delta), "delta": at_delta}
-    if _unit(ledger) != "rho" or d.kind == "laplace":
+    if _unit(ledger) != "rho" or not law_of(d.kind).rho:
         return {"epsilon": epsilon, "delta": delta or 0}
     if rho is None:
         return {"epsilon": epsilon, "delta": delta, "rho": gaussian_rho(d.steps, d.scale)}

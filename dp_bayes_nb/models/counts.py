@@ -9,7 +9,7 @@ __all__ = ['diaconis_ylvisaker', 'ExponentialFamily', 'BernoulliLaw', 'Bernoulli
 # %% ../../nbs/models/02_counts.ipynb #77de68da
 import dataclasses
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -22,7 +22,7 @@ from ..base.measurement import Noise
 from ..base.priors import Beta, Dirichlet
 from ..base.supports import Parameter
 from ..noise.add_remove import Rows, apart, partition
-from ..noise.tilting import gaussian_count_log_pmf, noisy_binomial_log_pmf
+from ..noise.laws import Having
 
 # %% ../../nbs/models/02_counts.ipynb #c1dfd96e
 # § Exponential families: equations (1) and (2)
@@ -83,10 +83,10 @@ def _check_level(name, value):
 # § Bernoulli
 class BernoulliLaw(ExponentialFamily):
     "The mathematics of a Bernoulli sum."
-    exact_noise = ("laplace", "gaussian")
     proof = "A record counts 0 or 1, so that another record in its place moves the count by at most 1."
     methods = {"exact": "dp_bayes_nb.posterior.noisy_tables:NOISY_SHARE"}  # without a grid under a Beta prior
     saturated = True
+    exact_noise: ClassVar[Any] = Having("count_log_pmf")
 
     def natural(self, theta: dict):
         "η: the log odds, (1,)."
@@ -123,9 +123,7 @@ class BernoulliLaw(ExponentialFamily):
         with Gaussian noise, the sum over counts.
         """
         eta, one = self.natural(theta)[0], noise.row(0)
-        if one.kind == "gaussian":
-            return gaussian_count_log_pmf(z[0], eta, n, one.scale)
-        return noisy_binomial_log_pmf(z[0], eta, n, one.scale, one.grid)
+        return one.law.count_log_pmf(z[0], eta, n, one.scale, one.grid)
 
 # %% ../../nbs/models/02_counts.ipynb #17ba0791
 @family_class

@@ -14,7 +14,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
-from scipy.special import ndtri
 
 from .bounds import (Clip, Redact, as_bounds, extremes, intervals, latent_moments, observe_matrix,
                                        quadrature_log_partition, quadrature_moments, released_moments,
@@ -290,8 +289,7 @@ def normal_error(model: Univariate, theta: dict, measurement: Measurement) -> Fl
     level, off = (np.random.default_rng(0).permutation(SUMS) + 0.5) / SUMS, np.zeros(len(H))
     for i in range(len(H)):
         noise = measurement.noise.row(i)
-        e = noise.scale * (-np.sign(level - 0.5) * np.log(2 * np.minimum(level, 1 - level))
-                           if noise.kind == "laplace" else ndtri(level))
+        e = noise.scale * noise.law.quantile(level)
         z = np.sort(H[i, 0] * n + sums @ H[i, 1:] + e) - center[i]
         F = np.exp(np.asarray(_log_below(z, variance[i], noise)))
         off[i] = np.abs(F - (np.arange(SUMS) + 0.5) / SUMS).max()

@@ -16,9 +16,9 @@ from jax.scipy.special import gammaln
 from jaxtyping import Array, Bool, Float
 
 from ..base.chains import Kernel, bind
-from ..base.measurement import Noise, Released
+from ..base.measurement import Noise, Released, law_of
 from ..posterior.gibbs import AWAY
-from ..noise.laplace import laplace_variance_from, noise_variance_start
+from ..noise.laplace import noise_variance_start
 from ..posterior.methods import Method, Way
 from .model import Dirichlets, NaiveBayes
 from ..posterior.rows import (HALF, PROPOSALS, TRIES, log_gammas, near_mode, random_numbers, resample,
@@ -147,10 +147,11 @@ def _move_rows(n, data, state, normals, uniforms):
 
 def _draw_noise(kind, counts, data, tables, normals, noise_normals, uniforms):
     "Noise variances given fresh counts of all rows; those of Gaussian noise are known."
-    if kind == "gaussian":
+    law = law_of(kind)
+    if law.normal:
         return tuple(Noise(kind, group.scale, 1.0).variance for group in data)
     residuals = [z - _each_row(row_draw, (normal,), counts, (p, z, v)) for normal, (p, z, v) in zip(normals, tables)]
-    return tuple(laplace_variance_from(*numbers, residual, group.scale)
+    return tuple(law.variance_from(*numbers, residual, group.scale)
                  for *numbers, residual, group in zip(noise_normals, uniforms, residuals, data))
 
 

@@ -298,7 +298,7 @@ def variational_posterior(family: NaiveBayes, released: Released, prior: Dirichl
     check_choice("step", step, _STEPS)
     starts, tolerance = check_count("starts", starts), check_positive("tolerance", tolerance)
     problem = problem_of(family, released, prior)
-    best = best_ascent(problem, released.noise.kind == "gaussian", starts, step, tolerance, ROUNDS)
+    best = best_ascent(problem, released.noise.normal, starts, step, tolerance, ROUNDS)
     return VariationalPosterior(laws_of(family, *dirichlet_parameters(problem, best.shares)), best.bound, best.rounds,
                                 best.converged)
 

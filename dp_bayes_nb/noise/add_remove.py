@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ..base.arguments import check_count, refuse
-from ..base.measurement import Noise
+from ..base.measurement import Noise, law_of
 from .design import MAX_STEPS, NoiseDesign, check_privacy, design, noise_scale
 
 # %% ../../nbs/noise/07_add_remove.ipynb #ad000007
@@ -120,7 +120,7 @@ def size_design(family: Any,         # a model that says its rows
                 most: int = 1  # records that one person may have
                 ) -> tuple[NoiseDesign, Rows]:
     "Grid, rows (of one group) and noise of a release whose number of records is private, from public numbers alone."
-    one, norm = family.inner or family, "l2" if mechanism == "gaussian" else "l1"
+    one, norm = family.inner or family, law_of(mechanism).norm
     g = design(one, epsilon, mechanism, delta, "change_one", rho).grid_exponent
     rows = one.size_rows(g, norm)
     if neighbours != "add_remove":

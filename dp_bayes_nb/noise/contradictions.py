@@ -8,12 +8,11 @@ __all__ = ['reach', 'Sums', 'whole_unit', 'together', 'check_whole', 'sum_reach'
 # %% ../../nbs/noise/06_contradictions.ipynb #78ce34a9
 import math
 from functools import lru_cache
-from statistics import NormalDist
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
-from scipy.special import gammaincc, log_ndtr
+from scipy.special import gammaincc
 
 from ..base.arguments import Said, refuse
 from ..base.measurement import Noise
@@ -29,9 +28,7 @@ def reach(noise: Noise,                # of the rows
     scale, grid = np.asarray(noise.scale, float), np.asarray(noise.grid, float)
     if chance is None or not len(scale):
         return TAIL * scale
-    each = chance / len(scale)
-    far = np.where(noise.is_laplace, -math.log(each), -NormalDist().inv_cdf(each)) * scale
-    return far + np.where(noise.is_laplace | (scale == 0), 0.0, grid)  # a discrete Gaussian: at most one step more
+    return noise.each(lambda law: law.reach(chance / len(scale), scale, grid), np)
 
 
 # %% ../../nbs/noise/06_contradictions.ipynb #d59f8df9
@@ -110,11 +107,10 @@ def _records(n):
 
 # %% ../../nbs/noise/06_contradictions.ipynb #0afe7b69
 def together(far: Float[np.ndarray, "p"],  # scales
-             is_laplace: Any               # (p,)
+             noise: Noise                  # its law, by row
              ) -> float:
     "The largest probability with which noise of independent rows leads so far from 0, in all: Fisher's method."
-    surprise = np.where(is_laplace, far, -math.log(2) - log_ndtr(-far))  # of each row at most exponential
-    return float(gammaincc(len(far), surprise.sum()))
+    return float(gammaincc(len(far), noise.each(lambda law: law.surprise(far), np).sum()))  # each at most exponential
 
 
 def check_whole(found: Unprinted, noise: Noise, matrix: Float[np.ndarray, "p k"] | None, sums: Sums,
@@ -128,7 +124,7 @@ def check_whole(found: Unprinted, noise: Noise, matrix: Float[np.ndarray, "p k"]
     with np.errstate(invalid="ignore"):
         gap = np.where(np.floor(high) >= np.ceil(low), 0.0, np.minimum(low - np.floor(low), np.ceil(high) - high))
     u = np.maximum(np.nan_to_num(gap) - 1e-9 * np.maximum(1, np.abs(np.nan_to_num(found.z[at] / unit[at]))), 0) / scale
-    if together(u, np.broadcast_to(noise.is_laplace, len(found.z))[at]) < chance:
+    if together(u, noise.take(at)) < chance:
         refuse("values", "in reach of whole numbers, all together, because they count records",
                Said(f"{len(at)} rows that are {u.sum():.3g} scales off in all"),
                "check the scales; a share is multiplied by n, and so is its noise")
@@ -139,19 +135,19 @@ _STEPS = np.geomspace(1e-4, 0.999, 80)  # of lambda, in parts of its largest val
 
 
 def sum_reach(weights: Float[np.ndarray, "q p"],  # of the rows, times the scales of their noise
-              is_laplace: Any,                    # (p,)
+              noise: Noise,                       # its law, by row
               chance: float                       # that one sum or more goes further, on one side; at most
               ) -> Float[np.ndarray, "q"]:
     "How far weighted sums of noise go from 0: equation (2); infinite where there is none, and others look."
     c, nats = np.abs(weights), -math.log(chance / max(len(weights), 1))
-    laplace, half = np.where(is_laplace, c, 0.0), 0.5 * (np.where(is_laplace, 0.0, c) ** 2).sum(axis=1)
-    most = laplace.max(axis=1, initial=0.0)
+    edge = np.broadcast_to(noise.each(lambda law: law.edge, np), c.shape[1])
+    most, half = (c / edge).max(axis=1, initial=0.0), 0.5 * (np.where(np.isfinite(edge), 0.0, c) ** 2).sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         top = np.where(most > 0, 1 / most, np.sqrt(nats / half))
         far = np.full(len(c), np.inf)
         for step in _STEPS:
             rate = step * top
-            grown = rate**2 * half - np.log1p(-((rate[:, None] * laplace) ** 2)).sum(axis=1)
+            grown = noise.each(lambda law, rate=rate: law.cumulants(rate[:, None] * c)[0], np).sum(axis=1)
             far = np.minimum(far, np.where(np.isfinite(rate), (nats + grown) / rate, np.inf))  # eq. (2)
     return far
 
@@ -196,7 +192,7 @@ def check_known(names: tuple, found: Unprinted, noise: Noise, matrix: Float[np.n
         return
     H = None if matrix is None else np.asarray(matrix, float).tobytes()
     W, k, rows = _combinations(H, (len(b), m), groups, known, b.tobytes())
-    far = sum_reach(W * b, np.broadcast_to(noise.is_laplace, len(b)), chance)
+    far = sum_reach(W * b, noise, chance)
     with np.errstate(invalid="ignore"):
         ends = np.where(W == 0, 0.0, np.stack([W * found.low, W * found.high]))
     due = k * sums.n[0] * known

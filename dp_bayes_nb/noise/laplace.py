@@ -16,7 +16,7 @@ from jax import lax
 from jax.scipy.special import erfc, erfcx
 from jaxtyping import Array, Float, Key
 
-from ..base.linear_algebra import MANY, cholesky, solve, solve_lower
+from ..base.linear_algebra import MANY, cholesky, library, solve, solve_lower
 from ..base.measurement import Noise, Released
 
 # %% ../../nbs/noise/01_laplace.ipynb #b1d57811
@@ -34,24 +34,19 @@ def laplace_variance(key: Key[Array, ""],
 def laplace_variance_from(normal: Float[Array, "..."], uniform: Float[Array, "..."],
                           residual: Float[Array, "..."], scale: Float[Array, "..."]) -> Float[Array, "..."]:
     "σ² given the residual, from a normal and a uniform number: equation (3)."
-    b, c, y = scale, scale * jnp.abs(residual), normal**2
-    A = c + 0.5 * b**2 * y + b * jnp.sqrt(c * y + 0.25 * (b * y) ** 2)  # eq. (3)
-    return jnp.where(uniform * (A + c) <= A, A, c * (c / A))
+    xp, b, c, y = library(normal, residual, scale), scale, scale * abs(residual), normal**2
+    A = c + 0.5 * b**2 * y + b * xp.sqrt(c * y + 0.25 * (b * y) ** 2)  # eq. (3)
+    return xp.where(uniform * (A + c) <= A, A, c * (c / A))
 
 # %% ../../nbs/noise/01_laplace.ipynb #f1abd670
 def noise_variance_start(key: Key[Array, ""], noise: Noise) -> Float[Array, "p"]:
     "σ² of each row from its prior: exponential with mean 2b² for Laplace noise, the known variance of Gaussian noise."
-    if noise.kind == "gaussian":
-        return noise.variance
-    drawn = noise.variance * jax.random.exponential(key, jnp.shape(noise.scale))
-    return jnp.where(noise.is_laplace, drawn, noise.variance)
+    return noise.each(lambda law: law.variance_start(key, noise.scale))
 
 
 def noise_variance_draw(key: Key[Array, ""], residual: Float[Array, "p"], noise: Noise) -> Float[Array, "p"]:
     "σ² of each row given the residual z − H s: equation (3) for Laplace noise, the known variance of Gaussian noise."
-    if noise.kind == "gaussian":
-        return noise.variance
-    return jnp.where(noise.is_laplace, laplace_variance(key, residual, noise.scale), noise.variance)
+    return noise.each(lambda law: law.variance_draw(key, residual, noise.scale))
 
 # %% ../../nbs/noise/01_laplace.ipynb #9e6a55b6
 # § Drawing the confidential sum: equation (4)
@@ -106,11 +101,8 @@ def normal_laplace_log_density(d: Float[Array, "..."],     # z − μ
 
 # %% ../../nbs/noise/01_laplace.ipynb #0a57cb53
 def convolved_log_density(z: Float[Array, ""], mean, variance, noise: Noise) -> Float[Array, ""]:
-    "Log density of one released value when s ~ N(mean, variance), for either kind of noise: that of one row."
-    if noise.kind == "laplace":
-        return normal_laplace_log_density(z - mean, variance, noise.scale)
-    total = jnp.maximum(variance + noise.variance, 1e-300)  # a variance near 0 may come out below it
-    return -0.5 * ((z - mean) ** 2 / total + jnp.log(2 * jnp.pi * total))
+    "Log density of one released value when s ~ N(mean, variance), for any law of noise: that of one row."
+    return noise.law.convolved(z - mean, variance, noise.scale)
 
 
 def normal_log_density(z: Float[Array, "m"],
@@ -155,12 +147,9 @@ def discrete_gaussian(key: Key[Array, ""],
 # § From the grid to the line: equation (8)
 def continuous_noise(key: Key[Array, ""], released: Released) -> Released:
     "The release with continuous Laplace noise where it was on a grid: equation (8). Gaussian rows as they are."
-    noise, laplace = released.noise, released.noise.is_laplace
-    if noise.kind == "gaussian":
+    noise = released.noise
+    if noise.normal:
         return released
     U = jax.random.uniform(key, (2, *jnp.shape(released.z)))
-    up, down = -noise.scale * jnp.log1p(U * jnp.expm1(-noise.grid / noise.scale))  # eq. (8)
-    z, grid = released.z + up - down, jnp.zeros_like(up)
-    if noise.kind != "laplace":  # of both kinds
-        z, grid = jnp.where(laplace, z, released.z), jnp.where(laplace, grid, noise.grid)
+    z, grid = noise.each(lambda law: law.dither(U, released.z, noise.scale, noise.grid))
     return replace(released, z=z, noise=replace(noise, grid=grid))

@@ -28,13 +28,13 @@ from ..base.supports import constrain
 
 # %% ../../nbs/posterior/14_bulk.ipynb #9ddaad02
 # § A count: equations (1) and (2)
-BLOCK, _REACH = 32, {"laplace": 32.0, "gaussian": 9.0}  # terms of a block; scales of noise that the window reaches
+BLOCK, _REACH = 32, 32.0  # terms of a block; nats of noise that the window reaches
 _MOST_TERMS = 4096
 
 
 def count_terms(n: float, noise: Noise) -> int | None:
     "Terms of equation (1), rounded up to a power of two; None: too many."
-    reach = 2 * math.ceil(_REACH[noise.kind] * float(np.max(noise.scale))) + 1
+    reach = 2 * math.ceil(noise.law.deep(_REACH) * float(np.max(noise.scale))) + 1
     terms = BLOCK * 2 ** max(0, math.ceil(math.log2(min(n + 1, reach) / BLOCK)))  # few lengths: few programs
     return terms if terms <= _MOST_TERMS else None
 
@@ -45,8 +45,7 @@ def _count_log_likelihood(released: Measurement, terms: int):
     low = jnp.clip(jnp.round(z) - terms // 2, 0.0, jnp.maximum(n + 1 - terms, 0.0))
     high = jnp.minimum(low + terms - 1, n)
     s, j = low + jnp.arange(terms), jnp.arange(BLOCK)
-    away = jnp.abs(z - s) / scale
-    noise = -away if released.noise.kind == "laplace" else -0.5 * away**2
+    noise = released.noise.law.kernel((z - s) / scale)
     inside = s <= n
     s = jnp.where(inside, s, 0.0)
     log_c = jnp.where(inside, gammaln(n + 1) - gammaln(s + 1) - gammaln(n - s + 1) + noise, -jnp.inf)
@@ -146,7 +145,7 @@ def tabulation(family, method: Method, n: float, noise: Noise, prior=None) -> Ta
     if isinstance(prior, Beta) and min(float(prior.alpha), float(prior.beta)) < 1:
         return None  # a density with a pole: chapter ‘The sum integrated out’'s grid finds its tails
     terms = count_terms(n, noise) if SHARES.name in ways and np.all(np.asarray(noise.grid) == 1) else None
-    return Tabulation(True, terms) if terms is not None or noise.kind == "laplace" else None
+    return Tabulation(True, terms) if terms is not None or noise.law.memoryless else None
 
 
 def bulk_posterior(family, released: Measurement, prior, how: Tabulation, moments: Moments | None) -> GridPosterior:

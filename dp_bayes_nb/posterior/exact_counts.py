@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import betainc, betaln, digamma, gammaln, zeta
 
+from ..base.measurement import law_of
 from ..curves.curve import Curve, log_cells, normalised
 
 # %% ../../nbs/posterior/06_exact_counts.ipynb #a27c01c9
@@ -26,7 +27,7 @@ class Cells(NamedTuple):
     scale: Float[np.ndarray, "cells"]  # b or σ, in records
     alpha: Float[np.ndarray, "cells"]  # > 0
     beta: Float[np.ndarray, "cells"]  # > 0
-    kind: str  # "laplace" or "gaussian"
+    kind: str  # of noise
 
 
 def log_gamma_ratio(s, a):
@@ -46,8 +47,8 @@ def log_gamma_ratio(s, a):
 
 
 def log_noise(residual, scale, kind: str):
-    "Log probability of a noise value up to a constant: discrete Laplace or discrete Gaussian."
-    return -np.abs(residual) / scale if kind == "laplace" else -0.5 * (residual / scale) ** 2
+    "Log probability of a noise value up to a constant."
+    return law_of(kind).kernel(residual / scale)
 
 
 def log_weight(cells: Cells, s: Float[np.ndarray, "cells ..."]) -> Float[np.ndarray, "cells ..."]:
@@ -80,9 +81,7 @@ def log_ratio(cells: Cells, s) -> Float[np.ndarray, "cells"]:
     "log of w(s + 1)/w(s), s < n; decreasing where the weights are log-concave."
     with np.errstate(divide="ignore", invalid="ignore"):  # beyond n, and no record at all
         prior = np.log1p((cells.alpha - 1) / (s + 1)) - np.log1p((cells.beta - 1) / (cells.n - s))
-    r = cells.z - s
-    change = (np.abs(r) - np.abs(r - 1)) / cells.scale if cells.kind == "laplace" else (r - 0.5) / cells.scale**2
-    return prior + change
+    return prior + law_of(cells.kind).step(cells.z - s, cells.scale)
 
 # %% ../../nbs/posterior/06_exact_counts.ipynb #07b72dec
 def window(cells: Cells, negligible: float = NEGLIGIBLE) -> tuple:

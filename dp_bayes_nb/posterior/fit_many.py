@@ -29,11 +29,11 @@ from ..base.chains import _show_progress
 from ..base.files import atomic_write
 from ..base.frames import quietly, table_of
 from ..base.meant import hinting
-from ..base.measurement import Measurement, Noise
+from ..base.measurement import Measurement, Noise, law_of
 from ..models.contract import as_model, check_prior
 from ..models.promises import known_sums
 from ..noise.contradictions import reach
-from ..noise.statements import Gaussian, Laplace
+from ..noise.statements import stated_by
 from .exact_counts import Cells
 from .diagnose import LEAST_WORTH
 from .fit import posterior_draws
@@ -122,7 +122,8 @@ def _noise_columns(frame, scale, sd):
         scale, sd = ("scale", None) if found == ["scale"] else (None, "sd")
     if scale is not None and sd is not None:
         refuse("sd", "left out where scale is given", sd, "all cells have noise of one kind")
-    return ("scale", scale, "laplace") if sd is None else ("sd", sd, "gaussian")
+    asked, given = ("scale", scale) if sd is None else ("sd", sd)
+    return asked, given, stated_by(asked)
 
 
 def read_frame(cells, model, value, n, scale, sd) -> Table:
@@ -170,7 +171,7 @@ def problems(table: Table) -> np.ndarray:
     with np.errstate(invalid="ignore"):
         whole = (table.n >= 0) & (table.n == np.floor(table.n)) & (table.n < 2**53)
         wrong = {"n must be a whole number >= 0": ~whole,
-                 f"{'scale' if table.kind == 'laplace' else 'sd'} must be a finite number > 0":
+                 f"{law_of(table.kind).word} must be a finite number > 0":
                      ~((table.scale > 0) & np.isfinite(table.scale)).all(axis=1),
                  "the value must be a finite number": ~np.isfinite(table.values).all(axis=1),
                  "n is missing": np.isnan(table.n), "the noise scale is missing": np.isnan(table.scale).any(axis=1),
@@ -260,11 +261,10 @@ def flat(model, theta: dict) -> np.ndarray:
 
 def _one_by_one(model, prior, table, wanted):
     "What has no quicker way: `fit`, cell by cell."
-    law, given = (Laplace, "scale") if table.kind == "laplace" else (Gaussian, "sd")
     def release(i):
         if table.releases:
             return table.releases[i]
-        noise = [law(**{given: float(each)}, discrete=False) for each in table.scale[i]]
+        noise = Noise(table.kind, table.scale[i], np.zeros(len(table.scale[i])))
         return declare(model, table.values[i], noise=noise, n=int(table.n[i]), source="a cell of fit_many")
     def of(rows, rng):
         out = no_summaries(len(rows), len(wanted.levels), wanted.draws, len(components(model)))

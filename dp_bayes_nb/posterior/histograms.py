@@ -15,9 +15,10 @@ from functools import partial
 from typing import Any, Callable, NamedTuple
 
 import numpy as np
-from scipy.special import gammaincc, gammaln, ndtr, ndtri
+from scipy.special import gammaincc, gammaln
 
 from ..base.arguments import Said, check_choice, check_fraction, refuse
+from ..base.measurement import law_of
 from ..base.priors import Beta, Dirichlet, Independent
 from ..noise.design import TAIL
 from dp_bayes_nb.models.histogram import (
@@ -31,7 +32,7 @@ from .results import fitted
 
 # %% ../../nbs/posterior/31_histograms.ipynb #hp000007
 # § Counts: equations (1) and (2)
-FAR = {"laplace": 60.0, "gaussian": 12.0}  # scales of the noise beyond which a count is not looked for
+FAR = 60.0  # nats of the noise beyond which a count is not looked for
 LEAST = 1e-40  # of the largest weight, which is kept
 BY_TERMS = 3e7  # products, up to which a convolution goes term by term
 
@@ -50,7 +51,7 @@ def _kept(low, weights) -> Node:
 
 def bin_node(z: float, scale: float, kind: str, n: int, tilt: float = 0.0) -> Node:
     "The likelihood of a bin's count c, 0 … n, times e^(tilt c)."
-    reach = FAR[kind] * scale
+    reach = law_of(kind).deep(FAR) * scale
     low, high = (int(np.clip(f(z + sign * reach), 0, n)) for f, sign in ((np.floor, -1), (np.ceil, 1)))
     c = np.arange(low, high + 1)
     value = log_noise(z - c, scale, kind) if scale > 0 else np.where(c == round(z), 0.0, -np.inf)
@@ -137,41 +138,22 @@ def draw_probabilities(rng: np.random.Generator, counts: np.ndarray, splits: tup
         p[:, middle:last] *= 1 - share
     return p
 
-# %% ../../nbs/posterior/31_histograms.ipynb #hp00000d
+# %% ../../nbs/posterior/31_histograms.ipynb #hp00000e
 # § The sum: equations (3) and (4)
 ROOM, ROUNDS, MOST = 1.5, 60, 2**14  # above the largest weight; batches, and their size, at most
-
-
-def _cdf(x, kind):
-    "Distribution function of noise of scale 1."
-    if kind == "gaussian":
-        return ndtr(x)
-    far = 0.5 * np.exp(-np.abs(x))
-    return np.where(x < 0, far, 1 - far)
-
-# %% ../../nbs/posterior/31_histograms.ipynb #hp00000e
-def _quantile(u, kind):
-    "Its inverse, u in (0, 1)."
-    if kind == "gaussian":
-        return ndtri(u)
-    return np.where(u < 0.5, np.log(2 * np.minimum(u, 0.5)), -np.log(2 * (1 - np.maximum(u, 0.5))))
 
 
 def between(rng: np.random.Generator, low, high, kind: str) -> np.ndarray:
     "Draws of noise of scale 1, cut off to [low, high]; on the side where its tails keep their digits."
     mirrored = low + high > 0
     a, b = np.where(mirrored, -high, low), np.where(mirrored, -low, high)
-    A, B = _cdf(a, kind), _cdf(b, kind)
+    law = law_of(kind)
+    A, B = law.cdf(a), law.cdf(b)
     u = A + (B - A) * rng.random(np.shape(a))
-    value = np.clip(_quantile(np.clip(u, 1e-300, 1 - 1e-16), kind), a, b)
+    value = np.clip(law.quantile(np.clip(u, 1e-300, 1 - 1e-16)), a, b)
     return np.where(mirrored, -value, value)
 
 # %% ../../nbs/posterior/31_histograms.ipynb #hq0000d1
-def _density(x, kind):
-    "Density of noise of scale 1."
-    return np.exp(-0.5 * x * x) / math.sqrt(2 * math.pi) if kind == "gaussian" else 0.5 * np.exp(-np.abs(x))
-
-
 def _spread(counts, limits):
     "The least sum of records in bins, by how much it may be more, and of how many records this is, k, (size,) each."
     widths = np.diff(limits)
@@ -209,8 +191,8 @@ class SumRow(NamedTuple):
             return ((self.z >= least - half) & (self.z <= most + half)) / (most - least + 2 * half)
         far, near = (self.z - least + half) / self.scale, (self.z - most - half) / self.scale
         mirrored = far + near > 0
-        return np.where(mirrored, _cdf(-near, self.kind) - _cdf(-far, self.kind),
-                        _cdf(far, self.kind) - _cdf(near, self.kind)) / (most - least + 2 * half)
+        cdf = law_of(self.kind).cdf
+        return np.where(mirrored, cdf(-near) - cdf(-far), cdf(far) - cdf(near)) / (most - least + 2 * half)
 
     def draw(self, rng, counts) -> np.ndarray:
         "Draws of the sum of the records given the counts, (size,): whole steps of the width, where bins have one."
@@ -235,7 +217,8 @@ class SumRow(NamedTuple):
         "The three terms of equation (4), (3, size); the first one alone, (1, size), without `share`."
         if not self.share or self.scale == 0:
             return self.weight(counts)[None]
-        ends = 0.5 * self.share * _density((self.z - near) / self.scale, self.kind) / self.scale
+        law = law_of(self.kind)
+        ends = 0.5 * self.share * np.exp(law.kernel((self.z - near) / self.scale)) / law.root / self.scale
         return np.concatenate([(1 - self.share) * self.weight(counts)[None], ends])
 
 
@@ -249,7 +232,6 @@ class Sums(NamedTuple):
 
 
 RARE = 1 / 500  # of the proposals: fewer that are accepted are tilted
-_TILTS = {"laplace": (0.5, 0.75, 0.9, 1.0), "gaussian": (0.5, 1.0, 2.0, 4.0, 8.0)}  # slopes, over the noise's scale
 
 
 def _proposed(rng, n, row, halves, tilt, many):
@@ -265,7 +247,7 @@ def _best_tilt(rng, n, row, tilted: Callable, counts):
     "The proposals of the tilt of the bins, up or down, whose weights are worth most."
     up, best = row.z > np.median(counts @ (row.limits[1:] + row.limits[:-1])) / 2, (-1.0, partial(_proposed))
     ends = (row.limits[1:] if up else row.limits[:-1]) - row.limits.mean()
-    for slope in _TILTS[row.kind]:
+    for slope in law_of(row.kind).slopes:
         tilt = (slope if up else -slope) / row.scale * ends
         make = partial(_proposed, rng, n, row, tilted(tilt), tilt)
         value = np.logaddexp.reduce(make(512)[3], axis=0)
@@ -339,10 +321,10 @@ CONTRADICTION, STRANGE = math.exp(-TAIL), 1e-9  # of noise that is refused, and 
 
 def noise_chance(z, noise, s) -> float:
     "The chance that all noise together is as far from 0 as in the draw of the sums s (size, p) where it is nearest."
-    scale, laplace = np.broadcast_to(np.asarray(noise.scale, float), z.shape), noise.kinds[0] == "laplace"
+    scale, law = np.broadcast_to(np.asarray(noise.scale, float), z.shape), law_of(noise.kinds[0])
     far = np.abs(z - s)[:, scale > 0] / scale[scale > 0]
-    least = (far if laplace else 0.5 * far**2).sum(axis=1).min()
-    return float(gammaincc(max(far.shape[1], 1) / (1 if laplace else 2), least))
+    least = -law.kernel(far).sum(axis=1).max()
+    return float(gammaincc(max(far.shape[1], 1) * law.gamma, least))
 
 
 # %% ../../nbs/posterior/31_histograms.ipynb #5a13e0d2

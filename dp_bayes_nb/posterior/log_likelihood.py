@@ -196,7 +196,7 @@ def _normal_form(family, seen, one, keep):
     if not printed:
         refuse("release", "of one row, where a number was not printed exactly",
                f"{len(seen.z)} numbers", "use fit(release)")
-    if "laplace" not in seen.noise.kinds:
+    if seen.noise.normal:
         return _normal, seen
     two = len(seen.z) == 2 and isinstance(seen.noise.kind, str)
     return (_two_rows, seen) if two else (_given_variances, (seen, keep))

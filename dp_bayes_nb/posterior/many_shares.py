@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import betainc, digamma, gammaln, ndtr, ndtri
 
+from ..base.measurement import law_of
 from .exact_counts import (LONGEST, Cells, CountPosterior, count_posterior, draw_shares, log_ratio,
                                                 log_sigmoid, log_weight, share_moments, share_probability, tabulate,
                                                 window)
@@ -33,18 +34,13 @@ def quick_window(cells: Cells) -> tuple:
 
 def home(cells: Cells) -> Cells:
     "Cells whose released counts are not too far outside [0, n] for floats; their posteriors are what they were."
-    past = 0.0 if cells.kind == "laplace" else 100 * cells.scale**2
+    past = 0.0 if law_of(cells.kind).memoryless else 100 * cells.scale**2
     return cells._replace(z=np.clip(cells.z, -past, cells.n + past))
 
 
 def _noise_ratios(cells, s):
     "p(z − s − 1)/p(z − s)."
-    z, scale = cells.z[:, None], cells.scale[:, None]
-    if cells.kind == "gaussian":
-        return np.exp((z - s - 0.5) / scale**2)
-    below = np.floor(z)  # up to z one step of an exponential function, from there on the other
-    up, at, down = (np.exp(step / scale) for step in (1.0, 2 * (z - below) - 1, -1.0))
-    return np.where(s < below, up, np.where(s > below, down, at))
+    return law_of(cells.kind).ratios(cells.z[:, None], s, cells.scale[:, None])
 
 
 def _ratios(cells, s, high):

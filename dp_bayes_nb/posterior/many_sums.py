@@ -18,7 +18,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float
 
-from ..base.measurement import Measurement, Noise
+from ..base.measurement import Measurement, Noise, law_of
 from ..base.priors import log_density_free
 from ..base.supports import constrain, unconstrain
 from ..curves.curve import log_convolved
@@ -227,7 +227,7 @@ def _better(full, half):
 
 def summarise_cells(curves: Curves, kind: str, nodes: tuple, levels, ends, z, n, scale, uniform) -> tuple:
     "Mean, sd, quantiles, probability and draws of cells, and whether the grids were good enough."
-    x = starting_nodes(curves, z, n, (2 if kind == "laplace" else 1) * scale**2)
+    x = starting_nodes(curves, z, n, law_of(kind).spread * scale**2)
     for points in nodes[:-1]:
         x = dense_nodes(x, log_posteriors(curves, kind, x, z, n, scale), points)
     x, rate = last_nodes(x, log_posteriors(curves, kind, x, z, n, scale), nodes[-1])
@@ -362,7 +362,7 @@ def read_backwards(moments: Moments) -> Moments | None:
 
 def prepare(family, prior, kind: str, exact: bool, n, scale) -> Prepared:
     "Moments of a record for cells with these sizes and scales, tabulated once."
-    variance = (2 if kind == "laplace" else 1) * float(np.min(scale, initial=1e150)) ** 2
+    variance = law_of(kind).spread * float(np.min(scale, initial=1e150)) ** 2
     moments, most = None, float(np.max(n, initial=1))
     for nodes in () if exact or not len(n) else TABLES:  # a sparse prior's range is long, and needs small steps
         moments = tabulate_moments(family, prior, most, variance, nodes)

@@ -17,7 +17,6 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 from jaxtyping import Array, Float
-from scipy.special import log_ndtr, ndtri, ndtri_exp
 
 from ..base.arguments import numerical, pytree, refuse
 from ..base.chains import Kernel, bind
@@ -468,27 +467,10 @@ def one_sum(rng: np.random.Generator, mean: Float[np.ndarray, "..."], variance: 
             z: float, noise: Noise  # of one row
             ) -> Float[np.ndarray, "..."]:
     "A normal sum given its noisy value: equation (2)."
-    u, sd = rng.random(np.shape(mean)), np.sqrt(np.maximum(variance, 1e-300))
-    if noise.kind == "gaussian":
-        gain = variance / (variance + noise.scale**2)
-        return mean + gain * (z - mean) + np.sqrt(gain) * noise.scale * ndtri(u)
-    b, d = noise.scale, z - mean
-    below, above = (d - variance / b) / sd, -(d + variance / b) / sd  # standardised distances of z from the two centres
-    log_left, log_right = -d / b + log_ndtr(below), d / b + log_ndtr(above)
-    left = np.log(rng.random(np.shape(mean))) < log_left - np.logaddexp(log_left, log_right)
-    log_p = np.log(u) + np.where(left, log_ndtr(below), log_ndtr(above))
-    tail = ndtri_exp(log_p)  # below z from the left centre, or, reflected, above it from the right one
-    return np.where(left, mean + variance / b + sd * tail, mean - variance / b - sd * tail)
+    return noise.law.given_sum(rng, mean, variance, z, noise.scale)
 
 # %% ../../nbs/posterior/17_measurements.ipynb #5c0358a1
 _FINE, _REPEATS = 64, 3  # nodes of the first noise's variance, and repetitions that forget that they are few
-
-
-def _noise_variance(rng, residual, b):
-    "A draw of the variance of Laplace noise given the noise: equation (3) of ‘Laplace noise’."
-    c, y = b * np.abs(residual), rng.normal(size=residual.shape) ** 2
-    A = c + 0.5 * b**2 * y + b * np.sqrt(c * y + 0.25 * (b * y) ** 2)
-    return np.where(rng.random(residual.shape) * (A + c) <= A, A, c * (c / A))
 
 
 def _first_variance(rng, d, V, scale):
@@ -510,11 +492,12 @@ def pair_of_sums(rng: np.random.Generator, mean: Float[np.ndarray, "k 2"], V: Fl
         center, v = mean[:, 0] + c * (second - mean[:, 1]), np.maximum(V11 - c * V12, 0.0)
         gain = v / (v + D)
         return np.stack([center + gain * (z[0] - center) + np.sqrt(gain * D) * rng.normal(size=len(d)), second], axis=1)
-    if noise.kind == "gaussian":
+    if noise.normal:
         return given(np.full(len(d), noise.scale[0] ** 2))
     s = given(_first_variance(rng, d, V, noise.scale))
     for _ in range(_REPEATS):
-        s = given(_noise_variance(rng, z[0] - s[:, 0], noise.scale[0]))
+        normal, uniform = rng.normal(size=len(d)), rng.random(len(d))
+        s = given(noise.law.variance_from(normal, uniform, z[0] - s[:, 0], noise.scale[0]))
     return s
 
 # %% ../../nbs/posterior/17_measurements.ipynb #4cf3ff62

@@ -20,7 +20,6 @@ from ..base.arguments import pytree
 from ..base.chains import Kernel, bind
 from ..base.measurement import Measurement, Noise
 from .grid import EDGE, is_plain
-from ..noise.laplace import normal_laplace_log_density
 from ..base.priors import LogDensity, log_density_free
 from ..base.supports import SUPPORTS, constrain, free_size, unconstrain
 from ..curves import mesh as host
@@ -66,14 +65,14 @@ def _mixing_nodes(d, V, scale, count):
 def log_law(d: Float[Array, "2"],  # release minus its mean
             V: Float[Array, "3"],  # covariance of the sums: variance, covariance, variance
             noise: Noise, count: int = NODES) -> Float[Array, ""]:
-    "log p(z | θ) for a normal sum of two statistics and noise of either kind: equation (1)."
-    if noise.kind == "gaussian":
+    "log p(z | θ) for a normal sum of two statistics and noise that is normal given a variance: equation (1)."
+    if noise.normal:
         first, second = jnp.array([1.0, 0.0, 0.0]), jnp.array([0.0, 0.0, 1.0])
         return _normal_law(d, V + first * noise.variance[0] + second * noise.variance[1])
     w, log_weight = _mixing_nodes(d, V, noise.scale, count)
-    first = V[0] + 2 * noise.scale[0] ** 2 * w
+    first = V[0] + noise.law.mean_variance(noise.scale[0]) * w
     r = V[1] / first
-    rest = normal_laplace_log_density(d[1] - r * d[0], jnp.maximum(V[2] - r * V[1], 0.0), noise.scale[1])
+    rest = noise.law.convolved(d[1] - r * d[0], jnp.maximum(V[2] - r * V[1], 0.0), noise.scale[1])
     return jax.nn.logsumexp(log_weight - 0.5 * d[0] ** 2 / first - 0.5 * jnp.log(2 * jnp.pi * first) + rest)
 
 # %% ../../nbs/posterior/05_mesh.ipynb #be7c6342

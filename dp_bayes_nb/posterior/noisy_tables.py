@@ -23,7 +23,7 @@ from scipy.special import gammaln, logsumexp
 
 from ..base.arguments import Said, refuse
 from ..base.chains import bind
-from ..base.measurement import Measurement
+from ..base.measurement import Measurement, law_of
 from ..base.priors import Beta, Dirichlet
 from ..models.whole_numbers import Counts, FlatCounts, SharedGamma
 from .collapsed import chain_kernel
@@ -172,10 +172,10 @@ def released_tree(family: Any, measurement: Measurement,
         low, high = np.where(grid > 0, _next_on_grid(floor, grid), floor), np.full(len(z), np.inf)
     low, high = _whole(low / factor), _whole(high / factor)
     low, high = np.minimum(low, high), np.maximum(low, high)
-    parts = [low, high, scale / np.abs(factor), grid / np.abs(factor), np.array(noise.kinds) == "gaussian"]
+    parts = [low, high, scale / np.abs(factor), grid / np.abs(factor), np.array(noise.kinds)]
     if size is not None:
         sets.append(np.arange(H.shape[1]))
-        parts = [np.append(part, more) for part, more in zip(parts, (*size, 0.0, 1.0, False))]
+        parts = [np.append(part, more) for part, more in zip(parts, (*size, 0.0, 1.0, noise.kinds[0]))]
     return count_tree(sets, H.shape[1], *parts)
 
 # %% ../../nbs/posterior/18_noisy_tables.ipynb #9aea07df
@@ -363,7 +363,7 @@ NOISY_CATEGORIES = CATEGORIES._replace(general=partial(_levels_general, False), 
 # § Several tables of one share: equation (3)
 MOST_COUNTS = 2**13  # of a table
 MOST_TOGETHER = 2**16  # of all tables
-_FAR = {"laplace": 300.0, "gaussian": 25.0}  # scales beyond which a count cannot be behind what was printed
+_FAR = 300.0  # nats beyond which a count cannot be behind what was printed
 
 
 class CountLaw(NamedTuple):
@@ -391,7 +391,7 @@ def _possible(measurement, H):
     "The numbers of successes that can be behind what was printed, or None where they are too many."
     n, noise = float(measurement.n), measurement.noise
     low, high = (measurement.z if end is None else end for end in (measurement.low, measurement.high))
-    far = np.array([_FAR[kind] for kind in noise.kinds]) * np.asarray(noise.scale)
+    far = noise.each(lambda law: law.deep(_FAR), np) * np.asarray(noise.scale)
     ends = np.stack([np.asarray(low, float) - far, np.asarray(high, float) + far]) / H[:, 0]
     first, last = np.clip([np.floor(ends.min()), np.ceil(ends.max())], 0, n)
     if n <= MOST_COUNTS or measurement.floor is not None:
@@ -422,8 +422,8 @@ def _log_constant(measurement):
         one, grid = np.asarray([noise.scale[i]], float), np.asarray([noise.grid[i]], float)
         if one[0] == 0 or measurement.low is not None and measurement.low[i] < measurement.high[i]:
             continue
-        root = {"laplace": 2.0, "gaussian": np.sqrt(2 * np.pi)}[kind]
-        value += _log_between(np.zeros(1), np.zeros(1), one, grid, kind)[0] if grid[0] else -np.log(root * one[0])
+        value += (_log_between(np.zeros(1), np.zeros(1), one, grid, kind)[0] if grid[0]
+                  else -np.log(law_of(kind).root * one[0]))
     return value
 
 # %% ../../nbs/posterior/18_noisy_tables.ipynb #c15a0f04

@@ -22,7 +22,7 @@ from scipy.special import expit, gammaln, logsumexp
 
 from ..base.arguments import check_choice, check_positive, refuse
 from ..base.frames import by_label
-from ..base.measurement import Measurement, Noise
+from ..base.measurement import Measurement, Noise, law_of
 from ..base.supports import constrain
 from ..curves.curve import log_convolved, start_of
 from ..models.contract import QUICKLY, moments_at
@@ -171,8 +171,7 @@ _AT_ONCE = 2**22  # numbers in memory
 
 def _log_noise(kind, z, scale, s):
     "Log density of the noise up to a constant: z and scale (G,), counts (G, S)."
-    away = np.abs(z[:, None] - s) / scale[:, None]
-    return -away if kind == "laplace" else -0.5 * away**2
+    return law_of(kind).kernel((z[:, None] - s) / scale[:, None])
 
 
 def _counts_law(kind, terms, n, z, scale) -> Callable:

@@ -24,11 +24,9 @@ from ..releases.simulate import draw_noise
 # § Each row, given the others: equation (1)
 def _some_rows(release: Release, at: np.ndarray) -> Release:
     "A release of some rows of another; it is for a check, and says nothing about who made it."
-    noise = release.noise
-    kind = noise.kind if isinstance(noise.kind, str) else tuple(noise.kind[i] for i in at)
     H = (np.eye(len(release.values)) if release.matrix is None else np.asarray(release.matrix))[at]
     return dataclasses.replace(release, names=tuple(release.names[i] for i in at), values=release.values[at],
-                               noise=Noise(kind, noise.scale[at], noise.grid[at]), matrix=H, simulated=True, id=None,
+                               noise=release.noise.take(at), matrix=H, simulated=True, id=None,
                                schema=2)
 
 

@@ -6,13 +6,13 @@
 __all__ = ['NO_END', 'Leaves', 'Tree', 'count_tree', 'tied_tilts', 'Part', 'Passed', 'pass_up', 'draw_counts', 'node_marginals']
 
 # %% ../../nbs/posterior/16_whole_counts.ipynb #c13a0003
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import gammaln, log_ndtr
+from scipy.special import gammaln
 
 from ..base.arguments import Said, refuse
+from ..base.measurement import law_of
 from .exact_categories import LEAST_TIED, convolve, draw_parts
 from .exact_counts import (LONGEST, NEGLIGIBLE, draw_index, first_true, log_gamma_ratio,
                                                 log_noise)
@@ -26,7 +26,7 @@ class Rows(NamedTuple):
     high: np.ndarray  # (p,) the same as low where the row was printed exactly
     scale: np.ndarray  # (p,) b or σ; 0: no noise
     grid: np.ndarray  # (p,) step of the noise; 0: continuous
-    gaussian: np.ndarray  # (p,) booleans: Gaussian or Laplace?
+    kind: np.ndarray  # (p,) names of the laws of the noise
 
 
 def _take(rows, which):
@@ -39,10 +39,10 @@ def _log_printed(rows: Rows, t: np.ndarray) -> np.ndarray:
     low, high, scale, grid = (part.reshape(shape) for part in rows[1:5])
     out = np.zeros(t.shape)
     exact, sure = rows.low == rows.high, rows.scale == 0
-    for kind, of_kind in (("laplace", ~rows.gaussian), ("gaussian", rows.gaussian)):
-        at = of_kind & exact & ~sure
+    for kind in np.unique(rows.kind):
+        at = (rows.kind == kind) & exact & ~sure
         out[at] = log_noise(low[at] - t[at], scale[at], kind)
-        at = of_kind & ~exact & ~sure
+        at = (rows.kind == kind) & ~exact & ~sure
         if at.any():
             out[at] = _log_between(low[at] - t[at], high[at] - t[at], scale[at], grid[at], kind)
     out[sure] = np.where((t[sure] >= low[sure]) & (t[sure] <= high[sure]), 0.0, -np.inf)
@@ -51,62 +51,16 @@ def _log_printed(rows: Rows, t: np.ndarray) -> np.ndarray:
 # %% ../../nbs/posterior/16_whole_counts.ipynb #c13a0007
 def _log_between(x, y, scale, grid, kind):
     "log P(x ≤ e ≤ y) for noise e; on a grid both ends belong to it."
+    tail = law_of(kind).log_tail
     with np.errstate(invalid="ignore"):
         mirror = x + y < 0
     x, y = np.where(mirror, -y, x), np.where(mirror, -x, y)
-    lower, upper = _log_tail(x, scale, grid, kind), _log_tail(y + grid, scale, grid, kind)
+    lower, upper = tail(x, scale, grid), tail(y + grid, scale, grid)
     with np.errstate(divide="ignore", invalid="ignore"):
         right = lower + np.log(-np.expm1(np.minimum(upper - lower, 0.0)))
-        around = np.log1p(-np.minimum(np.exp(upper) + np.exp(_log_tail(grid - x, scale, grid, kind)), 1.0))
+        around = np.log1p(-np.minimum(np.exp(upper) + np.exp(tail(grid - x, scale, grid)), 1.0))
     return np.where(x > 0, right, around)
 
-
-def _log_tail(x, scale, grid, kind):
-    "log P(e ≥ x)."
-    x, scale, grid = np.broadcast_arrays(x, scale, grid)
-    if kind == "laplace":
-        with np.errstate(over="ignore", invalid="ignore"):
-            half = np.where(grid > 0, np.log1p(np.exp(-grid / scale)), np.log(2.0))
-            far = -np.abs(x) / scale - half
-            other = np.where(x > 0, far, far - grid / scale)
-            return np.where(x > 0, far, np.log1p(-np.exp(np.minimum(other, -1e-300))))
-    out, whole = np.empty(x.shape), grid > 0
-    out[~whole] = log_ndtr(-x[~whole] / scale[~whole])
-    if whole.any():
-        steps, sigma = x[whole] / grid[whole], scale[whole] / grid[whole]
-        value = np.empty(steps.shape)
-        for s in np.unique(sigma):
-            value[sigma == s] = _whole_gaussian_tail(steps[sigma == s], float(s))
-        out[whole] = value
-    return out
-
-# %% ../../nbs/posterior/16_whole_counts.ipynb #c13a0008
-SMOOTH = 1e4  # steps of a standard deviation, from where a sum over the grid is an integral
-
-
-@lru_cache(maxsize=64)
-def _tail_table(sigma):
-    "log Σ_{j ≥ k} exp(−j²/2σ²) for k = 0, 1, …, and the log of the sum over all whole numbers."
-    k = np.arange(int(40 * sigma) + 3.0)
-    terms = -0.5 * (k / sigma) ** 2
-    terms[-1] -= np.log(-np.expm1(-(k[-1] + 0.5) / sigma**2))
-    table = np.logaddexp.accumulate(terms[::-1])[::-1]
-    return table, np.log1p(2 * np.exp(table[1]))
-
-
-def _whole_gaussian_tail(k, sigma):
-    "log P(e ≥ k) for Gaussian noise on whole numbers."
-    if sigma > SMOOTH:
-        return log_ndtr(-(k - 0.5) / sigma)
-    table, total = _tail_table(sigma)
-    def right(k):
-        with np.errstate(invalid="ignore", over="ignore"):
-            beyond = -0.5 * (k / sigma) ** 2 - np.log(-np.expm1(-(k + 0.5) / sigma**2))
-        return np.where(k < len(table), table[np.clip(k, 0, len(table) - 1).astype(int)], beyond) - total
-    k = np.round(np.clip(k, -1e300, np.inf))
-    with np.errstate(divide="ignore"):
-        return np.where(k > 0, right(np.maximum(k, 1)),
-                        np.log1p(-np.exp(np.minimum(right(np.maximum(1 - k, 1)), -1e-300))))
 
 # %% ../../nbs/posterior/16_whole_counts.ipynb #c13a000c
 # § Trees
@@ -155,12 +109,12 @@ def _unions(sets: list, leaves: int) -> tuple:
 
 # %% ../../nbs/posterior/16_whole_counts.ipynb #c13a0f11
 def count_tree(sets: list,  # of each row, the leaves it adds up, an array of their numbers
-               leaves: int, low, high, scale, grid, gaussian  # as in `Rows`, (p,) each
+               leaves: int, low, high, scale, grid, kind  # as in `Rows`, (p,) each, or of all
                ) -> Tree:
     "The forest of rows about sets of leaves."
     node, parent, _ = _unions(sets, leaves)
     order = np.argsort(node, kind="stable")
-    rows = Rows(*(np.asarray(part)[order] for part in (node, low, high, scale, grid, gaussian)))
+    rows = Rows(*(np.broadcast_to(part, len(node))[order] for part in (node, low, high, scale, grid, kind)))
     children: list = [[] for _ in parent]
     for v, p in enumerate(parent):
         if p >= 0:

@@ -172,9 +172,10 @@ def log_target(problem: Problem, w: Float[Array, "w"], smooth: bool = False) -> 
 def log_noise(problem: Problem, table: Float[Array, "k+2 k+2"], smooth: bool = False) -> Float[Array, ""]:
     "Log density of what the noise must have been."
     away = problem.seen - table
-    if smooth or problem.released.noise.kind == "gaussian":
+    law = problem.released.noise.law
+    if smooth or law.normal:
         return -0.5 * jnp.sum(problem.weight * away**2)
-    return -jnp.sum(jnp.sqrt(2 * problem.weight) * jnp.abs(away))  # the variance is 2 b²
+    return jnp.sum(law.kernel(jnp.sqrt(law.spread * problem.weight) * away))
 
 
 def log_law(problem: Problem, w: Float[Array, "w"]) -> tuple:

@@ -57,13 +57,12 @@ class Records:
     def log_density(self, u: Float[Array, "w"]) -> Float[Array, ""]:
         "Equation (1)."
         v = self.unpack(u)
-        mean, s, noise = v[:, :-1].mean(axis=0), self.sums(v), self.released.noise
+        mean, s = v[:, :-1].mean(axis=0), self.sums(v)
         S = (v[:, :-1] - mean).T @ (v[:, :-1] - mean) / self.n
         covariates = update_covariates(self.covariates, mean, S, self.n)
         posterior = box_update(self.family, self.prior, s, self.n)
         log_det = lambda A: 2 * jnp.sum(jnp.log(jnp.diagonal(cholesky(A))))
-        r = (self.released.z - s) / noise.scale
-        log_noise = -jnp.sum(jnp.abs(r)) if noise.kind == "laplace" else -0.5 * r @ r
+        log_noise = self.released.noise.log_density(self.released.z - s).sum()
         return (-0.5 * covariates.df * log_det(covariates.scale) - 0.5 * log_det(posterior.precision)
                 - posterior.shape * jnp.log(posterior.scale) + log_noise)  # eq. (1)
 

@@ -26,7 +26,7 @@ from ..base.chains import bind
 from ..base.linear_algebra import solve
 from ..base.formula import (Factor, check_logarithm, check_terms, declare_columns, log_between, log_of_parts,
                                       log_parts, read_formula, term_columns, term_range, term_value)
-from ..base.measurement import Noise, Released
+from ..base.measurement import Released
 from .covariates import coding, draw_free, free_moments, size
 from ..models.contract import as_numbers
 from ..models.counts import check_levels
@@ -128,11 +128,10 @@ def _rounded(blocks, sums):
 # %% ../../nbs/regression/05_model.ipynb #0ade7c2c
 def sums_only(family, released: Released) -> Released:
     "A release without its fourth moments, if it has any."
-    m, noise = len(family.names) - len(family.moment_terms), released.noise
-    kind = noise.kind[:m] if isinstance(noise.kind, tuple) else noise.kind
+    m = len(family.names) - len(family.moment_terms)
     if not family.moment_terms:
         return released
-    return Released(released.z[:m], Noise(kind, noise.scale[:m], noise.grid[:m]), released.n)
+    return Released(released.z[:m], released.noise.take(slice(m)), released.n)
 
 # %% ../../nbs/regression/05_model.ipynb #b0a50002
 def _presence_rows(family, grid_exponent, norm):

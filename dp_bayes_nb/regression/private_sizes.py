@@ -99,8 +99,7 @@ class UnsizedSetting(Setting):
         "The target in whitened coordinates, and what a draw of the parameters needs."
         log_law, rows, seen = rows_at(self.problem, self.mode.coordinates(u))
         away, noise = self.problem.z - rows, self.problem.noise
-        return log_law - jnp.sum(jnp.where(noise.is_laplace, jnp.abs(away) / noise.scale,
-                                           0.5 * away**2 / noise.variance)), seen
+        return log_law + jnp.sum(noise.log_density(away)), seen
 
     def drawn(self, key, place) -> dict:
         "An exact draw of the parameters given n and the sums, and these beside it, as of one table of several."

@@ -313,7 +313,6 @@ def _statement_of_n(printed):
         printed if isinstance(printed, Printing) else Exact())
 
 # %% ../../nbs/releases/04_declare.ipynb #a653c9a5
-_HARDLY = {"laplace": 5.0, "gaussian": 3.0}  # scales: noise goes further with a probability of 0.007 or 0.003
 _SELDOM = 0.1  # probability that noise of counts leads so far from whole numbers, below which a warning asks
 
 
@@ -333,10 +332,10 @@ def _check_shares(made):
     off = np.abs(z - np.rint(z))
     if not model.integer or not np.any(off) or np.any((z < 0) | (scale >= 1)) or records is not None and records <= 1:
         return
-    kinds = np.array(made.noise.kinds)[at]
-    far = off / scale / np.array([_HARDLY[kind] for kind in kinds])
+    noise = made.noise.take(at)
+    far = off / scale / noise.each(lambda law: law.hardly, np)
     if z.max() <= 1:
-        if records is None and together(off / scale, kinds == "laplace") > _SELDOM:
+        if records is None and together(off / scale, noise) > _SELDOM:
             return  # small counts that noise may well have left there
         return _say_share(made, at[far.argmax()], records, float(far.max()) if G == 1 else 0.0)
     steps = [step for step in (1.0, 0.1, 0.01, 0.001) if np.all(np.abs(z / step - np.rint(z / step)) < 1e-6)]

@@ -30,10 +30,10 @@ from ..models.promises import (CHANGE_VALUE, LARGEST, RELATIONS, Person, as_pers
 from ..base.arguments import (Said, check_choice, check_count, check_fraction, check_positive, printable,
                                         refuse)
 from ..base.files import atomic_write
-from ..base.measurement import Measurement, Noise
+from ..base.measurement import Measurement, Noise, law_of
 from .files import as_path, open_sealed, parse, read_text, seal, tuples
 from ..noise.add_remove import size_design
-from ..noise.design import MAX_STEPS, MECHANISMS, design, epsilon_of_rho
+from ..noise.design import MAX_STEPS, design, epsilon_of_rho
 from ..noise.contradictions import check_known, check_rows, check_whole, reach, whole_unit
 from ..noise.statements import (Exact, Unprinted, as_printed, printing_from_json, printing_to_json,
                                           unprinted)
@@ -245,9 +245,9 @@ def _checked_kind(kind, p, declared):
             refuse("noise.kind", "one kind of noise for all sums", kind, _FROM_ELSEWHERE)
         if len(kind) != p:
             refuse("noise.kind", f"one kind, or {p} of them", kind)
-        kind = tuple(check_choice("noise.kind", each, MECHANISMS) for each in kind)
+        kind = tuple(law_of(each).kind for each in kind)
         return kind if len(set(kind)) > 1 else kind[0]
-    return check_choice("noise.kind", kind, MECHANISMS)
+    return law_of(kind).kind
 
 # %% ../../nbs/releases/02_document.ipynb #050834b4
 def _checked_matrix(matrix, p, m, n, alone):
@@ -313,7 +313,7 @@ def _checked_promise(r, kind):
     in_rho = not declared and r.rho is not None
     if in_rho:
         _check_only_rho(r, kind)
-    elif not declared and (r.delta is None) != (kind == "laplace"):
+    elif not declared and (r.delta is not None) != law_of(kind).delta:
         refuse("delta", "a number for gaussian noise and None for laplace noise", r.delta)
     person = check_person(r.family, as_person(r.person))
     private = r.neighbours == "add_remove" or r.family.private_sizes or _several(person)
@@ -348,7 +348,7 @@ def _alike(person):
 
 def _check_only_rho(r, kind):
     "A budget in rho is one of gaussian noise, and the only one."
-    if kind != "gaussian":
+    if not law_of(kind).rho:
         refuse("rho", "left out with laplace noise", r.rho, "its budget is epsilon")
     for name, value in (("epsilon", r.epsilon), ("delta", r.delta)):
         if value is not None:
@@ -1015,11 +1015,10 @@ def _possible(r, found, H, limits, chance):
 # %% ../../nbs/releases/02_document.ipynb #be531ea9
 def each_group(r: Release, found: Unprinted):
     "Names, values and noise of each group of a release."
-    q, kinds = len(r.names) // len(r.family.group_names), r.noise.kind
+    q = len(r.names) // len(r.family.group_names)
     for start in range(0, len(r.names), q):
         at = slice(start, start + q)
-        noise = Noise(kinds if isinstance(kinds, str) else kinds[at], r.noise.scale[at], r.noise.grid[at])
-        yield r.names[at], Unprinted(*(part[at] for part in found)), noise
+        yield r.names[at], Unprinted(*(part[at] for part in found)), r.noise.take(at)
 
 
 def _person_of_group(r):
@@ -1037,14 +1036,13 @@ def _of_group(r, name):
         refuse("release", "one of groups", type(r.family).__name__)
     if called not in groups:
         refuse("name", "a group of this release", name, f"groups are called {', '.join(map(repr, groups[:4]))}…")
-    g, q, kind = groups.index(called), len(r.names) // len(groups), r.noise.kind
+    g, q = groups.index(called), len(r.names) // len(groups)
     at = slice(g * q, (g + 1) * q)
     if r.n is not None and r.n[g] < 1:
         refuse("name", "a group with records", called, "the posterior of an empty group is its prior")
-    noise = Noise(kind if isinstance(kind, str) else kind[at], r.noise.scale[at], r.noise.grid[at])
     own = r.id or hashlib.sha256(r.to_json().encode()).hexdigest()[:16]
     return Release(r.family.inner, tuple(each[len(called) + 2:] for each in r.names[at]), r.values[at],
-                   None if r.n is None else int(r.n[g]), noise, epsilon=r.epsilon, delta=r.delta, rho=r.rho,
+                   None if r.n is None else int(r.n[g]), r.noise.take(at), epsilon=r.epsilon, delta=r.delta, rho=r.rho,
                    matrix=r.matrix,
                    printed=r.printed if isinstance(r.printed, str) else r.printed[at], n_range=r.n_range,
                    neighbours=r.neighbours, simulated=r.simulated, bounds_source=r.bounds_source,

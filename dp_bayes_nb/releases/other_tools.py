@@ -21,9 +21,11 @@ import numpy as np
 
 from ..base.arguments import Said, check_choice, check_installed, check_sums, refuse
 from ..base.frames import check_present, one_length, quietly, table_of
+from ..base.measurement import law_of
 from ..models.contract import as_model
 from ..models.whole_numbers import Counts
-from ..noise.statements import Clamped, Exact, Gaussian, Laplace, PrintedAbove, Suppressed
+from ..noise.statements import (STATEMENTS, Clamped, Exact, Gaussian, Laplace, PrintedAbove, Suppressed,
+                                         stated_by)
 from .declare import declare
 from .document import Release, check_source
 from .files import as_path, read_text
@@ -219,7 +221,7 @@ def _stated_release(reading, model, names, values, noise, printed, n):
 # § A table with a column of noise
 def _column_noise(columns, word, given, kind, discrete):
     "Statements by row of a column of noise, or of one number."
-    make = {"laplace": Laplace, "gaussian": Gaussian}[check_choice("noise", kind, ("laplace", "gaussian"))]
+    make = STATEMENTS[check_choice("noise", kind, STATEMENTS)]
     if isinstance(given, str):
         _check_columns(columns, [(word, given)])
     def statement(_, i):
@@ -230,7 +232,7 @@ def _column_noise(columns, word, given, kind, discrete):
                 refuse(f"{given!r:.60} in row {i + 1}", "the noise of the row", None, "0 is for an exact number")
         if word == "error95":
             return make.from_error(number, 0.95, discrete=discrete)
-        return make(**{"sd" if kind == "gaussian" else word: number}, discrete=discrete)
+        return make(**{law_of(kind).word if word == "scale" else word: number}, discrete=discrete)
     return statement
 
 # %% ../../nbs/releases/06_other_tools.ipynb #ad6e4a16
@@ -259,7 +261,7 @@ def read_table(table: Any,           # path of a CSV file, a data frame in memor
         refuse("the noise", "given by one of scale, sd, error95", Said(", ".join(words) or "none of them"),
                "numbers without noise: sd=0")
     ((word, given),) = words.items()
-    kind = noise or {"scale": "laplace", "sd": "gaussian"}.get(word)
+    kind = noise or stated_by(word)
     if kind is None:
         refuse("noise", "'laplace' or 'gaussian', because an error at a confidence does not say which", noise)
     found = _as_table(table)
@@ -405,7 +407,7 @@ def from_mbi(measurements: Iterable,  # mbi's LinearMeasurements, or objects wit
     ValueError for measurements of other queries, or that do not fit the domain. Tested with measurements of mbi 2.0.0
     and 1.1.0, and with a contingency table of OpenDP 0.16.0 (on mbi 1.1.0): table.marginals.flatten(), table.keys.
     """
-    make = {"laplace": Laplace, "gaussian": Gaussian}[check_choice("noise", noise, ("laplace", "gaussian"))]
+    make = STATEMENTS[check_choice("noise", noise, STATEMENTS)]
     if unknown := sorted(set(stated) - _STATED - {"n"}):
         _refuse_word(unknown[0], ("n",))
     measured, found = list(measurements), _levels(domain)

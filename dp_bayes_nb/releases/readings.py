@@ -11,9 +11,9 @@ import re
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtri
 
 from ..base.arguments import printable, refuse
+from ..base.measurement import law_of
 from ..noise.statements import Exact
 from .document import Release, full_matrix
 
@@ -32,10 +32,8 @@ class Reading(NamedTuple):
 
 def _noise(noise, rng):
     "Draws of the noise of all rows, (DRAWS, p): of each row at levels evenly apart, so that its own reach is exact."
-    laplace = np.array([kind == "laplace" for kind in noise.kinds])
     level = (rng.permuted(np.tile(np.arange(DRAWS), (len(noise.scale), 1)), axis=1).T + 0.5) / DRAWS
-    beyond = 2 * np.minimum(level, 1 - level)  # how likely noise is as far away
-    return noise.scale * np.where(laplace, -np.sign(level - 0.5) * np.log(beyond), ndtri(level))
+    return noise.scale * noise.each(lambda law: law.quantile(level), np)
 
 
 def _hidden(release):
@@ -143,7 +141,7 @@ def with_reach(value, reach):
 def _row(release, i):
     "A released row: its number, and how far its noise reaches."
     value, scale = release.values[i], release.noise.scale[i]
-    reach = scale * (math.log(1 / (1 - REACH)) if release.noise.kinds[i] == "laplace" else 1.959964)
+    reach = scale * float(law_of(release.noise.kinds[i]).quantile((1 + REACH) / 2))
     if scale == 0 and release.unprinted is not None and not math.isnan(value):  # rounded, or a limit
         reach = max(value - release.unprinted.low[i], release.unprinted.high[i] - value)
     printed = "" if isinstance(release.printed, str) or release.printed[i] == Exact() else f", {release.printed[i]!r}"

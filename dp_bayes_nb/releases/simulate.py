@@ -25,7 +25,6 @@ from ..models.promises import relation
 from .document import Release, full_matrix
 from ..noise.add_remove import check_largest, size_design, size_noise
 from ..noise.design import Design, check_privacy, designed, noise_design, simulate_values
-from ..noise.laplace import discrete_gaussian, discrete_laplace
 from ..noise.statements import print_rows
 from ..base.supports import SUPPORTS
 
@@ -130,16 +129,11 @@ def draw_noise(key: Key[Array, ""],
     grid, scale, shape = jnp.asarray(noise.grid), jnp.asarray(noise.scale), jnp.shape(noise.scale)
     step, silent = jnp.where(grid > 0, grid, 1.0), scale == 0
     wide = jnp.where(silent, 1.0, scale)
-    def drawn(kind):
-        whole, line = {"laplace": (discrete_laplace, jax.random.laplace),
-                       "gaussian": (discrete_gaussian, jax.random.normal)}[kind]
-        used = (grid > 0) & jnp.array([each == kind for each in noise.kinds])
-        return jnp.where(used, step * whole(key_discrete, jnp.where(used, wide / step, 1.0)),
-                         wide * line(key_continuous, shape))
-    out = {kind: drawn(kind) for kind in sorted(set(noise.kinds))}
-    e = out["laplace"] if set(out) == {"laplace"} else out["gaussian"] if set(out) == {"gaussian"} else jnp.where(
-        noise.is_laplace, out["laplace"], out["gaussian"])
-    return jnp.where(silent, 0.0, e)
+    def drawn(law):
+        used = (grid > 0) & jnp.array([each == law.kind for each in noise.kinds])
+        return jnp.where(used, step * law.discrete(key_discrete, jnp.where(used, wide / step, 1.0)),
+                         wide * law.line(key_continuous, shape))
+    return jnp.where(silent, 0.0, noise.each(drawn))
 
 
 @_once
@@ -189,11 +183,10 @@ def _printed_copy(release, y):
         return made
     if not np.any(there):
         refuse("theta", "such that a row or more would be printed", "none", "try another key")
-    at, noise = np.flatnonzero(there), release.noise
-    kind = noise.kind if isinstance(noise.kind, str) else tuple(noise.kind[i] for i in at)
+    at = np.flatnonzero(there)
     H = (np.eye(len(y)) if release.matrix is None else release.matrix)[at]
     return replace(release, names=tuple(release.names[i] for i in at), values=values[at], simulated=True, id=None,
-                   noise=Noise(kind, noise.scale[at], noise.grid[at]), matrix=H,
+                   noise=release.noise.take(at), matrix=H,
                    printed=tuple(release.printed[i] for i in at), schema=2)
 
 # %% ../../nbs/releases/03_simulate.ipynb #ad00f002

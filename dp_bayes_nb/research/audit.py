@@ -24,6 +24,7 @@ import numpy as np
 import scipy.stats as st
 
 from ..base.arguments import check_count, check_fraction, discreet, refuse
+from ..base.measurement import law_of
 from ..data_holder.csv_files import FLAGS, number
 from ..data_holder.persons import step_of
 from ..data_holder.release import _check_release_arguments, prepare, release
@@ -155,7 +156,7 @@ class Found(NamedTuple):
         "How far apart two vectors are, in the norm of the noise."
         d = np.abs(np.asarray(one, float) - np.asarray(other, float))
         d = np.where(np.isnan(d), math.inf, d)
-        return float(d.sum() if self.design.kind == "laplace" else np.hypot.reduce(d))
+        return float(law_of(self.design.kind).distance(d))
 
 
 def _columns(model, records):
@@ -242,16 +243,8 @@ _PARTS, _FEWEST = 20, 5.0  # cells of the test of the noise, and what is expecte
 
 
 def noise_cdf(k, kind: str, scale: float):
-    "P(noise <= k) of discrete Laplace or Gaussian noise of this scale, in grid steps: equation (1)."
-    k = np.asarray(k, dtype=float)
-    if kind == "laplace":
-        a = math.exp(-1 / scale)
-        return np.where(k < 0, np.exp(-np.abs(k) / scale), 1 + a - np.exp(-(np.abs(k) + 1) / scale)) / (1 + a)
-    if scale > 50:  # the sum is an integral to 1e-4 of its parts, and less
-        return st.norm.cdf((k + 0.5) / scale)
-    j = np.arange(-math.ceil(40 * scale), math.ceil(40 * scale) + 1)
-    each = np.exp(-0.5 * (j / scale) ** 2)
-    return np.append(0.0, np.cumsum(each) / each.sum())[np.searchsorted(j, k, side="right")]
+    "P(noise <= k) of noise on whole numbers, of this scale in grid steps: equation (1)."
+    return -np.expm1(law_of(kind).log_tail(np.asarray(k, float) + 1, scale, 1.0))
 
 # %% ../../nbs/research/14_audit.ipynb #7733698c
 def noise_p_value(noise,        # (k,) whole numbers of grid steps: what was released less the exact sums
@@ -261,8 +254,7 @@ def noise_p_value(noise,        # (k,) whole numbers of grid steps: what was rel
     "Does noise follow the law that a release states? A chi-squared test on 20 parts, and exact sums counted apart."
     if len(noise) == 0:
         return 1.0
-    law = st.laplace if kind == "laplace" else st.norm
-    cuts = np.unique(np.rint(law.ppf(np.arange(1, _PARTS) / _PARTS) * scale))
+    cuts = np.unique(np.rint(law_of(kind).quantile(np.arange(1, _PARTS) / _PARTS) * scale))
     kept: list[float] = []
     for cut in cuts:  # every part is large enough, and what is above the last cut too
         low = noise_cdf(kept[-1], kind, scale) if kept else 0.0
@@ -277,12 +269,8 @@ def noise_p_value(noise,        # (k,) whole numbers of grid steps: what was rel
 
 
 def no_noise(kind: str, scale: float) -> float:
-    "P(noise = 0), exactly: equation (1)."
-    if kind == "laplace":
-        return math.tanh(0.5 / scale)  # (1 − a) / (1 + a)
-    if scale > 3:
-        return 1 / (scale * math.sqrt(2 * math.pi))  # the sum is the integral to 1e-76 of it
-    return 1 / float(np.exp(-0.5 * (np.arange(-99, 100) / scale) ** 2).sum())
+    "P(noise = 0) of noise on whole numbers, exactly: equation (1)."
+    return -float(np.diff(np.exp(law_of(kind).log_tail(np.arange(2.0), scale, 1.0)))[0])
 
 
 def exact_p_value(noise,        # (releases, k) whole numbers of grid steps
@@ -338,8 +326,7 @@ def _reach(ready, neighbours):
         return math.nan, None, None
     d = next(each for each in ready if each is not None).design
     def apart(pair):
-        moves = [abs(x - y) for x, y in zip(*(there[i] for i in pair))]
-        return sum(moves) if d.kind == "laplace" else math.sqrt(sum(move**2 for move in moves))
+        return law_of(d.kind).distance([abs(x - y) for x, y in zip(*(there[i] for i in pair))])
     pair = max(pairs, key=apart)
     return d.steps * 2.0**-d.grid_exponent, apart(pair) * 2.0**-d.grid_exponent, pair
 
@@ -350,12 +337,8 @@ def _statistic(ready):
     """
     a, b = (np.array([int(v) for v in each.exact], dtype=np.int64) for each in ready)
     moved, most = a != b, int(np.argmax(np.abs(a - b)))
-    if ready[0].design.kind == "laplace":
-        T = lambda y: (np.abs(y[:, moved] - b[moved]) - np.abs(y[:, moved] - a[moved])).sum(axis=1)
-    else:
-        unit = (a - b)[moved] / np.abs(a - b).max()
-        T = lambda y: (y[:, moved] - b[moved]) @ unit
-    return lambda y: np.stack([T(y), y[:, most]], axis=1).astype(float)
+    likelier = law_of(ready[0].design.kind).likelier
+    return lambda y: np.stack([likelier(y[:, moved], a[moved], b[moved]), y[:, most]], axis=1).astype(float)
 
 
 def _released(model, tables, ready, trials, releases, options):
@@ -380,7 +363,7 @@ def _claims(epsilon, mechanism, delta, rho):
     "What a budget claims: name, number, and what probabilities of an event need."
     if rho is not None:
         return [("rho", rho, rho_needed)]
-    if mechanism == "laplace":
+    if not law_of(mechanism).delta:
         return [("epsilon", epsilon, epsilon_needed)]
     own = 0.5 / gaussian_multiplier(epsilon, delta) ** 2
     return [("epsilon", epsilon, partial(epsilon_needed, delta=delta)), ("rho", own, rho_needed)]
@@ -479,7 +462,7 @@ def _html_table(said):
 # %% ../../nbs/research/14_audit.ipynb #ac7dc088
 def _said(a):
     "An audit as names and words."
-    norm = "L1" if a.mechanism == "laplace" else "L2"
+    norm = law_of(a.mechanism).norm.upper()
     budget = f"rho = {a.rho:g}" if a.rho is not None else f"epsilon = {a.epsilon:g}" + (
         f", delta = {a.delta:g}" if a.delta is not None else "")
     bounds = "; ".join(f"{name} >= {bound.lower:.3g} of {claimed:.3g} ({bound.hits[0]} and {bound.hits[1]} of "
@@ -590,7 +573,7 @@ def search(model, budget, rho, promised, seed, owner, options) -> Found:
     person = None if owner is None else _checked_owner(model, owner)
     rng, H = np.random.default_rng(check_count("seed", seed, 0)), None
     private = promised == "add_remove" or model.private_sizes
-    norm = "l2" if budget[1] == "gaussian" else "l1"
+    norm = law_of(budget[1]).norm
     if private or person is not None and person.rows is not None:
         d, H = size_design(model, *budget, promised, rho, 1 if person is None else person.rows or 1)
     else:

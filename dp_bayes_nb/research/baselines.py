@@ -153,8 +153,7 @@ def ops(key: Key[Array, ""], release, prior, *,
 # § Data augmentation: equation (4)
 def noise_log_density(residual: Float[Array, "m"], noise: Noise) -> Float[Array, ""]:
     "log f(z − s), up to a constant; on its grid this is also the discrete law."
-    r = residual / noise.scale
-    return -jnp.sum(jnp.abs(r)) if noise.kind == "laplace" else -0.5 * jnp.sum(r * r)
+    return noise.log_density(residual).sum()
 
 
 class Augmented(NamedTuple):

@@ -24,7 +24,7 @@ from ..base.checks import FalseAlarms
 from ..models.contract import Model, as_data, check_prior, family_from_dict, from_data
 from ..models.weighted_records import ALLOWED, error_share
 from ..base.arguments import as_key, check_count
-from ..base.measurement import Noise
+from ..base.measurement import Noise, law_of
 from ..releases.document import Release
 from ..base.priors import LogDensity
 from ..base.supports import SUPPORTS, constrain, unconstrain
@@ -502,7 +502,7 @@ def _law(model, kind, z, theta, n, scale):
 def _grid_variance(kind, scale):
     "Variance of discrete noise of step 1."
     k = np.arange(-400, 401)
-    weights = np.exp(-np.abs(k) / scale if kind == "laplace" else -0.5 * (k / scale) ** 2)
+    weights = np.exp(law_of(kind).kernel(k / scale))
     return weights @ k**2 / weights.sum()
 
 # %% ../../nbs/research/11_check_model.ipynb #14ce0023

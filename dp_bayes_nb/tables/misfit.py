@@ -165,8 +165,7 @@ def score_chance(score: float, sd: float, w: Float[np.ndarray, "m"], rest: float
     "Probability of a standardised score that is as far from 0, on both sides: equation (3)."
     keep = p > 0
     a, p = (at_cells - p @ at_cells)[keep] / sd, p[keep]
-    laplace, b = np.asarray(noise.is_laplace) * np.ones(len(w), bool), np.asarray(noise.scale) * np.abs(w) / sd
-    wide, normal = b[laplace], (b[~laplace] ** 2).sum() + rest / sd**2
+    b, normal = np.asarray(noise.scale) * np.abs(w) / sd, rest / sd**2
     def K(t):
         "The cumulant generating function, and its first two derivatives."
         top = (t * a).max()
@@ -174,10 +173,9 @@ def score_chance(score: float, sd: float, w: Float[np.ndarray, "m"], rest: float
         total = e.sum()
         mean = e @ a / total
         square = e @ (a - mean) ** 2 / total
-        c = 1 - (t * wide) ** 2
-        return (n * (math.log(total) + top) - np.log(c).sum() + 0.5 * normal * t * t,
-                n * mean + (2 * t * wide**2 / c).sum() + normal * t,
-                n * square + (2 * wide**2 * (1 + (t * wide) ** 2) / c**2).sum() + normal)
+        own = noise.each(lambda law: law.cumulants(t * b), np)
+        return (n * (math.log(total) + top) + own[0].sum() + 0.5 * normal * t * t,
+                n * mean + b @ own[1] + normal * t, n * square + b**2 @ own[2] + normal)
     x, sign = abs(score), math.copysign(1.0, score)
     if x < 1.5:
         return 1.0

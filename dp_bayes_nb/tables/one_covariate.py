@@ -86,7 +86,7 @@ def draw_sums(key, task: Task, x: Float[Array, "d"], D: Float[Array, "J k"]) -> 
 def draw_variances(key, task: Task, s: Float[Array, "J k"], D: Float[Array, "J k"]) -> Float[Array, "J k"]:
     "D | z − s; of Gaussian noise it is known."
     noise = task.released.noise
-    if noise.kind == "gaussian":
+    if noise.normal:
         return D
     new = noise_variance_draw(key, task.released.z - s.reshape(-1), noise)
     return jnp.where(jnp.all(jnp.isfinite(new)), new.reshape(D.shape), D)

@@ -49,8 +49,7 @@ def cell_statistics(cells: Cells) -> Float[np.ndarray, "K m"]:
 
 def log_noise(noise: Noise, residual: Float[Array, "... p"]) -> Float[Array, "..."]:
     "Log density of noise that is so large, up to a constant: the last factor of equation (1)."
-    r = residual / noise.scale
-    return jnp.where(noise.is_laplace, -jnp.abs(r), -0.5 * r * r).sum(axis=-1)
+    return noise.log_density(residual).sum(axis=-1)
 
 # %% ../../nbs/tables/12_records.ipynb #7ec00009
 # § Move 1: the cells of the records

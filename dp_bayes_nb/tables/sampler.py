@@ -265,7 +265,7 @@ def draw_sums(task: Task, key, place: Place, F: Float[Array, "m m"], D: Float[Ar
 def refresh(task: Task, key, place: Place, noise_variance: Float[Array, "p"]) -> Float[Array, "p"]:
     "D given x and z, by sweeps of e | D and D | e: equation (5). Of Gaussian noise it is known."
     noise = task.released.noise
-    if noise.kind == "gaussian":
+    if noise.normal:
         return noise_variance
     F = spread_factor(place)
     def sweep(D, key):
@@ -382,7 +382,7 @@ def _step(task, key, state):
     key_rounds, key_s = jax.random.split(key)
     released, reference = task.released, state.reference
     tools = lambda D: (force(task, reference.covariance, D), cholesky(metric(reference, D), definite=True))
-    known = tools(released.noise.variance) if released.noise.kind == "gaussian" else None
+    known = tools(released.noise.variance) if released.noise.normal else None
     def one(at, key):
         place, D = at
         key_x, key_D = jax.random.split(key)

@@ -20,8 +20,9 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ..base.arguments import Said, check_choice, check_count, refuse
+from ..base.measurement import law_of
 from ..models.contract import Model
-from ..noise.design import check_privacy, noise_scale
+from ..noise.design import check_privacy
 
 # %% ../../nbs/tables/06_soft_tables.ipynb #50f70006
 # § Hats: equation (1)
@@ -159,8 +160,8 @@ def _noise_variance(epsilon, mechanism, delta, rho, tables, covariates, numbers=
     margins: list = [((kind(name, "hats"), ("answer", "level")), 1.0) for name in names] * tables
     margins += [(tuple(kind(name, "score") for name in pair), weight) for pair in pairs] * tables
     l1, square = most_moved(margins, set(range(numbers)), [*names, "answer"])
-    scale = noise_scale(l1 if mechanism == "laplace" else math.sqrt(square), epsilon, mechanism, delta, rho)
-    return (2 if mechanism == "laplace" else 1) * scale**2
+    law = law_of(mechanism)
+    return law.spread * law.scale_for({"l1": l1, "l2": math.sqrt(square)}[law.norm], epsilon, delta, rho) ** 2
 
 # %% ../../nbs/tables/06_soft_tables.ipynb #5b1a0003
 _MOST_COLUMNS = 10  # whose changes are tried all
