@@ -173,12 +173,14 @@ def score_chance(score: float, sd: float, w: Float[np.ndarray, "m"], rest: float
         total = e.sum()
         mean = e @ a / total
         square = e @ (a - mean) ** 2 / total
-        own = noise.each(lambda law: law.cumulants(t * b), np)
+        with np.errstate(invalid="ignore", divide="ignore"):  # a law is also asked at rows that are not its own
+            own = noise.each(lambda law: law.cumulants(t * b), np)
         return (n * (math.log(total) + top) + own[0].sum() + 0.5 * normal * t * t,
                 n * mean + b @ own[1] + normal * t, n * square + b**2 @ own[2] + normal)
     x, sign = abs(score), math.copysign(1.0, score)
     if x < 1.5:
         return 1.0
+    wide = b / noise.each(lambda law: law.edge, np)
     most = min(1 / max(wide.max(initial=0.0), 1e-3), 50.0) * (1 - 1e-9)
     if sign * K(sign * most)[1] <= x:  # beyond what the records can do
         t = most
