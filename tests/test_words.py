@@ -88,7 +88,7 @@ CALLS = {
                      "got an unexpected keyword argument 'a'; did you mean alpha?"),
     "a scale for a rate": (lambda: dp_bayes_nb.Gamma(2.0, scale=3.0), "did you mean rate=1/scale?"),
     "a model's column": (lambda: Bernoulli(col="ill"), "did you mean column?"),
-    "a seed of a plan": (lambda: dp_bayes_nb.plan(Bernoulli(), random_seed=1), "did you mean key?"),
+    "a seed of a plan": (lambda: dp_bayes_nb.plan(Bernoulli(), random_seed=1), "did you mean seed?"),
 }
 
 

@@ -40,7 +40,7 @@ def _simulated(family, key, theta, n, noise):
     s = family.simulate(key_data, theta, n)
     return s, simulate_values(key_noise, s, noise)
 
-# %% ../../nbs/releases/03_simulate.ipynb #9a03f002
+# %% ../../nbs/releases/03_simulate.ipynb #9a03f010
 def _with_sums(sums, made: Release) -> Release:
     "A simulated release that knows its sums without noise."
     object.__setattr__(made, "_simulated_sums", np.asarray(sums))
@@ -51,21 +51,19 @@ def _pair(made):
     "What these functions gave before 0.8: the sums, and the release."
     return made.simulated_sums, made
 
-
+# %% ../../nbs/releases/03_simulate.ipynb #9a03f002
 @as_before("seed", gave=_pair, model="family")
 def simulate_release(model: Model,               # what is counted
                      theta: dict,                # true parameters
                      n: Any = None,              # records; of groups (G,), or all of them beside `shares`
                      epsilon: float | None = None, *,  # budget
-                     mechanism: str | None = None,  # "laplace", or "gaussian"
-                     delta: float | None = None,  # for gaussian
+                     mechanism: str | None = None, delta: float | None = None,  # "laplace", or "gaussian" with delta
                      design: Design | None = None,  # n, epsilon, mechanism, delta, neighbours and n_max in one
                      neighbours: str = "change_one",  # or "add_remove": the release does not say n
                      n_max: int | None = None,  # with "add_remove": the largest n that there can be, public
                      shares: Any = None,        # of groups: how likely a record is in each; their sizes are drawn
                      rho: float | None = None,  # budget, for gaussian noise, in place of epsilon and delta
-                     seed: Any = 0              # a whole number, or a JAX key
-                     ) -> Release:
+                     seed: Any = 0) -> Release:  # a whole number, or a JAX key
     """The release of a simulated table: z = s + noise, with `simulated=True`, and the sums s (m,), in units of t, as
     its `simulated_sums`, which no real release has and no file holds.
 
@@ -76,8 +74,7 @@ def simulate_release(model: Model,               # what is counted
     Raises ValueError for parameters of other names or shapes, or outside their support, and as `noise_design` does.
     """
     if isinstance(design, Design) and design.neighbours == "add_remove":
-        neighbours, n_max = _same_size(design, neighbours, n_max)
-        design = replace(design, neighbours="change_one", n_max=None)
+        design, neighbours, n_max = _same_size(design, neighbours, n_max)
     if rho is None:
         n, epsilon, mechanism, delta = designed(design, n=n, epsilon=epsilon, mechanism=mechanism, delta=delta)
     elif design is not None:
@@ -91,8 +88,8 @@ def simulate_release(model: Model,               # what is counted
     if check_choice("neighbours", neighbours, ("change_one", "add_remove")) == "add_remove" or n_max is not None:
         return _simulate_private(key, family, theta, check_count("n", n), budget, neighbours, n_max)
     noise, sensitivity = noise_design(family, epsilon=epsilon, mechanism=mechanism, delta=delta, rho=rho)
-    theta, n = _check_theta(family, theta), check_count("n", n)
-    s, z = _simulated(family, key, theta, float(n), noise)
+    n = check_count("n", n)
+    s, z = _simulated(family, key, _check_theta(family, theta), float(n), noise)
     return _with_sums(s, Release(family, tuple(family.names), z, n, noise, sensitivity, epsilon, delta, rho=rho,
                                  simulated=True))
 
@@ -192,10 +189,10 @@ def _printed_copy(release, y):
 # %% ../../nbs/releases/03_simulate.ipynb #ad00f002
 # § A private number of records
 def _same_size(design, neighbours, n_max):
-    "Neighbours and n_max of a design, or a ValueError where others are given beside it."
+    "A design without its neighbours and n_max, and these; a ValueError where others are given beside it."
     if n_max is not None and n_max != design.n_max:
         refuse("n_max", f"left out beside design, or equal to its n_max, {design.n_max}", n_max)
-    return "add_remove", design.n_max
+    return replace(design, neighbours="change_one", n_max=None), "add_remove", design.n_max
 
 
 def _simulate_private(key, family, theta, n, budget, neighbours, n_max):
