@@ -18,10 +18,11 @@ import dp_bayes_nb as db
 from dp_bayes_nb.base.checks import release_of
 from dp_bayes_nb.base.measurement import Measurement, Noise
 from dp_bayes_nb.base.priors import LogDensity
+from dp_bayes_nb.counts import law, tree
 from dp_bayes_nb.models.histogram import split_numbers
 from dp_bayes_nb.posterior import (
     bulk, exact_categories, exact_counts, fit_many, grid, groups, histograms, many_categories, many_shares,
-    measurements, noisy_tables, pooled_groups, pooling, rows, whole_counts,
+    measurements, noisy_tables, pooled_groups, pooling, rows,
 )
 
 CHANCE = 0.01  # of a false alarm, of all comparisons of draws in this file together
@@ -211,8 +212,8 @@ def categories(mirrored):
     return np.concatenate(out)
 
 
-@case("categories, drawn", (exact_categories, "draw_parts", lambda right: lambda rng, f, g, rest: np.minimum(
-    exact_counts.draw_index(rng, f, len(rest)), rest)))
+@case("categories, drawn", (exact_categories, "split", lambda right: lambda rng, f, g, rest: np.minimum(
+    law.draw_index(rng, f, len(rest)), rest)))
 def categories_drawn(mirrored):
     out = []
     for j, table in enumerate(TABLES):
@@ -269,7 +270,7 @@ def bins_drawn(mirrored, sum_of=None):
     return np.column_stack([counts[:, ::-1] if mirrored else counts, *beside])
 
 
-case("bins", (histograms, "draw_first", one_less))(bins_drawn)
+case("bins", (histograms, "split", one_less))(bins_drawn)
 case("bins and a sum", (histograms, "draw_position", lambda right: lambda *args: right(*args) ** 1.2))(
     partial(bins_drawn, sum_of=85.0))
 case("bins and a sum far off", (histograms, "_spread", lambda right: lambda counts, limits: right(
@@ -278,7 +279,7 @@ case("bins and a sum far off", (histograms, "_spread", lambda right: lambda coun
 
 # Trees of whole counts, and sizes that are private
 
-@case("leaves and totals", (whole_counts, "node_windows", no_zero), within=1e-9)
+@case("leaves and totals", (tree, "node_windows", no_zero), within=1e-9)
 def leaves(mirrored):
     "Cells 0, 1, 2, the total of 0 and 1, and all of them, n = 60 exactly."
     to = np.array([1, 0, 2]) if mirrored else np.arange(3)  # where each leaf went
@@ -286,18 +287,18 @@ def leaves(mirrored):
     z[to], alpha[to] = [14.0, 9.0, 33.0], [0.05, 0.4, 1.0]
     sets = [np.array([0]), np.array([1]), np.array([2]), np.array([0, 1]), np.arange(3)]
     rows_ = np.array([*z, 20.0, 60.0])
-    tree = whole_counts.count_tree(sets, 3, rows_, rows_, np.array([5.0, 5, 5, 4, 0]), np.ones(5), np.zeros(5, bool))
-    mean, sd, _ = whole_counts.node_summary(whole_counts.pass_up(tree, whole_counts.Leaves(alpha))[0])
+    cells = tree.count_tree(sets, 3, rows_, rows_, np.array([5.0, 5, 5, 4, 0]), np.ones(5), np.zeros(5, bool))
+    mean, sd, _ = tree.node_summary(tree.pass_up(cells, tree.Leaves(alpha))[0])
     return np.concatenate([mean[:3][to], sd[:3][to], mean[3:]])
 
 
-@case("a long window of a count", (whole_counts, "log_noise", lambda right: lambda r, *rest: right(r + 99.0, *rest)),
+@case("a long window of a count", (tree, "log_noise", lambda right: lambda r, *rest: right(r + 99.0, *rest)),
       within=2.0)
 def long_count(mirrored):
     "Its posterior is a mirror image of itself: counts share weights, 90 at a time."
     z = np.array([1e8])
-    tree = whole_counts.count_tree([np.array([0])], 1, z, z, np.array([1e6]), np.ones(1), np.zeros(1, bool))
-    mean, _, ends = whole_counts.node_summary(whole_counts.pass_up(tree, whole_counts.Leaves(np.ones(1)))[0])
+    cells = tree.count_tree([np.array([0])], 1, z, z, np.array([1e6]), np.ones(1), np.zeros(1, bool))
+    mean, _, ends = tree.node_summary(tree.pass_up(cells, tree.Leaves(np.ones(1)))[0])
     return [1e8 - mean[0], (1e8 - ends[0, 1]) / 100] if mirrored else [mean[0] - 1e8, (ends[0, 0] - 1e8) / 100]
 
 
@@ -422,7 +423,7 @@ def grouped_shares(mirrored):
     return np.stack(out, axis=1)
 
 
-@case("groups of levels", (groups, "_backward", one_less))
+@case("groups of levels", (groups, "split", one_less))
 def grouped_levels(mirrored):
     at, out = ORDER if mirrored else np.arange(3), []
     z, alpha = np.array([[4.0, 9.0, 30.0]])[:, at], np.array([[1.0, 2.0, 1.5]])[:, at]
