@@ -194,25 +194,24 @@ def ordered(table, mirrored):
 def no_zero(windows):
     "The count 0 of the first category, or leaf, is left out."
     def without(*args):
-        low, *others = windows(*args)
-        return np.append(np.maximum(low[0], 1.0), low[1:]), others[0], *(
-            peak & (np.arange(len(peak)) > 0) for peak in others[1:])
+        low, high = windows(*args)
+        return np.append(np.maximum(low[0], 1.0), low[1:]), high
     return without
 
 
-@case("categories", (exact_categories, "tilted_windows", no_zero), within=1e-9)
+@case("categories", (tree, "node_windows", no_zero), within=1e-9)
 def categories(mirrored):
     out = []
     for table in TABLES:
         found = exact_categories.table_counts(*ordered(table, mirrored))[0]
         p = exact_categories.share_mixtures(found)
-        counts = [w @ (low + np.arange(len(w))) for low, w in zip(found.low, exact_categories.count_marginals(found))]
+        counts = [w @ (low + np.arange(len(w))) for low, w in exact_categories.count_marginals(found)]
         each = np.stack([*exact_counts.share_moments(p), counts / p.n])
         out.append(each[:, BACK] if mirrored else each)
     return np.concatenate(out)
 
 
-@case("categories, drawn", (exact_categories, "split", lambda right: lambda rng, f, g, rest: np.minimum(
+@case("categories, drawn", (tree, "split", lambda right: lambda rng, f, g, rest: np.minimum(
     law.draw_index(rng, f, len(rest)), rest)))
 def categories_drawn(mirrored):
     out = []

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['NEGLIGIBLE', 'LONGEST', 'COARSE', 'LEAST_TIED', 'ROUNDS', 'PRODUCTS', 'A_DRAW', 'MOST_PRODUCTS', 'log_gamma_ratio',
-           'log_noise', 'first_true', 'span', 'coarse', 'convolve', 'draw_index', 'split']
+           'log_noise', 'first_true', 'span', 'coarse', 'convolve', 'draw_index', 'split', 'overlap']
 
 # %% ../../nbs/counts/01_law.ipynb #c0a00004
 import numpy as np
@@ -126,6 +126,11 @@ def _at(a, i):
     return np.where((i >= 0) & (i < len(a)), a[np.clip(i, 0, len(a) - 1)], 0.0)
 
 
+def overlap(f, g, rest: int) -> np.ndarray:
+    "f(o) g(rest − o) for every o of f."
+    return f * _at(g, rest - np.arange(len(f)))
+
+
 def _split_by_rejection(rng, f, g, rest):
     "`split` without a table for each rest."
     F, G = np.cumsum(f), np.cumsum(g)
@@ -146,5 +151,5 @@ def _split_by_rejection(rng, f, g, rest):
         if not len(todo):
             return out
     for i in todo:
-        out[i] = draw_index(rng, f * _at(g, rest[i] - np.arange(len(f))), 1)[0]
+        out[i] = draw_index(rng, overlap(f, g, rest[i]), 1)[0]
     return out
