@@ -61,7 +61,7 @@ def span(log_weight, low, high,  # s (cells,) -> log weights, log-concave; the c
     "The first and the last count whose log weight is at most `negligible` below the largest, and that level."
     up = lambda s: np.minimum(s + 1, high)
     falls = falls or (lambda s: log_weight(up(s)) <= log_weight(s))
-    mode = first_true(low, high, lambda s: (s >= high) | falls(np.minimum(s, high - 1)))
+    mode = first_true(low, high, lambda s: (s >= high) | falls(np.minimum(s, np.maximum(high - 1, low))))
     level = log_weight(mode) - negligible - spare
     within = lambda s: log_weight(s) >= level
     beyond = lambda s: (s >= high) | ~within(up(s))

@@ -295,7 +295,7 @@ def node_windows(tree, prior, tilt):
 
 # %% ../../nbs/counts/02_tree.ipynb #c13a0015
 _CLOSE = 0.25  # of a standard deviation: how well the means must add up
-_STEPS = 60
+_STEPS, _HALVINGS = 60, 60  # of Newton; of a step, which is far too long where no count has a neighbour that matters
 
 
 def tied_tilts(tree: Tree, prior: Leaves, start: np.ndarray | None = None) -> tuple:
@@ -324,12 +324,13 @@ def _tied_tilts(tree, prior, start):
             break
         step, share = _newton(tree, inner, off, diagonal + 1e-12, state[2]), todo * 1.0
         near = of_root(np.abs(off) >= 4 * (np.sqrt(diagonal) + 1)) == 0  # sums are too coarse to compare there
-        for _ in range(30):
+        for _ in range(_HALVINGS):
             new = np.append(tilt[:L], tilt[L:] + share[top[L:]] * step)
             found = _coarse_nodes(tree, prior, node_tilts(tree, new))
             new_off, new_diagonal = _excess(tree, found)
             less = of_root(new_off**2 / (diagonal + 1)) < 0.5 * of_root(off**2 / (diagonal + 1))
-            good = (of_root(found[0]) <= of_root(state[0]) + 0.1 * share * of_root(off * step)) | near & less | ~todo
+            more = of_root(found[0]) - of_root(state[0])
+            good = (more <= 0.1 * share * of_root(off * step)) | near & less & (more < 1) | ~todo
             if np.all(good):
                 break
             share = np.where(good, share, share / 2)
@@ -492,6 +493,8 @@ def pass_up(tree: Tree, prior: Leaves,
     tilt, (log_total, *_) = _tied_tilts(tree, prior, start)
     own = node_tilts(tree, tilt)
     window = _narrowed(tree, *node_windows(tree, prior, own))
+    for v in np.flatnonzero(window[0] > window[1])[:1]:
+        disagree(_roots(tree)[v], 0.0)
     step = _leaf_steps(tree, prior, (window[1] - window[0])[:tree.leaves])
     leaves, log_evidence = _leaf_parts(tree, prior, own, *window, step)
     below: dict = {v: [] for v in np.flatnonzero(tree.parent < 0)}  # the unions of each root
