@@ -37,10 +37,10 @@ class TableCounts(NamedTuple):
         return range(self.first, self.first + len(self.alpha))
 
 # %% ../../nbs/posterior/07_exact_categories.ipynb #333f7668
-def _apart(n, root, least):
+def _apart(n, leaves, root, least):
     "Refuse counts that do not add up to their total."
     refuse("release", "one whose counts can add up to n within its noise",
-           f"n = {n[root - len(n)]:g} at probability {least:.0e}", "use method='collapsed'")
+           f"n = {n[root - leaves]:g} at probability {least:.0e}", "use method='collapsed'")
 
 
 # n (cells,), z (cells, k); scale and alpha of any matching shape
@@ -49,7 +49,7 @@ def table_counts(n, z, scale, alpha, kind: str = "laplace") -> list[TableCounts]
     z = np.atleast_2d(np.asarray(z, float))
     k, n = z.shape[1], np.broadcast_to(np.asarray(n, float).ravel(), len(z))
     scale, alpha = (np.broadcast_to(np.asarray(a, float), z.shape) for a in (scale, alpha))
-    passed, _ = pass_up(known_totals(n, z, scale, kind), Leaves(alpha.ravel()), disagree=partial(_apart, n))
+    passed, _ = pass_up(known_totals(n, z, scale, kind), Leaves(alpha.ravel()), disagree=partial(_apart, n, z.size))
     return [TableCounts(float(n[i]), alpha[i], passed._replace(roots=[root]), i * k)
             for i, root in enumerate(passed.roots)]
 
