@@ -18,7 +18,8 @@ import dp_bayes_nb as db
 from dp_bayes_nb.base.checks import release_of
 from dp_bayes_nb.base.measurement import Measurement, Noise
 from dp_bayes_nb.base.priors import LogDensity
-from dp_bayes_nb.counts import law, tree
+from dp_bayes_nb.counts import histogram, law, tree
+from dp_bayes_nb.counts import levels as of_levels
 from dp_bayes_nb.models.histogram import split_numbers
 from dp_bayes_nb.posterior import (
     bulk, exact_categories, exact_counts, fit_many, grid, groups, histograms, many_categories, many_shares,
@@ -269,7 +270,7 @@ def bins_drawn(mirrored, sum_of=None):
     return np.column_stack([counts[:, ::-1] if mirrored else counts, *beside])
 
 
-case("bins", (histograms, "split", one_less))(bins_drawn)
+case("bins", (histogram, "split", one_less))(bins_drawn)
 case("bins and a sum", (histograms, "draw_position", lambda right: lambda *args: right(*args) ** 1.2))(
     partial(bins_drawn, sum_of=85.0))
 case("bins and a sum far off", (histograms, "_spread", lambda right: lambda counts, limits: right(
@@ -422,15 +423,15 @@ def grouped_shares(mirrored):
     return np.stack(out, axis=1)
 
 
-@case("groups of levels", (groups, "split", one_less))
+@case("groups of levels", (of_levels, "split", one_less))
 def grouped_levels(mirrored):
     at, out = ORDER if mirrored else np.arange(3), []
     z, alpha = np.array([[4.0, 9.0, 30.0]])[:, at], np.array([[1.0, 2.0, 1.5]])[:, at]
     for j, ends in enumerate(((45.0, 45.0), (1.0, 400.0))):  # a known and a private size
         both = tuple(np.full((1, 1), end) for end in ends)
-        found, tilt = groups.windows(z, np.full((1, 3), 3.0), "laplace", alpha, both)
-        s = groups.draw_levels(np.random.default_rng([10, j, mirrored]), z[0], np.full(3, 3.0), "laplace", alpha[0],
-                               ends, groups.Windows(*(part[0] for part in found)), float(tilt[0, 0]), 8000)
+        found, tilt = of_levels.windows(z, np.full((1, 3), 3.0), "laplace", alpha, both)
+        s = of_levels.draw_levels(np.random.default_rng([10, j, mirrored]), z[0], np.full(3, 3.0), "laplace", alpha[0],
+                               ends, of_levels.Windows(*(part[0] for part in found)), float(tilt[0, 0]), 8000)
         out.append(s[:, BACK] if mirrored else s)
     return np.concatenate(out, axis=1)
 

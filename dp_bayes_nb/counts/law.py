@@ -51,7 +51,7 @@ def first_true(low, high, holds):
         low, high = np.where(good, low, np.minimum(middle + 1, high)), np.where(good, middle, high)
     return low
 
-
+# %% ../../nbs/counts/01_law.ipynb #c0a0001a
 def span(log_weight, low, high,  # s (cells,) -> log weights, log-concave; the counts that are possible, (cells,)
          spare=0.0,              # how much lower the level is, (cells,)
          negligible=NEGLIGIBLE,
@@ -130,7 +130,7 @@ def overlap(f, g, rest: int) -> np.ndarray:
     "f(o) g(rest − o) for every o of f."
     return f * _at(g, rest - np.arange(len(f)))
 
-
+# %% ../../nbs/counts/01_law.ipynb #c0a0001f
 def _split_by_rejection(rng, f, g, rest):
     "`split` without a table for each rest."
     F, G = np.cumsum(f), np.cumsum(g)

@@ -177,7 +177,7 @@ def _forest(leaves, parent, *parts) -> Tree:
     none, all_ = np.zeros(len(parent)), np.full(len(parent), NO_END)
     return _bounded(Tree(leaves, parent, children, rows, start, none, all_, min(reach, NO_END)))
 
-
+# %% ../../nbs/counts/02_tree.ipynb #c13a0f13
 def known_totals(n, z, scale, kind: str) -> Tree:
     "The forest of tables of k noisy counts each, z and scale (tables, k), whose totals n (tables,) are known."
     tables, k = z.shape
@@ -307,7 +307,7 @@ def _coarse_nodes(tree, prior, tilt):
     "log of the sum, mean and variance of each node's own weight, from some counts of its window."
     return coarse(lambda s: log_nodes(tree, prior, tilt, s), *node_windows(tree, prior, tilt))
 
-
+# %% ../../nbs/counts/02_tree.ipynb #c13a0f15
 def _tied_tilts(tree, prior, start):
     "Tilts, sums, means and variances of a tree whose leaves have an end."
     L, N = tree.leaves, len(tree.parent)
@@ -482,7 +482,7 @@ def _disagree(root, least):
     refuse("release", "one whose totals and parts agree within their noise", f"agreement of probability {least:.0e}",
            "check the scales of the noise, and which cells a total adds up")
 
-
+# %% ../../nbs/counts/02_tree.ipynb #c13a0f14
 def pass_up(tree: Tree, prior: Leaves,
             start: np.ndarray | None = None,  # tilts to begin the search with
             disagree: Callable = _disagree    # (root, probability): raises the ValueError
