@@ -462,7 +462,8 @@ def _products(part) -> float:
 # %% ../../nbs/counts/02_tree.ipynb #c13a0019
 def _sum_up(tree, unions, leaves, own, window, log_total, by_terms) -> tuple:
     "Parts and wholes of some unions, log of their sums, and the least probability with which parts meet their whole."
-    parts, whole, total, least = {}, {}, 0.0, np.inf
+    parts: dict = {}
+    whole, total, least = {}, 0.0, np.inf
     for v in unions:
         C = whole[v] = _together([leaves[c] if c < tree.leaves else parts[c] for c in tree.children[v]], by_terms,
                                  window[0][v], window[1][v])
@@ -492,20 +493,21 @@ def pass_up(tree: Tree, prior: Leaves,
     tree = ended(tree, prior)
     tilt, (log_total, *_) = _tied_tilts(tree, prior, start)
     own = node_tilts(tree, tilt)
-    window = _narrowed(tree, *node_windows(tree, prior, own))
-    for v in np.flatnonzero(window[0] > window[1])[:1]:
+    low, high = _narrowed(tree, *node_windows(tree, prior, own))
+    for v in np.flatnonzero(low > high)[:1]:
         disagree(_roots(tree)[v], 0.0)
-    step = _leaf_steps(tree, prior, (window[1] - window[0])[:tree.leaves])
-    leaves, log_evidence = _leaf_parts(tree, prior, own, *window, step)
+    step = _leaf_steps(tree, prior, (high - low)[:tree.leaves])
+    leaves, log_evidence = _leaf_parts(tree, prior, own, low, high, step)
     below: dict = {v: [] for v in np.flatnonzero(tree.parent < 0)}  # the unions of each root
     for v, root in enumerate(_roots(tree)[tree.leaves:], tree.leaves):
         below[root].append(v)
-    whole, roots = {}, []
+    whole: dict = {}
+    roots = []
     for root, unions in below.items():
-        found, sums, total, least = _sum_up(tree, unions, leaves, own, window, log_total, False)
+        found, sums, total, least = _sum_up(tree, unions, leaves, own, (low, high), log_total, False)
         by_terms = least <= LEAST_TIED and _products(sums.get(root)) < _MOST_PRODUCTS
         if by_terms:
-            found, sums, total, least = _sum_up(tree, unions, leaves, own, window, log_total, True)
+            found, sums, total, least = _sum_up(tree, unions, leaves, own, (low, high), log_total, True)
         if least <= (1e-200 if by_terms else LEAST_TIED):
             disagree(root, least)
         whole |= sums

@@ -58,7 +58,7 @@ def table_counts(n, z, scale, alpha, kind: str = "laplace") -> list[TableCounts]
 def count_marginals(table: TableCounts) -> list:
     "Posterior of each count: k times the first count and the probabilities of it and of those that follow."
     found = node_marginals(table.passed)
-    return [(low, np.where(p > 1e-15 * p.max(), p, 0.0) / p.sum()) for low, p in map(found.get, table.nodes)]
+    return [(low, np.where(p > 1e-15 * p.max(), p, 0.0) / p.sum()) for low, p in (found[v] for v in table.nodes)]
 
 
 def share_mixtures(table: TableCounts) -> CountPosterior:

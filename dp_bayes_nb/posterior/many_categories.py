@@ -90,8 +90,9 @@ def quick_tie(cells: Cells, k: int) -> Float[np.ndarray, "cells"]:
         at = (tables[:, None] * k + np.arange(k)).ravel()
         some = Cells(cells.n[at], cells.z[at], cells.scale[at], cells.alpha[at], cells.beta[at], cells.kind)
         each = np.repeat(tilt[tables], k)
-        moments = coarse(partial(log_tilted, some, each), *tilted_windows(some, each, _DEEP), _POINTS)
-        mean, variance = (a.reshape(-1, k).sum(axis=1) for a in moments[1:])
+        window = tilted_windows(some, each, _DEEP)
+        moments = coarse(partial(log_tilted, some, each), window[0], window[1], _POINTS)[1:]
+        mean, variance = (a.reshape(-1, k).sum(axis=1) for a in moments)
         off = mean - cells.n[tables * k]
         tables, off, variance = (a[np.abs(off) > _APART * (np.sqrt(variance) + 1)] for a in (tables, off, variance))
         if not len(tables):
