@@ -18,7 +18,7 @@ from dp_bayes_nb.posterior.bulk import Tabulation, bulk_posterior, count_terms, 
 from dp_bayes_nb.releases.document import measured
 from dp_bayes_nb.posterior.grid import grid_posterior, quantile
 from dp_bayes_nb.base.measurement import Released
-from dp_bayes_nb.posterior.exact_counts import first_true
+from dp_bayes_nb.counts.law import first_true
 from dp_bayes_nb.posterior.methods import SHARE
 from dp_bayes_nb.models.contract import check_prior
 from dp_bayes_nb.base.supports import constrain

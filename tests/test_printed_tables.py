@@ -12,7 +12,7 @@ from dp_bayes_nb import (Bernoulli, Categorical, Clamped, Clip, Counts, Exact, E
 from dp_bayes_nb.noise.statements import print_rows
 from dp_bayes_nb.posterior.measurements import without_implied
 from dp_bayes_nb.posterior.noisy_tables import _by_size, released_tree
-from dp_bayes_nb.posterior.whole_counts import Leaves, node_marginals, pass_up
+from dp_bayes_nb.counts.tree import Leaves, node_marginals, pass_up
 from dp_bayes_nb.releases import document
 
 MOST = 14  # of a cell, in the enumeration

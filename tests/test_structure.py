@@ -24,8 +24,8 @@ import structure  # noqa: E402
 
 LIB = "dp_bayes_nb"
 HOUSE = structure.House(ROOT)
-RIGHT = ("base", "noise", "models", "releases", "curves", "posterior", "regression", "naive_bayes", "hidden_markov",
-         "tables")
+RIGHT = ("base", "noise", "models", "releases", "counts", "curves", "posterior", "regression", "naive_bayes",
+         "hidden_markov", "tables")
 ENGINES = ("duckdb", "narwhals", "opendp", "pandas", "polars", "pyarrow")
 LONG_CELLS = 96  # exported cells over 40 lines, at most; lower it when it falls
 NOTEBOOK = 400_000  # bytes
@@ -165,6 +165,40 @@ def test_questions_to_a_model_are_really_looked_for(tmp_path):
     path.parent.mkdir(parents=True)
     path.write_text("hasattr(release.family, 'update')\ngetattr(model, name, None)\nhasattr(prior, 'x')\n")
     assert len(structure.House(tmp_path).asked()) == 2
+
+
+# Of whole numbers: what their weights are, where they matter, their sums, and a sum divided into its parts.
+COUNT_LAW = {"log_gamma_ratio", "first_true", "span", "coarse", "convolve", "draw_index", "split", "overlap"}
+
+
+def convolving(module):
+    "Where a module makes a convolution of its own, or turns around weights to multiply them."
+    calls = ("convolve", "irfft", "fftconvolve", "sliding_window_view")
+    return [ast.unparse(node)[:60] for node in ast.walk(ast.parse(module)) if isinstance(node, ast.Call)
+            and isinstance(node.func, (ast.Attribute, ast.Name))
+            and getattr(node.func, "attr", getattr(node.func, "id", "")) in calls
+            and (isinstance(node.func, ast.Attribute) or node.func.id != "convolve")]
+
+
+def second_homes(house):
+    "Functions of the law of counts that another module defines, and sums of counts that it makes itself."
+    rooms = [name for name in house.modules if structure.folder(name) in ("counts", "posterior")
+             and name != "counts.law"]
+    return sorted([f"{name}.{node.name}" for name in rooms for node in ast.walk(house.modules[name])
+                   if isinstance(node, ast.FunctionDef) and node.name.lstrip("_") in COUNT_LAW
+                   and (not node.name.endswith("split") or node.args.args[0].arg == "rng")]  # others split a state
+                  + [f"{name}: {call}" for name in rooms for call in convolving(house.texts[name])])
+
+
+def test_the_law_of_counts_has_one_home(tmp_path):
+    "A draw of o with probability proportional to f(o) g(r − o) stands in counts/law, and so does what leads to it."
+    of_many = ["posterior.many_categories: irfft(others, length, axis=2)"]  # of many tables at once, one transform
+    assert second_homes(HOUSE) == of_many
+    assert {node.name for node in HOUSE.modules["counts.law"].body if isinstance(node, ast.FunctionDef)} >= COUNT_LAW
+    path = tmp_path / LIB / "posterior" / "a.py"
+    path.parent.mkdir(parents=True)
+    path.write_text("def _split(rng, f, g, rest):\n    return np.convolve(f, g)\n\n\nlaw.convolve\nconvolve(f, g)\n")
+    assert second_homes(structure.House(tmp_path)) == ["posterior.a._split", "posterior.a: np.convolve(f, g)"]
 
 
 # ---------------------------------------------------------------- sizes

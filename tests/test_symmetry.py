@@ -18,10 +18,12 @@ import dp_bayes_nb as db
 from dp_bayes_nb.base.checks import release_of
 from dp_bayes_nb.base.measurement import Measurement, Noise
 from dp_bayes_nb.base.priors import LogDensity
+from dp_bayes_nb.counts import histogram, law, tree
+from dp_bayes_nb.counts import levels as of_levels
 from dp_bayes_nb.models.histogram import split_numbers
 from dp_bayes_nb.posterior import (
     bulk, exact_categories, exact_counts, fit_many, grid, groups, histograms, many_categories, many_shares,
-    measurements, noisy_tables, pooled_groups, pooling, rows, whole_counts,
+    measurements, noisy_tables, pooled_groups, pooling, rows,
 )
 
 CHANCE = 0.01  # of a false alarm, of all comparisons of draws in this file together
@@ -193,26 +195,25 @@ def ordered(table, mirrored):
 def no_zero(windows):
     "The count 0 of the first category, or leaf, is left out."
     def without(*args):
-        low, *others = windows(*args)
-        return np.append(np.maximum(low[0], 1.0), low[1:]), others[0], *(
-            peak & (np.arange(len(peak)) > 0) for peak in others[1:])
+        low, high = windows(*args)
+        return np.append(np.maximum(low[0], 1.0), low[1:]), high
     return without
 
 
-@case("categories", (exact_categories, "tilted_windows", no_zero), within=1e-9)
+@case("categories", (tree, "node_windows", no_zero), within=1e-9)
 def categories(mirrored):
     out = []
     for table in TABLES:
         found = exact_categories.table_counts(*ordered(table, mirrored))[0]
         p = exact_categories.share_mixtures(found)
-        counts = [w @ (low + np.arange(len(w))) for low, w in zip(found.low, exact_categories.count_marginals(found))]
+        counts = [w @ (low + np.arange(len(w))) for low, w in exact_categories.count_marginals(found)]
         each = np.stack([*exact_counts.share_moments(p), counts / p.n])
         out.append(each[:, BACK] if mirrored else each)
     return np.concatenate(out)
 
 
-@case("categories, drawn", (exact_categories, "draw_parts", lambda right: lambda rng, f, g, rest: np.minimum(
-    exact_counts.draw_index(rng, f, len(rest)), rest)))
+@case("categories, drawn", (tree, "split", lambda right: lambda rng, f, g, rest: np.minimum(
+    law.draw_index(rng, f, len(rest)), rest)))
 def categories_drawn(mirrored):
     out = []
     for j, table in enumerate(TABLES):
@@ -269,7 +270,7 @@ def bins_drawn(mirrored, sum_of=None):
     return np.column_stack([counts[:, ::-1] if mirrored else counts, *beside])
 
 
-case("bins", (histograms, "draw_first", one_less))(bins_drawn)
+case("bins", (histogram, "split", one_less))(bins_drawn)
 case("bins and a sum", (histograms, "draw_position", lambda right: lambda *args: right(*args) ** 1.2))(
     partial(bins_drawn, sum_of=85.0))
 case("bins and a sum far off", (histograms, "_spread", lambda right: lambda counts, limits: right(
@@ -278,7 +279,7 @@ case("bins and a sum far off", (histograms, "_spread", lambda right: lambda coun
 
 # Trees of whole counts, and sizes that are private
 
-@case("leaves and totals", (whole_counts, "node_windows", no_zero), within=1e-9)
+@case("leaves and totals", (tree, "node_windows", no_zero), within=1e-9)
 def leaves(mirrored):
     "Cells 0, 1, 2, the total of 0 and 1, and all of them, n = 60 exactly."
     to = np.array([1, 0, 2]) if mirrored else np.arange(3)  # where each leaf went
@@ -286,18 +287,18 @@ def leaves(mirrored):
     z[to], alpha[to] = [14.0, 9.0, 33.0], [0.05, 0.4, 1.0]
     sets = [np.array([0]), np.array([1]), np.array([2]), np.array([0, 1]), np.arange(3)]
     rows_ = np.array([*z, 20.0, 60.0])
-    tree = whole_counts.count_tree(sets, 3, rows_, rows_, np.array([5.0, 5, 5, 4, 0]), np.ones(5), "laplace")
-    mean, sd, _ = whole_counts.node_summary(whole_counts.pass_up(tree, whole_counts.Leaves(alpha))[0])
+    cells = tree.count_tree(sets, 3, rows_, rows_, np.array([5.0, 5, 5, 4, 0]), np.ones(5), "laplace")
+    mean, sd, _ = tree.node_summary(tree.pass_up(cells, tree.Leaves(alpha))[0])
     return np.concatenate([mean[:3][to], sd[:3][to], mean[3:]])
 
 
-@case("a long window of a count", (whole_counts, "log_noise", lambda right: lambda r, *rest: right(r + 99.0, *rest)),
+@case("a long window of a count", (tree, "log_noise", lambda right: lambda r, *rest: right(r + 99.0, *rest)),
       within=2.0)
 def long_count(mirrored):
     "Its posterior is a mirror image of itself: counts share weights, 90 at a time."
     z = np.array([1e8])
-    tree = whole_counts.count_tree([np.array([0])], 1, z, z, np.array([1e6]), np.ones(1), "laplace")
-    mean, _, ends = whole_counts.node_summary(whole_counts.pass_up(tree, whole_counts.Leaves(np.ones(1)))[0])
+    cells = tree.count_tree([np.array([0])], 1, z, z, np.array([1e6]), np.ones(1), "laplace")
+    mean, _, ends = tree.node_summary(tree.pass_up(cells, tree.Leaves(np.ones(1)))[0])
     return [1e8 - mean[0], (1e8 - ends[0, 1]) / 100] if mirrored else [mean[0] - 1e8, (ends[0, 0] - 1e8) / 100]
 
 
@@ -422,15 +423,15 @@ def grouped_shares(mirrored):
     return np.stack(out, axis=1)
 
 
-@case("groups of levels", (groups, "_backward", one_less))
+@case("groups of levels", (of_levels, "split", one_less))
 def grouped_levels(mirrored):
     at, out = ORDER if mirrored else np.arange(3), []
     z, alpha = np.array([[4.0, 9.0, 30.0]])[:, at], np.array([[1.0, 2.0, 1.5]])[:, at]
     for j, ends in enumerate(((45.0, 45.0), (1.0, 400.0))):  # a known and a private size
         both = tuple(np.full((1, 1), end) for end in ends)
-        found, tilt = groups.windows(z, np.full((1, 3), 3.0), "laplace", alpha, both)
-        s = groups.draw_levels(np.random.default_rng([10, j, mirrored]), z[0], np.full(3, 3.0), "laplace", alpha[0],
-                               ends, groups.Windows(*(part[0] for part in found)), float(tilt[0, 0]), 8000)
+        found, tilt = of_levels.windows(z, np.full((1, 3), 3.0), "laplace", alpha, both)
+        s = of_levels.draw_levels(np.random.default_rng([10, j, mirrored]), z[0], np.full(3, 3.0), "laplace", alpha[0],
+                               ends, of_levels.Windows(*(part[0] for part in found)), float(tilt[0, 0]), 8000)
         out.append(s[:, BACK] if mirrored else s)
     return np.concatenate(out, axis=1)
 

@@ -101,7 +101,7 @@ class Grouped(Model):
 
     traced, spoken, by_name = ("model",), ("by", "levels"), True
     methods = {"groups": "dp_bayes_nb.posterior.groups:GROUPS", "exact": None, "collapsed": None, "gibbs": None,
-               "naive": None, "chain": None}  # `pool="partial"` has a way of its own, posterior/22_pooled_groups
+               "naive": None, "chain": None}  # `pool="partial"` has a way of its own, posterior/21_pooled_groups
     fallback = "groups"
     refusals = property(lambda self: {
         "moments": "its groups have sizes of their own; ask the model of one group",
