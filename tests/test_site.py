@@ -111,11 +111,11 @@ def test_a_plain_word_links_only_to_what_it_means(monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "tools")
     mend = pytest.importorskip("docs").mend_text
     front = {"models/01_contract.ipynb": "models/contract.ipynb", "posterior/12_fit.ipynb": "posterior/fit.ipynb",
-             "regression/02_covariates.ipynb": "regression/covariates.ipynb"}
-    word, name = "[`columns`](/regression/covariates.html#columns)", "[`fit`](/posterior/fit.html#fit)"
+             "regression/05_model.ipynb": "regression/model.ipynb"}
+    word, name = "[`units`](/regression/model.html#units)", "[`fit`](/posterior/fit.html#fit)"
     page = "models/01_contract.ipynb"
-    assert mend(word, page, front) == "`columns`"
-    assert mend(word, "regression/02_covariates.ipynb", front) == "[`columns`](covariates.ipynb#columns)"
+    assert mend(word, page, front) == "`units`"
+    assert mend(word, "regression/05_model.ipynb", front) == "[`units`](model.ipynb#units)"
     assert mend(name, page, front) == "[`fit`](../posterior/fit.ipynb#fit)"
 
 

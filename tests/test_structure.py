@@ -227,6 +227,11 @@ def test_docstrings_stand_alone():
     assert leaning('def f(x):\n    "The same, for x."') == ["f"]
 
 
+def test_modules_offer_what_others_use():
+    "The other names are inner code, in cells that begin with `#| exporti`."
+    assert HOUSE.public() <= 700
+
+
 def test_few_cells_are_longer_than_40_lines():
     long = [(lines, notebook, first) for notebook, first, lines in HOUSE.cells() if lines > structure.LONG]
     assert len(long) <= LONG_CELLS, sorted(long, reverse=True)[:20]

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['log_parts', 'log_of_parts', 'log_between', 'check_logarithm', 'Factor', 'read_factor', 'check_terms', 'term_columns',
-           'term_range', 'term_value', 'Formula', 'read_formula', 'check_labels', 'declare_columns']
+           'term_range', 'term_value', 'read_formula', 'declare_columns']
 
 # %% ../../nbs/base/13_formula.ipynb #f0000004
 import math

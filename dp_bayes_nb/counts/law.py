@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['NEGLIGIBLE', 'LONGEST', 'COARSE', 'LEAST_TIED', 'ROUNDS', 'PRODUCTS', 'A_DRAW', 'MOST_PRODUCTS', 'log_gamma_ratio',
-           'log_noise', 'first_true', 'span', 'coarse', 'convolve', 'draw_index', 'split', 'overlap']
+           'log_noise', 'first_true', 'span', 'coarse', 'convolve', 'draw_index']
 
 # %% ../../nbs/counts/01_law.ipynb #c0a00004
 import numpy as np
