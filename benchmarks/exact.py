@@ -21,8 +21,8 @@ from dp_bayes_nb.posterior.exact_categories import share_mixtures, table_counts
 from dp_bayes_nb.posterior.exact_counts import count_posterior, share_moments, tabulate
 
 ROUNDS, STARTS = 5, 3
-SHARE = d.simulate_release(0, d.Bernoulli(), {"probability": 0.3}, 1000, 0.1)[1]
-CATEGORIES = d.simulate_release(0, d.Categorical(5), {"probabilities": [0.3, 0.1, 0.2, 0.2, 0.2]}, 1000, 0.1)[1]
+SHARE = d.simulate_release(d.Bernoulli(), {"probability": 0.3}, 1000, 0.1)
+CATEGORIES = d.simulate_release(d.Categorical(5), {"probabilities": [0.3, 0.1, 0.2, 0.2, 0.2]}, 1000, 0.1)
 COLD = """
 import sys, time
 import arviz

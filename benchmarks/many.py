@@ -133,7 +133,7 @@ def nuts_sampler():
 def ratios(rows=20_000):
     "Seconds a cell, in one run, and how many times faster `fit_many` is."
     model, prior, cells, _ = table("share", "scale", 1.0, rows)
-    made = [d.simulate_release(i, model, {"probability": 0.3}, 1000, 1.0)[1] for i in range(50)]
+    made = [d.simulate_release(model, {"probability": 0.3}, 1000, 1.0, seed=i) for i in range(50)]
     d.fit(made[0], progress=False), d.fit_many({k: v[:1000] for k, v in cells.items()}, model)
     cell, nuts = [[cells[k][i] for k in ("n", "value", "scale")] for i in range(20)], nuts_sampler()
     nuts(*cell[0])

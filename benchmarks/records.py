@@ -171,7 +171,7 @@ def of_mixing():
     for n, epsilon in ((100, 0.5), (100, 5.0), (100, 50.0), (2000, 0.5)):
         name = f"table, n = {n}, epsilon = {epsilon:g}"
         if name not in done("mixing"):
-            _, release = d.simulate_release(n, tables.MODEL, tables.TRUTH, n, epsilon)
+            release = d.simulate_release(tables.MODEL, tables.TRUTH, n, epsilon, seed=n)
             seen = Measurement(jnp.asarray(release.values), jax.tree.map(jnp.asarray, release.noise), n)
             kept("mixing", {name: tables.rounded({"n": n, "epsilon": epsilon, **chains(tables.MODEL, seen)})})
 

@@ -482,8 +482,8 @@ def synthetic_runs(epsilon, prior, trials, n=2000):
     ends, means, start = [], [], time.process_time()
     for k in range(trials):
         seed = 50_000 + 1000 * synthetic.PUBLISHED["epsilon"].index(epsilon) + k
-        _, release = d.simulate_release(seed, model, {"effects": effects}, n, epsilon, mechanism="gaussian",
-                                        delta=float(n) ** -2)
+        release = d.simulate_release(model, {"effects": effects}, n, epsilon, mechanism="gaussian",
+                                        delta=float(n) ** -2, seed=seed)
         idata = d.fit(release, prior, seed=k, **synthetic.FIT)
         c = synthetic.counted(synthetic.synthesize(idata, tables=100, seed=k), model).reshape(100, 4, 2)
         found = synthetic.combine_synthetic(*synthetic.logistic(X, c[..., 1], c.sum(-1)))

@@ -143,7 +143,7 @@ def combined(trials=500, n=1000, epsilon=0.5):
                                   "100 tables stacked, taken for real", "noisy margins taken for exact")}
     floored, seconds = dict.fromkeys(list(ends)[:3], 0.0), {"fit": 0.0, "100 tables and analyses": 0.0}
     for k in range(trials):
-        _, release = d.simulate_release(10_000 + k, MODEL, TRUTH, n, epsilon)
+        release = d.simulate_release(MODEL, TRUTH, n, epsilon, seed=10_000 + k)
         start = time.process_time()
         idata = d.fit(release, seed=k, **FIT)
         middle = time.process_time()
@@ -204,8 +204,8 @@ def published(trials=60, n=2000):
     for j, epsilon in enumerate(PUBLISHED["epsilon"]):
         inside, widths, floored, start = [], [], 0.0, time.process_time()
         for k in range(trials):
-            _, release = d.simulate_release(50_000 + 1000 * j + k, model, {"effects": effects}, n, epsilon,
-                                            mechanism="gaussian", delta=delta)
+            release = d.simulate_release(model, {"effects": effects}, n, epsilon,
+                                            mechanism="gaussian", delta=delta, seed=50_000 + 1000 * j + k)
             idata = d.fit(release, seed=k, **FIT)
             c = counted(synthesize(idata, tables=100, seed=k), model).reshape(100, 4, 2)
             found = combine_synthetic(*logistic(X, c[..., 1], c.sum(-1)))

@@ -73,7 +73,7 @@ def releases(sizes):
         for n in DESIGN["n"]:
             for epsilon in DESIGN["epsilon"]:
                 if n in sizes:
-                    _, release = d.simulate_release(100 + seed, MODEL, TRUTH, n, epsilon, **more)
+                    release = d.simulate_release(MODEL, TRUTH, n, epsilon, **more, seed=100 + seed)
                     yield (f"{mechanism}, n = {n}, epsilon = {epsilon:g}",
                            {"mechanism": mechanism, "n": n, "epsilon": epsilon}, release)
                 seed += 1
@@ -84,7 +84,7 @@ def exact():
     for name, row, release in releases(DESIGN["n"]):
         rows[name] = {**row, "noise": float(release.noise.scale[0]), **compared(release)}
         print(name, {k: round(v, 3) for k, v in rows[name].items() if isinstance(v, float)}, flush=True)
-    _, release = d.simulate_release(104, MODEL, TRUTH, 1000, 0.5)
+    release = d.simulate_release(MODEL, TRUTH, 1000, 0.5, seed=104)
     rows["mutant: the scale of the noise half as large"] = compared(release, wrong=2.0)
     return {"about": "posterior means of the 12 cells of a 2 x 3 x 2 table from its three noisy tables of pairs: fit, "
                      "which takes the margins as normal, beside chains that sample whole counts with the noise that "

@@ -77,7 +77,7 @@ FITS = {  # name: family and parameters, prior, method, options
 
 def released(family, theta, key, n=60):
     n = 520 if family is MONTHS[0] else n  # its cells declare how many
-    return d.simulate_release(key, family, {k: jnp.asarray(v) for k, v in theta.items()}, n, 1.0)[1]
+    return d.simulate_release(family, {k: jnp.asarray(v) for k, v in theta.items()}, n, 1.0, seed=key)
 
 
 def compilations(call):
@@ -181,7 +181,7 @@ def test_the_first_posterior_of_counts_compiles_nothing(tmp_path):
     families, noises = (SHARE, CATEGORIES, (d.Bernoulli("smokes", success="yes"), SHARE[1])), (("laplace", None),
                                                                                               ("gaussian", 1e-6))
     for number, ((family, theta), (mechanism, delta)) in enumerate(itertools.product(families, noises)):
-        made = d.simulate_release(1, family, theta, 200, 1.0, mechanism=mechanism, delta=delta)[1]
+        made = d.simulate_release(family, theta, 200, 1.0, mechanism=mechanism, delta=delta, seed=1)
         made.save(tmp_path / f"{number}.json")
     out = in_a_process("""
 import dp_bayes_nb as d
@@ -194,7 +194,7 @@ for path in sys.argv[1:]:
 def test_summaries_on_the_command_line_compile_nothing_and_import_nothing_heavy(tmp_path):
     "One after the other in one process too; what either imports is there at the end."
     for name, (family, theta) in (("share", SHARE), ("categories", CATEGORIES)):
-        d.simulate_release(1, family, theta, 200, 1.0)[1].save(tmp_path / f"{name}.json")
+        d.simulate_release(family, theta, 200, 1.0, seed=1).save(tmp_path / f"{name}.json")
     out = in_a_process(f"""
 from dp_bayes_nb.cli import main
 for path, prior in zip(sys.argv[1:], ("Beta(2, 5)", "Dirichlet([1, 2, 3])")):

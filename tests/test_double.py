@@ -24,8 +24,8 @@ calls = {
     "log_likelihood": lambda: db.log_likelihood(made),
     "fit_many": lambda: db.fit_many([made], progress=False),
     "declare": lambda: release(101),
-    "simulate_release": lambda: db.simulate_release(1, db.Bernoulli(), {"probability": 0.4}, 50, 1.0),
-    "calibrate": lambda: db.calibrate(1, db.Bernoulli(), beta, n=50, epsilon=1.0, trials=20, draws=50),
+    "simulate_release": lambda: db.simulate_release(db.Bernoulli(), {"probability": 0.4}, 50, 1.0, seed=1),
+    "calibrate": lambda: db.calibrate(db.Bernoulli(), beta, n=50, epsilon=1.0, trials=20, draws=50, seed=1),
 }
 calls |= {"its function": lambda: of_theta({"probability": 0.4})} if "of_theta" in globals() else {}
 for name, call in calls.items():

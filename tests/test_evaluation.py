@@ -25,7 +25,7 @@ import jax
 from dp_bayes_nb import Beta, Bernoulli, calibrate
 devices, path, save = int(sys.argv[1]), sys.argv[2] or None, sys.argv[3]
 assert len(jax.devices()) == devices
-found = calibrate(0, Bernoulli(), Beta(10.0, 10.0), n=100, epsilon=0.1, trials=320, draws=40, path=path)
+found = calibrate(Bernoulli(), Beta(10.0, 10.0), n=100, epsilon=0.1, trials=320, draws=40, path=path)
 np.savez(save, ranks=found.ranks, quantiles=found.quantiles, truth=found.truth)
 """
 

@@ -59,7 +59,7 @@ for path in sys.argv[1:]:
     idata = db.fit(release, draws=50, warmup=50, chains=2, progress=False)
     assert set(release.family.parameters) <= set(idata.posterior), path
     assert db.Release.from_json(release.to_json()) == release
-s, simulated = db.simulate_release(0, db.Bernoulli(), {"probability": 0.3}, 1000, 0.1)
+simulated = db.simulate_release(db.Bernoulli(), {"probability": 0.3}, 1000, 0.1)
 idata = db.fit(simulated, progress=False)
 db.predict(idata), db.plot_posterior(idata)
 print("done")

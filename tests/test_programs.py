@@ -80,12 +80,12 @@ TWO_UNKNOWNS = """
 def made(which):
     model = d.Normal((0, 100 + 50 * which), column="weight" if which else "x")
     prior = d.NormalInverseGamma(50.0 + which, 0.1, 2.0, 200.0)
-    return d.simulate_release(3, model, {"mean": 40.0, "variance": 200.0}, 1000, 1.0)[1], {"prior": prior}
+    return d.simulate_release(model, {"mean": 40.0, "variance": 200.0}, 1000, 1.0, seed=3), {"prior": prior}
 """
 VARIED = """
 def made(which):
     model = d.NegativeBinomial((0, 15), "visits" if which else "calls")
-    return d.simulate_release(3, model, {"mean": 3.0 + which, "size": 2.0}, 1000, 1.0)[1], {}
+    return d.simulate_release(model, {"mean": 3.0 + which, "size": 2.0}, 1000, 1.0, seed=3), {}
 """
 REGRESSION = """
 def made(which):
@@ -94,14 +94,14 @@ def made(which):
     plane = d.LinearRegression(limits, {names[2]: (10 * low, 20 * high)})
     theta = {"coefficients": [0.5, -0.2, 0.1], "noise_variance": 0.3}
     prior = d.NormalInverseGamma([0.3 * which] * 3, [1.0 + which] * 3, 3.0, 2.0 - which)
-    return d.simulate_release(1 + which, plane, theta, 400, 1.0)[1], {"prior": prior}
+    return d.simulate_release(plane, theta, 400, 1.0, seed=1 + which), {"prior": prior}
 """
 LOG_LINEAR = """
 def made(which):
     names = {"age": ["low", "high"], "g": ["1", "2", "3"]} if which else {"a": ["x", "y"], "b": ["u", "v", "w"]}
     model = d.LogLinear(names, 2)
     theta = {name: np.zeros(p.shape) for name, p in model.parameters.items()}
-    return d.simulate_release(1, model, theta, 5000, 1.0)[1], {"draws": 10, "warmup": 10}
+    return d.simulate_release(model, theta, 5000, 1.0, seed=1), {"draws": 10, "warmup": 10}
 """
 LOGISTIC = """
 def made(which):
@@ -109,7 +109,7 @@ def made(which):
         ("ill", ["no", "yes"]), {"age": [18, 90], "r": ["a", "b"]})
     model = d.LogisticRegression(*columns, knots=3)
     theta = {name: np.zeros(p.shape) for name, p in model.parameters.items()}
-    return d.simulate_release(1, model, theta, 5000, 1.0)[1], {"draws": 10, "warmup": 10}
+    return d.simulate_release(model, theta, 5000, 1.0, seed=1), {"draws": 10, "warmup": 10}
 """
 TOGETHER = {  # fits of one process, and how many programs the first of each may compile
     "tables": {"share": (SHARE, 0), "categories": (CATEGORIES, 0), "tract": (TRACT, 0), "histogram": (HISTOGRAM, 0),

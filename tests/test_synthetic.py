@@ -36,7 +36,7 @@ MODELS = {
 def made(name, n=300, seed=5):
     "A small posterior of one of the models."
     model, theta, prior = MODELS[name]
-    _, release = d.simulate_release(seed, model, theta, n, 1.0)
+    release = d.simulate_release(model, theta, n, 1.0, seed=seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return d.fit(release, prior, draws=40, warmup=60, chains=2, progress=False)
@@ -101,7 +101,7 @@ def test_every_table_has_a_draw_of_its_own():
 
 def test_a_private_number_of_records_is_drawn_too():
     model, theta, _ = MODELS["share"]
-    _, release = d.simulate_release(3, model, theta, 500, 0.5, neighbours="add_remove", n_max=5000)
+    release = d.simulate_release(model, theta, 500, 0.5, neighbours="add_remove", n_max=5000, seed=3)
     idata = d.fit(release, draws=100, progress=False)
     sizes = np.array([len(table) for table in synthesize(idata, tables=60)])
     drawn = idata.confidential["n"].values
@@ -111,7 +111,7 @@ def test_a_private_number_of_records_is_drawn_too():
 
 def test_what_has_no_records_of_its_own_is_refused_in_words():
     shares = d.Grouped(d.Bernoulli("ill"), "region", ["n", "s"])
-    _, release = d.simulate_release(1, shares, {"probability": [0.2, 0.4]}, [100, 200], 1.0)
+    release = d.simulate_release(shares, {"probability": [0.2, 0.4]}, [100, 200], 1.0, seed=1)
     with pytest.raises(ValueError, match="synthesize does not apply to Grouped"):
         synthesize(d.fit(release, draws=20, progress=False))
     for value in (None, 3, "idata"):

@@ -89,7 +89,7 @@ def apart(release, draws, sweeps, wrong=1.0):
 
 def test_a_fit_of_pairs_agrees_with_sampling_the_counts():
     "Twelve cells within .05 sd, beyond three Monte Carlo errors of about .02; noise of another scale is told apart."
-    _, release = d.simulate_release(104, MODEL, TRUTH, 1000, 0.5)
+    release = d.simulate_release(MODEL, TRUTH, 1000, 0.5, seed=104)
     far, error = apart(release, 1000, 150)
     assert error.max() < 0.04 and (far < 0.05 + 3 * error).all()
     assert not (apart(release, 1000, 100, wrong=2.0)[0] < 0.05 + 3 * error).all()

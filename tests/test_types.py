@@ -23,7 +23,7 @@ fit(1)  # line 10
 release(model)  # line 11
 dp_bayes_nb.relase  # line 12
 Ledger(epsilon="1")  # line 13
-simulate_release(1, model, {"probability": 0.3}, n=5, epsilon=1)  # a key may be an integer
+simulate_release(model, {"probability": 0.3}, n=5, epsilon=1, seed=1)
 """
 
 

@@ -38,7 +38,7 @@ assert [name for name in {packages!r} if (find_spec(name) is not None) != (name 
 share = db.declare(db.Bernoulli("smokes"), 61, n=300, noise=db.Laplace(scale=2), source="an office")
 idata = db.fit(share, db.Beta(1, 1), draws=200, chains=2, progress=False)
 assert abs(float(idata.posterior["probability"].mean()) - 0.2) < 0.02
-days = db.simulate_release(0, db.Exponential((0, 90), "days"), {{"rate": 0.1}}, 1000, 0.5)[1]
+days = db.simulate_release(db.Exponential((0, 90), "days"), {{"rate": 0.1}}, 1000, 0.5)
 days.save("days.json")
 rate = db.fit(db.Release.load("days.json"), db.Gamma(2, 10), draws=100, warmup=100, chains=2, progress=False)
 rate.to_netcdf("days.nc")
