@@ -598,14 +598,14 @@ def function_of(command):
     import dp_bayes_nb as db
 
     return {"release": (db.release, {}), "fit": (db.fit, {}), "fit-many": (db.fit_many, {}),
-            "plan": (db.plan, {"seed": "key"}), "calibrate": (db.calibrate, {"seed": "key"}),
+            "plan": (db.plan, {}), "calibrate": (db.calibrate, {}),
             "audit": (db.audit, {}), "synthesize": (db.write_synthetic, {"rows": "n"}),
             "quantile": (db.private_quantile, {}), "predict": (db.predict, {}), "contrast": (db.contrast, {})}[command]
 
 
 # what the command leaves to the function, or has no default in Python: (command, option)
 OTHERWISE = {("fit-many", "n"), ("fit-many", "value"), ("fit-many", "quantiles"),  # lists for names and tuples
-             ("release", "bounds_source"), ("calibrate", "key")}  # a list of words; a key that Python asks for
+             ("release", "bounds_source")}  # a list of words
 
 
 @pytest.mark.parametrize("command", ["release", "fit", "fit-many", "plan", "calibrate", "audit", "synthesize",
