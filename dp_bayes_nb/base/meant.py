@@ -124,19 +124,23 @@ def as_before(first: str | None = None,       # the keyword that was the first a
     """Decorator: a call as it was written before 0.8 does what it did, and warns (DeprecationWarning). It holds no
     argument after an error, because some are confidential.
     """
+    now = {old: new for new, old in names.items()}
     def mark(function: F) -> F:
         @functools.wraps(function)
         def call(*args, **given):
-            said = [f"{old}= is called {new}=" for new, old in names.items() if old in given]
-            given = {next((new for new, old in names.items() if old == name), name): value
-                     for name, value in given.items()}
-            if first and args and (isinstance(args[0], int) or hasattr(args[0], "dtype")):
-                given, args = {**given, first: args[0]}, args[1:]
-                said.append(f"the first argument is now the keyword {first}=")
-            if said:
-                warnings.warn(f"{function.__name__}: {'; '.join(said)}; the old form goes with 0.10",
-                              DeprecationWarning, stacklevel=2)
             try:
+                said = [f"{old}= is called {new}=" for new, old in names.items() if old in given]
+                if both := [new for new, old in names.items() if old in given and new in given]:
+                    raise TypeError(f"{function.__name__}() got {both[0]} twice, also as {names[both[0]]}")
+                given = {now.get(name, name): value for name, value in given.items()}
+                if first and args and (isinstance(args[0], int) or hasattr(args[0], "dtype")):
+                    if first in given:
+                        raise TypeError(f"{function.__name__}() got {first} twice, also as its first argument")
+                    given, args = {**given, first: args[0]}, args[1:]
+                    said.append(f"the first argument is now the keyword {first}=")
+                if said:
+                    warnings.warn(f"{function.__name__}: {'; '.join(said)}; the old form goes with 0.10",
+                                  DeprecationWarning, stacklevel=2)
                 found = function(*args, **given)
             finally:
                 del args, given
