@@ -29,7 +29,7 @@ help:
 	@echo "make demo       a real table to a release, a posterior, a summary and a figure"
 	@echo "make app        five tools in a browser: explorer, calibration, budget, regression, your own data"
 	@echo "make test       set-up, then every test; closes 'N passed, N failed' (PYTHON=python3.13: on another Python)"
-	@echo "make check      one notebook: export, lint, types, its cells and its outputs (NB='posterior/collapsed')"
+	@echo "make check      one notebook: export, lint, types, its cells and its outputs (NB='chains/collapsed')"
 	@echo "make slow       the repetitions and the statistical checks, file by file into results/slow.json; goes on where it ended"
 	@echo "make versions   the tests of tables on the lowest and newest versions of DuckDB, narwhals and OpenDP"
 	@echo "make peers      OpenDP, mbi, Tumult, DP Wizard and PipelineDP of today, each in a throw-away environment (PEER='mbi …')"

@@ -19,7 +19,7 @@ from table import clock, interleave, record
 from dp_bayes_nb.base.chains import run_chains
 from dp_bayes_nb.base.measurement import Noise, Released
 from dp_bayes_nb.models.counts import Bernoulli
-from dp_bayes_nb.posterior.gibbs import gibbs_kernel
+from dp_bayes_nb.chains.gibbs import gibbs_kernel
 from dp_bayes_nb.base.priors import Beta
 
 # A thousand records, epsilon 0.01 (sensitivity 1, so Laplace noise of scale 100), prior Beta(10, 10).

@@ -8,12 +8,12 @@ import jax.numpy as jnp
 import numpy as np
 from table import clock, interleave, record
 
-from dp_bayes_nb.posterior.collapsed import collapsed_kernel
-from dp_bayes_nb.posterior.grid import grid_kernel
+from dp_bayes_nb.chains.collapsed import collapsed_kernel
+from dp_bayes_nb.curves.grid import grid_kernel
 from dp_bayes_nb.base.chains import run_chains
 from dp_bayes_nb.base.measurement import Noise, Released
 from dp_bayes_nb.models.counts import Bernoulli, Categorical
-from dp_bayes_nb.posterior.gibbs import gibbs_kernel
+from dp_bayes_nb.chains.gibbs import gibbs_kernel
 from dp_bayes_nb.base.priors import Beta, Dirichlet
 
 CHAINS, DRAWS, ROUNDS = 100, 2500, 3

@@ -15,10 +15,10 @@ from scipy.special import betainc, gammaln
 from table import interleave, record
 
 import dp_bayes_nb as d
-from dp_bayes_nb.posterior.grid import grid_kernel
+from dp_bayes_nb.curves.grid import grid_kernel
 from dp_bayes_nb.base.chains import Kernel, run_chains
-from dp_bayes_nb.posterior.exact_categories import share_mixtures, table_counts
-from dp_bayes_nb.posterior.exact_counts import count_posterior, share_moments, tabulate
+from dp_bayes_nb.counts.exact_categories import share_mixtures, table_counts
+from dp_bayes_nb.counts.exact_counts import count_posterior, share_moments, tabulate
 
 ROUNDS, STARTS = 5, 3
 SHARE = d.simulate_release(d.Bernoulli(), {"probability": 0.3}, 1000, 0.1)

@@ -8,7 +8,7 @@ import numpy as np
 from table import interleave, record
 
 from dp_bayes_nb.base.checks import release_of
-from dp_bayes_nb.posterior.grid import grid_posterior, log_likelihood
+from dp_bayes_nb.curves.grid import grid_posterior, log_likelihood
 from dp_bayes_nb.models.conjugate_priors import Gamma
 from dp_bayes_nb.models.contract import check_prior
 from dp_bayes_nb.models.counts import Bernoulli

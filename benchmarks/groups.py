@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 import dp_bayes_nb as dp
-from dp_bayes_nb.posterior import pooled_chains
+from dp_bayes_nb.fields import pooled_chains
 from dp_bayes_nb.posterior.fit import posterior_draws
 from pooling import inside, test
 

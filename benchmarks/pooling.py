@@ -19,8 +19,8 @@ from scipy.stats import t as student
 
 from dp_bayes_nb.base.measurement import Measurement, Noise
 from dp_bayes_nb.models.counts import Bernoulli
-from dp_bayes_nb.posterior.pooled_groups import Pooled, group_curves, hyper_of
-from dp_bayes_nb.posterior.pooling import pool_curves
+from dp_bayes_nb.fields.pooled_groups import Pooled, group_curves, hyper_of
+from dp_bayes_nb.fields.pooling import pool_curves
 
 ROOT = Path(__file__).resolve().parent.parent
 KEPT, RESULT = ROOT / ".cache" / "pooling.jsonl", ROOT / "results" / "pooling.json"

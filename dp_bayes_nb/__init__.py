@@ -101,7 +101,7 @@ _public = {
     "log_likelihood": "posterior.log_likelihood",
     "fit_many": "posterior.fit_many",
     "fit_partitions": "posterior.clusters",
-    "Pooled": "posterior.pooled_groups",
+    "Pooled": "fields.pooled_groups",
     "contrast": "posterior.contrasts",
     "ranks": "posterior.contrasts",
     "plot_groups": "posterior.contrasts",
@@ -249,7 +249,7 @@ if _typing.TYPE_CHECKING:
     )
     from .posterior.log_likelihood import log_likelihood as log_likelihood
     from .posterior.fit_many import fit_many as fit_many
-    from .posterior.pooled_groups import Pooled as Pooled
+    from .fields.pooled_groups import Pooled as Pooled
     from .posterior.results import (
         predict as predict,
         predictive_check as predictive_check,

@@ -153,7 +153,7 @@ _PRIOR_FIX = ('write it like "Beta(2, 5)", "Dirichlet([1, 1, 2])" or '
 
 def _pooled_prior(call: Any, text):
     "A `Pooled` from the syntax tree of its call; each of its arguments may be left out."
-    from dp_bayes_nb.posterior.pooled_groups import Pooled
+    from dp_bayes_nb.fields.pooled_groups import Pooled
     wanted = [f.name for f in fields(Pooled)]
     given = [*zip(wanted, call.args), *((k.arg, k.value) for k in call.keywords)]
     if not {name for name, _ in given} <= set(wanted) or len(dict(given)) < len(call.args) + len(call.keywords):

@@ -107,7 +107,7 @@ def test_a_second_fit_compiles_nothing(name):
 
 def test_a_new_function_at_each_call_is_noticed():
     "The mutant: a kernel whose functions are made anew, as those of 0.1.0 were."
-    from dp_bayes_nb.posterior.grid import grid_kernel
+    from dp_bayes_nb.curves.grid import grid_kernel
     from dp_bayes_nb.base.chains import Kernel, run_chains
     release = released(*SHARE, 1)
 

@@ -16,7 +16,7 @@ from dp_bayes_nb import (Bernoulli, Beta, Categorical, Dirichlet, Gamma, Gaussia
                          fit, simulate_release)
 from dp_bayes_nb.posterior.bulk import Tabulation, bulk_posterior, count_terms, tabulate_moments, tabulation
 from dp_bayes_nb.releases.document import measured
-from dp_bayes_nb.posterior.grid import grid_posterior, quantile
+from dp_bayes_nb.curves.grid import grid_posterior, quantile
 from dp_bayes_nb.base.measurement import Released
 from dp_bayes_nb.counts.law import first_true
 from dp_bayes_nb.posterior.methods import SHARE

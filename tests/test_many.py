@@ -17,7 +17,7 @@ import pytest
 import dp_bayes_nb as dpb
 from dp_bayes_nb.cli import main
 from dp_bayes_nb.posterior import fit_many as room
-from dp_bayes_nb.posterior.exact_counts import share_posterior, share_probability
+from dp_bayes_nb.counts.exact_counts import share_posterior, share_probability
 from dp_bayes_nb.releases.document import measured
 
 CLIPPED = [(dpb.Exponential((0, 5)), dpb.Gamma(2.0, 1.0), "rate"), (dpb.Poisson((0, 9)), dpb.Gamma(2.0, 1.0), "rate"),

@@ -20,7 +20,7 @@ from dp_bayes_nb.models.gamma import GammaData
 from dp_bayes_nb.models.normal import LogNormal, Normal
 from dp_bayes_nb.models.varied_counts import NegativeBinomial
 from dp_bayes_nb.posterior.fit import fit
-from dp_bayes_nb.posterior.mesh import box_of, build_mesh, host_box, mesh_draws, mesh_kernel, target_of
+from dp_bayes_nb.chains.mesh import box_of, build_mesh, host_box, mesh_draws, mesh_kernel, target_of
 from dp_bayes_nb.releases.simulate import simulate_release
 
 NORMAL, USUAL = Normal((0, 10)), NormalInverseGamma(5.0, 1.0, 3.0, 4.0, name="mean", variance_name="variance")

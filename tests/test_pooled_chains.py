@@ -8,7 +8,7 @@ import pytest
 
 import dp_bayes_nb as dp
 from dp_bayes_nb.posterior.fit import posterior_draws
-from dp_bayes_nb.posterior.pooled_chains import centred, chains_unavailable, draw_effects, parts_of, values_at
+from dp_bayes_nb.fields.pooled_chains import centred, chains_unavailable, draw_effects, parts_of, values_at
 
 LEVELS = ["a", "b", "c"]
 RUN = dict(pool="partial", draws=40, warmup=60, chains=2, progress=False)

@@ -5,7 +5,7 @@ import pytest
 
 import dp_bayes_nb as dp
 from dp_bayes_nb.posterior.fit import posterior_draws
-from dp_bayes_nb.posterior.pooled_groups import pooled_draws
+from dp_bayes_nb.fields.pooled_groups import pooled_draws
 from dp_bayes_nb.base.measurement import Measurement, Noise
 
 
@@ -146,7 +146,7 @@ GROUPS = dict(by="region", levels=["a", "b", "c", "d"])
 
 
 def test_groups_of_one_release_are_what_separate_releases_are():
-    from dp_bayes_nb.posterior.pooled_groups import what_is_pooled
+    from dp_bayes_nb.fields.pooled_groups import what_is_pooled
     z, n = [3, 50, 300, 2], [10, 200, 900, 0]
     ill = dp.Grouped(dp.Bernoulli("x"), **GROUPS, sizes="public")
     one = what_is_pooled([dp.declare(ill, z, noise=dp.Laplace(scale=2.0, discrete=True), n=n, source="us")])
@@ -185,7 +185,7 @@ def test_covariates_have_the_axes_of_the_groups():
 
 def worse(monkeypatch, shift):
     "Proposals whose location is `shift` standard deviations off."
-    from dp_bayes_nb.posterior import pooling
+    from dp_bayes_nb.fields import pooling
     right = pooling.shape_of
 
     def wrong(curves, hyper):
@@ -288,7 +288,7 @@ def test_the_help_of_a_prior_names_each_argument():
 
 
 def test_a_third_look_finds_a_spread_that_many_groups_make_narrow(monkeypatch):
-    from dp_bayes_nb.posterior import pooling
+    from dp_bayes_nb.fields import pooling
     G = 1000
     centers = np.random.default_rng(1).standard_normal((G, 1)) * 0.4
     curves = pooling.tabulate_curves(lambda x: -0.5 * ((x - centers) / 0.01) ** 2,

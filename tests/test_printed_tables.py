@@ -10,7 +10,7 @@ from dp_bayes_nb import (Bernoulli, Categorical, Clamped, Clip, Counts, Exact, E
                          Grouped, Laplace, Poisson, PrintedAbove, Release, Rounded, Suppressed, declare, fit,
                          read_table)
 from dp_bayes_nb.noise.statements import print_rows
-from dp_bayes_nb.posterior.measurements import without_implied
+from dp_bayes_nb.chains.measurements import without_implied
 from dp_bayes_nb.posterior.noisy_tables import _by_size, released_tree
 from dp_bayes_nb.counts.tree import Leaves, node_marginals, pass_up
 from dp_bayes_nb.releases import document
@@ -194,7 +194,7 @@ def test_rows_that_overlap_move_inside_their_intervals(values, printed, monkeypa
     "A chain with a row that is not known exactly and has no noise; as in 0.6.0 it stood still, in silence."
     _close(*overlapping(np.array(values), printed))
     if printed == Rounded(20):
-        from dp_bayes_nb.posterior import measurements
+        from dp_bayes_nb.chains import measurements
         monkeypatch.setattr(measurements, "_between_ends", lambda key, table, mean, covariance, y, D: y)
         with pytest.raises(AssertionError):
             _close(*overlapping(np.array(values), printed, names=("still", "as", "before")))  # a program of its own

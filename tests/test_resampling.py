@@ -10,7 +10,8 @@ import scipy.stats as st
 import dp_bayes_nb as db
 from dp_bayes_nb.base.measurement import Noise, law_of
 from dp_bayes_nb.models.histogram import PolyaTree, split_numbers
-from dp_bayes_nb.posterior import histograms, pooling
+from dp_bayes_nb.fields import pooling
+from dp_bayes_nb.posterior import histograms
 from dp_bayes_nb.posterior.fit import posterior_draws
 
 EDGES = (0.0, 1.0, 2.0, 4.0, 8.0)

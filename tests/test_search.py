@@ -16,8 +16,8 @@ import search  # noqa: E402
 
 FIRST = {
     "difference between groups": "posterior/contrasts", "compare groups": "posterior/contrasts",
-    "odds ratio": "posterior/contrasts", "hierarchical": "posterior/pooling", "hierarchical model": "posterior/pooling",
-    "partial pooling": "posterior/pooling", "census": "tutorials/census_tract", "seed": "base/arguments",
+    "odds ratio": "posterior/contrasts", "hierarchical": "fields/pooling", "hierarchical model": "fields/pooling",
+    "partial pooling": "fields/pooling", "census": "tutorials/census_tract", "seed": "base/arguments",
     "getting started": "start", "where to start": "start", "command line": "cli", "csv": "data_holder/csv_files",
     "pandas": "data_holder/tables", "ledger": "data_holder/ledger", "privacy budget": "data_holder/ledger",
     "release": "data_holder/release", "missing values": "data_holder/tables", "which method": "questions/which_method",

@@ -58,8 +58,9 @@ def test_every_chapter_is_in_the_sidebar():
 
 def test_parts_come_in_the_readers_order():
     parts = [entry["section"] for entry in sidebar() if isinstance(entry, dict)]
-    assert parts == ["Start", "The data holder", "Released documents", "Counts", "Curves", "The analyst", "Models",
-                     "Research", "The papers' figures", "Foundations and contract", "Reference"]
+    assert parts == ["Start", "The data holder", "Released documents", "The analyst", "Pooled groups", "Curves",
+                     "Counts", "Chains", "Models", "Research", "The papers' figures", "Foundations and contract",
+                     "Reference"]
 
 
 def test_every_folder_is_opened_by_a_page_that_names_its_chapters():
@@ -110,7 +111,7 @@ def test_no_chapter_is_named_by_number():
 def test_a_plain_word_links_only_to_what_it_means(monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "tools")
     mend = pytest.importorskip("docs").mend_text
-    front = {"models/01_contract.ipynb": "models/contract.ipynb", "posterior/12_fit.ipynb": "posterior/fit.ipynb",
+    front = {"models/01_contract.ipynb": "models/contract.ipynb", "posterior/05_fit.ipynb": "posterior/fit.ipynb",
              "regression/05_model.ipynb": "regression/model.ipynb"}
     word, name = "[`units`](/regression/model.html#units)", "[`fit`](/posterior/fit.html#fit)"
     page = "models/01_contract.ipynb"
@@ -120,8 +121,8 @@ def test_a_plain_word_links_only_to_what_it_means(monkeypatch):
 
 
 @pytest.mark.parametrize("page, name, module", [
-    ("posterior/06_exact_counts.ipynb", "Cells", "posterior/exact_counts"),  # its own
-    ("hidden_markov/02_sampler.ipynb", "row_log_density", "posterior/rows"),  # what it imports
+    ("counts/05_exact_counts.ipynb", "Cells", "counts/exact_counts"),  # its own
+    ("hidden_markov/02_sampler.ipynb", "row_log_density", "chains/rows"),  # what it imports
     ("tutorials/01_health_insurance.ipynb", "Release", "releases/document"),  # what it imports from the package
     ("tutorials/01_health_insurance.ipynb", "Cells.sums", None),  # nothing, and there are several
     ("tutorials/01_health_insurance.ipynb", "no_such_name", "as/found")])
@@ -137,16 +138,16 @@ def test_a_link_to_the_same_name_of_another_module_is_found_out(monkeypatch, tmp
     monkeypatch.syspath_prepend(ROOT / "tools")
     docs = pytest.importorskip("docs")
     monkeypatch.setattr(docs, "NOTEBOOKS", {"hidden_markov/sampler.html": "hidden_markov/02_sampler.ipynb"})
-    for page in ("grid", "rows"):
-        (tmp_path / "posterior").mkdir(exist_ok=True)
-        (tmp_path / f"posterior/{page}.html").write_text(
+    pages = "curves/grid", "chains/rows"
+    for page in pages:
+        (tmp_path / page).parent.mkdir()
+        (tmp_path / f"{page}.html").write_text(
             '<div class="api"><h3 id="row_log_density">row_log_density</h3></div>')
     (tmp_path / "hidden_markov").mkdir()
-    links = [f'<a href="../posterior/{page}.html#row_log_density"><code>row_log_density</code></a>'
-             for page in ("grid", "rows")]
+    links = [f'<a href="../{page}.html#row_log_density"><code>row_log_density</code></a>' for page in pages]
     (tmp_path / "hidden_markov/sampler.html").write_text(" ".join(links))
     fault, = docs.check(tmp_path)
-    assert "of posterior/grid, and means posterior/rows" in fault
+    assert "of curves/grid, and means chains/rows" in fault
 
 
 def test_each_place_of_a_page_has_an_address_of_its_own(monkeypatch):

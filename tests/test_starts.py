@@ -9,14 +9,14 @@ import pytest
 
 import dp_bayes_nb as db
 from dp_bayes_nb.models.bounds import Redact
-from dp_bayes_nb.posterior import collapsed
+from dp_bayes_nb.chains import collapsed, moves
 from dp_bayes_nb.models.conjugate_priors import NormalInverseGamma
 from dp_bayes_nb.base.chains import run_chains
 from dp_bayes_nb.models.contract import check_prior
 from dp_bayes_nb.models.counts import Categorical
 from dp_bayes_nb.posterior.fit import fit
 from dp_bayes_nb.posterior.methods import choose_method
-from dp_bayes_nb.posterior.mesh import log_law
+from dp_bayes_nb.chains.mesh import log_law
 from dp_bayes_nb.models.normal import Normal
 from dp_bayes_nb.releases.simulate import simulate_release
 
@@ -105,7 +105,7 @@ def test_no_chain_starts_where_it_cannot_return():
 
 
 def test_climbs_by_fisher_steps_alone_are_noticed(monkeypatch):
-    alone = lambda target, curvature, starts: collapsed.climb(target, curvature, starts[1], 40)
+    alone = lambda target, curvature, starts: moves.climb(moves.fisher(target, curvature), starts[1], 40)
     monkeypatch.setattr(collapsed, "higher_home", alone)
     assert homes_of_chains().min() < -10
 
@@ -113,7 +113,7 @@ def test_climbs_by_fisher_steps_alone_are_noticed(monkeypatch):
 def test_a_climb_that_ends_on_a_slope_is_no_home(monkeypatch):
     "Even if climbs are Fisher steps alone: the chain takes the other climb's mode, where proposals can be made."
     def alone(target, curvature, start):
-        x, F = collapsed.climb(target, curvature, start, 40)
+        x, F = moves.climb(moves.fisher(target, curvature), start, 40)
         return collapsed.Climb(40, x, x, target(x), x, F, 0.0, True)
     monkeypatch.setattr(collapsed, "summit", alone)
     assert homes_of_chains().min() > -0.1

@@ -18,13 +18,13 @@ import dp_bayes_nb as db
 from dp_bayes_nb.base.checks import release_of
 from dp_bayes_nb.base.measurement import Measurement, Noise
 from dp_bayes_nb.base.priors import LogDensity
-from dp_bayes_nb.counts import histogram, law, tree
+from dp_bayes_nb.chains import measurements, rows
+from dp_bayes_nb.counts import exact_categories, exact_counts, histogram, law, many_categories, many_shares, tree
 from dp_bayes_nb.counts import levels as of_levels
+from dp_bayes_nb.curves import grid
+from dp_bayes_nb.fields import groups, pooled_groups, pooling
 from dp_bayes_nb.models.histogram import split_numbers
-from dp_bayes_nb.posterior import (
-    bulk, exact_categories, exact_counts, fit_many, grid, groups, histograms, many_categories, many_shares,
-    measurements, noisy_tables, pooled_groups, pooling, rows,
-)
+from dp_bayes_nb.posterior import bulk, fit_many, histograms, noisy_tables
 
 CHANCE = 0.01  # of a false alarm, of all comparisons of draws in this file together
 COMPARED = 200  # columns of draws that are compared, at most

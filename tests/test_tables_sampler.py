@@ -18,7 +18,7 @@ from dp_bayes_nb.base.supports import Parameter
 from dp_bayes_nb.models.contract import family_class
 from dp_bayes_nb.posterior.fit import posterior_draws
 from dp_bayes_nb.posterior.route import explain, method_for
-from dp_bayes_nb.posterior.measurements import stacked_tables, tables_kernel, tables_of
+from dp_bayes_nb.chains.measurements import stacked_tables, tables_kernel, tables_of
 from dp_bayes_nb.releases.document import measured
 from dp_bayes_nb.releases.simulate import simulate_release
 from dp_bayes_nb.tables import sampler

@@ -1,4 +1,4 @@
-"""One notebook, quickly: `make check NB=posterior/collapsed` (or `collapsed`, or a folder), in seconds to a minute.
+"""One notebook, quickly: `make check NB=chains/collapsed` (or `collapsed`, or a folder), in seconds to a minute.
 
 Exports it; lints its modules; checks their types; runs it once, cell by cell, tests included, slow cells left out; and
 compares what its cells show with what is saved. Nothing is saved but the exported modules. `make test` does the rest.
@@ -41,7 +41,7 @@ def step(what, command):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("names", nargs="+", help="notebooks, such as posterior/collapsed")
+    parser.add_argument("names", nargs="+", help="notebooks, such as chains/collapsed")
     paths = chosen(parser.parse_args().names)
     environment()
     modules = [module for path in paths if (module := module_of(path))]

@@ -1,6 +1,6 @@
 """Run notebooks from top to bottom and save what a reader will see.
 
-`python tools/execute.py [NAME …]` runs the named notebooks (`posterior/03_collapsed`, `collapsed`
+`python tools/execute.py [NAME …]` runs the named notebooks (`chains/03_collapsed`, `collapsed`
 or a folder; all by default) in the Python that
 runs this script, and saves their outputs: the same bytes when nothing changed. `--quick` leaves cells with the flag
 `slow` and their saved outputs as they are. `--check` saves nothing and compares what the cells show with what is saved,
@@ -23,8 +23,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 NBS = ROOT / "nbs"
-FOLDERS = ("base", "noise", "models", "releases", "data_holder", "curves", "posterior", "regression", "naive_bayes",
-           "hidden_markov", "tables", "research", "app", "papers", "command", "tutorials", "questions")
+FOLDERS = ("base", "noise", "models", "releases", "data_holder", "curves", "counts", "chains", "posterior", "fields",
+           "regression", "naive_bayes", "hidden_markov", "tables", "research", "app", "papers", "command", "tutorials",
+           "questions")
 WIDGET = "application/vnd.jupyter.widget-view+json"
 
 
@@ -48,14 +49,14 @@ def notebooks():
 
 
 def short(path):
-    "A notebook's name for people: `posterior/03_collapsed`."
+    "A notebook's name for people: `chains/03_collapsed`."
     return path.relative_to(NBS).with_suffix("").as_posix()
 
 
 def chosen(names):
     """The notebooks that the names mean, in reading order; all of them when there are none.
 
-    `posterior/03_collapsed`, `posterior/collapsed`, `03_collapsed`, `collapsed` and `posterior` (all of a folder) are
+    `chains/03_collapsed`, `chains/collapsed`, `03_collapsed`, `collapsed` and `posterior` (all of a folder) are
     names.
     """
     every = notebooks()
@@ -233,7 +234,7 @@ def clean(path):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*",
-                        help="notebooks, such as posterior/03_collapsed or collapsed (default: all)")
+                        help="notebooks, such as chains/03_collapsed or collapsed (default: all)")
     parser.add_argument("--check", action="store_true",
                         help="save nothing; compare what the cells show with what is saved")
     parser.add_argument("--quick", action="store_true", help="leave slow cells and their saved outputs as they are")

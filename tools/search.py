@@ -40,7 +40,7 @@ WORDS = {
     "posterior/methods": "methods, which sampler, auto",
     "posterior/contrasts": "difference between groups, compare groups, odds ratio, ratio, difference of two releases, "
                            "rank, forest plot",
-    "posterior/pooling": "hierarchical, hierarchical model, partial pooling, multilevel, random effects, shrinkage, "
+    "fields/pooling": "hierarchical, hierarchical model, partial pooling, multilevel, random effects, shrinkage, "
                          "small area estimation",
     "posterior/log_likelihood": "pymc, numpyro, stan, log likelihood, own prior model",
     "posterior/fit_many": "many cells, thousands of counts, bulk, batch",

@@ -20,7 +20,7 @@ from jaxtyping import Array, Float
 
 from ..models.bounds import Clip, Redact
 from ..research.bounds_planning import plan_bounds
-from ..posterior.grid import exact_unavailable, grid_posterior, quantile
+from ..curves.grid import exact_unavailable, grid_posterior, quantile
 from ..models.conjugate_priors import Gamma, NormalInverseGamma
 from ..base.arguments import check_choice, check_count, check_positive, refuse
 from ..base.chains import run_chain
@@ -30,7 +30,7 @@ from ..base.measurement import Released
 from ..research.evaluation import calibrate
 from ..research.trials import BATCH
 from ..models.counts import Bernoulli
-from ..posterior.gibbs import gibbs_kernel
+from ..chains.gibbs import gibbs_kernel
 from ..noise.design import noise_design, simulate_values
 from ..research.planning import _between, _crossing, plan
 from ..base.priors import Beta

@@ -24,7 +24,8 @@ from ..noise.laplace import continuous_noise, noise_variance_draw, noise_varianc
 from ..posterior import methods
 from ..posterior.methods import Method, Way
 from ..base.priors import LogDensity
-from ..posterior.rows import (HALF, PROPOSALS, TRIES, log_gammas, near_mode, random_numbers, resample,
+from ..chains.moves import climb
+from ..chains.rows import (HALF, PROPOSALS, STEPS, TRIES, log_gammas, random_numbers, resample,
                                         row_coordinates, row_draw, row_log_density, row_probabilities, row_solve)
 
 # %% ../../nbs/hidden_markov/02_sampler.ipynb #f6e1126c
@@ -243,7 +244,7 @@ def move_row(normal, uniform, n, z, noise_variance, alpha, mask, x):
     "New coordinates of a row, and whether they are others."
     data = n, z, noise_variance, alpha, mask
     pooled = jnp.maximum(((n > 0)[:, None] * z).sum(axis=0), 0.0) + alpha
-    mode, H = near_mode(partial(row_information, *data), row_coordinates(mask, jnp.where(mask, pooled, 1.0)))
+    mode, H = climb(partial(row_information, *data), row_coordinates(mask, jnp.where(mask, pooled, 1.0)), STEPS)
     return resample(normal, uniform, partial(row_log_target, *data), x, mode, H)
 
 # %% ../../nbs/hidden_markov/02_sampler.ipynb #972a67c4

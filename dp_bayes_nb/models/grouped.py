@@ -100,8 +100,8 @@ class Grouped(Model):
     sizes: str = "private"  # or "public"
 
     traced, spoken, by_name = ("model",), ("by", "levels"), True
-    methods = {"groups": "dp_bayes_nb.posterior.groups:GROUPS", "exact": None, "collapsed": None, "gibbs": None,
-               "naive": None, "chain": None}  # `pool="partial"` has a way of its own, posterior/21_pooled_groups
+    methods = {"groups": "dp_bayes_nb.fields.groups:GROUPS", "exact": None, "collapsed": None, "gibbs": None,
+               "naive": None, "chain": None}  # `pool="partial"` has a way of its own, `fields/pooled_groups`
     fallback = "groups"
     refusals = property(lambda self: {
         "moments": "its groups have sizes of their own; ask the model of one group",

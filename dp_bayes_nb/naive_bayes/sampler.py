@@ -17,11 +17,12 @@ from jaxtyping import Array, Bool, Float
 
 from ..base.chains import Kernel, bind
 from ..base.measurement import Noise, Released, law_of
-from ..posterior.gibbs import AWAY
+from ..chains.gibbs import AWAY
 from ..noise.laplace import noise_variance_start
 from ..posterior.methods import Method, Way
 from .model import Dirichlets, NaiveBayes
-from ..posterior.rows import (HALF, PROPOSALS, TRIES, log_gammas, near_mode, random_numbers, resample,
+from ..chains.moves import climb
+from ..chains.rows import (HALF, PROPOSALS, STEPS, TRIES, log_gammas, random_numbers, resample,
                                         row_coordinates, row_draw, row_log_density, row_log_posterior,
                                         row_probabilities, row_solve, row_step)
 
@@ -104,7 +105,7 @@ def _group(tables, group, fill):
 def _move_row(normal, uniform, n_i, z, scale, alpha, mask, noise_variance, x):
     "New coordinates of a row's probabilities."
     data = n_i, z, noise_variance, alpha, mask
-    mode, H = near_mode(partial(row_step, *data), row_coordinates(mask, jnp.maximum(z, 0.0) + alpha))
+    mode, H = climb(partial(row_step, *data), row_coordinates(mask, jnp.maximum(z, 0.0) + alpha), STEPS)
     return resample(normal, uniform, partial(row_log_posterior, *data), x, mode, H)
 
 
@@ -163,7 +164,7 @@ def _step(family, kind, n, class_alpha, data, key, state):
                                        [(*s[:2], PROPOSALS, HALF + 1) for s in shapes] + shapes
                                        + [(PROPOSALS, HALF + 1), (TRIES + 1, I)])
     rows, tables, accepted = _move_rows(n, data, state, normals[:G], uniforms[:G])
-    mode, H = near_mode(partial(class_step, class_alpha, n, tables), class_start(n, tables))
+    mode, H = climb(partial(class_step, class_alpha, n, tables), class_start(n, tables), STEPS)
     x, a = resample(normals[-2], uniforms[-2], partial(class_log_density, class_alpha, n, tables), state.x, mode, H)
     counts = class_counts(n, x)
     variance = _draw_noise(kind, counts, data, tables, normals[G:2 * G], normals[2 * G:3 * G], uniforms[G:2 * G])

@@ -18,9 +18,8 @@ from jax.scipy.special import digamma, gammaln
 from jaxtyping import Array, Bool, Float
 
 from ..base.arguments import check_choice, check_count, check_positive
-from ..base.chains import Kernel, bind
+from ..base.chains import Draw, Kernel, bind
 from ..base.measurement import Released
-from ..posterior.gibbs import Draw
 from ..posterior.methods import Method, Way
 from .model import Dirichlets, NaiveBayes
 

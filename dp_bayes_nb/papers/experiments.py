@@ -38,7 +38,7 @@ from ..base.files import atomic_write
 from ..research.evaluation import calibrate
 from ..models.counts import Bernoulli, Categorical
 from ..posterior.fit import fit
-from ..posterior.grid import grid_posterior, quantile
+from ..curves.grid import grid_posterior, quantile
 from ..posterior.methods import methods_of
 from ..noise.design import simulate_values
 from ..base.priors import Beta, Dirichlet, LogDensity

@@ -20,7 +20,7 @@ from jaxtyping import Array, Float
 
 from ..base.arguments import pytree
 from ..base.measurement import Measurement, Noise
-from .grid import NOTHING, TOP, GridPosterior, _normalise, _refine, first_grid, one_parameter
+from ..curves.grid import NOTHING, TOP, GridPosterior, _normalise, _refine, first_grid, one_parameter
 from ..noise.laplace import convolved_log_density
 from .methods import CURVE, EXACT_CURVE, SHARES, Method
 from ..base.priors import Beta, log_density_free

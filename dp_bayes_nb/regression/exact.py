@@ -13,7 +13,6 @@ from typing import Any, Callable, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from blackjax.adaptation.step_size import dual_averaging_adaptation
 from jax import lax
 from jaxtyping import Array, Float, Key
 
@@ -21,6 +20,8 @@ from ..base.arguments import check_choice, check_count, pytree, refuse
 from ..base.chains import Kernel, bind, light
 from ..base.linear_algebra import factor, library, plain, set_at
 from ..base.measurement import Released
+from ..chains.moves import Pace, leapfrogs, metropolis
+from ..chains.rows import log_gammas, random_numbers
 from .covariates import NormalInverseWishart, coordinate_count, mapped_prior, size
 from .frame import (fit_frame, frame_coordinates, framed_free_moments, framed_normal_moments,
                                           kept_order)
@@ -293,20 +294,9 @@ _WINDOW = 50  # draws of the first window
 _SETTLED = 20  # draws after which a new window's step size is believed
 
 
-def adaptation(w: int) -> tuple[float, float]:
-    "Of w coordinates: the acceptance that the step size aims at, and how firmly it stays near its start."
-    return (0.65, 2.0) if w < 10 else (0.8, 0.25)
-
-
-@lru_cache
-def _averaging(w):
-    target, pace = adaptation(w)
-    return dual_averaging_adaptation(target, gamma=pace)  # (start, update, final)
-
-
-def _start_step(w, step):
-    "Dual averaging that is drawn towards the step it begins with, not to ten times that."
-    return _averaging(w)[0](step)._replace(mu=jnp.log(step))
+def pace_of(w: int) -> Pace:
+    "Of w coordinates: the share of accepted trajectories that the step size aims at, and how firmly it stays."
+    return Pace(0.65, 2.0) if w < 10 else Pace(0.8, 0.25)
 
 
 class Tuning(NamedTuple):
@@ -365,36 +355,26 @@ def draw_parameters(setting: Setting, key: Key[Array, ""], table, b_n, n) -> dic
     G, h, D = table[:-1, :-1], table[:-1, -1], u.design
     inverse = factor(prior.precision + D.T @ G @ D)[1]
     right = prior.precision @ prior.mean + D.T @ (h + u.offset * G[0])
-    normal, even = normal_and_even(key, d + _PROPOSALS, _PROPOSALS)
-    variance = b_n * jnp.exp(-log_gamma(setting.prior.shape + 0.5 * n, normal[d:], even))
-    phi = (inverse @ right + jnp.sqrt(variance) * normal[:d]) @ inverse
+    (normal, tried), (even,) = random_numbers(key, [(d,), (_TRIES, 1)], [(_TRIES, 1)])
+    variance = b_n * jnp.exp(-log_gamma(setting.prior.shape + 0.5 * n, tried, even))
+    phi = (inverse @ right + jnp.sqrt(variance) * normal) @ inverse
     return {"coefficients": u.B @ phi + u.c, "noise_variance": u.response**2 * variance}
 
 # %% ../../nbs/regression/06_exact.ipynb #68bbd6cf
-def normal_and_even(key, normals: int, evens: int) -> tuple:
-    "Standard normal and uniform numbers of one call, because each call is compiled."
-    low, high = np.nextafter(-1.0, 0.0), 1.0
-    u = jax.random.uniform(key, (normals + evens,), minval=low, maxval=high)
-    return np.sqrt(2) * lax.erf_inv(u[:normals]), 0.5 + 0.5 * u[normals:]
+_TRIES = 16  # each is taken with probability .95 or more: none in 1e21 draws
 
 
-_PROPOSALS = 16
+def log_gamma(shape: Float[Array, ""], normal: Float[Array, "16 1"], even: Float[Array, "16 1"]) -> Float[Array, ""]:
+    "Logarithm of a gamma draw with shape > 1."
+    first = jnp.ones_like(even[:1])  # no number below 1 is needed to get below it
+    return log_gammas(normal, jnp.concatenate([first, even]), jnp.reshape(shape - 1, 1))[0]
 
-
-def log_gamma(shape: Float[Array, ""], normal: Float[Array, "16"], even: Float[Array, "16"]) -> Float[Array, ""]:
-    "Logarithm of a gamma draw, shape > 1, by Marsaglia and Tsang (2000): the first accepted of 16 proposals."
-    d = shape - 1 / 3
-    v = (1 + normal / jnp.sqrt(9 * d)) ** 3
-    log_v = jnp.log(jnp.maximum(v, 1e-300))
-    # each with probability .95 or more: none in 1e21 draws
-    accepted = (v > 0) & (jnp.log(even) < 0.5 * normal**2 + d * (1 - v + log_v))
-    return jnp.log(d) + log_v[jnp.argmax(accepted)]
 
 # %% ../../nbs/regression/06_exact.ipynb #887309d0
 def _init(setting, key):
     u = setting.start(key)
-    zeros, step = jnp.zeros_like(u), jnp.asarray(0.5 * len(u) ** -0.25)
-    tuning = Tuning(_start_step(len(u), step), step, jnp.asarray(0), zeros, zeros, jnp.asarray(0), jnp.asarray(_WINDOW))
+    zeros, zero, step = jnp.zeros_like(u), jnp.asarray(0), jnp.asarray(0.5 * len(u) ** -0.25)
+    tuning = Tuning(pace_of(len(u)).start(step), step, zero, zeros, zeros, zero, jnp.asarray(_WINDOW))
     empty = lambda made: jax.tree.map(lambda a: jnp.zeros(a.shape, a.dtype), made)
     place = Place(u, jnp.asarray(-1e10), zeros, empty(jax.eval_shape(setting.evaluate, u)[1]))
     # nothing is evaluated, which would have to be compiled: the first trajectory has no length and is accepted
@@ -404,36 +384,31 @@ def _init(setting, key):
     return jax.tree.map(lambda a: jnp.asarray(a, jnp.asarray(a).dtype), state)
 
 
-def _leapfrogs(setting, key, state, most):
+def _trajectory(setting, key, state, most):
     "A trajectory and its acceptance: equation (7)."
-    start, weight, begun = state.place, state.inverse_mass, state.trajectories > 0
-    e = jnp.where(begun, state.step_size, 0.0)
-    normal, (even,) = normal_and_even(key, len(weight), 1)
+    start, root, begun = state.place, jnp.sqrt(state.inverse_mass), state.trajectories > 0
+    (p,), (even,) = random_numbers(key, [root.shape], [()])
     value_and_gradient = jax.value_and_grad(setting.evaluate, has_aux=True)
+    def look(u):
+        (value, seen), gradient = value_and_gradient(u)
+        return u, root * gradient, Place(u, value, gradient, seen)
     time = _TIME * (1 - _SPREAD + 2 * _SPREAD * (state.trajectories * _GOLDEN % 1.0))
     steps = jnp.where(begun, jnp.clip(jnp.ceil(time / state.step_size), 1, most), 1.0)
-    def leap(at):
-        i, place, p = at
-        p = p + 0.5 * e * place.gradient
-        u = place.position + e * weight * p
-        (value, seen), gradient = value_and_gradient(u)
-        place = Place(u, value, gradient, seen)
-        return i + 1, place, p + 0.5 * e * place.gradient  # eq. (7)
-    p = normal / jnp.sqrt(weight)
-    _, end, p_end = lax.while_loop(lambda at: at[0] < steps, leap, (0.0, start, p))
-    gain = end.value - start.value + 0.5 * (p @ (weight * p) - p_end @ (weight * p_end))
-    gain = jnp.where(jnp.isnan(gain), -jnp.inf, gain)
-    accepted = jnp.log(even) < gain
-    place = jax.tree.map(lambda new, old: jnp.where(accepted, new, old), end, start)
-    return place, {"leapfrogs": steps, "diverging": gain < -1000, "acceptance": jnp.exp(jnp.minimum(gain, 0.0)),
-                   "moved": accepted, "lp": place.value}
+    at = start.position, root * start.gradient, start
+    (_, _, end), p_end = leapfrogs(look, at, p, jnp.where(begun, state.step_size, 0.0), steps.astype(int),
+                                   lambda p: root * p)
+    gain = end.value - start.value + 0.5 * (p @ p - p_end @ p_end)
+    place, moved, chance = metropolis(even, gain, end, start)
+    return place, {"leapfrogs": steps, "diverging": gain < -1000, "acceptance": chance, "moved": moved,
+                   "lp": place.value}
+
 
 # %% ../../nbs/regression/06_exact.ipynb #d14c8524
 def _step(move, setting, limit, key, state):
     key_move, key_theta = jax.random.split(key)
     place, info = move(setting, key_move, state, limit)
-    t, (*_, final) = state.tuning, _averaging(len(place.position))
-    adapted = jnp.where(t.drawn < _SETTLED, t.kept, final(t.averaging))  # what stays after warm-up
+    t, pace = state.tuning, pace_of(len(place.position))
+    adapted = jnp.where(t.drawn < _SETTLED, t.kept, pace.final(t.averaging))  # what stays after warm-up
     step_size = jnp.where(t.steps > 0, adapted, state.step_size)
     return ChainState(setting.drawn(key_theta, place), place, state.trajectories + 1, step_size,
                       state.inverse_mass, t), info
@@ -441,19 +416,19 @@ def _step(move, setting, limit, key, state):
 
 def _adapt(setting, key, state, info):
     t, u = state.tuning, state.place.position
-    _, update, final = _averaging(len(u))
-    averaging, count = update(t.averaging, jnp.nan_to_num(info["acceptance"])), t.drawn + 1
+    pace = pace_of(len(u))
+    averaging, count = pace.update(t.averaging, jnp.nan_to_num(info["acceptance"])), t.drawn + 1
     mean = t.mean + (u - t.mean) / count
     squares = t.squares + (u - t.mean) * (u - mean)
     full, weight = count >= t.window, count / (count + 5.0)
     variance = weight * squares / jnp.maximum(count - 1, 1) + (1 - weight) * 1e-3  # shrunk a little, as in Stan
-    kept = jnp.where(full, final(averaging), t.kept)
-    averaging = jax.tree.map(lambda new, old: jnp.where(full, new, old), _start_step(len(u), final(averaging)),
-                             averaging)
+    kept = jnp.where(full, pace.final(averaging), t.kept)
+    again = pace.start(pace.final(averaging))
+    averaging = jax.tree.map(lambda new, old: jnp.where(full, new, old), again, averaging)
     empty = lambda a: jnp.where(full, jnp.zeros_like(a), a)
     tuning = Tuning(averaging, kept, t.steps + 1, empty(mean), empty(squares), empty(count),
                     jnp.where(full, 2 * t.window, t.window))
-    return state._replace(step_size=jnp.exp(averaging.log_step_size),
+    return state._replace(step_size=pace.now(averaging),
                           inverse_mass=jnp.where(full, variance, state.inverse_mass), tuning=tuning)
 
 # %% ../../nbs/regression/06_exact.ipynb #0a57cb53
@@ -465,7 +440,7 @@ def _stepping(move):
 
 def hamiltonian_kernel(setting,  # start(key), evaluate(u), drawn(key, place); a pytree
                        limit,    # leapfrogs of a trajectory at most
-                       move: Callable = _leapfrogs  # move(setting, key, state, limit) -> (place, info)
+                       move: Callable = _trajectory  # move(setting, key, state, limit) -> (place, info)
                        ) -> Kernel:
     "Hamiltonian Monte Carlo with adapted step size and diagonal mass matrix; a draw of the parameters after each step."
     return Kernel(bind(_init, setting), bind(_stepping(move), setting, limit), bind(_adapt, setting))

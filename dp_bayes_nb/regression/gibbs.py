@@ -19,7 +19,7 @@ from ..base.chains import Kernel
 from ..base.linear_algebra import cholesky
 from ..base.measurement import Released
 from .covariates import NormalInverseWishart, mapped_prior, size
-from ..posterior.gibbs import gibbs_kernel
+from ..chains.gibbs import gibbs_kernel
 from ..posterior.methods import Method, Way
 from ..base.priors import LogDensity
 from .model import sums_only, units

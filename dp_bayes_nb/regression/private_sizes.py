@@ -21,7 +21,7 @@ from ..base.chains import Kernel, bind
 from ..base.linear_algebra import library, plain
 from ..base.measurement import Measurement, Noise
 from ..base.priors import LogDensity
-from ..posterior.measurements import Tables
+from ..chains.measurements import Tables
 from ..posterior.methods import Method
 from . import exact
 from .covariates import size

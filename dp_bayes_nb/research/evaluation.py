@@ -24,7 +24,7 @@ from ..base.arguments import Said, as_key, check_choice, check_count, refuse
 from ..base.linear_algebra import solve
 from ..base.meant import as_before, hinting
 from ..posterior.identity import _digest, prior_to_json
-from ..posterior.grid import quantile
+from ..curves.grid import quantile
 from ..noise.laplace import normal_log_density
 from ..posterior.methods import choose_method, methods_of
 from ..noise.design import Design, designed, noise_design

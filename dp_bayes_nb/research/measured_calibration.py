@@ -15,7 +15,7 @@ import numpy as np
 from ..base.chains import run_chain
 from ..base.measurement import Measurement, Noise
 from ..noise.design import simulate_noise
-from ..posterior.measurements import Tables, tables_kernel
+from ..chains.measurements import Tables, tables_kernel
 from .trials import BATCH, run_trials
 
 # %% ../../nbs/research/12_measured_calibration.ipynb #dcf08122

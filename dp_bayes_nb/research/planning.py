@@ -22,7 +22,7 @@ from ..models.contract import check_prior
 from ..base.arguments import as_key, check_count, check_positive, refuse
 from ..base.measurement import Measurement, Noise
 from ..base.meant import as_before, hinting
-from ..posterior.grid import grid_posterior, quantile
+from ..curves.grid import grid_posterior, quantile
 from ..posterior.methods import choose_method
 from ..noise.design import Design, designed, noise_design
 from ..base.supports import constrain

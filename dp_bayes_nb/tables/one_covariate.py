@@ -18,8 +18,9 @@ from ..base.chains import Kernel, bind
 from ..base.measurement import Measurement
 from ..base.supports import constrain
 from ..noise.laplace import noise_variance_draw, noise_variance_start
-from ..posterior.collapsed import CollapsedState
-from ..posterior.grid import log_posterior
+from ..chains.collapsed import CollapsedState
+from ..chains.moves import Pace, leapfrogs, metropolis, shortened
+from ..curves.grid import log_posterior
 from ..posterior.methods import CHAIN, Method, Way
 from . import sampler
 from .soft_tables import soft_factor, soft_forward, soft_log_density, soft_moments, soft_product
@@ -93,7 +94,7 @@ def draw_variances(key, task: Task, s: Float[Array, "J k"], D: Float[Array, "J k
 # %% ../../nbs/tables/08_one_covariate.ipynb #90c0000a
 # § Hamiltonian Monte Carlo
 _LEAPS, _TURNS = 7, 4  # leapfrogs of a trajectory, and trajectories of a step
-_TARGET, _MOST_STEP, _JITTER = 0.8, 0.6, (0.2, 1.6)  # share of accepted trajectories, the largest leap, its range
+_PACE, _MOST_STEP, _JITTER = Pace(0.8, 0.25), 0.6, (0.2, 1.6)  # of leapfrogs: the longest, and their range
 
 
 class Map(NamedTuple):
@@ -102,28 +103,23 @@ class Map(NamedTuple):
     W: Float[Array, "d d"]
 
 
-def trajectories(key, task: Task, at: Map, q: Float[Array, "d"], D: Float[Array, "J k"], log_step):
+def trajectories(key, task: Task, at: Map, q: Float[Array, "d"], D: Float[Array, "J k"], length):
     "A few trajectories from q given D: the new q, the mean chance of acceptance, and the log density."
     target = jax.value_and_grad(lambda q: log_density(task, at.centre + at.W @ q, D))
-    def one(state, key):
-        q, value, gradient = state
+    def look(q):
+        value, slope = target(q)
+        return q, slope, value
+    def one(here, key):
         key_p, key_step, key_accept = jax.random.split(key, 3)
         p = jax.random.normal(key_p, q.shape)
-        step = jnp.exp(log_step) * jax.random.uniform(key_step, minval=_JITTER[0], maxval=_JITTER[1])
-        def leap(_, at):
-            q, p, _, g = at
-            p = p + 0.5 * step * g
-            q = q + step * p
-            value, g = target(q)
-            return q, p + 0.5 * step * g, value, g
-        q1, p1, value1, g1 = lax.fori_loop(0, _LEAPS, leap, (q, p, value, gradient))
-        gain = value1 - value + 0.5 * (p @ p - p1 @ p1)
-        gain = jnp.where(jnp.isnan(gain), -jnp.inf, gain)
-        moved = jnp.log(jax.random.uniform(key_accept)) < gain
-        state = jax.tree.map(lambda new, old: jnp.where(moved, new, old), (q1, value1, g1), state)
-        return state, jnp.exp(jnp.minimum(gain, 0.0))
-    (q, value, _), chance = lax.scan(one, (q, *target(q)), jax.random.split(key, _TURNS))
+        h = length * jax.random.uniform(key_step, minval=_JITTER[0], maxval=_JITTER[1])
+        there, p_end = leapfrogs(look, here, p, h, _LEAPS)
+        gain = there[2] - here[2] + 0.5 * (p @ p - p_end @ p_end)
+        here, _, chance = metropolis(jax.random.uniform(key_accept), gain, there, here)
+        return here, chance
+    (q, _, value), chance = lax.scan(one, look(q), jax.random.split(key, _TURNS))
     return q, chance.mean(), value
+
 
 # %% ../../nbs/tables/08_one_covariate.ipynb #2aaeb06a
 class State(NamedTuple):
@@ -131,15 +127,15 @@ class State(NamedTuple):
     q: Float[Array, "d"]
     s: Float[Array, "J k"]
     D: Float[Array, "J k"]
-    log_step: Float[Array, ""]
-    steps: Float[Array, ""]  # that have adapted
+    length: Float[Array, ""]  # of a leapfrog
+    averaging: Any  # of it
     at: Map
 
 
 def sweep(key, task: Task, state: State) -> tuple[State, dict]:
     "Trajectories, the sums, and the variances of the noise."
     key_q, key_s, key_D = jax.random.split(key, 3)
-    q, chance, value = trajectories(key_q, task, state.at, state.q, state.D, state.log_step)
+    q, chance, value = trajectories(key_q, task, state.at, state.q, state.D, state.length)
     x = state.at.centre + state.at.W @ q
     s = draw_sums(key_s, task, x, state.D)
     broken = ~jnp.all(jnp.isfinite(s))
@@ -149,13 +145,15 @@ def sweep(key, task: Task, state: State) -> tuple[State, dict]:
 
 
 def adapted(state: State, chance) -> State:
-    "The step after one more trajectory, by stochastic approximation."
-    log_step = state.log_step + (chance - _TARGET) * 2.0 / jnp.sqrt(state.steps + 4.0)
-    return state._replace(log_step=jnp.minimum(log_step, jnp.log(_MOST_STEP)), steps=state.steps + 1.0)
+    "The length of the warm-up's next sweep."
+    averaging = _PACE.update(state.averaging, chance)
+    return state._replace(length=jnp.minimum(_PACE.now(averaging), _MOST_STEP), averaging=averaging)
+
 
 # %% ../../nbs/tables/08_one_covariate.ipynb #90c0000c
 # § Start and kernel
 _CLIMB, _LONGEST, _LENGTHS = 40, 3.0, (1.0, 0.5, 0.2, 0.05, 0.0)
+_BEGUN = 0.15, 0.3  # lengths of leapfrogs at the start of the first run, and after it
 _FIRST, _SEEN = 100, 50  # sweeps of the first run, and those whose information is averaged
 
 
@@ -170,8 +168,7 @@ def find_home(task: Task) -> Float[Array, "d"]:
     density = lambda x: log_density(task, x, D)
     lengths = jnp.array(_LENGTHS)
     def one(_, x):
-        step = jnp.linalg.solve(information(task, x, D), jax.grad(density)(x))
-        step = step * jnp.minimum(1.0, _LONGEST / jnp.sqrt(step @ step + 1e-30))
+        step = shortened(jnp.linalg.solve(information(task, x, D), jax.grad(density)(x)), _LONGEST)
         tried = x + lengths[:, None] * step
         value = jax.vmap(density)(tried)
         return tried[jnp.argmax(jnp.where(jnp.isfinite(value), value, -jnp.inf))]
@@ -187,8 +184,8 @@ def _init(task, key):
     key_noise, key_run = jax.random.split(key)
     home, D = find_home(task), _mean_variance(task)
     first = noise_variance_start(key_noise, task.released.noise).reshape(D.shape)
-    zero = jnp.zeros(len(home))
-    state = State(zero, task.released.z.reshape(D.shape), first, jnp.log(0.15), jnp.zeros(()),
+    zero, begun = jnp.zeros(len(home)), jnp.array(_BEGUN)
+    state = State(zero, task.released.z.reshape(D.shape), first, begun[0], _PACE.start(begun[0]),
                   Map(home, _root(information(task, home, D))))
     seen = jnp.arange(_FIRST) >= _FIRST - _SEEN
     def one(carry, inputs):
@@ -199,11 +196,14 @@ def _init(task, key):
         return (state, total + jnp.where(seen, information(task, x, state.D), 0.0)), None
     (state, total), _ = lax.scan(one, (state, jnp.zeros((len(home),) * 2)), (jax.random.split(key_run, _FIRST), seen))
     centre = state.at.centre + state.at.W @ state.q
-    return state._replace(q=zero, log_step=jnp.log(0.3), steps=jnp.zeros(()), at=Map(centre, _root(total / _SEEN)))
+    return state._replace(q=zero, length=begun[1], averaging=_PACE.start(begun[1]),
+                          at=Map(centre, _root(total / _SEEN)))
 
 
 def _step(task, key, state):
-    return sweep(key, task, state)
+    state, info = sweep(key, task, state)
+    learnt = jnp.minimum(_PACE.final(state.averaging), _MOST_STEP)  # what stays after warm-up
+    return state._replace(length=learnt), info
 
 
 def _adapt(task, key, state, info):

@@ -14,7 +14,6 @@ from typing import Any, Callable, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from blackjax.adaptation.step_size import dual_averaging_adaptation
 from jax import lax
 from jaxtyping import Array, Float, Int
 
@@ -23,10 +22,11 @@ from ..base.chains import Kernel, bind
 from ..base.linear_algebra import cholesky, solve_lower, solve_upper
 from ..base.measurement import Measurement, Noise
 from ..base.supports import constrain
-from ..posterior.collapsed import CollapsedState
+from ..chains.collapsed import CollapsedState
 from ..posterior.methods import Method, Way
 from .cells import Cells
-from .sampler import (Task, chain_of, force, jacobian, leapfrogs, log_prior, prior_curvature, task_of,
+from ..chains.moves import Pace, leapfrogs_along, metropolis
+from .sampler import (Task, chain_of, force, jacobian, log_prior, prior_curvature, task_of,
                                         visit)
 
 # %% ../../nbs/tables/12_records.ipynb #7ec00006
@@ -148,12 +148,11 @@ def trajectories(key, number: int, gradient: Callable, L: Float[Array, "d d"], t
         (x, density, _), (key_p, key_time, key_accept) = at, jax.random.split(key, 3)
         p = jax.random.normal(key_p, x.shape)
         leap = time * jax.random.uniform(key_time, minval=_SPREAD[0], maxval=_SPREAD[1]) / _LEAPS
-        end, p_end = leapfrogs(gradient, L, x, p, leap, _LEAPS)
+        end, p_end = leapfrogs_along(gradient, L, x, p, leap, _LEAPS)
         new = (end, *value(end))
         gain = new[1] - density + 0.5 * (p @ p - p_end @ p_end)
-        gain = jnp.where(jnp.isnan(gain), -jnp.inf, gain)
-        yes = jnp.log(jax.random.uniform(key_accept)) < gain
-        return jax.tree.map(lambda new, old: jnp.where(yes, new, old), new, at), jnp.exp(jnp.minimum(gain, 0.0))
+        kept, _, chance = metropolis(jax.random.uniform(key_accept), gain, new, at)
+        return kept, chance
     (x, _, kept), chance = lax.scan(one, (at, *value(at)), jax.random.split(key, number))
     return x, kept, chance.mean()
 
@@ -208,7 +207,7 @@ _ACCEPTED = 0.8, 0.5  # shares of accepted trajectories of moves 2 and 3
 _TIMES, _FIRST = (0.02, 2.5), 1.0  # range of the lengths of trajectories, and the first one
 _WORK, _MOST_ROUNDS = 400, 4  # records of a step, at least, if that takes so many rounds at most
 _WIDE, _SLOW, _LATEST = 1.5, 0.25, 50  # of the start; how firmly a length stays; points that an average remembers
-_TOOLS = tuple(dual_averaging_adaptation(share, gamma=_SLOW) for share in _ACCEPTED)
+_PACES = tuple(Pace(share, _SLOW) for share in _ACCEPTED)
 
 
 class RecordsState(NamedTuple):
@@ -231,7 +230,7 @@ def _init(what, key):
     codes, _ = draw_cells(what, key_fit, x, codes)
     x = jnp.where(task.released.n <= what.capacity, x, jnp.nan)  # no posterior of other records than there are
     times = jnp.full(2, _FIRST)
-    averaging = tuple(start(_FIRST)._replace(mu=jnp.log(_FIRST)) for start, _, _ in _TOOLS)
+    averaging = tuple(pace.start(_FIRST) for pace in _PACES)
     state = RecordsState(x, codes, times, averaging, looks, jnp.asarray(0.0))
     return jax.tree.map(lambda a: jnp.asarray(a, jnp.asarray(a).dtype), state)  # no weak types: compiled once
 
@@ -249,8 +248,8 @@ def _step(what, key, state):
         return (x, codes), (carried, changed, given)
     (x, codes), said = lax.scan(one, (state.x, state.codes), jax.random.split(key, what.rounds))
     carried, changed, given = (each.mean() for each in said)
-    learnt = jnp.clip(jnp.stack([end(each) for (_, _, end), each in zip(_TOOLS, state.averaging)]), *_TIMES)
-    times = jnp.where(state.steps > 0, learnt, state.times)  # what stays after warm-up
+    times = jnp.stack([pace.final(each) for pace, each in zip(_PACES, state.averaging)])
+    times = jnp.clip(times, *_TIMES)  # what stays after warm-up
     lp = log_given(what, what.counts(codes), x) + what.log_noise(what.counts(codes) @ what.rows)
     info = {"accepted": given, "carried": carried, "changed": changed, "stuck": changed == 0, "lp": lp}
     return state._replace(x=x, codes=codes, times=times), info
@@ -258,8 +257,8 @@ def _step(what, key, state):
 
 def _adapt(what, key, state, info):
     chances = info["accepted"], info["carried"]
-    averaging = tuple(update(each, chance) for (_, update, _), each, chance in zip(_TOOLS, state.averaging, chances))
-    times = jnp.clip(jnp.exp(jnp.stack([each.log_step_size for each in averaging])), *_TIMES)
+    averaging = tuple(pace.update(*known) for pace, *known in zip(_PACES, state.averaging, chances))
+    times = jnp.clip(jnp.stack([pace.now(each) for pace, each in zip(_PACES, averaging)]), *_TIMES)
     share = jnp.maximum(1 / (state.steps + 2), 1 / _LATEST)
     looks = jax.tree.map(lambda old, new: old + share * (new - old), state.looks, look(what, state.x))
     return state._replace(times=times, averaging=averaging, looks=looks, steps=state.steps + 1)

@@ -14,7 +14,6 @@ from typing import Any, Callable, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from blackjax.adaptation.step_size import dual_averaging_adaptation
 from jax import lax
 from jax.extend.core import ClosedJaxpr, Jaxpr
 from jaxtyping import Array, Float
@@ -25,9 +24,10 @@ from ..base.linear_algebra import cholesky, solve_lower, solve_upper
 from ..base.measurement import Measurement
 from ..base.supports import constrain, free_size
 from ..noise.laplace import noise_variance_draw, noise_variance_start
-from ..posterior import measurements
-from ..posterior.collapsed import CollapsedState
-from ..posterior.grid import log_posterior
+from ..chains import measurements
+from ..chains.collapsed import CollapsedState
+from ..curves.grid import log_posterior
+from ..chains.moves import Pace, leapfrogs_along, metropolis
 from ..posterior.methods import CHAIN, METHODS, Method, Way
 
 # %% ../../nbs/tables/04_sampler.ipynb #7ab50006
@@ -209,16 +209,6 @@ class Trajectory(NamedTuple):
     leapfrogs: Float[Array, ""]
     lp: Float[Array, ""]
 
-
-def leapfrogs(gradient: Callable, L: Float[Array, "d d"], x: Float[Array, "d"], p: Float[Array, "d"],
-              leap: Float[Array, ""], number: Any) -> tuple:
-    "Where a trajectory ends, and its momentum there, in the coordinates Lᵀ x: equation (3)."
-    def one(k, at):  # the last push of a leapfrog and the first of the next are one
-        x, p = at
-        p = p + jnp.where((k == 0) | (k == number), 0.5, 1.0) * leap * solve_lower(L, gradient(x))
-        return jnp.where(k < number, x + leap * solve_upper(L, p), x), p
-    return lax.fori_loop(0, number + 1, one, (x, p))
-
 # %% ../../nbs/tables/04_sampler.ipynb #7ab50013
 def trajectory(task: Task, key, force: Force, L: Float[Array, "d d"], step: Float[Array, ""], place: Place,
                noise_variance: Float[Array, "p"]) -> tuple[Place, Trajectory]:
@@ -227,16 +217,13 @@ def trajectory(task: Task, key, force: Force, L: Float[Array, "d d"], step: Floa
     p, (share, lucky) = jax.random.normal(key_p, place.x.shape), jax.random.uniform(key_time, (2,))
     time = _TIME[0] + (_TIME[1] - _TIME[0]) * share
     number = jnp.clip(jnp.ceil(time / step), 1, _MOST).astype(int)
-    x, p_end = leapfrogs(force.gradient, L, place.x, p, jnp.minimum(time / number, step), number)
+    x, p_end = leapfrogs_along(force.gradient, L, place.x, p, jnp.minimum(time / number, step), number)
     end = visit(task, x)
     before, after = (log_density(task, at, noise_variance) for at in (place, end))
     kinetic = 0.5 * (p @ p - p_end @ p_end)
-    number_or_never = lambda gain: jnp.where(jnp.isnan(gain), -jnp.inf, gain)
-    gain = number_or_never(after - before + kinetic)
-    own = number_or_never(force.value(end) - force.value(place) + kinetic)
-    moved = jnp.log(lucky) < gain
-    place = jax.tree.map(lambda new, old: jnp.where(moved, new, old), end, place)
-    chance, followed = (jnp.exp(jnp.minimum(each, 0.0)) for each in (gain, own))
+    own = force.value(end) - force.value(place) + kinetic
+    _, _, followed = metropolis(lucky, own, end, place)
+    place, moved, chance = metropolis(lucky, after - before + kinetic, end, place)
     return place, Trajectory(chance, followed, moved, own < -1000.0, number * 1.0, jnp.where(moved, after, before))
 
 # %% ../../nbs/tables/04_sampler.ipynb #7ab50015
@@ -344,7 +331,7 @@ _ACCEPTED, _SLOW = 0.8, 0.25  # share of accepted trajectories, and how firmly t
 _STEP, _STEPS = 0.5, (0.05, 1.4)  # the first step, and the range of steps
 _OFTEN, _SELDOM = 16, 4  # steps of warm-up that look every time, and after how many steps one looks then
 _RESTARTS = 24, 72  # steps of warm-up at which the step is learnt anew, with the metric of that time
-_start, _update, _final = dual_averaging_adaptation(_ACCEPTED, gamma=_SLOW)
+_PACE = Pace(_ACCEPTED, _SLOW)
 
 
 class TablesState(NamedTuple):
@@ -357,10 +344,6 @@ class TablesState(NamedTuple):
     averaging: Any  # of the step
     steps: Float[Array, ""]  # of warm-up
 
-
-def _averaging(step):
-    return _start(step)._replace(mu=jnp.log(step))
-
 # %% ../../nbs/tables/04_sampler.ipynb #7ab5001b
 def _init(task, key):
     key_x, key_noise = jax.random.split(key)
@@ -371,7 +354,7 @@ def _init(task, key):
     fine = jnp.isfinite(log_density(task, there, noise.variance))
     place = jax.tree.map(lambda new, old: jnp.where(fine, new, old), there, home)
     state = TablesState(place, place.sums, noise_variance_start(key_noise, noise), jnp.asarray(_STEP), reference,
-                        _averaging(jnp.asarray(_STEP)), jnp.asarray(0))
+                        _PACE.start(jnp.asarray(_STEP)), jnp.asarray(0))
     return jax.tree.map(lambda a: jnp.asarray(a, jnp.asarray(a).dtype), state)  # no weak types: compiled once
 
 # %% ../../nbs/tables/04_sampler.ipynb #7ab5001c
@@ -388,8 +371,7 @@ def _step(task, key, state):
     (place, D), said = lax.scan(one, (state.place, state.noise_variance), jax.random.split(key_rounds, task.rounds))
     s = draw_sums(task, key_s, place, spread_factor(place), D)[0]
     broken = ~jnp.all(jnp.isfinite(s))
-    learnt = jnp.clip(_final(state.averaging), *_STEPS)
-    step = jnp.where(state.steps > 0, learnt, state.step)  # what stays after warm-up
+    step = jnp.clip(_PACE.final(state.averaging), *_STEPS)  # what stays after warm-up
     info = {"accepted": said.chance.mean(), "moved": said.moved.mean(), "diverging": said.diverging.any(),
             "leapfrogs": said.leapfrogs.mean(), "followed": said.followed.mean(), "step": state.step,
             "lp": said.lp[-1], "kept": broken}
@@ -397,13 +379,13 @@ def _step(task, key, state):
 
 # %% ../../nbs/tables/04_sampler.ipynb #7ab5001d
 def _adapt(task, key, state, info):
-    averaging = _update(state.averaging, info["followed"])
+    averaging = _PACE.update(state.averaging, info["followed"])
     again = (state.steps == _RESTARTS[0]) | (state.steps == _RESTARTS[1])
-    now = jnp.clip(_final(averaging), *_STEPS)
-    averaging = jax.tree.map(lambda new, old: jnp.where(again, new, old), _averaging(now), averaging)
+    now = jnp.clip(_PACE.final(averaging), *_STEPS)
+    averaging = jax.tree.map(lambda new, old: jnp.where(again, new, old), _PACE.start(now), averaging)
     looks = (state.steps < _OFTEN) | (state.steps % _SELDOM == 0)
     reference = lax.cond(looks, lambda: learn(task, state.reference, look(task, state.place)), lambda: state.reference)
-    step = jnp.clip(jnp.exp(averaging.log_step_size), *_STEPS)
+    step = jnp.clip(_PACE.now(averaging), *_STEPS)
     return state._replace(step=step, reference=reference, averaging=averaging, steps=state.steps + 1)
 
 
