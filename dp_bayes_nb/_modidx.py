@@ -4583,8 +4583,6 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                     'dp_bayes_nb/posterior/modes.py'),
                                              'dp_bayes_nb.posterior.modes.Walkers': ( 'posterior/modes.html#walkers',
                                                                                       'dp_bayes_nb/posterior/modes.py'),
-                                             'dp_bayes_nb.posterior.modes._accepted': ( 'posterior/modes.html#_accepted',
-                                                                                        'dp_bayes_nb/posterior/modes.py'),
                                              'dp_bayes_nb.posterior.modes._latent': ( 'posterior/modes.html#_latent',
                                                                                       'dp_bayes_nb/posterior/modes.py'),
                                              'dp_bayes_nb.posterior.modes._modes_init': ( 'posterior/modes.html#_modes_init',

@@ -182,7 +182,7 @@ def convolving(module):
 
 def second_homes(house):
     "Functions of the law of counts that another module defines, and sums of counts that it makes itself."
-    rooms = [name for name in house.modules if structure.folder(name) in ("counts", "posterior")
+    rooms = [name for name in house.modules if structure.folder(name) in ("counts", "posterior", "fields")
              and name != "counts.law"]
     return sorted([f"{name}.{node.name}" for name in rooms for node in ast.walk(house.modules[name])
                    if isinstance(node, ast.FunctionDef) and node.name.lstrip("_") in COUNT_LAW
@@ -199,6 +199,38 @@ def test_the_law_of_counts_has_one_home(tmp_path):
     path.parent.mkdir(parents=True)
     path.write_text("def _split(rng, f, g, rest):\n    return np.convolve(f, g)\n\n\nlaw.convolve\nconvolve(f, g)\n")
     assert second_homes(structure.House(tmp_path)) == ["posterior.a._split", "posterior.a: np.convolve(f, g)"]
+
+
+# To accept or not, a leapfrog, steps uphill, wide proposals, draws by weight.
+MOVES = {"metropolis", "leapfrog", "leapfrogs", "leapfrogs_along", "climb", "fisher", "shortened", "student",
+         "student_log_density", "draw_by_weight"}
+
+
+def accepting(tree):
+    "Where a module compares the logarithm of uniform numbers with something, or learns a step size by blackjax."
+    uniform = lambda node: "uniform" in ast.unparse(node) and ".log(" in ast.unparse(node)
+    return [ast.unparse(node)[:60] for node in ast.walk(tree)
+            if (isinstance(node, ast.Compare) and uniform(node.left))
+            or (isinstance(node, ast.ImportFrom) and "step_size" in (node.module or ""))]
+
+
+def test_the_moves_of_chains_have_one_home(tmp_path):
+    "Who accepts, leaps, climbs or learns a step size has it from chains/moves; rejection samplers are no chains."
+    def elsewhere(house):
+        rooms = [name for name in house.modules if structure.folder(name) in RIGHT and name != "chains.moves"]
+        found = {name: [node.name for node in ast.walk(house.modules[name]) if isinstance(node, ast.FunctionDef)
+                        and node.name.lstrip("_") in MOVES] + accepting(house.modules[name]) for name in rooms}
+        return {name: what for name, what in found.items() if what}
+    rejection = {"noise.laplace", "chains.rows", "tables.logistic"}  # of inverse Gaussian, gamma and prior draws
+    records = {"fields.pooling": ["_climb"]}  # by NumPy, of a table
+    found = elsewhere(HOUSE)
+    assert {name: what for name, what in found.items() if name not in rejection} == records
+    assert all(len(found[name]) == 1 for name in rejection)
+    assert {node.name for node in HOUSE.modules["chains.moves"].body if isinstance(node, ast.FunctionDef)} == MOVES
+    path = tmp_path / LIB / "tables" / "a.py"
+    path.parent.mkdir(parents=True)
+    path.write_text("def _leapfrogs(x):\n    return jnp.log(jax.random.uniform(key)) < x\n")
+    assert len(elsewhere(structure.House(tmp_path))["tables.a"]) == 2
 
 
 # ---------------------------------------------------------------- sizes

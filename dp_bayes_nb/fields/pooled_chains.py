@@ -23,6 +23,7 @@ from ..base.measurement import Measurement
 from ..base.supports import constrain, free_size
 from ..noise.laplace import normal_log_density
 from ..base.linear_algebra import solve
+from ..chains.moves import metropolis, shortened
 from ..chains.measurements import (Tables, TablesState, _information, _refresh, coordinates, floors,
                                                 log_conditional, look, observed_law, stack, tables_kernel)
 from ..posterior.fit import Drawn
@@ -193,8 +194,7 @@ class Seen(NamedTuple):
 def _center(seen, x, rho):
     "Towards the mode of a normal approximation, by the share 1 − ρ."
     L = jnp.linalg.cholesky(seen.H)
-    step = (1 - rho) * jax.scipy.linalg.cho_solve((L, True), seen.gradient)
-    return x + step * jnp.minimum(1.0, _FARTHEST / jnp.sqrt(jnp.maximum(step @ step, 1e-300))), L
+    return x + shortened((1 - rho) * jax.scipy.linalg.cho_solve((L, True), seen.gradient), _FARTHEST), L
 
 # %% ../../nbs/fields/04_pooled_chains.ipynb #3a301eb4
 def newton_move(key, look: Callable, x: Float[Array, "p"], seen: Seen, first=False) -> tuple:
@@ -213,8 +213,9 @@ def newton_move(key, look: Callable, x: Float[Array, "p"], seen: Seen, first=Fal
         w = L.T @ (at - center) / wide
         return -0.5 * w @ w + jnp.log(jnp.diagonal(L)).sum()
     ratio = there.value - seen.value + log_q(x, back, L_back) - log_q(new, center, L)
-    moved = first | (jnp.log(jax.random.uniform(key_accept)) < ratio)
-    return (*jax.tree.map(lambda a, b: jnp.where(moved, a, b), (new, there), (x, seen)), moved)
+    ratio = jnp.where(first, jnp.inf, ratio)
+    (x, seen), moved, _ = metropolis(jax.random.uniform(key_accept), ratio, (new, there), (x, seen))
+    return x, seen, moved
 
 
 def _moves(key, look, x, count):

@@ -7,7 +7,7 @@ __all__ = ['RIDGE', 'WALKERS', 'SEVERAL_MODES', 'Walkers', 'walk', 'modes_kernel
 
 # %% ../../nbs/posterior/11_modes.ipynb #sm000004
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -23,7 +23,7 @@ from ..noise.laplace import noise_variance_draw, noise_variance_start, normal_pr
 from dp_bayes_nb.chains.collapsed import (
     AROUND, CollapsedState, conditional_log_posterior, information, summit,
 )
-from ..chains.moves import student, student_log_density
+from ..chains.moves import metropolis, student, student_log_density
 from .methods import Method, Way
 
 # %% ../../nbs/posterior/11_modes.ipynb #sm000006
@@ -102,9 +102,6 @@ def _values(density, x):
     return jnp.where(jnp.isfinite(value), value, _IMPOSSIBLE)
 
 
-def _accepted(key, gain):
-    return jnp.log(jax.random.uniform(key, gain.shape)) < gain
-
 # %% ../../nbs/posterior/11_modes.ipynb #sm00001b
 # § Tempering: equation (2)
 _WALKERS, _PARTS, _ROUNDS, _WORTH, _STAGES = 128, 8, 32, 0.5, 100
@@ -131,12 +128,12 @@ def drawn_again(key, log_weights: Float[Array, "W"]):
     return jax.random.permutation(key_order, jnp.minimum(chosen, W - 1))
 
 
-def _moved(walkers, there, goes):
-    "The first walkers go there, or stay, and stand at the end."
-    def one(old, new):
-        stay = old[:len(goes)]
-        return jnp.concatenate([old[len(goes):], jnp.where(goes.reshape(-1, *(1,) * (old.ndim - 1)), new, stay)])
-    return jax.tree.map(one, walkers, there)
+def _moved(key, gain: Float[Array, "B"], walkers: Any, there: Any) -> tuple:
+    "The first walkers go there, or stay, and stand at the end: all walkers, and which of the first went."
+    part = len(gain)
+    first, others = (jax.tree.map(cut, walkers) for cut in (lambda each: each[:part], lambda each: each[part:]))
+    now, goes, _ = jax.vmap(metropolis)(jax.random.uniform(key, gain.shape), gain, there, first)
+    return jax.tree.map(lambda *both: jnp.concatenate(both), others, now), goes
 
 
 def temper(key, target, modes, roots, log_weights,
@@ -161,8 +158,7 @@ def temper(key, target, modes, roots, log_weights,
             key_to, key_accept = jax.random.split(jax.random.fold_in(key_moves, r))
             to = along_difference(key_to, x[:part], x[part:])
             new = _values(both, to)
-            goes = _accepted(key_accept, (new - value[:part]) @ powers)
-            return _moved((x, value), (to, new), goes)
+            return _moved(key_accept, (new - value[:part]) @ powers, (x, value), (to, new))[0]
         return k + 1, after, *lax.fori_loop(0, _ROUNDS, move, (x[again], value[again]))
     more = lambda state: (state[0] < _STAGES) & (state[1] < 1.0)
     k, _, x, _ = lax.while_loop(more, stage, (jnp.asarray(0), jnp.zeros(()), x, _values(both, x)))
@@ -201,8 +197,9 @@ def walk(key, density, root, x, roots, latent):
     here, there = jnp.split(_values(lambda pair: density(*pair), (jnp.concatenate([first, to]),
                                                                   jnp.concatenate([latent, latent]))), 2)
     roots_there = jax.vmap(root)(to)
-    goes = _accepted(key_accept, there - here + way_back(how, first, to, roots[:part], roots_there))
-    return *_moved((x, roots), (to, roots_there), goes), goes
+    gain = there - here + way_back(how, first, to, roots[:part], roots_there)
+    walkers, goes = _moved(key_accept, gain, (x, roots), (to, roots_there))
+    return *walkers, goes
 
 
 def _modes_init(family, released, prior, key):
