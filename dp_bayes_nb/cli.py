@@ -36,7 +36,7 @@ from .models.counts import Bernoulli, Categorical
 from .models.whole_numbers import FlatCounts, SharedGamma
 from .base.arguments import Said, check_installed, printable, refuse
 from .base.draws import group
-from .releases.document import numbers_in
+from .releases.schema import numbers_in
 from .releases.files import check_results, read_text, tuples
 from .base.priors import Beta, Dirichlet
 from .tables.log_linear import NormalEffects, Shrinkage
