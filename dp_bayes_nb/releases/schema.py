@@ -14,7 +14,7 @@ import numpy as np
 
 from ..base.arguments import check_choice, check_fraction, check_positive, refuse
 from ..base.measurement import Noise
-from ..models.contract import family_from_dict
+from ..models.registry import family_from_dict
 from ..models.promises import CHANGE_VALUE, LARGEST, RELATIONS, Person, relation
 from ..noise.design import MAX_STEPS
 from ..noise.statements import printing_from_json, printing_to_json
