@@ -41,10 +41,10 @@ _public = {
     "Dirichlet": "base.priors",
     "LogDensity": "base.priors",
     "Model": "models.contract",
-    "Column": "models.contract",
+    "Column": "models.declarations",
     "Parameter": "base.supports",
     "family_class": "models.contract",
-    "register": "models.contract",
+    "register": "models.registry",
     "Clip": "models.bounds",
     "Redact": "models.bounds",
     "Poisson": "models.rates",
@@ -193,7 +193,9 @@ if _typing.TYPE_CHECKING:
         NormalMean as NormalMean,
         NormalInverseGamma as NormalInverseGamma,
     )
-    from .models.contract import Model as Model, Column as Column, family_class as family_class, register as register
+    from .models.contract import Model as Model, family_class as family_class
+    from .models.declarations import Column as Column
+    from .models.registry import register as register
     from .models.counts import Bernoulli as Bernoulli, Categorical as Categorical
     from .models.gamma import GammaData as GammaData
     from .models.grouped import Grouped as Grouped

@@ -31,12 +31,14 @@ from .command.results import (CONTRAST_OPTIONS, PREDICT_OPTIONS, SHOW_OPTIONS, r
                                          run_contrast, run_predict, run_show)
 from .models.histogram import AtEnds, PolyaTree
 from .models.varied_counts import Overdispersion
-from .models.contract import STATIC_FIELDS, Model, family_from_dict, not_fitted, register
+from .models.accepted_priors import STATIC_FIELDS
+from .models.contract import Model, not_fitted
+from .models.registry import family_from_dict, register
 from .models.counts import Bernoulli, Categorical
 from .models.whole_numbers import FlatCounts, SharedGamma
 from .base.arguments import Said, check_installed, printable, refuse
 from .base.draws import group
-from .releases.document import numbers_in
+from .releases.schema import numbers_in
 from .releases.files import check_results, read_text, tuples
 from .base.priors import Beta, Dirichlet
 from .tables.log_linear import NormalEffects, Shrinkage

@@ -16,7 +16,8 @@ import dp_bayes_nb as dpb
 from dp_bayes_nb.base.checks import FalseAlarms
 from dp_bayes_nb.base.measurement import Measurement, Noise
 from dp_bayes_nb.data_holder.sums import exact_sums
-from dp_bayes_nb.models.contract import family_class, family_from_dict
+from dp_bayes_nb.models.contract import family_class
+from dp_bayes_nb.models.registry import family_from_dict
 from dp_bayes_nb.noise.design import design
 from dp_bayes_nb.posterior.methods import methods_of
 from dp_bayes_nb.research.trials import method_draws

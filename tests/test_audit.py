@@ -27,7 +27,8 @@ from dp_bayes_nb.cli import main
 from dp_bayes_nb.data_holder import release as door_of_release  # noqa: F401  (the module is loaded)
 from dp_bayes_nb.data_holder import sums as room_of_sums  # noqa: F401
 from dp_bayes_nb.models import bounds as room_of_bounds  # noqa: F401
-from dp_bayes_nb.models.contract import MODELS, family_class, register
+from dp_bayes_nb.models.contract import family_class
+from dp_bayes_nb.models.registry import MODELS, register
 from dp_bayes_nb.models.promises import RELATIONS
 from dp_bayes_nb.research.audit import Audit, exact_p_value, neighbouring_tables, noise_p_value, signs_p_value
 from dp_bayes_nb.research.lower_bounds import (best_threshold, credible_bound, epsilon_needed, high_end, low_end,

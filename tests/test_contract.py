@@ -11,7 +11,9 @@ import pandas as pd
 import pytest
 
 import dp_bayes_nb as dpb
-from dp_bayes_nb.models.contract import MODELS, Column, Model, family_class, register
+from dp_bayes_nb.models.contract import Model, family_class
+from dp_bayes_nb.models.declarations import Column
+from dp_bayes_nb.models.registry import MODELS, register
 from dp_bayes_nb.base.supports import Parameter
 
 HERE = Path(__file__).parent

@@ -9,7 +9,8 @@ from dp_bayes_nb import (Above, Bernoulli, Categorical, Exponential, GammaData, 
                          LogNormal, NegativeBinomial, Normal, NormalMixture, Pareto, Poisson, Redact, Weibull)
 from dp_bayes_nb.base.checks import must_fail
 from dp_bayes_nb.base.supports import constrain, free_size
-from dp_bayes_nb.models.contract import as_data, family_class, from_data, own_names
+from dp_bayes_nb.models.contract import family_class
+from dp_bayes_nb.models.declarations import as_data, from_data, own_names
 
 # declarations that are one program each, differing in names and numbers; several of them, as the program differs
 ALIKE = {

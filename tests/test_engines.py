@@ -15,7 +15,8 @@ import pytest
 import dp_bayes_nb as dpb
 from dp_bayes_nb.data_holder import sums
 from dp_bayes_nb.models.bounds import Clip, Redact
-from dp_bayes_nb.models.contract import Column, Model, family_class
+from dp_bayes_nb.models.contract import Model, family_class
+from dp_bayes_nb.models.declarations import Column
 from dp_bayes_nb.models.counts import Bernoulli, Categorical
 from dp_bayes_nb.models.gamma import GammaData
 from dp_bayes_nb.models.histogram import DateHistogram, Histogram

@@ -22,7 +22,8 @@ from dp_bayes_nb import fit as front_door
 from dp_bayes_nb.base.checks import count_oracle
 from dp_bayes_nb.base.draws import inference_data
 from dp_bayes_nb.base.measurement import Noise
-from dp_bayes_nb.models.contract import MODELS, Model, _registered, family_class, not_fitted
+from dp_bayes_nb.models.contract import Model, family_class, not_fitted
+from dp_bayes_nb.models.registry import MODELS, _registered
 from dp_bayes_nb.models.counts import BernoulliLaw, ExponentialFamily
 from dp_bayes_nb.releases.files import seal
 from dp_bayes_nb.posterior import diagnose, identity, route

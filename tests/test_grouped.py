@@ -17,7 +17,7 @@ import dp_bayes_nb as db
 from dp_bayes_nb import Grouped
 from dp_bayes_nb.cli import main
 from dp_bayes_nb.data_holder.sums import exact_sums
-from dp_bayes_nb.models.contract import MODELS, family_from_dict
+from dp_bayes_nb.models.registry import MODELS, family_from_dict
 from dp_bayes_nb.noise.add_remove import size_design
 from dp_bayes_nb.noise.design import design
 from dp_bayes_nb.posterior.diagnose import _cautions

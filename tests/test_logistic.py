@@ -17,7 +17,8 @@ import dp_bayes_nb as dpb
 from dp_bayes_nb.base.checks import ks_p_value
 from dp_bayes_nb.base.measurement import Measurement, Noise
 from dp_bayes_nb.data_holder.sums import exact_sums
-from dp_bayes_nb.models.contract import family_class, family_from_dict
+from dp_bayes_nb.models.contract import family_class
+from dp_bayes_nb.models.registry import family_from_dict
 from dp_bayes_nb.noise.add_remove import size_noise
 from dp_bayes_nb.noise.design import noise_design
 from dp_bayes_nb.posterior.methods import methods_of

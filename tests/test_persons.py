@@ -19,7 +19,7 @@ from dp_bayes_nb.data_holder import sums as sums_module
 from dp_bayes_nb.data_holder.persons import MOST_COMBINED, step_of
 from dp_bayes_nb.data_holder.report import ledger_report
 from dp_bayes_nb.data_holder.sums import exact_sums
-from dp_bayes_nb.models.contract import Column
+from dp_bayes_nb.models.declarations import Column
 from dp_bayes_nb.models.promises import check_person, mixed_units
 from dp_bayes_nb.noise.add_remove import moving_rows, replaced_rows, size_design, times
 from dp_bayes_nb.noise.design import design

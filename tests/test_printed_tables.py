@@ -13,7 +13,7 @@ from dp_bayes_nb.noise.statements import print_rows
 from dp_bayes_nb.chains.measurements import without_implied
 from dp_bayes_nb.posterior.noisy_tables import _by_size, released_tree
 from dp_bayes_nb.counts.tree import Leaves, node_marginals, pass_up
-from dp_bayes_nb.releases import document
+from dp_bayes_nb.releases import checks, document
 
 MOST = 14  # of a cell, in the enumeration
 CELLS = np.array(list(product(range(MOST + 1), repeat=3)))
@@ -119,7 +119,8 @@ def test_rows_with_noise_against_all_tables(kind, statement):
 
 def test_an_exact_row_of_whole_numbers_is_no_interval_of_the_line(monkeypatch):
     "The mutant: rows without noise on no grid, as in 0.6.0."
-    monkeypatch.setattr(document, "row_grid", lambda family, matrix, noise: noise.grid)
+    for room in (checks, document):
+        monkeypatch.setattr(room, "row_grid", lambda family, matrix, noise: noise.grid)
     for statement in (Suppressed(2), Rounded(4, "up"), Rounded(4, "down")):
         with pytest.raises(AssertionError):
             compare("counts", statement, 0.0)

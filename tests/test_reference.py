@@ -26,7 +26,7 @@ import numpy as np
 import pytest
 
 import dp_bayes_nb as dpb
-from dp_bayes_nb.models.contract import MODELS
+from dp_bayes_nb.models.registry import MODELS
 
 HERE = Path(__file__).parent
 FIXTURE = HERE / "fixtures" / "posteriors.json"

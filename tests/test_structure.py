@@ -27,7 +27,7 @@ HOUSE = structure.House(ROOT)
 RIGHT = ("base", "noise", "models", "releases", "curves", "counts", "chains", "posterior", "fields", "regression",
          "naive_bayes", "hidden_markov", "tables")
 ENGINES = ("duckdb", "narwhals", "opendp", "pandas", "polars", "pyarrow")
-LONG_CELLS = 96  # exported cells over 40 lines, at most; lower it when it falls
+LONG_CELLS = 92  # exported cells over 40 lines, at most; lower it when it falls
 NOTEBOOK = 400_000  # bytes
 
 
@@ -295,8 +295,8 @@ def test_every_module_imports():
 
 def test_files_of_releases_name_models_that_exist():
     "The table of models by name leads to classes, wherever they live now."
-    contract = importlib.import_module(f"{LIB}.models.contract")
-    for name, module in contract.MODELS.items():
+    registry = importlib.import_module(f"{LIB}.models.registry")
+    for name, module in registry.MODELS.items():
         assert hasattr(importlib.import_module(f"{LIB}.{module}"), name), (name, module)
 
 

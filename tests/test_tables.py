@@ -13,7 +13,7 @@ import pytest
 
 import dp_bayes_nb as dpb
 from dp_bayes_nb.cli import parse_prior
-from dp_bayes_nb.models.contract import family_from_dict
+from dp_bayes_nb.models.registry import family_from_dict
 from dp_bayes_nb.releases.document import measured
 from dp_bayes_nb.tables import margins
 

@@ -14,7 +14,7 @@ from dp_bayes_nb.base.measurement import Noise
 from dp_bayes_nb.noise import contradictions
 from dp_bayes_nb.noise.contradictions import Sums, check_known, check_whole
 from dp_bayes_nb.noise.statements import Unprinted
-from dp_bayes_nb.releases import document
+from dp_bayes_nb.releases import checks
 
 TWO, HALF = db.Laplace(scale=2), db.Laplace(scale=0.5)
 LEVELS = ["a", "b", "c"]
@@ -43,7 +43,7 @@ def test_a_total_that_is_far_off_is_refused_and_row_by_row_it_passes(name, monke
     with pytest.raises(ValueError, match="values must be possible together: .* which is how far their noise goes"):
         declared(model, values, **options)
     monkeypatch.setattr(contradictions, "check_known", lambda *arguments: None)  # as it was
-    monkeypatch.setattr(document, "check_known", lambda *arguments: None)
+    monkeypatch.setattr(checks, "check_known", lambda *arguments: None)
     declared(model, values, **options)
 
 

@@ -132,7 +132,7 @@ def test_a_database_is_told_to_pass_one_of_its_tables(tmp_path):
 
 def needs_a_prior():
     "The families that refuse a fit without a prior, asked one by one; those that stand for another are left out."
-    from dp_bayes_nb.models.contract import MODELS
+    from dp_bayes_nb.models.registry import MODELS
     needing = set()
     for model, *_ in DECLARED.values():
         try:

@@ -11,7 +11,8 @@ import operator
 from functools import partial, reduce
 from typing import Any
 
-from ..models.contract import Column, Model
+from ..models.contract import Model
+from ..models.declarations import Column
 from ..models.promises import Person, counted_level
 from .tables import counted
 

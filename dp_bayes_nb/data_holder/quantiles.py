@@ -14,7 +14,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from ..models.contract import Column, Model, family_class
+from ..models.contract import Model, family_class
+from ..models.declarations import Column
 from ..base.arguments import (as_key, check_count, check_fraction, check_installed, check_positive, discreet,
                                        refuse, warn_user)
 from ..noise.design import laplace_scale

@@ -22,7 +22,8 @@ from ..base.meant import as_before
 from ..base.measurement import Noise, law_of
 from ..models.promises import (as_person, check_missing_as, check_person, mixed_units,
                                          relation, said_of)
-from ..releases.document import SHOWN_DELTA, Release, from_json
+from ..releases.document import Release, from_json
+from ..releases.words import SHOWN_DELTA
 from ..releases.files import check_results
 from ..noise.add_remove import check_largest, size_design
 from ..noise.design import (MAX_STEPS, TAIL, NoiseDesign, check_privacy, design, epsilon_of_rho,

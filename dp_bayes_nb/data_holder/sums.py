@@ -18,7 +18,9 @@ from operator import and_, or_
 from typing import Any
 
 
-from ..models.contract import MODELS, Column, Model, as_model, family_class, is_level
+from ..models.contract import Model, as_model, family_class
+from ..models.declarations import Column, is_level
+from ..models.registry import MODELS
 from ..base.arguments import check_choice, check_count, check_installed, discreet, refuse
 from ..base.frames import quietly
 from ..models.promises import Person, check_missing_as, check_person

@@ -17,7 +17,8 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float, Int, Key
 
-from ..models.contract import Column, Model, family_class
+from ..models.contract import Model, family_class
+from ..models.declarations import Column
 from ..base.arguments import MOST_SUMS, check_count, check_sums, pytree, refuse
 from ..models.counts import Categorical, project_simplex
 from ..releases.files import check_result_name

@@ -15,7 +15,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from ..models.contract import Column, Model, check_hyperparameter, family_class
+from ..models.accepted_priors import check_hyperparameter
+from ..models.contract import Model, family_class
+from ..models.declarations import Column
 from ..base.arguments import check_sums, level_count, pytree, refuse
 from ..models.counts import Categorical, check_levels, project_simplex
 from ..base.priors import Dirichlet

@@ -16,7 +16,8 @@ import numpy as np
 from ..base.draws import ess, rhat
 from ..base.measurement import Measurement, Noise
 from .methods import _stands_at
-from ..releases.document import DEPENDENT, Release, measured
+from ..releases.document import Release, measured
+from ..releases.words import DEPENDENT
 
 # %% ../../nbs/posterior/04_diagnose.ipynb #06c07a11
 LEAST_ACCEPTED = 0.5  # share of a mesh's proposals

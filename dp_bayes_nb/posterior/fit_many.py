@@ -41,7 +41,7 @@ from ..counts.many_shares import Summaries, many_shares, no_summaries
 from .many_sums import many_sums, prepare
 from .methods import COUNTED, CURVE, EXACT_CURVE, SHARES, choose_method
 from ..releases.declare import declare
-from ..releases.document import CHANCE
+from ..releases.checks import CHANCE
 
 # %% ../../nbs/posterior/16_fit_many.ipynb #e7313bd1
 # § Reading cells

@@ -22,7 +22,8 @@ from ..base.arguments import Said, refuse
 from ..base.measurement import Noise
 from ..base.priors import Independent, LogDensity
 from ..releases.combine import named_twice
-from ..releases.document import SAME, Release, _family, measured
+from ..releases.document import Release, measured
+from ..releases.schema import SAME, read_family
 from ..releases.files import open_sealed, parse, seal
 
 # %% ../../nbs/posterior/02_identity.ipynb #e2a71c06
@@ -157,7 +158,8 @@ def read_release_text(text: str) -> Release:
         return Release.from_json(text)
     d = open_sealed(text, what, 1, DECLARED)
     try:
-        return Release(_family(d["family"], len(d["names"])), tuple(d["names"]), d["values"], noise=Noise(**d["noise"]),
+        family = read_family(d["family"], len(d["names"]))
+        return Release(family, tuple(d["names"]), d["values"], noise=Noise(**d["noise"]),
                        **{key: d[key] for key in SAME})
     except TypeError as error:
         raise ValueError(f"{what} is damaged: {error}") from None

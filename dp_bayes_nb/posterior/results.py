@@ -22,7 +22,9 @@ from ..base.frames import by_label, frame_columns
 from ..base.measurement import Measurement, Noise
 from ..base.meant import hinting
 from ..base.supports import constrain, free_size
-from ..models.contract import QUICKLY, as_numbers, own_names
+from ..models.accepted_priors import as_numbers
+from ..models.contract import QUICKLY
+from ..models.declarations import own_names
 from .fit import row_names
 from .identity import entropy, read_releases_text, run_key
 from ..noise.design import simulate_values

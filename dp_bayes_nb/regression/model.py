@@ -19,7 +19,8 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ..models.conjugate_priors import NormalInverseGamma
-from ..models.contract import Column, Model, family_class
+from ..models.contract import Model, family_class
+from ..models.declarations import Column
 from ..base.arguments import check_choice, check_positive, check_sums, level_count, refuse
 from ..base.chains import bind
 from ..base.linear_algebra import solve
@@ -27,7 +28,7 @@ from ..base.formula import (Factor, check_logarithm, check_terms, declare_column
                                       log_parts, read_formula, term_columns, term_range, term_value)
 from ..base.measurement import Released
 from .covariates import coding, draw_free, free_moments, size
-from ..models.contract import as_numbers
+from ..models.accepted_priors import as_numbers
 from ..models.counts import check_levels
 from ..base.frames import frame_columns, one_length, quietly
 from ..base.priors import LogDensity

@@ -20,7 +20,8 @@ from ..base.arguments import check_choice, check_sums, refuse
 from ..base.linear_algebra import cholesky_many
 from ..base.priors import LogDensity
 from ..base.supports import Parameter
-from ..models.contract import Column, family_class
+from ..models.contract import family_class
+from ..models.declarations import Column
 from ..models.weighted_records import FINER, WeightedRecords, means_moved
 from ..noise.add_remove import Rows
 from .covariates import NormalInverseWishart, mapped_prior

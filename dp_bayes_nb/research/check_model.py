@@ -19,7 +19,9 @@ import numpy as np
 import scipy.stats as st
 
 from ..base.checks import FalseAlarms
-from ..models.contract import Model, as_data, check_prior, family_from_dict, from_data
+from ..models.contract import Model, check_prior
+from ..models.declarations import as_data, from_data
+from ..models.registry import family_from_dict
 from ..models.weighted_records import ALLOWED, error_share
 from ..base.arguments import as_key, check_count
 from ..base.measurement import Noise, law_of

@@ -14,7 +14,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..base.arguments import check_installed, refuse
-from ..models.contract import Codes, Column, Model
+from ..models.contract import Model
+from ..models.declarations import Codes, Column
 from ..noise.design import grid_exponent
 
 # %% ../../nbs/research/10_record_search.ipynb #14ce0005

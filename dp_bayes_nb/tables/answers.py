@@ -20,7 +20,8 @@ from jaxtyping import Array, Float
 
 from ..base.arguments import pytree, refuse
 from ..base.supports import Parameter
-from ..models.contract import Column, family_class
+from ..models.contract import family_class
+from ..models.declarations import Column
 from ..regression.model import _is_number, _one_where, read_rows
 from .coefficients import coefficient_ratios, fitted_regression, intervals, row_words
 from .log_linear import rare_counts

@@ -22,7 +22,9 @@ from ..base.arguments import check_count, check_sums, pytree, refuse
 from ..base.measurement import Measurement
 from ..base.priors import LogDensity
 from ..base.supports import Parameter
-from ..models.contract import QUICKLY, Column, checked_numbers, family_class
+from ..models.accepted_priors import checked_numbers
+from ..models.contract import QUICKLY, family_class
+from ..models.declarations import Column
 from ..models.counts import Categorical, check_levels
 from ..noise.add_remove import Rows, apart
 from ..naive_bayes.model import _warn_of_range

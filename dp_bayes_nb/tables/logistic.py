@@ -25,7 +25,8 @@ from ..base.linear_algebra import cholesky, solve_lower
 from ..base.measurement import Measurement
 from ..base.priors import LogDensity
 from ..base.supports import Parameter, constrain, free_size, unconstrain
-from ..models.contract import Column, family_class, optional
+from ..models.contract import family_class, optional
+from ..models.declarations import Column
 from ..noise.add_remove import Rows
 from ..regression.model import _covariate, _named, _one_where, read_rows
 from .cells import LEVEL, Axis, Cells, TableModel, sum_tables

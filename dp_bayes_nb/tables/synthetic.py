@@ -23,7 +23,8 @@ from scipy.stats import t as student
 from ..base.arguments import (Said, as_seed, check_choice, check_count, check_fraction, check_installed,
                                       check_positive, refuse)
 from ..base.files import new_folder
-from ..models.contract import Model, as_numbers
+from ..models.accepted_priors import as_numbers
+from ..models.contract import Model
 from ..posterior.results import _fitted_releases, _result_key, _sizes, fitted, is_pooled
 
 # %% ../../nbs/tables/10_synthetic.ipynb #5e7a0007
