@@ -10,8 +10,8 @@ import argparse
 import sys
 
 from .base.arguments import printable
-from .command.analyse import (EXPERIMENT_NAMES, run_calibrate, run_experiment, run_fit, run_fit_many, run_plan,
-                                         run_synthesize)
+from .command.analyse import (EXPERIMENT_NAMES, run_calibrate, run_experiment, run_fit, run_fit_many,
+                                         run_plan, run_synthesize)
 from .command.declarations import load_models
 from .command.options import (EXAMPLE_FAMILY, EXAMPLES, MODELS, OPTIONS, WITH_MODELS, as_typed,
                                          warnings_as_lines)
