@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import dp_bayes_nb as db
-from dp_bayes_nb.cli import main, read_family
+from dp_bayes_nb.cli import main
+from dp_bayes_nb.command.declarations import read_family
 from dp_bayes_nb.data_holder.sums import exact_sums
 from dp_bayes_nb.models import above
 from dp_bayes_nb.noise.design import design

@@ -19,6 +19,9 @@ from dp_bayes_nb import (
 )
 from dp_bayes_nb import cli
 from dp_bayes_nb.cli import main
+from dp_bayes_nb.command import analyse
+from dp_bayes_nb.command.options import EXAMPLES, OPTIONS
+from dp_bayes_nb.command.publish import parse_bounds_source
 
 FAMILY = 'family = "Bernoulli"\ncolumn = "smokes"\n'
 needs_fit = pytest.mark.skipif(importlib.util.find_spec("dp_bayes_nb.posterior.fit") is None,
@@ -542,12 +545,12 @@ def test_a_fit_whose_picture_is_refused_has_written_nothing(groups, monkeypatch)
     with monkeypatch.context() as patched:
         def refused(*given):
             raise ValueError("data must be something else")
-        patched.setattr(cli, "_picture", refused)
+        patched.setattr(analyse, "_picture", refused)
         code, out, err = dp_bayes(*asked, cwd=groups)
     assert (code, out) == (2, "") and not list(groups.glob("z.*")), err
     with monkeypatch.context() as patched:  # before the fit
         patched.setattr(contrasts, "MOST_ROWS", 3)
-        patched.setattr(cli, "_write_fit", None)
+        patched.setattr(analyse, "_write_fit", None)
         code, out, err = dp_bayes(*asked, cwd=groups)
     assert (code, out, len(err.splitlines())) == (2, "", 1) and "--plot must be left out for more than 3 rows" in err
     assert not list(groups.glob("z.*"))
@@ -614,7 +617,7 @@ def test_defaults_of_the_command_are_those_of_the_function(command):
     function, names = function_of(command)
     theirs = inspect.signature(function).parameters
     compared = set()
-    for words, _, settings in cli._OPTIONS[command]:
+    for words, _, settings in OPTIONS[command]:
         name = words.split()[-1].removeprefix("--").replace("-", "_")
         name = names.get(name, name)
         optional = words.startswith("-") and not settings.get("required")
@@ -628,15 +631,15 @@ def test_defaults_of_the_command_are_those_of_the_function(command):
 
 
 def test_lists_of_the_command_are_the_defaults_of_the_function():
-    options = {words.split()[-1]: settings for words, _, settings in cli._FIT_MANY_OPTIONS}
+    options = {words.split()[-1]: settings for words, _, settings in OPTIONS["fit-many"]}
     theirs = inspect.signature(function_of("fit-many")[0]).parameters
     assert (options["--value"]["default"], options["--n"]["default"]) == ([theirs["value"].default],
                                                                           theirs["n"].default)
     assert tuple(options["--quantiles"]["default"]) == theirs["quantiles"].default
-    source = {words.split()[-1]: settings for words, _, settings in cli._RELEASE_OPTIONS}["--bounds-source"]
-    assert cli.parse_bounds_source(source["default"]) == inspect.signature(
+    source = {words.split()[-1]: settings for words, _, settings in OPTIONS["release"]}["--bounds-source"]
+    assert parse_bounds_source(source["default"]) == inspect.signature(
         function_of("release")[0]).parameters["bounds_source"].default
-    assert cli.parse_bounds_source(["2"]) == 2 and cli.parse_bounds_source(["1", "3"]) == (1, 3)
+    assert parse_bounds_source(["2"]) == 2 and parse_bounds_source(["1", "3"]) == (1, 3)
 
 
 @pytest.fixture
@@ -754,8 +757,8 @@ def test_the_example_of_each_command_runs(tmp_path, left):
     fit(other, draws=200, progress=False).to_netcdf(str(tmp_path / "other.nc"))
     small = {"plan": ["--trials", "20"], "calibrate": ["--trials", "40", "--draws", "20"],
              "audit": ["--trials", "1000", "--releases", "2"]}
-    assert {*cli.EXAMPLES} == {*cli._COMMANDS}
-    for name, line in cli.EXAMPLES.items():
+    assert {*EXAMPLES} == {*OPTIONS} == {*cli._COMMANDS}
+    for name, line in EXAMPLES.items():
         if name not in ("experiment", *left):  # test_experiments.py runs them
             code, out, err = dp_bayes(*shlex.split(line)[1:], *small.get(name, []), cwd=tmp_path)
             assert code == 0 and out, (line, out, err)

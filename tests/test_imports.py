@@ -17,7 +17,7 @@ LIB = "dp_bayes_nb"
 FIXTURES = Path(__file__).parent / "fixtures"
 DATA_HOLDER = {"data_holder"} | {f"data_holder.{path.stem}" for path in (PACKAGE / "data_holder").glob("[!_]*.py")}
 ENGINES = {"duckdb", "narwhals", "opendp"}
-BOTH_SIDES = {"cli", "app.counter"}  # tools that hold data too
+BOTH_SIDES = {"command.publish", "app.counter"}  # tools that hold data too
 BLOCK = """
 import sys
 

@@ -11,7 +11,8 @@ import scipy.stats as st
 from test_contract import LAWS_CHECKED, cases, check
 
 import dp_bayes_nb as db
-from dp_bayes_nb.cli import main, parse_prior, read_family
+from dp_bayes_nb.cli import main
+from dp_bayes_nb.command.declarations import parse_prior, read_family
 from dp_bayes_nb.base.supports import free_size
 from dp_bayes_nb.data_holder.sums import exact_sums
 from dp_bayes_nb.models import varied_counts

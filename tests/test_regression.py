@@ -11,7 +11,7 @@ import pytest
 
 from dp_bayes_nb import (Ledger, LinearRegression, NormalInverseGamma, NormalInverseWishart, Release, fit, predict,
                          release)
-from dp_bayes_nb.cli import read_family
+from dp_bayes_nb.command.declarations import read_family
 from dp_bayes_nb.models.contract import check_prior
 from dp_bayes_nb.releases.files import seal
 from dp_bayes_nb.posterior.methods import choose_method

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dp_bayes_nb import Bernoulli, Categorical, Ledger, Release, register, release, simulate_release
-from dp_bayes_nb.cli import read_family
+from dp_bayes_nb.command.declarations import read_family
 from dp_bayes_nb.models.contract import Model, family_class
 from dp_bayes_nb.models.declarations import Column
 from dp_bayes_nb.base.measurement import Measurement, Noise

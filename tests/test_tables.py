@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import dp_bayes_nb as dpb
-from dp_bayes_nb.cli import parse_prior
+from dp_bayes_nb.command.declarations import parse_prior
 from dp_bayes_nb.models.registry import family_from_dict
 from dp_bayes_nb.releases.document import measured
 from dp_bayes_nb.tables import margins
