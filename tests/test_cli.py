@@ -1,5 +1,6 @@
 """The command: exit codes, one line on standard error, nothing spent or written by a refusal."""
 
+import ast
 import contextlib
 import importlib.util
 import inspect
@@ -9,6 +10,7 @@ import re
 import shlex
 import subprocess
 import sys
+import textwrap
 
 import numpy as np
 import pytest
@@ -762,3 +764,37 @@ def test_the_example_of_each_command_runs(tmp_path, left):
         if name not in ("experiment", *left):  # test_experiments.py runs them
             code, out, err = dp_bayes(*shlex.split(line)[1:], *small.get(name, []), cwd=tmp_path)
             assert code == 0 and out, (line, out, err)
+
+
+def read_by(function, seen):
+    "Names of options that a function reads of its `args`, and those functions to which it hands them on."
+    if function in seen:
+        return set()
+    seen.add(function)
+    found, tree = set(), ast.parse(textwrap.dedent(inspect.getsource(function)))
+    texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
+    for node in ast.walk(tree):
+        given = [] if not isinstance(node, ast.Call) else [*node.args, *(word.value for word in node.keywords)]
+        if isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == "args":
+            found.add(node.attr)
+        elif any(isinstance(each, ast.Name) and each.id == "args" for each in given):
+            name = ast.unparse(node.func)
+            if name == "getattr":
+                found |= {node.args[1].value} if isinstance(node.args[1], ast.Constant) else texts
+            else:
+                found |= {"*"} if name == "vars" else read_by(function.__globals__[name], seen)
+    return found
+
+
+def unread(command, options):
+    "Options of a command that nothing reads."
+    found = read_by(cli._COMMANDS[command], set())
+    first = lambda names: next((name for name in names.split() if name.startswith("--")), names)
+    named = {first(names).lstrip("-").replace("-", "_") for names, *_ in options}
+    return set() if "*" in found else named - found - {"models"}  # which `main` reads
+
+
+def test_every_option_is_read_by_its_command():
+    "`plan` and `calibrate` took `--explain`, and ran all the same."
+    assert {command: left for command in cli._COMMANDS if (left := unread(command, OPTIONS[command]))} == {}
+    assert unread("plan", [*OPTIONS["plan"], ("--explain", "", {})]) == {"explain"}

@@ -192,10 +192,9 @@ _PERSON: tuple = (
      {"nargs": "+", "metavar": "RULE"}),
     ("--rows", "with --person, in place of --combine: the most rows of a person that are kept as records; needs "
      "--n-max, the most there can be (default: none)", {"type": int}))
-_EXPLAIN_PLOT_FORCE: tuple = (
-    ("--explain", "say by which method it would be fitted, why, and what its error is; nothing is fitted (default: no)",
-     {"action": "store_true"}),
-    ("--plot", "figure to write: .png, .pdf or .svg (default: none)", {}), _FORCE)
+_EXPLAIN: tuple = ("--explain", "say by which method it would be fitted, why, and what its error is; nothing is "
+                   "fitted (default: no)", {"action": "store_true"})
+_PLOT_FORCE: tuple = (("--plot", "figure to write: .png, .pdf or .svg (default: none)", {}), _FORCE)
 _NOISE: tuple = (
     ("--mechanism", "noise: laplace or gaussian (default: laplace)", {}),
     ("--delta", "with gaussian noise: a probability far below 1/n, such as 1e-6 (default: none)", {"type": number}))
@@ -320,7 +319,7 @@ OPTIONS["fit"] = (
     ("-o --output", "netCDF file of the draws (default: none, the summary is printed only)", {}),
     ("--check", "say whether the release speaks against its model (takes a while; default: no)",
      {"action": "store_true"}),
-    *_EXPLAIN_PLOT_FORCE)
+    _EXPLAIN, *_PLOT_FORCE)
 
 # %% ../../nbs/command/03_options.ipynb #0c030019
 OPTIONS["fit-many"] = (
@@ -368,7 +367,7 @@ OPTIONS["plan"] = (
     _METHOD,
     ("--trials", "simulated studies (default: 200, or 20 where the model has a scenario)", {"type": int}),
     ("--seed", "seed of the simulation, a whole number (default: 0)", {"type": int, "default": 0}),
-    *_EXPLAIN_PLOT_FORCE)
+    *_PLOT_FORCE)
 
 # %% ../../nbs/command/03_options.ipynb #0c030022
 OPTIONS["calibrate"] = (
@@ -384,7 +383,7 @@ OPTIONS["calibrate"] = (
     ("--warmup", "discarded draws, where draws are not independent (default: 300)", {"type": int, "default": 300}),
     ("--seed", "seed of the simulation, a whole number (default: 0)", {"type": int, "default": 0}),
     ("--path", "folder that keeps finished batches; a killed run goes on from there (default: none)", {}),
-    *_EXPLAIN_PLOT_FORCE)
+    *_PLOT_FORCE)
 
 # %% ../../nbs/command/03_options.ipynb #0c030023
 OPTIONS["experiment"] = (
