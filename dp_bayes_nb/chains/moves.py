@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['DEGREES_OF_FREEDOM', 'metropolis', 'leapfrog', 'leapfrogs', 'leapfrogs_along', 'shortened', 'fisher', 'climb',
-           'student', 'student_log_density', 'Pace', 'draw_by_weight']
+           'student', 'student_log_density', 'Learnt', 'Pace', 'draw_by_weight']
 
 # %% ../../nbs/chains/01_moves.ipynb #3a0e5003
 from functools import partial
@@ -13,7 +13,6 @@ from typing import Any, Callable, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from blackjax.adaptation.step_size import dual_averaging_adaptation
 from jax import lax
 from jaxtyping import Array, Float
 
@@ -101,30 +100,41 @@ def student_log_density(x: Float[Array, "d"], mode: Float[Array, "d"], L: Float[
     return -0.5 * (DEGREES_OF_FREEDOM + len(x)) * jnp.log1p(w @ w / DEGREES_OF_FREEDOM)
 
 # %% ../../nbs/chains/01_moves.ipynb #3a0e5015
-# § A length that is learnt
+# § A length that is learnt: equation (3)
+class Learnt(NamedTuple):
+    "What is known of a length."
+    trajectories: Array  # so far, and this one
+    log_now: Float[Array, ""]
+    log_mean: Float[Array, ""]
+    error: Float[Array, ""]  # by how much fewer were accepted than wanted
+    towards: Float[Array, ""]  # μ
+
+
 class Pace(NamedTuple):
     "Dual averaging that is drawn towards the length it starts with."
     wanted: float  # share of accepted trajectories
-    firmness: float  # how little it moves: blackjax's gamma
+    firmness: float  # how little it moves: γ
 
-    def _averaging(self):
-        return dual_averaging_adaptation(self.wanted, gamma=self.firmness)
-
-    def start(self, h: Float[Array, ""]) -> Any:
+    def start(self, h: Float[Array, ""]) -> Learnt:
         "What is known at the start."
-        return self._averaging()[0](h)._replace(mu=jnp.log(h), log_step_size_avg=jnp.log(h))
+        log_h = jnp.log(h)
+        return Learnt(jnp.asarray(1), log_h, log_h, jnp.zeros_like(log_h), log_h)
 
-    def update(self, known: Any, chance: Float[Array, ""]) -> Any:
+    def update(self, known: Learnt, chance: Float[Array, ""]) -> Learnt:
         "What is known after one more trajectory, which was accepted with this chance."
-        return self._averaging()[1](known, chance)
+        t, log_now, log_mean, error, towards = known
+        error = (1 - 1 / (t + 10)) * error + (self.wanted - chance) / (t + 10)
+        weight = t**-0.75
+        log_mean = weight * log_now + (1 - weight) * log_mean
+        return Learnt(t + 1, towards - jnp.sqrt(t) / self.firmness * error, log_mean, error, towards)
 
-    def now(self, known: Any) -> Float[Array, ""]:
+    def now(self, known: Learnt) -> Float[Array, ""]:
         "The length of the next trajectory of the warm-up."
-        return jnp.exp(known.log_step_size)
+        return jnp.exp(known.log_now)
 
-    def final(self, known: Any) -> Float[Array, ""]:
+    def final(self, known: Learnt) -> Float[Array, ""]:
         "The length that stays after it; that of the start where nothing was learnt."
-        return self._averaging()[2](known)
+        return jnp.exp(known.log_mean)
 
 # %% ../../nbs/chains/01_moves.ipynb #3a0e5019
 # § Draws by weight

@@ -237,13 +237,21 @@ def frame_lines(frame) -> str:
 _COMPARED = {"difference": "{} minus {}", "ratio": "{} divided by {}", "odds_ratio": "odds of {} divided by odds of {}"}
 
 
+_AGAINST = {None: "b", "rest": "the mean of the other groups", "previous": "the one before it"}
+
+
+def _against(args):
+    "With what each group is compared; --rest is how --against rest was written before 0.8."
+    return "rest" if args.rest else args.against
+
+
 def _sides(args):
     "What is compared with what, in words."
     if len(args.posterior) == 2:
         names = [Path(path).name for path in args.posterior]
         sides = map(printable, names if names[0] != names[1] else map(str, args.posterior))
     else:
-        sides = iter(("a", "the mean of the other groups" if args.rest else "b"))
+        sides = iter(("a", _AGAINST[_against(args)]))
     return _COMPARED[args.how].format(*sides)
 
 
@@ -257,8 +265,8 @@ def run_contrast(args) -> int:
     from dp_bayes_nb.posterior.contrasts import contrast
     first, other = results[0], (*results, None)[1]
     frame = contrast(first, args.variable, args.dim, _levels(args.a, first),
-                     _levels(args.b, first if other is None else other), other=other, how=args.how, rest=args.rest,
-                     null=args.null, level=args.level, hdi=args.hdi, independent=args.independent)
+                     _levels(args.b, first if other is None else other), other=other, how=args.how,
+                     against=_against(args), null=args.null, level=args.level, hdi=args.hdi, independent=args.independent)
     write_frame(frame, args.output)
     print(f"{_sides(args)}:\n{frame_lines(frame)}")
     return 0
@@ -289,7 +297,9 @@ CONTRAST_OPTIONS: tuple = (
     ("--b", "group, or several, that it is compared with (default: each other one)",
      {"nargs": "+", "metavar": "GROUP"}),
     ("--how", "difference, ratio or odds_ratio (default: difference)", {"default": "difference"}),
-    ("--rest", "compare with the mean of the other groups (default: with each)", {"action": "store_true"}),
+    ("--against", "rest, the mean of the other groups, or previous, the group before it, such as the last week "
+     "(default: each other group)", {"choices": ["rest", "previous"]}),
+    ("--rest", "--against rest, as it was written before 0.8", {"action": "store_true"}),
     ("--null", "value of no difference (default: 0, of ratios 1)", {"type": number}),
     ("--level", "of the interval (default: 0.95)", {"type": number, "default": 0.95}),
     ("--hdi", "interval of highest density (default: of equal tails)", {"action": "store_true"}),

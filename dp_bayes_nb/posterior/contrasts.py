@@ -16,7 +16,7 @@ from scipy.stats import rankdata
 from ..base.arguments import check_choice, check_count, check_fraction, refuse, warn_user
 from ..base.draws import as_dataset, group
 from ..base.frames import by_label, group_text
-from ..base.meant import hinting
+from ..base.meant import as_before, hinting
 from ..base.style import COLORS, GREY
 from .identity import entropy, read_releases_text
 from .results import short_names
@@ -126,11 +126,15 @@ def _chosen(name, wanted, dim, levels):
     return [levels.index(each) for each in several]
 
 
-def _pairs(a, b, dim, levels, rest):
+def _pairs(a, b, dim, levels, against):
     "Places of the two levels of each pair: (pairs, 2)."
     first, second = _chosen("a", a, dim, levels), _chosen("b", b, dim, levels)
-    if rest:
+    if against == "rest":
         return np.array([(i, i) for i in first])
+    if against == "previous":
+        if a is not None and 0 in first:
+            refuse("a", f"levels with one before them, not the first of {dim}", levels[0])
+        return np.array([(i, i - 1) for i in first if i])
     if a is None and b is None:
         return np.array([(i, j) for i in first for j in second if i < j]).reshape(-1, 2)
     return np.array([(i, j) for i in first for j in second if i != j]).reshape(-1, 2)
@@ -158,16 +162,17 @@ def _lines(pairs, dims, second):
     return i * size + k, j * size + k, labels
 
 # %% ../../nbs/posterior/07_contrasts.ipynb #9a72a065
-def _within(data, variable, dim, a, b, rest):
+def _within(data, variable, dim, a, b, against):
     "Groups of one result: draws of one iteration stay together."
     dim = _first_dim(data, variable, dim)
     cells = cells_of(data, variable, dim)
     levels = cells.levels[dim]
     if len(levels) < 2:
         refuse("dim", "of two levels or more", f"{dim} with one")
-    if rest and b is not None:
-        refuse("b", "left out with rest=True: a is compared with the mean of the other groups", b)
-    pairs = _pairs(a, b, dim, levels, rest)
+    if against and b is not None:
+        what = {"rest": "the mean of the other groups", "previous": "the level before it"}[against]
+        refuse("b", f"left out with against={against!r}: a is compared with {what}", b)
+    pairs, rest = _pairs(a, b, dim, levels, against), against == "rest"
     if not len(pairs):
         refuse("b", "another level than a", b)
     each = cells.x.reshape(len(cells.x), len(levels), -1)
@@ -358,13 +363,14 @@ def _as_array(name, values, labels, shape):
 
 # %% ../../nbs/posterior/07_contrasts.ipynb #3da6f0f5
 @hinting
+@as_before(against="rest")
 def contrast(data: Any,                # result of fit, InferenceData, or a DataArray with chain and draw
              variable: str | None = None,  # None: the first; also `n` of private sizes
              dim: str | None = None,   # of the groups; None: all there are, together ('west, f')
              a: Any = None, b: Any = None,  # levels, or lists of levels
              *, other: Any = None,     # result of a release of other records
              how: str | Callable = "difference",  # "ratio", "odds_ratio", or a function of two arrays
-             rest: bool = False,       # against the mean of the other groups?
+             against: str | None = None,  # "rest", the mean of the other groups; "previous", the level before
              null: float | None = None,  # value of no difference; None: 0, of ratios 1
              level: float = 0.95, hdi: bool = False,  # of the interval; of highest density, or of equal tails?
              draws: bool = False,      # draws (chain, draw, line) in place of a summary?
@@ -373,8 +379,9 @@ def contrast(data: Any,                # result of fit, InferenceData, or a Data
     """Compare groups, or two results: a pandas frame with mean, sd, low, median, high, the probability `above` the
     value of no difference, and the probability of `direction`; equation (1).
 
-    Without `a` and `b` all pairs; with `b` each group against it; with `a` it against each; with `rest=True` each, or
-    `a`, against the mean of the others (unweighted). With `other` each group against the one of the same name, or `a`
+    Without `a` and `b` all pairs; with `b` each group against it; with `a` it against each. With `against="rest"` each,
+    or `a`, against the mean of the others (unweighted); with `against="previous"` each level, or `a`, against the one
+    before it in the order of the levels, as weeks are. With `other` each group against the one of the same name, or `a`
     of the first result against `b` of the other. Other dimensions of the variable are columns of the answer.
     `mean` and `sd` of ratios, odds and functions are NaN, with a warning, where they need not exist.
     ValueError for levels that are not there, for results that share a release, for draws that are not finite.
@@ -382,12 +389,15 @@ def contrast(data: Any,                # result of fit, InferenceData, or a Data
     if not isinstance(variable, str | None):
         refuse("variable", "the name of a parameter, or None for the first", f"a {type(variable).__name__}",
                "a second result is passed as other=")
-    if other is not None and rest:
-        refuse("rest", "False where two results are compared", rest)
+    against = {True: "rest", False: None}.get(against, against) if isinstance(against, bool) else against  # as before 0.8
+    if against is not None:
+        check_choice("against", against, ("rest", "previous"))
+    if other is not None and against:
+        refuse("against", "None where two results are compared", against)
     if not callable(how):
         check_choice("how", how, HOWS)
     level, null = check_fraction("level", level), _null(how, null)
-    cells, sides = (_within(data, variable, dim, a, b, rest) if other is None
+    cells, sides = (_within(data, variable, dim, a, b, against) if other is None
                     else _between(data, other, variable, dim, a, b, independent))
     _check_values(how, sides)
     lines, size = len(sides.left), len(sides.x)
