@@ -133,3 +133,20 @@ def test_opendp_is_imported_where_noise_is_drawn_only():
     found = {path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py")
              if "opendp" in {name for name, _ in imported(path)}}
     assert found <= {"data_holder/release.py", "data_holder/quantiles.py"} and found
+
+
+def started(names):
+    "Which devices JAX has started after these modules were imported."
+    done = run(f"import sys\nfor name in {list(names)!r}: __import__(name)\n"
+               "from jax._src import xla_bridge\nprint(*xla_bridge._backends)")
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout.split()
+
+
+def test_what_tests_are_forked_from_has_started_no_device():
+    "A device has threads, which a fork has not: tests stood still, and every import was half a second slower."
+    text = (PACKAGE.parent / "tools" / "forked.py").read_text()
+    lists = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.List)]
+    names = max((ast.literal_eval(each) for each in lists), key=len)
+    assert f"{LIB}.posterior.fit" in names and started(names) == []
+    assert started(["blackjax.adaptation.step_size"]) == ["cpu"]  # computes a number when it is imported
