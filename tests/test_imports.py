@@ -146,7 +146,7 @@ def started(names):
 def test_what_tests_are_forked_from_has_started_no_device():
     "A device has threads, which a fork has not: tests stood still, and every import was half a second slower."
     text = (PACKAGE.parent / "tools" / "forked.py").read_text()
-    lists = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.List)]
-    names = max((ast.literal_eval(each) for each in lists), key=len)
+    names, = (ast.literal_eval(node.args[0]) for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)
+              and getattr(node.func, "attr", "") == "set_forkserver_preload")
     assert f"{LIB}.posterior.fit" in names and started(names) == []
     assert started(["blackjax.adaptation.step_size"]) == ["cpu"]  # computes a number when it is imported
