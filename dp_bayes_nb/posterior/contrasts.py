@@ -362,8 +362,8 @@ def _as_array(name, values, labels, shape):
     return xr.DataArray(values.reshape(*shape, -1), dims=("chain", "draw", "line"), coords=coords, name=name)
 
 # %% ../../nbs/posterior/07_contrasts.ipynb #3da6f0f5
-@hinting
 @as_before(against="rest")
+@hinting
 def contrast(data: Any,                # result of fit, InferenceData, or a DataArray with chain and draw
              variable: str | None = None,  # None: the first; also `n` of private sizes
              dim: str | None = None,   # of the groups; None: all there are, together ('west, f')
