@@ -101,6 +101,10 @@ def test_calls_as_they_were_before_0_8_do_what_they_did_and_warn():
     with pytest.warns(DeprecationWarning, match="simulate_release: the first argument is now the keyword seed="):
         sums, old = dpb.simulate_release(7, coin, THETA, 200, 0.5)
     assert (old, sums.tolist()) == (made, made.simulated_sums.tolist())
+    with pytest.warns(DeprecationWarning, match="simulate_release: .*key= is called seed="):
+        assert dpb.simulate_release(key=7, family=coin, theta=THETA, n=200, epsilon=0.5)[1] == made
+    with pytest.warns(DeprecationWarning, match="simulate_like: key= is called seed="):
+        assert dpb.simulate_like(made, THETA, key=7)[1] == copy
     with pytest.warns(DeprecationWarning, match="simulate_like: the first argument"):
         assert dpb.simulate_like(jax.random.key(7), made, THETA)[1] == copy
     ranks = dpb.calibrate(coin, seed=3, **run).ranks.tolist()

@@ -109,7 +109,9 @@ def hinted(cls: type) -> type:
             try:
                 wanted.bind(*args, **given)
             except TypeError:
-                raise TypeError(f"{error}{_hint(cls, wanted, args, given)}") from None
+                hint = _hint(cls, wanted, args, given)
+                said = re.sub(r"\. Did you mean '\w+'\?$", "", str(error)) if hint else error  # Python's own, from 3.13
+                raise TypeError(f"{said}{hint}") from None
             raise
 
     cls.__init__ = __init__  # type: ignore[misc]

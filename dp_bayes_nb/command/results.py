@@ -34,8 +34,9 @@ def read_posterior(path, asked: str = "posterior"):
             warnings.simplefilter("ignore")  # of engines that do not know the file either
             idata = read_netcdf(path)
         idata.posterior.attrs["release_json"]
-    except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
-        refuse(asked, "a netCDF file of dp-bayes fit", str(path), type(error).__name__)
+    except (OSError, ValueError, KeyError, AttributeError, TypeError):
+        refuse(asked, "a netCDF file of dp-bayes fit", str(path),
+               "a release has draws after dp-bayes fit RELEASE -o FILE.nc" if is_document(path) else "")
     return idata
 
 
@@ -299,7 +300,7 @@ CONTRAST_OPTIONS: tuple = (
     ("--how", "difference, ratio or odds_ratio (default: difference)", {"default": "difference"}),
     ("--against", "rest, the mean of the other groups, or previous, the group before it, such as the last week "
      "(default: each other group)", {"choices": ["rest", "previous"]}),
-    ("--rest", "--against rest, as it was written before 0.8", {"action": "store_true"}),
+    ("--rest", "--against rest, as it was written before 0.8 (default: no)", {"action": "store_true"}),
     ("--null", "value of no difference (default: 0, of ratios 1)", {"type": number}),
     ("--level", "of the interval (default: 0.95)", {"type": number, "default": 0.95}),
     ("--hdi", "interval of highest density (default: of equal tails)", {"action": "store_true"}),

@@ -183,9 +183,11 @@ def _checked_range(limits, n):
     "Where n may lie, as two whole numbers."
     if limits is None:
         return None
-    if n is not None or not isinstance(limits, (tuple, list)) or len(limits) != 2:
-        refuse("n_range", "left out where n is known, else (0, N)", limits)
-    low, high = check_count("n_range[0]", limits[0], 0), check_count("n_range[1]", limits[1], 1)
+    if n is not None:
+        refuse("n_range", "left out where n is known", limits)
+    if not isinstance(limits, (tuple, list)) or len(limits) != 2:
+        refuse("n_range", "two numbers, the fewest and the most records that there may be", limits, "such as (0, 2000)")
+    low, high = (check_count(f"n_range[{k}]", limits[k], 0) for k in (0, 1))
     if not low < high < MAX_STEPS:
         refuse("n_range", f"two whole numbers, the second larger and below {MAX_STEPS:g}", limits)
     return low, high

@@ -132,6 +132,8 @@ def parse(text: str,  # JSON
                               object_pairs_hook=_unique)
         _check_depth(document)
     except (ValueError, RecursionError) as error:
+        if text.strip() and text.lstrip()[0] not in "{[":
+            raise ValueError(f"{what} is not JSON; this is another kind of file") from None
         reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise ValueError(f"{what} is not valid JSON: {reason}; it was cut short or edited; {remedy}") from None
     if not isinstance(document, dict):

@@ -53,7 +53,7 @@ def _pair(made):
     return made.simulated_sums, made
 
 # %% ../../nbs/releases/06_simulate.ipynb #9a03f002
-@as_before("seed", gave=_pair, model="family")
+@as_before("seed", gave=_pair, model="family", seed="key")
 def simulate_release(model: Model,               # what is counted
                      theta: dict,                # true parameters
                      n: Any = None,              # records; of groups (G,), or all of them beside `shares`
@@ -145,7 +145,7 @@ def _copied(family, key, theta, n, matrix, noise):
     return s, sums + draw_noise(key_noise, noise)
 
 # %% ../../nbs/releases/06_simulate.ipynb #04e00012
-@as_before("seed", gave=_pair)
+@as_before("seed", gave=_pair, seed="key")
 def simulate_like(release: Release,      # whose design is copied
                   theta: dict,           # true parameters
                   n: Any = None, *,      # records, of groups (G,); needed where the release does not know n
