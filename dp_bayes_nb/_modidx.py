@@ -774,6 +774,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                           'dp_bayes_nb.chains.moves.Pace.update': ( 'chains/moves.html#pace.update',
                                                                                     'dp_bayes_nb/chains/moves.py'),
                                           'dp_bayes_nb.chains.moves.climb': ('chains/moves.html#climb', 'dp_bayes_nb/chains/moves.py'),
+                                          'dp_bayes_nb.chains.moves.diverged': ( 'chains/moves.html#diverged',
+                                                                                 'dp_bayes_nb/chains/moves.py'),
                                           'dp_bayes_nb.chains.moves.draw_by_weight': ( 'chains/moves.html#draw_by_weight',
                                                                                        'dp_bayes_nb/chains/moves.py'),
                                           'dp_bayes_nb.chains.moves.fisher': ('chains/moves.html#fisher', 'dp_bayes_nb/chains/moves.py'),

@@ -203,14 +203,15 @@ def test_the_law_of_counts_has_one_home(tmp_path):
 
 # To accept or not, a leapfrog, steps uphill, wide proposals, draws by weight.
 MOVES = {"metropolis", "leapfrog", "leapfrogs", "leapfrogs_along", "climb", "fisher", "shortened", "student",
-         "student_log_density", "draw_by_weight"}
+         "student_log_density", "draw_by_weight", "diverged"}
 
 
 def accepting(tree):
-    "Where a module compares the logarithm of uniform numbers with something, or learns a step size by blackjax."
-    uniform = lambda node: "uniform" in ast.unparse(node) and ".log(" in ast.unparse(node)
+    "Where a module compares a logarithm, such as that of a uniform number, or learns a step size by blackjax."
+    log = lambda node: (isinstance(node, ast.Call) and ast.unparse(node.func) == "jnp.log"
+                        and not ast.unparse(node.args[0]).isupper())  # of a constant
     return [ast.unparse(node)[:60] for node in ast.walk(tree)
-            if (isinstance(node, ast.Compare) and uniform(node.left))
+            if (isinstance(node, ast.Compare) and any(map(log, (node.left, *node.comparators))))
             or (isinstance(node, ast.ImportFrom) and "step_size" in (node.module or ""))]
 
 
@@ -229,7 +230,7 @@ def test_the_moves_of_chains_have_one_home(tmp_path):
     assert {node.name for node in HOUSE.modules["chains.moves"].body if isinstance(node, ast.FunctionDef)} == MOVES
     path = tmp_path / LIB / "tables" / "a.py"
     path.parent.mkdir(parents=True)
-    path.write_text("def _leapfrogs(x):\n    return jnp.log(jax.random.uniform(key)) < x\n")
+    path.write_text("def _leapfrogs(x, lucky):\n    return jnp.log(lucky) < x\n")
     assert len(elsewhere(structure.House(tmp_path))["tables.a"]) == 2
 
 

@@ -1,5 +1,6 @@
 "What a type checker sees of the package in a user's file: real signatures, and errors where there are errors."
 
+import ast
 import os
 import re
 import subprocess
@@ -70,3 +71,18 @@ def test_wrong_calls_are_errors(said):
 
 def test_right_calls_are_none(said):
     assert [text for text in said if "error" in text and not re.match(r"program\.py:1[0123]:", text)] == []
+
+
+def hidden(text):
+    "Names that a user's strict mypy does not see: imported for types without `as` the same name."
+    blocks = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.If)
+              and "TYPE_CHECKING" in ast.unparse(node.test)]
+    assert blocks
+    return [alias.name for block in blocks for node in ast.walk(block) if isinstance(node, ast.ImportFrom)
+            for alias in node.names if alias.asname != alias.name]
+
+
+def test_what_a_user_imports_is_exported():
+    text = (ROOT / "dp_bayes_nb" / "__init__.py").read_text()
+    assert hidden(text) == []
+    assert hidden(text.replace("fit as fit", "fit")) == ["fit"]

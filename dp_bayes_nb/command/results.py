@@ -267,7 +267,8 @@ def run_contrast(args) -> int:
     first, other = results[0], (*results, None)[1]
     frame = contrast(first, args.variable, args.dim, _levels(args.a, first),
                      _levels(args.b, first if other is None else other), other=other, how=args.how,
-                     against=_against(args), null=args.null, level=args.level, hdi=args.hdi, independent=args.independent)
+                     against=_against(args), null=args.null, level=args.level, hdi=args.hdi,
+                     independent=args.independent)
     write_frame(frame, args.output)
     print(f"{_sides(args)}:\n{frame_lines(frame)}")
     return 0

@@ -389,7 +389,8 @@ def contrast(data: Any,                # result of fit, InferenceData, or a Data
     if not isinstance(variable, str | None):
         refuse("variable", "the name of a parameter, or None for the first", f"a {type(variable).__name__}",
                "a second result is passed as other=")
-    against = {True: "rest", False: None}.get(against, against) if isinstance(against, bool) else against  # as before 0.8
+    if isinstance(against, bool):  # as before 0.8
+        against = "rest" if against else None
     if against is not None:
         check_choice("against", against, ("rest", "previous"))
     if other is not None and against:

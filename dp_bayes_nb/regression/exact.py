@@ -20,7 +20,7 @@ from ..base.arguments import check_choice, check_count, pytree, refuse
 from ..base.chains import Kernel, bind, light
 from ..base.linear_algebra import factor, library, plain, set_at
 from ..base.measurement import Released
-from ..chains.moves import Pace, leapfrogs, metropolis
+from ..chains.moves import Pace, diverged, leapfrogs, metropolis
 from ..chains.rows import log_gammas, random_numbers
 from .covariates import NormalInverseWishart, coordinate_count, mapped_prior, size
 from .frame import (fit_frame, frame_coordinates, framed_free_moments, framed_normal_moments,
@@ -367,7 +367,7 @@ _TRIES = 16  # each is taken with probability .95 or more: none in 1e21 draws
 def log_gamma(shape: Float[Array, ""], normal: Float[Array, "16 1"], even: Float[Array, "16 1"]) -> Float[Array, ""]:
     "Logarithm of a gamma draw with shape > 1."
     first = jnp.ones_like(even[:1])  # no number below 1 is needed to get below it
-    return log_gammas(normal, jnp.concatenate([first, even]), jnp.reshape(shape - 1, 1))[0]
+    return log_gammas(normal, jnp.concatenate([first, even]), jnp.reshape(jnp.maximum(shape - 1, 1e-300), 1))[0]
 
 
 # %% ../../nbs/regression/06_exact.ipynb #887309d0
@@ -398,8 +398,9 @@ def _trajectory(setting, key, state, most):
     (_, _, end), p_end = leapfrogs(look, at, p, jnp.where(begun, state.step_size, 0.0), steps.astype(int),
                                    lambda p: root * p)
     gain = end.value - start.value + 0.5 * (p @ p - p_end @ p_end)
+    gain = jnp.where(jnp.isfinite(end.gradient).all(), gain, jnp.nan)  # also at the first look, which has no length
     place, moved, chance = metropolis(even, gain, end, start)
-    return place, {"leapfrogs": steps, "diverging": gain < -1000, "acceptance": chance, "moved": moved,
+    return place, {"leapfrogs": steps, "diverging": diverged(gain), "acceptance": chance, "moved": moved,
                    "lp": place.value}
 
 

@@ -27,7 +27,7 @@ from ..noise.laplace import noise_variance_draw, noise_variance_start
 from ..chains import measurements
 from ..chains.collapsed import CollapsedState
 from ..curves.grid import log_posterior
-from ..chains.moves import Pace, leapfrogs_along, metropolis
+from ..chains.moves import Pace, diverged, leapfrogs_along, metropolis
 from ..posterior.methods import CHAIN, METHODS, Method, Way
 
 # %% ../../nbs/tables/04_sampler.ipynb #7ab50006
@@ -224,7 +224,7 @@ def trajectory(task: Task, key, force: Force, L: Float[Array, "d d"], step: Floa
     own = force.value(end) - force.value(place) + kinetic
     _, _, followed = metropolis(lucky, own, end, place)
     place, moved, chance = metropolis(lucky, after - before + kinetic, end, place)
-    return place, Trajectory(chance, followed, moved, own < -1000.0, number * 1.0, jnp.where(moved, after, before))
+    return place, Trajectory(chance, followed, moved, diverged(own), number * 1.0, jnp.where(moved, after, before))
 
 # %% ../../nbs/tables/04_sampler.ipynb #7ab50015
 # § The variances of Laplace noise: equation (5)
