@@ -78,7 +78,7 @@ def hidden(text):
     blocks = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.If)
               and "TYPE_CHECKING" in ast.unparse(node.test)]
     assert blocks
-    return [alias.name for block in blocks for node in ast.walk(block) if isinstance(node, ast.ImportFrom)
+    return [alias.name for block in blocks for node in block.body if isinstance(node, ast.ImportFrom)
             for alias in node.names if alias.asname != alias.name]
 
 
