@@ -260,7 +260,8 @@ def test_parquet_gaussian_and_a_ledger_with_delta(folder):
 
 
 @pytest.mark.parametrize("arguments, said",
-                         [(["ledger", "none.json"], "does not exist"), (["ledger", "survey.csv"], "not JSON; this is another kind of file"),
+                         [(["ledger", "none.json"], "does not exist"),
+                          (["ledger", "survey.csv"], "another kind of file"),
                                              (["ledger", "budget.json", "--create", "--epsilon", "2"],
                                               "--create must be given with a new ledger"),
                                              (["ledger", "budget.json", "--create", "--epsilon", "1"], "never changes"),
