@@ -91,6 +91,11 @@ class Kernels(AsyncMappingKernelManager):
 
     start_kernel = _async_start_kernel
 
+    async def cull_kernel_if_idle(self, kernel_id):
+        "End an idle kernel; one that has yet to begin is not idle, however long a busy machine takes over it."
+        if getattr(self._kernels[kernel_id], "execution_state", None) != "starting":
+            await super().cull_kernel_if_idle(kernel_id)
+
     def remove_kernel(self, kernel_id):
         "Forget a kernel, and remove its folder."
         own = getattr(self, "folders", {}).pop(kernel_id, None)
