@@ -30,8 +30,8 @@ from dp_bayes_nb.models.varied_counts import (
     NegativeBinomial, Overdispersion, TruncatedPoisson, ZeroInflatedNegativeBinomial, ZeroInflatedPoisson,
 )
 from dp_bayes_nb.noise.design import noise_design, simulate_noise
-from dp_bayes_nb.posterior.methods import choose_method
-from dp_bayes_nb.posterior.modes import RIDGE
+from dp_bayes_nb.ways.methods import choose_method
+from dp_bayes_nb.ways.modes import RIDGE
 from dp_bayes_nb.regression.covariates import NormalInverseWishart
 from dp_bayes_nb.regression.multivariate_normal import MultivariateNormal
 from dp_bayes_nb.regression.model import LinearRegression

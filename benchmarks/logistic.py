@@ -20,7 +20,7 @@ import numpy as np
 
 from dp_bayes_nb.base.measurement import Measurement, Noise
 from dp_bayes_nb.noise.design import noise_design, simulate_values
-from dp_bayes_nb.posterior.methods import methods_of
+from dp_bayes_nb.ways.methods import methods_of
 from dp_bayes_nb.research.trials import method_draws
 from dp_bayes_nb.tables.logistic import InformationPrior, LogisticRegression, NormalCoefficients
 from dp_bayes_nb.tables.soft_tables import recommend_knots

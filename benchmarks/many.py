@@ -23,7 +23,7 @@ from scipy.special import betainc  # noqa: E402
 
 import dp_bayes_nb as d  # noqa: E402
 from dp_bayes_nb.base.files import atomic_write  # noqa: E402
-from dp_bayes_nb.posterior import fit_many as room  # noqa: E402
+from dp_bayes_nb.many import fit_many as room  # noqa: E402
 
 RESULTS = Path(__file__).parent.parent / "results" / "many.json"
 LEVELS = (0.025, 0.5, 0.975)

@@ -7,7 +7,7 @@ from table import clock, interleave, record
 
 from dp_bayes_nb.base.chains import run_chains
 from dp_bayes_nb.models.contract import check_prior
-from dp_bayes_nb.posterior.methods import choose_method
+from dp_bayes_nb.ways.methods import choose_method
 from dp_bayes_nb.naive_bayes.model import NaiveBayes
 from dp_bayes_nb.releases.simulate import simulate_release
 

@@ -23,7 +23,7 @@ from dp_bayes_nb.models.counts import Bernoulli
 from dp_bayes_nb.models.rates import Exponential
 from dp_bayes_nb.noise.design import simulate_noise
 from dp_bayes_nb.chains.measurements import tables_kernel
-from dp_bayes_nb.posterior.noisy_tables import sample_levels
+from dp_bayes_nb.ways.noisy_tables import sample_levels
 from dp_bayes_nb.research.measured_calibration import one_table
 from dp_bayes_nb.research.trials import run_trials
 

@@ -29,7 +29,7 @@ from dp_bayes_nb.base.chains import run_chains
 from dp_bayes_nb.base.files import atomic_write
 from dp_bayes_nb.base.measurement import Measurement, Noise
 from dp_bayes_nb.noise.design import noise_design, simulate_values
-from dp_bayes_nb.posterior.methods import methods_of
+from dp_bayes_nb.ways.methods import methods_of
 from dp_bayes_nb.research.trials import method_draws
 from dp_bayes_nb.tables import records
 

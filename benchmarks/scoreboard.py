@@ -34,11 +34,11 @@ from dp_bayes_nb.base.measurement import Measurement, Noise, Released  # noqa: E
 from dp_bayes_nb.base.supports import constrain  # noqa: E402
 from dp_bayes_nb.models.contract import check_prior  # noqa: E402
 from dp_bayes_nb.noise.design import noise_design  # noqa: E402
-from dp_bayes_nb.posterior.bulk import bulk_posterior, tabulate_moments, tabulation  # noqa: E402
+from dp_bayes_nb.many.bulk import bulk_posterior, tabulate_moments, tabulation  # noqa: E402
 from dp_bayes_nb.counts.exact_counts import count_posterior, share_moments, tabulate  # noqa: E402
 from dp_bayes_nb.chains.gibbs import gibbs_kernel  # noqa: E402
 from dp_bayes_nb.curves.grid import quantile  # noqa: E402
-from dp_bayes_nb.posterior.methods import choose_method, methods_of  # noqa: E402
+from dp_bayes_nb.ways.methods import choose_method, methods_of  # noqa: E402
 from dp_bayes_nb.research.trials import method_draws, run_trials, simulate_study  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -22,7 +22,7 @@ from dp_bayes_nb.base.files import atomic_write
 from dp_bayes_nb.base.measurement import Measurement, Noise
 from dp_bayes_nb.base.supports import constrain
 from dp_bayes_nb.noise.design import noise_design, simulate_values
-from dp_bayes_nb.posterior.methods import methods_of
+from dp_bayes_nb.ways.methods import methods_of
 from dp_bayes_nb.research.trials import method_draws
 from dp_bayes_nb.tables import sampler
 from dp_bayes_nb.tables.logistic import LogisticRegression

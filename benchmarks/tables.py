@@ -28,7 +28,7 @@ import dp_bayes_nb as d  # noqa: E402
 from dp_bayes_nb.base.files import atomic_write  # noqa: E402
 from dp_bayes_nb.base.measurement import Measurement  # noqa: E402
 from dp_bayes_nb.noise.design import noise_design, simulate_values  # noqa: E402
-from dp_bayes_nb.posterior.methods import methods_of  # noqa: E402
+from dp_bayes_nb.ways.methods import methods_of  # noqa: E402
 from dp_bayes_nb.research.trials import method_draws  # noqa: E402
 from dp_bayes_nb.tables import sampler  # noqa: E402
 

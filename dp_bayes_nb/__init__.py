@@ -99,8 +99,8 @@ _public = {
     "Route": "posterior.route",
     "fit": "posterior.fit",
     "log_likelihood": "posterior.log_likelihood",
-    "fit_many": "posterior.fit_many",
-    "fit_partitions": "posterior.clusters",
+    "fit_many": "many.fit_many",
+    "fit_partitions": "many.clusters",
     "Pooled": "fields.pooled_groups",
     "contrast": "posterior.contrasts",
     "ranks": "posterior.contrasts",
@@ -239,7 +239,7 @@ if _typing.TYPE_CHECKING:
     from .data_holder.report import ledger_report as ledger_report
     from .data_holder.report import registry_entry as registry_entry
     from .data_holder.release import release as release
-    from .posterior.clusters import fit_partitions as fit_partitions
+    from .many.clusters import fit_partitions as fit_partitions
     from .posterior.contrasts import contrast as contrast, plot_groups as plot_groups, ranks as ranks
     from .posterior.extend import extend as extend
     from .posterior.fit import fit as fit
@@ -250,7 +250,7 @@ if _typing.TYPE_CHECKING:
         column_quantiles as column_quantiles,
     )
     from .posterior.log_likelihood import log_likelihood as log_likelihood
-    from .posterior.fit_many import fit_many as fit_many
+    from .many.fit_many import fit_many as fit_many
     from .fields.pooled_groups import Pooled as Pooled
     from .posterior.results import (
         predict as predict,

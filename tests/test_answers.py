@@ -19,7 +19,7 @@ from dp_bayes_nb.data_holder.sums import exact_sums
 from dp_bayes_nb.models.contract import family_class
 from dp_bayes_nb.models.registry import family_from_dict
 from dp_bayes_nb.noise.design import design
-from dp_bayes_nb.posterior.methods import methods_of
+from dp_bayes_nb.ways.methods import methods_of
 from dp_bayes_nb.research.trials import method_draws
 
 ONE = {"x": (0, 8)}

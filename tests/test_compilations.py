@@ -19,7 +19,7 @@ import dp_bayes_nb as d
 from dp_bayes_nb.base.chains import Kernel, _compiled
 from dp_bayes_nb.models.contract import check_prior
 from dp_bayes_nb.posterior.route import _designed
-from dp_bayes_nb.posterior.methods import methods_of
+from dp_bayes_nb.ways.methods import methods_of
 from dp_bayes_nb.releases.document import measured
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))

@@ -14,12 +14,12 @@ from scipy.stats import binom, norm
 from dp_bayes_nb import (Bernoulli, Beta, Categorical, Dirichlet, Gamma, Gaussian, HiddenMarkov, LinearRegression,
                          LogDensity, LogNormal, NaiveBayes, Normal, NormalInverseGamma, NormalMean, Poisson, declare,
                          fit, simulate_release)
-from dp_bayes_nb.posterior.bulk import Tabulation, bulk_posterior, count_terms, tabulate_moments, tabulation
+from dp_bayes_nb.many.bulk import Tabulation, bulk_posterior, count_terms, tabulate_moments, tabulation
 from dp_bayes_nb.releases.document import measured
 from dp_bayes_nb.curves.grid import grid_posterior, quantile
 from dp_bayes_nb.base.measurement import Released
 from dp_bayes_nb.counts.law import first_true
-from dp_bayes_nb.posterior.methods import SHARE
+from dp_bayes_nb.ways.methods import SHARE
 from dp_bayes_nb.models.contract import check_prior
 from dp_bayes_nb.base.supports import constrain
 from dp_bayes_nb.noise.design import noise_design

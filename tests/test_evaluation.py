@@ -14,8 +14,8 @@ import pytest
 
 from dp_bayes_nb import Bernoulli, Beta, Exponential, Gamma
 from dp_bayes_nb.noise.design import noise_design
-from dp_bayes_nb.posterior.bulk import tabulation
-from dp_bayes_nb.posterior.methods import CHAIN, choose_method
+from dp_bayes_nb.many.bulk import tabulation
+from dp_bayes_nb.ways.methods import CHAIN, choose_method
 
 ROOT = Path(__file__).resolve().parent.parent
 RUN = """

@@ -43,7 +43,7 @@ def run(code, *arguments):
 
 @pytest.mark.parametrize("rooms", ["models.contract, releases.document, noise.design, releases.simulate",
                                    "posterior.fit", "posterior.results", "research.evaluation", "research.planning",
-                                   "posterior.bulk", "research.record_search", "research.check_model"])
+                                   "many.bulk", "research.record_search", "research.check_model"])
 def test_the_analysts_rooms_load_no_table_engine(rooms):
     done = run(f"import sys\nfor room in {rooms.split(', ')!r}: __import__('dp_bayes_nb.' + room)\n"
                f"print(*sorted(({ENGINES!r} | {ROOMS!r}) & set(sys.modules)))")

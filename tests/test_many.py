@@ -16,7 +16,7 @@ import pytest
 
 import dp_bayes_nb as dpb
 from dp_bayes_nb.cli import main
-from dp_bayes_nb.posterior import fit_many as room
+from dp_bayes_nb.many import fit_many as room
 from dp_bayes_nb.counts.exact_counts import share_posterior, share_probability
 from dp_bayes_nb.releases.document import measured
 

@@ -182,8 +182,8 @@ def unguarded(tree):
 
 # expressions of a frame that is open already; a frame of `fit_many`, which asks at its door; parts that are written
 OPEN = {("models.bounds", "_where"), ("regression.model", "_one_where"), ("base.formula", "_step"),
-        ("posterior.fit_many", "as_frame"),
-        ("posterior.fit_many", "_with_results"), ("posterior.fit_many", "join_parts"),
+        ("many.fit_many", "as_frame"),
+        ("many.fit_many", "_with_results"), ("many.fit_many", "join_parts"),
         ("research.table_forms", "_of_databases"), ("research.table_forms", "_of_files")}
 
 

@@ -11,7 +11,7 @@ from dp_bayes_nb import (Bernoulli, Categorical, Clamped, Clip, Counts, Exact, E
                          read_table)
 from dp_bayes_nb.noise.statements import print_rows
 from dp_bayes_nb.chains.measurements import without_implied
-from dp_bayes_nb.posterior.noisy_tables import _by_size, released_tree
+from dp_bayes_nb.ways.noisy_tables import _by_size, released_tree
 from dp_bayes_nb.counts.tree import Leaves, node_marginals, pass_up
 from dp_bayes_nb.releases import checks, document
 

@@ -15,7 +15,7 @@ import dp_bayes_nb as dpb
 from dp_bayes_nb.base.chains import run_chains
 from dp_bayes_nb.base.checks import ks_p_value, must_fail
 from dp_bayes_nb.base.measurement import Measurement, Noise
-from dp_bayes_nb.posterior.methods import methods_of
+from dp_bayes_nb.ways.methods import methods_of
 from dp_bayes_nb.research.trials import method_draws
 from dp_bayes_nb.tables.records import RECORDS, kernel
 

@@ -14,7 +14,7 @@ from dp_bayes_nb import (Ledger, LinearRegression, NormalInverseGamma, NormalInv
 from dp_bayes_nb.command.declarations import read_family
 from dp_bayes_nb.models.contract import check_prior
 from dp_bayes_nb.releases.files import seal
-from dp_bayes_nb.posterior.methods import choose_method
+from dp_bayes_nb.ways.methods import choose_method
 
 COVARIATES, RESPONSE = {"education": (0, 18), "experience": (-4, 63)}, {"log_wage": (2.0, 11.0)}
 FAMILY = LinearRegression(COVARIATES, RESPONSE)

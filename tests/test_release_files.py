@@ -14,7 +14,7 @@ from dp_bayes_nb.command.declarations import read_family
 from dp_bayes_nb.models.contract import Model, family_class
 from dp_bayes_nb.models.declarations import Column
 from dp_bayes_nb.base.measurement import Measurement, Noise
-from dp_bayes_nb.posterior.methods import register_method
+from dp_bayes_nb.ways.methods import register_method
 from dp_bayes_nb.releases.files import seal
 from dp_bayes_nb.noise.design import noise_design
 

@@ -30,7 +30,7 @@ FIRST = {
     "hidden markov": "hidden_markov/model",
     "own model": "models/own_model", "several rows per person": "data_holder/persons",
     "combine releases": "releases/combine", "other packages": "questions/comparisons",
-    "LogisticRegression": "tables/logistic", "fit_many": "posterior/fit_many", "declare": "releases/declare",
+    "LogisticRegression": "tables/logistic", "fit_many": "many/fit_many", "declare": "releases/declare",
 }
 MUTANTS = {
     "text weighs as much as titles": ('["text", 1]', '["text", 30]'),

@@ -58,8 +58,8 @@ def test_every_chapter_is_in_the_sidebar():
 
 def test_parts_come_in_the_readers_order():
     parts = [entry["section"] for entry in sidebar() if isinstance(entry, dict)]
-    assert parts == ["Start", "The data holder", "Released documents", "The analyst", "Pooled groups", "Curves",
-                     "Counts", "Chains", "Models", "Research", "The papers' figures", "Foundations and contract",
+    assert parts == ["Start", "The data holder", "Released documents", "The analyst", "Ways to a posterior",
+                     "Very many posteriors", "Pooled groups", "Curves", "Counts", "Chains", "Models", "Research", "The papers' figures", "Foundations and contract",
                      "Reference"]
 
 
@@ -111,7 +111,7 @@ def test_no_chapter_is_named_by_number():
 def test_a_plain_word_links_only_to_what_it_means(monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "tools")
     mend = pytest.importorskip("docs").mend_text
-    front = {"models/03_contract.ipynb": "models/contract.ipynb", "posterior/05_fit.ipynb": "posterior/fit.ipynb",
+    front = {"models/03_contract.ipynb": "models/contract.ipynb", "posterior/04_fit.ipynb": "posterior/fit.ipynb",
              "regression/05_model.ipynb": "regression/model.ipynb"}
     word, name = "[`units`](/regression/model.html#units)", "[`fit`](/posterior/fit.html#fit)"
     page = "models/03_contract.ipynb"

@@ -15,7 +15,7 @@ from dp_bayes_nb.base.chains import run_chains
 from dp_bayes_nb.models.contract import check_prior
 from dp_bayes_nb.models.counts import Categorical
 from dp_bayes_nb.posterior.fit import fit
-from dp_bayes_nb.posterior.methods import choose_method
+from dp_bayes_nb.ways.methods import choose_method
 from dp_bayes_nb.chains.mesh import log_law
 from dp_bayes_nb.models.normal import Normal
 from dp_bayes_nb.releases.simulate import simulate_release

@@ -24,8 +24,8 @@ import structure  # noqa: E402
 
 LIB = "dp_bayes_nb"
 HOUSE = structure.House(ROOT)
-RIGHT = ("base", "noise", "models", "releases", "curves", "counts", "chains", "posterior", "fields", "regression",
-         "naive_bayes", "hidden_markov", "tables")
+RIGHT = ("base", "noise", "models", "releases", "curves", "counts", "chains", "ways", "posterior", "many", "fields",
+         "regression", "naive_bayes", "hidden_markov", "tables")
 ENGINES = ("duckdb", "narwhals", "opendp", "pandas", "polars", "pyarrow")
 LONG_CELLS = 92  # exported cells over 40 lines, at most; lower it when it falls
 NOTEBOOK = 400_000  # bytes

@@ -24,7 +24,9 @@ from dp_bayes_nb.counts import levels as of_levels
 from dp_bayes_nb.curves import grid
 from dp_bayes_nb.fields import groups, pooled_groups, pooling
 from dp_bayes_nb.models.histogram import split_numbers
-from dp_bayes_nb.posterior import bulk, fit_many, histograms, noisy_tables
+from dp_bayes_nb.many import bulk, fit_many
+from dp_bayes_nb.posterior import histograms
+from dp_bayes_nb.ways import noisy_tables
 
 CHANCE = 0.01  # of a false alarm, of all comparisons of draws in this file together
 COMPARED = 200  # columns of draws that are compared, at most

@@ -10,7 +10,7 @@ import pytest
 import dp_bayes_nb as d
 from dp_bayes_nb.base.checks import batched_operations
 from dp_bayes_nb.models.contract import check_prior
-from dp_bayes_nb.posterior.methods import choose_method
+from dp_bayes_nb.ways.methods import choose_method
 from dp_bayes_nb.releases.document import measured
 from dp_bayes_nb.releases.simulate import simulate_release
 

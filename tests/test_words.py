@@ -19,7 +19,7 @@ from dp_bayes_nb import (
     fit, fit_many, predictive_check, read_table, release,
 )
 from dp_bayes_nb.base.meant import SAID, meant
-from dp_bayes_nb.posterior.methods import RUN
+from dp_bayes_nb.ways.methods import RUN
 
 POISSON, ABOVE = Poisson(Clip(0, 20)), Above(Poisson(Clip(0, 20)), [9])
 CELLS, TWO = Counts(["a", "b", "c", "d"]), Laplace(scale=2)

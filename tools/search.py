@@ -38,14 +38,14 @@ WORDS = {
     "releases/schema": "json, file format, schema",
     "posterior/fit": "fit, posterior, sampler, rhat, convergence, warning, mcmc, draws",
     "posterior/results": "predict, prediction, posterior predictive, plot, summary",
-    "posterior/methods": "methods, which sampler, auto",
+    "ways/methods": "methods, which sampler, auto",
     "posterior/contrasts": "difference between groups, compare groups, odds ratio, ratio, difference of two releases, "
                            "rank, forest plot",
     "fields/pooling": "hierarchical, hierarchical model, partial pooling, multilevel, random effects, shrinkage, "
                          "small area estimation",
     "posterior/log_likelihood": "pymc, numpyro, stan, log likelihood, own prior model",
-    "posterior/fit_many": "many cells, thousands of counts, bulk, batch",
-    "posterior/clusters": "dask, spark cluster",
+    "many/fit_many": "many cells, thousands of counts, bulk, batch",
+    "many/clusters": "dask, spark cluster",
     "noise/laplace": "laplace, laplace noise, laplace mechanism",
     "noise/design": "scale, noise scale, gaussian, gaussian noise, epsilon, delta, zcdp, how much noise",
     "base/arguments": "seed, random seed, key, reproducible, error message, valueerror, double precision",

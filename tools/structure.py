@@ -21,8 +21,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 LIB = "dp_bayes_nb"
 # A folder imports only folders before it. The papers, the app and the command may import anything.
-FOLDERS = ("base", "noise", "models", "releases", "data_holder", "curves", "counts", "chains", "posterior",
-           "fields", "regression", "naive_bayes", "hidden_markov", "tables", "research", "app", "papers", "command")
+FOLDERS = ("base", "noise", "models", "releases", "data_holder", "curves", "counts", "chains", "ways", "posterior",
+           "many", "fields", "regression", "naive_bayes", "hidden_markov", "tables", "research", "app", "papers",
+           "command")
 FREE = ("app", "papers", "command", "cli")
 # The rooms of one large model each; in all others, what is asked of a model is in the contract.
 OWN = ("models", "regression", "naive_bayes", "hidden_markov", "tables")

@@ -199,7 +199,7 @@ def run_fit_many(args) -> int:
         refuse("-o", "a file that ends in .parquet or .csv", args.output)
     prior, model = None if args.prior is None else parse_prior(args.prior), read_family(args.family)
     cells = read_cells(args.cells)
-    from dp_bayes_nb.posterior.fit_many import fit_many
+    from dp_bayes_nb.many.fit_many import fit_many
     n, scale, sd = (_columns_or_number(given, cells.columns) for given in (args.n, args.scale, args.sd))
     try:
         with warnings_as_lines():

@@ -18,10 +18,10 @@ from ..base.measurement import Measurement, Noise
 from ..models.contract import moments_at
 from ..curves.grid import one_parameter
 from ..chains.measurements import Tables, TablesState, confidential_sums, one_sum, tables_of
-from ..posterior.methods import SAID, Method, Way, choose_method, kept_sums
+from ..ways.methods import SAID, Method, Way, choose_method, kept_sums
 from ..counts.levels import Windows, draw_levels, windows
 from ..counts.exact_counts import count_posterior, draw_true_counts
-from ..posterior.noisy_tables import LEVELS, leaf_matrix, prior_counts, the_table
+from ..ways.noisy_tables import LEVELS, leaf_matrix, prior_counts, the_table
 
 # %% ../../nbs/fields/01_groups.ipynb #9a170006
 # § The numbers of each group

@@ -29,7 +29,7 @@ from ..chains.measurements import (Tables, TablesState, _information, _refresh, 
 from ..posterior.fit import Drawn
 from ..posterior.identity import run_entropy, run_key
 from ..posterior.route import _announce, _check_memory
-from ..posterior.methods import CHAIN, methods_of
+from ..ways.methods import CHAIN, methods_of
 from .pooled_groups import (LOCATION_SD, Alike, Pooled, about, design_of, guessed_size,
                                                  prior_of_groups, said_of, slope_on_size)
 from .pooling import FURTHEST

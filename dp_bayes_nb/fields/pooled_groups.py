@@ -25,7 +25,7 @@ from ..base.measurement import Measurement, Noise, law_of
 from ..base.supports import constrain
 from ..curves.curve import log_convolved, start_of
 from ..models.contract import QUICKLY, moments_at
-from ..posterior.bulk import BLOCK, count_terms
+from ..many.bulk import BLOCK, count_terms
 from ..posterior.fit import _check_run, Drawn
 from ..posterior.identity import entropy_text, prior_to_json, _releases_text, run_entropy
 from ..posterior.route import _check_memory
@@ -33,8 +33,8 @@ from ..curves.grid import exact_unavailable, is_plain, log_likelihood, on_a_line
 from .groups import by_group, groups_unavailable
 from ..chains.measurements import look, observed_law
 from ..chains.mesh import log_law
-from ..posterior.methods import Way, _stands_at, methods_of
-from ..posterior.noisy_tables import leaf_matrix
+from ..ways.methods import Way, _stands_at, methods_of
+from ..ways.noisy_tables import leaf_matrix
 from .pooling import EFFECTS, POINTS, Curves, Hyper, middle_of, pool_curves, tabulate_curves
 from ..releases.document import measured
 

@@ -21,8 +21,8 @@ from ..base.chains import Kernel, bind
 from ..base.measurement import Noise, Released
 from .model import HiddenMarkov, StatePrior, ranking
 from ..noise.laplace import continuous_noise, noise_variance_draw, noise_variance_start
-from ..posterior import methods
-from ..posterior.methods import Method, Way
+from ..ways import methods
+from ..ways.methods import Method, Way
 from ..base.priors import LogDensity
 from ..chains.moves import climb
 from ..chains.rows import (HALF, PROPOSALS, STEPS, TRIES, log_gammas, random_numbers, resample,

@@ -84,7 +84,7 @@ def _check_level(name, value):
 class BernoulliLaw(ExponentialFamily):
     "The mathematics of a Bernoulli sum."
     proof = "A record counts 0 or 1, so that another record in its place moves the count by at most 1."
-    methods = {"exact": "dp_bayes_nb.posterior.noisy_tables:NOISY_SHARE"}  # without a grid under a Beta prior
+    methods = {"exact": "dp_bayes_nb.ways.noisy_tables:NOISY_SHARE"}  # without a grid under a Beta prior
     saturated = True
     exact_noise: ClassVar[Any] = Having("count_log_pmf")
 
@@ -201,7 +201,7 @@ class Bernoulli(BernoulliLaw):
 class CategoricalLaw(ExponentialFamily):
     "The mathematics of a vector of counts."
     proof = "A record counts in one category: a change takes 1 from a count and adds it to another, 2 in L1, √2 in L2."
-    methods = {"exact": "dp_bayes_nb.posterior.noisy_tables:NOISY_CATEGORIES"}
+    methods = {"exact": "dp_bayes_nb.ways.noisy_tables:NOISY_CATEGORIES"}
     saturated = True
 
     def natural(self, theta: dict):

@@ -67,7 +67,7 @@ class NormalMixture(WeightedRecords):
     column: str | None = None
 
     spoken, integer, prior_type = ("column",), True, Independent
-    methods = {"modes": "dp_bayes_nb.posterior.modes:SEVERAL_MODES"}
+    methods = {"modes": "dp_bayes_nb.ways.modes:SEVERAL_MODES"}
     preferred = ("modes",)
 
     def __post_init__(self):

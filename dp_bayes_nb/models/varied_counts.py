@@ -270,7 +270,7 @@ class ZeroInflatedNegativeBinomial(_ZeroInflated):
     above: Any = None
     weight: Any = None
 
-    methods = {"modes": "dp_bayes_nb.posterior.modes:SEVERAL_MODES"}  # two solutions and ridges: see the chapter
+    methods = {"modes": "dp_bayes_nb.ways.modes:SEVERAL_MODES"}  # two solutions and ridges: see the chapter
     preferred = ("modes",)
 
     def own_limits(self):

@@ -45,7 +45,7 @@ class Counts(Model):
     one_table, integer, fallback = True, True, "exact"
     magnitude = math.inf
     default_prior = FlatCounts()
-    methods = {"exact": "dp_bayes_nb.posterior.noisy_tables:COUNTS", "collapsed": None, "gibbs": None, "naive": None,
+    methods = {"exact": "dp_bayes_nb.ways.noisy_tables:COUNTS", "collapsed": None, "gibbs": None, "naive": None,
                "chain": None}
     refusals = {part: f"{_NO_POPULATION}; use Categorical or Bernoulli for records"
                 for part in ("statistic", "sensitivity", "moments", "simulate_records", "update",

@@ -19,7 +19,7 @@ from ..base.chains import Kernel, bind
 from ..base.measurement import Noise, Released, law_of
 from ..chains.gibbs import AWAY
 from ..noise.laplace import noise_variance_start
-from ..posterior.methods import Method, Way
+from ..ways.methods import Method, Way
 from .model import Dirichlets, NaiveBayes
 from ..chains.moves import climb
 from ..chains.rows import (HALF, PROPOSALS, STEPS, TRIES, log_gammas, random_numbers, resample,

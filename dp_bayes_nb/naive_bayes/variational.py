@@ -20,7 +20,7 @@ from jaxtyping import Array, Bool, Float
 from ..base.arguments import check_choice, check_count, check_positive
 from ..base.chains import Draw, Kernel, bind
 from ..base.measurement import Released
-from ..posterior.methods import Method, Way
+from ..ways.methods import Method, Way
 from .model import Dirichlets, NaiveBayes
 
 # %% ../../nbs/naive_bayes/03_variational.ipynb #c1dfd96e

@@ -39,7 +39,7 @@ from ..research.evaluation import calibrate
 from ..models.counts import Bernoulli, Categorical
 from ..posterior.fit import fit
 from ..curves.grid import grid_posterior, quantile
-from ..posterior.methods import methods_of
+from ..ways.methods import methods_of
 from ..noise.design import simulate_values
 from ..base.priors import Beta, Dirichlet, LogDensity
 from ..base.supports import constrain

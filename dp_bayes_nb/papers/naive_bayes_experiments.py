@@ -19,7 +19,7 @@ from ..base.chains import run_chain
 from ..base.measurement import Released
 from .experiments import EXPERIMENTS, MODELS, Experiment, Model, Run, _mean_and_error, _short
 from ..models.contract import check_prior
-from ..posterior.methods import choose_method
+from ..ways.methods import choose_method
 from ..naive_bayes.model import NaiveBayes
 from ..naive_bayes.sampler import naive_bayes_kernel
 from ..noise.design import noise_design, simulate_values

@@ -25,7 +25,7 @@ from ..regression.covariates import NormalInverseWishart
 from .experiments import (EXPERIMENTS, MODELS, Experiment, Model, Run, _short, cell_key, histogram,
                                             utility_row)
 from ..models.contract import check_prior, family_class
-from ..posterior.methods import choose_method
+from ..ways.methods import choose_method
 from ..noise.design import noise_design, simulate_values
 from ..regression.model import BLOCK, LinearRegression, check_regression_prior, read_rows, units
 from ..regression.exact import exact_kernel

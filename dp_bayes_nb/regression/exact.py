@@ -25,7 +25,7 @@ from ..chains.rows import log_gammas, random_numbers
 from .covariates import NormalInverseWishart, coordinate_count, mapped_prior, size
 from .frame import (fit_frame, frame_coordinates, framed_free_moments, framed_normal_moments,
                                           kept_order)
-from ..posterior.methods import Method, Way
+from ..ways.methods import Method, Way
 from ..base.priors import LogDensity
 from .model import BoxPrior, Units, box_prior, sums_only, units
 from .sums import pairs, project_moments

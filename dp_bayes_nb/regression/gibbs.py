@@ -20,7 +20,7 @@ from ..base.linear_algebra import cholesky
 from ..base.measurement import Released
 from .covariates import NormalInverseWishart, mapped_prior, size
 from ..chains.gibbs import gibbs_kernel
-from ..posterior.methods import Method, Way
+from ..ways.methods import Method, Way
 from ..base.priors import LogDensity
 from .model import sums_only, units
 from .moments import normal_fourth_moments, regression_moments, unique_pairs

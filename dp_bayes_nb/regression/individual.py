@@ -19,7 +19,7 @@ from ..base.chains import Kernel
 from ..base.linear_algebra import cholesky
 from ..base.measurement import Released
 from .covariates import NormalInverseWishart, mapped_prior
-from ..posterior.methods import Method, Way
+from ..ways.methods import Method, Way
 from ..base.priors import LogDensity
 from .model import box_prior, box_update, sums_only, units, user_prior
 from .exact import Place, hamiltonian_kernel

@@ -22,7 +22,7 @@ from ..base.linear_algebra import library, plain
 from ..base.measurement import Measurement, Noise
 from ..base.priors import LogDensity
 from ..chains.measurements import Tables
-from ..posterior.methods import Method
+from ..ways.methods import Method
 from . import exact
 from .covariates import size
 from .exact import (Problem, Setting, draw_parameters, hamiltonian_kernel, point, pose,

@@ -18,7 +18,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from .baselines import BASELINES, Confidential, SimulatedRelease
-from ..posterior.bulk import Tabulation, bulk_posterior, mistaken_ranks, tabulate_moments, tabulation
+from ..many.bulk import Tabulation, bulk_posterior, mistaken_ranks, tabulate_moments, tabulation
 from ..models.contract import check_prior
 from ..base.arguments import Said, as_key, check_choice, check_count, refuse
 from ..base.linear_algebra import solve
@@ -26,7 +26,7 @@ from ..base.meant import as_before, hinting
 from ..posterior.identity import _digest, prior_to_json
 from ..curves.grid import quantile
 from ..noise.laplace import normal_log_density
-from ..posterior.methods import choose_method, methods_of
+from ..ways.methods import choose_method, methods_of
 from ..noise.design import Design, designed, noise_design
 from ..base.priors import LogDensity
 from ..base.supports import constrain, free_size, unconstrain

@@ -17,13 +17,13 @@ import numpy as np
 from jaxtyping import Array, Float
 from scipy.special import ndtr
 
-from ..posterior.bulk import bulk_posterior, tabulate_moments, tabulation
+from ..many.bulk import bulk_posterior, tabulate_moments, tabulation
 from ..models.contract import check_prior
 from ..base.arguments import as_key, check_count, check_positive, refuse
 from ..base.measurement import Measurement, Noise
 from ..base.meant import as_before, hinting
 from ..curves.grid import grid_posterior, quantile
-from ..posterior.methods import choose_method
+from ..ways.methods import choose_method
 from ..noise.design import Design, designed, noise_design
 from ..base.supports import constrain
 from ..base.style import COLORS, shades

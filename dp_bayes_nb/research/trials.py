@@ -24,7 +24,7 @@ from ..base.files import atomic_write
 from ..base.measurement import Measurement, Noise
 from ..models.contract import as_model
 from ..noise.add_remove import size_noise
-from ..posterior.methods import Method
+from ..ways.methods import Method
 from ..noise.design import noise_design, simulate_values
 
 # %% ../../nbs/research/01_trials.ipynb #c1dfd96e

@@ -21,7 +21,7 @@ from ..noise.laplace import noise_variance_draw, noise_variance_start
 from ..chains.collapsed import CollapsedState
 from ..chains.moves import Pace, leapfrogs, metropolis, shortened
 from ..curves.grid import log_posterior
-from ..posterior.methods import CHAIN, Method, Way
+from ..ways.methods import CHAIN, Method, Way
 from . import sampler
 from .soft_tables import soft_factor, soft_forward, soft_log_density, soft_moments, soft_product
 

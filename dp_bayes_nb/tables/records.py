@@ -23,7 +23,7 @@ from ..base.linear_algebra import cholesky, solve_lower, solve_upper
 from ..base.measurement import Measurement, Noise
 from ..base.supports import constrain
 from ..chains.collapsed import CollapsedState
-from ..posterior.methods import Method, Way
+from ..ways.methods import Method, Way
 from .cells import Cells
 from ..chains.moves import Pace, leapfrogs_along, metropolis
 from .sampler import (Task, chain_of, force, jacobian, log_prior, prior_curvature, task_of,

@@ -28,7 +28,7 @@ from ..chains import measurements
 from ..chains.collapsed import CollapsedState
 from ..curves.grid import log_posterior
 from ..chains.moves import Pace, diverged, leapfrogs_along, metropolis
-from ..posterior.methods import CHAIN, METHODS, Method, Way
+from ..ways.methods import CHAIN, METHODS, Method, Way
 
 # %% ../../nbs/tables/04_sampler.ipynb #7ab50006
 # § The target given the variances of the noise: equation (1)
