@@ -18,6 +18,7 @@ from jax.scipy.special import log_ndtr as jax_log_ndtr
 from scipy.special import erfcx, log_ndtr, ndtr, ndtri, ndtri_exp
 
 from ..base.arguments import Said, refuse
+from ..base.measurement import known_laws
 from .design import gaussian_multiplier, gaussian_scale, laplace_scale
 from .laplace import (discrete_gaussian, discrete_laplace, laplace_variance, laplace_variance_from,
                                        normal_laplace_log_density)
@@ -60,7 +61,7 @@ class Having:
         self.part = part
 
     def __get__(self, *_) -> tuple[str, ...]:
-        return tuple(kind for kind, law in LAWS.items() if not law.lacks(self.part))
+        return tuple(kind for kind, law in known_laws().items() if not law.lacks(self.part))
 
 
 # %% ../../nbs/noise/08_laws.ipynb #1a30000f
