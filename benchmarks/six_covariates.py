@@ -96,11 +96,11 @@ def expected(family, noise, n):
     p = chance(values)
     s = sum(n * sums_of(family, values, np.full(len(w), level), w * each) for level, each in ((0, 1 - p), (1, p)))
     task = sampler.task_of(family, Measurement(jnp.asarray(s), noise, float(n)), family.accept(None))
-    H = jax.jit(sampler._slope)(task, task.home)[3].information
+    H = jax.jit(sampler._slope)(task, task.first_mode)[3].information
     of = lambda x: constrain(family.parameters, x)[0]["coefficients"]
-    J = jax.jacfwd(of)(task.home)
+    J = jax.jacfwd(of)(task.first_mode)
     sd = np.sqrt(np.diagonal(J @ jnp.linalg.solve(H, J.T)))
-    return sd, (np.asarray(of(task.home)) - np.array([*TRUTH.values()])) / sd
+    return sd, (np.asarray(of(task.first_mode)) - np.array([*TRUTH.values()])) / sd
 
 
 @partial(jax.jit, static_argnames=("family", "draws"))

@@ -94,7 +94,7 @@ def homes_of_chains(keys=150):
     prior = check_prior(family, NormalInverseGamma(90.0, 1.0, 3.0, 600.0))
     kernel = collapsed.chain_kernel(family, shown, prior)
     log_density = partial(collapsed.conditional_log_posterior, family, shown, prior, shown.noise.variance)
-    at = jax.jit(jax.vmap(lambda key: log_density(kernel.init(key).home)))
+    at = jax.jit(jax.vmap(lambda key: log_density(kernel.init(key).first_mode)))
     height = at(jax.random.split(jax.random.key(1), keys))
     return np.asarray(height - height.max())
 
@@ -106,11 +106,11 @@ def test_no_chain_starts_where_it_cannot_return():
 
 def test_climbs_by_fisher_steps_alone_are_noticed(monkeypatch):
     alone = lambda target, curvature, starts: moves.climb(moves.fisher(target, curvature), starts[1], 40)
-    monkeypatch.setattr(collapsed, "higher_home", alone)
+    monkeypatch.setattr(collapsed, "higher_mode", alone)
     assert homes_of_chains().min() < -10
 
 
-def test_a_climb_that_ends_on_a_slope_is_no_home(monkeypatch):
+def test_a_climb_that_ends_on_a_slope_is_no_mode(monkeypatch):
     "Even if climbs are Fisher steps alone: the chain takes the other climb's mode, where proposals can be made."
     def alone(target, curvature, start):
         x, F = moves.climb(moves.fisher(target, curvature), start, 40)

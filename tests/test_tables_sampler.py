@@ -98,7 +98,7 @@ def test_a_surrogate_force_samples_the_exact_density(oracle):
 
 def test_accepting_by_the_surrogate_is_noticed(oracle):
     task = replace(sampler.task_of(Pair(), SEEN, PRIOR), surrogate=True)
-    wrong = replace(task, family=Pair(fixed=tuple(np.asarray(task.home).tolist())))
+    wrong = replace(task, family=Pair(fixed=tuple(np.asarray(task.first_mode).tolist())))
     must_fail(lambda: near(moments_of(wrong), oracle), "a covariance that does not follow the parameters")
 
 

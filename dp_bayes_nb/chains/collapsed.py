@@ -26,7 +26,7 @@ from ..base.supports import constrain, free_size
 # %% ../../nbs/chains/03_collapsed.ipynb #22d200f8
 # § Given the variances of the noise: equations (1) and (2)
 FISHER_STEPS = 4
-_SHORT, _LONG, _MANY = (2, 4), (1, 20), 24  # jumps and glides in one iteration, and steps of a glide; long: from here
+_SHORT, _LONG, _MANY = (2, 4), (1, 20), 24  # pairs in one iteration, and steps of a trajectory; long: from here
 _LEAP = 0.3, 0.6  # range of the length of a leapfrog step
 
 
@@ -62,34 +62,34 @@ def _look(target, L, x):
     return Point(x, solve_lower(L, gradient), value)
 
 
-def _jump(key, point, proposal, mode, L):
+def _accept_independence(key, point, proposal, mode, L):
     "Independence Metropolis–Hastings with a proposal from the t law at the mode."
     proposal_ratio = student_log_density(proposal.x, mode, L) - student_log_density(point.x, mode, L)
     return metropolis(jax.random.uniform(key), proposal.value - point.value - proposal_ratio, proposal, point)[:2]
 
 
 # %% ../../nbs/chains/03_collapsed.ipynb #cb4e520a
-def _jump_and_glide(keys, target, mode, L, point, proposal, leaps, first):
-    """A jump, and from where it ends Hamiltonian Monte Carlo in the coordinates Lᵀ x, in which the mode has unit
-    information. The density stands here once, since each place where it stands is compiled: turn −1, of the first
+def _independence_then_hmc(keys, target, mode, L, point, proposal, leaps, first):
+    """A wide proposal, and from where that ends Hamiltonian Monte Carlo in the coordinates Lᵀ x, in which the mode has
+    unit information. The density stands here once, since each place where it stands is compiled: turn −1, of the first
     pair, looks at the old point, turn 0 at the proposal, and the others are leapfrogs.
     """
     key_momentum, key_length, key_accept = jax.random.split(keys[1], 3)
     momentum = jax.random.normal(key_momentum, point.x.shape)
     leap = jax.random.uniform(key_length, minval=_LEAP[0], maxval=_LEAP[1])
     def turn(k, state):
-        point, at, p, jumped = state
+        point, at, p, taken = state
         at = at._replace(x=jnp.where(k == 0, proposal, at.x))
         new, p = leapfrog(partial(_look, target, L), at, p, jnp.where(k > 0, leap, 0.0), partial(solve_upper, L))
-        pick = lambda looked, jump, leapt: jnp.where(k < 0, looked, jnp.where(k == 0, jump, leapt))
-        there, yes = _jump(keys[0], point, new, mode, L)
+        pick = lambda looked, proposed, led: jnp.where(k < 0, looked, jnp.where(k == 0, proposed, led))
+        there, yes = _accept_independence(keys[0], point, new, mode, L)
         point = jax.tree.map(pick, new, there, point)
-        return point, jax.tree.map(pick, new, there, new), p, jnp.where(k == 0, yes, jumped)
+        return point, jax.tree.map(pick, new, there, new), p, jnp.where(k == 0, yes, taken)
     start = point, point, momentum, jnp.asarray(False)
-    point, end, p, jumped = lax.fori_loop(jnp.where(first, -1, 0), leaps + 1, turn, start)
+    point, end, p, taken = lax.fori_loop(jnp.where(first, -1, 0), leaps + 1, turn, start)
     gain = end.value - point.value - (p @ p - momentum @ momentum) / 2
-    point, glided, _ = metropolis(jax.random.uniform(key_accept), gain, end, point)
-    return point, jnp.stack([jumped, glided])
+    point, arrived, _ = metropolis(jax.random.uniform(key_accept), gain, end, point)
+    return point, jnp.stack([taken, arrived])
 
 
 # %% ../../nbs/chains/03_collapsed.ipynb #b6692ea5
@@ -97,10 +97,10 @@ def moves(keys: tuple,                 # for proposals, and for the rest
           target, x: Float[Array, "d"],  # log density, and where the chain is
           mode: Float[Array, "d"], F: Float[Array, "d d"]  # near the mode of the target, and its curvature there
           ) -> tuple[Float[Array, "d"], Float[Array, ""]]:
-    "Jumps and glides from x, which leave the target invariant: the new x, and the share of accepted moves."
+    "Independent proposals, each with a trajectory, which leave the target invariant: x, and the share accepted."
     L, (count, leaps) = cholesky(F), _LONG if len(x) > _MANY else _SHORT
     proposals = jax.vmap(lambda k: student(k, mode, L))(jax.random.split(keys[0], count))
-    pair = lambda point, inputs: _jump_and_glide(inputs[0], target, mode, L, point, inputs[1], leaps, inputs[2])
+    pair = lambda point, each: _independence_then_hmc(each[0], target, mode, L, point, each[1], leaps, each[2])
     start = Point(x, jnp.zeros_like(x), jnp.zeros(()))  # the first pair looks what is known there
     point, accepted = lax.scan(pair, start, (jax.random.split(keys[1], (count, 2)), proposals, jnp.arange(count) == 0))
     return point.x, accepted.mean()
@@ -110,24 +110,24 @@ class CollapsedState(NamedTuple):
     "State of one chain."
     theta: dict
     x: Float[Array, "d"]  # coordinates of theta
-    home: Float[Array, "d"]  # the mode this chain climbed to first: each iteration's climb starts there
+    first_mode: Float[Array, "d"]  # the mode this chain climbed to first: each iteration's climb starts there
     s: Float[Array, "m"]  # latent sum
     noise_variance: Float[Array, "p"]  # latent σ²
 
 
-def dispersed(key, home: Float[Array, "d"], F: Float[Array, "d d"]) -> Float[Array, "d"]:
-    "Where a chain starts: around its home, wider than its posterior."
-    x = home + _OVERDISPERSED * (student(key, home, cholesky(F)) - home)
-    return jnp.where(jnp.all(jnp.isfinite(x)), x, home)
+def dispersed(key, first_mode: Float[Array, "d"], F: Float[Array, "d d"]) -> Float[Array, "d"]:
+    "Where a chain starts: around its first mode, wider than its posterior."
+    x = first_mode + _OVERDISPERSED * (student(key, first_mode, cholesky(F)) - first_mode)
+    return jnp.where(jnp.all(jnp.isfinite(x)), x, first_mode)
 
 
 def _collapsed_init(family, released, prior, key):
-    key_home, key_x, key_noise = jax.random.split(key, 3)
-    home, F = _home(family, released, prior, key_home)
-    x = dispersed(key_x, home, F)
+    key_mode, key_x, key_noise = jax.random.split(key, 3)
+    first_mode, F = _first_mode(family, released, prior, key_mode)
+    x = dispersed(key_x, first_mode, F)
     theta, _ = constrain(family.parameters, x)
     s = released.z if released.matrix is None else released.n * family.moments(theta)[0]
-    return CollapsedState(theta, x, home, s, noise_variance_start(key_noise, released.noise))
+    return CollapsedState(theta, x, first_mode, s, noise_variance_start(key_noise, released.noise))
 
 
 def _collapsed_step(family, released, prior, key, state):
@@ -135,7 +135,7 @@ def _collapsed_step(family, released, prior, key, state):
     key_propose, key_theta, key_s, key_noise = jax.random.split(key, 4)
     target = partial(conditional_log_posterior, family, released, prior, state.noise_variance)
     curvature = partial(information, family, released, prior, state.noise_variance)
-    mode, F = climb(fisher(target, curvature), state.home, FISHER_STEPS)
+    mode, F = climb(fisher(target, curvature), state.first_mode, FISHER_STEPS)
     x, accepted = moves((key_propose, key_theta), target, state.x, mode, F)
     theta, _ = constrain(family.parameters, x)  # step 1 done
     mean, covariance = family.moments(theta)
@@ -143,7 +143,7 @@ def _collapsed_step(family, released, prior, key, state):
     broken = ~jnp.all(jnp.isfinite(s))
     s = jnp.where(broken, state.s, s)
     noise_variance = noise_variance_draw(key_noise, z - released.observed(s), noise)  # step 3
-    return CollapsedState(theta, x, state.home, s, noise_variance), {"accepted": accepted, "kept": broken}
+    return CollapsedState(theta, x, state.first_mode, s, noise_variance), {"accepted": accepted, "kept": broken}
 
 # %% ../../nbs/chains/03_collapsed.ipynb #5b1c0e21
 # § Where chains start
@@ -189,11 +189,11 @@ def summit(target, curvature, start: Float[Array, "d"]) -> Climb:
     return lax.while_loop(more, partial(_ascend, target, curvature, start), first)
 
 # %% ../../nbs/chains/03_collapsed.ipynb #972a67c4
-AROUND, _OVERDISPERSED = 3.0, 2.0  # spread of climbs' starts, and of chains around their home
+AROUND, _OVERDISPERSED = 3.0, 2.0  # spread of climbs' starts, and of chains around their first mode
 _WORTH = 20.0  # log height that decides
 
 
-def higher_home(target, curvature, starts: Float[Array, "2 d"]):
+def higher_mode(target, curvature, starts: Float[Array, "2 d"]):
     """The mode above the second start, unless the one above the first is much higher, and F there.
 
     A climb may end on a slope, where F has no factor and no proposal could be made: then it is the other's mode.
@@ -207,14 +207,14 @@ def higher_home(target, curvature, starts: Float[Array, "2 d"]):
     return modes[own], F[own]
 
 
-def _home(family, released, prior, key):
+def _first_mode(family, released, prior, key):
     "A mode of the posterior given the noise variances at their means, one for each chain, and F there."
     noise_variance = released.noise.variance
     target = partial(conditional_log_posterior, family, released, prior, noise_variance)
     curvature = partial(information, family, released, prior, noise_variance)
     d = free_size(family.parameters)
     starts = AROUND * jnp.stack([jnp.zeros(d), jax.random.normal(key, (d,))])
-    return higher_home(target, curvature, starts)
+    return higher_mode(target, curvature, starts)
 
 
 def chain_kernel(family, released: Measurement, prior) -> Kernel:

@@ -26,7 +26,7 @@ from ..curves.mesh import mixing
 from ..models.contract import moments_at
 from ..noise.laplace import noise_variance_draw, noise_variance_start, normal_log_density, normal_product
 from ..noise.printed import cut_noise, log_interval, spread
-from .collapsed import AROUND, FISHER_STEPS, dispersed, higher_home, moves
+from .collapsed import AROUND, FISHER_STEPS, dispersed, higher_mode, moves
 from .moves import climb, fisher
 from ..curves.grid import (SizeRange, exact_unavailable, grid_kernel, is_plain, one_parameter,
                                        printed_variance, row_log_density, sinh_nodes, size_runs)
@@ -232,7 +232,7 @@ class TablesState(NamedTuple):
     "State of one chain; sums, values and variances by stack, with the tables of the stack in front."
     theta: dict
     x: Float[Array, "d"]  # coordinates of θ and of the unknown sizes
-    home: Float[Array, "d"]  # the mode this chain climbed to first
+    first_mode: Float[Array, "d"]  # the mode this chain climbed to first
     n: Float[Array, "u"]  # unknown sizes
     sums: tuple  # latent sums, (J, m), or (J, 1 + m) with the size in front
     y: tuple  # noisy values before they were printed, (J, p)
@@ -311,30 +311,30 @@ def _sizes(tables):
 
 # %% ../../nbs/chains/06_measurements.ipynb #19dca8c5
 def _init(tables, key):
-    key_home, key_x, key_noise, key_s = jax.random.split(key, 4)
+    key_mode, key_x, key_noise, key_s = jax.random.split(key, 4)
     y, mean_variance = tuple(stack.z for stack in tables.groups), tuple(stack.noise.variance for stack in tables.groups)
     d, sizes = free_size(tables.family.parameters), _sizes(tables)
-    around = AROUND * jax.random.normal(key_home, (d,))
+    around = AROUND * jax.random.normal(key_mode, (d,))
     starts = jnp.stack([jnp.append(jnp.zeros(d), sizes), jnp.append(around, sizes)])
     target = partial(log_conditional, tables, y, mean_variance)
-    home, H = higher_home(target, partial(_information, tables, mean_variance), starts)
-    x = dispersed(key_x, home, H)
+    first_mode, H = higher_mode(target, partial(_information, tables, mean_variance), starts)
+    x = dispersed(key_x, first_mode, H)
     theta, n, _ = coordinates(tables, x)
     y, D = _start(tables, key_noise)
     sums = tuple(each_table(tables, n, lambda table, n: _sums(tables.family, theta, n, table.n is None)[0]))
     sums, y, D, _ = _refresh(tables, key_s, theta, n, y, D, sums)
-    return TablesState(theta, x, home, n, sums, y, D)
+    return TablesState(theta, x, first_mode, n, sums, y, D)
 
 
 def _step(tables, key, state):
     key_propose, key_theta, key_rest = jax.random.split(key, 3)
     target = partial(log_conditional, tables, state.y, state.noise_variance)
-    mode, H = climb(fisher(target, partial(_information, tables, state.noise_variance)), state.home, FISHER_STEPS)
+    mode, H = climb(fisher(target, partial(_information, tables, state.noise_variance)), state.first_mode, FISHER_STEPS)
     x, accepted = moves((key_propose, key_theta), target, state.x, mode, H)
     theta, n, _ = coordinates(tables, x)
     sums, y, D, broken = _refresh(tables, key_rest, theta, n, state.y, state.noise_variance, state.sums)
     kept = sum(each.sum() for each in broken) > 0
-    return TablesState(theta, x, state.home, n, sums, y, D), {"accepted": accepted, "kept": kept}
+    return TablesState(theta, x, state.first_mode, n, sums, y, D), {"accepted": accepted, "kept": kept}
 
 # %% ../../nbs/chains/06_measurements.ipynb #01023288
 def tables_kernel(tables: Tables) -> Kernel:

@@ -32,22 +32,22 @@ def metropolis(uniform: Float[Array, ""], log_ratio: Float[Array, ""], new: Any,
 # %% ../../nbs/chains/01_moves.ipynb #3a0e500a
 # § A leapfrog: equation (1)
 def leapfrog(look: Callable, at: Any, p: Float[Array, "d"], h: Float[Array, ""],
-             glide: Callable = lambda p: p  # Aᵀ p
+             velocity: Callable = lambda p: p  # Aᵀ p
              ) -> tuple:
     "One leapfrog of length h from a place that was looked at: the next place, and the momentum there."
     times = lambda h, what: jnp.where(h == 0, 0.0, h * what)  # also where it is not a number
     half = p + times(0.5 * h, at[1])
-    there = look(at[0] + times(h, glide(half)))
+    there = look(at[0] + times(h, velocity(half)))
     return there, half + times(0.5 * h, there[1])
 
 
 def leapfrogs(look: Callable, at: Any, p: Float[Array, "d"], h: Float[Array, ""], number: Any,
-              glide: Callable = lambda p: p,
+              velocity: Callable = lambda p: p,
               looked: bool = True  # is it known what is at the start? Else it is looked at first
               ) -> tuple:
     "Several leapfrogs: where they end, and the momentum there. `look` is compiled once."
     def one(k, state):
-        return leapfrog(look, *state, jnp.where(k > 0, h, 0.0), glide)
+        return leapfrog(look, *state, jnp.where(k > 0, h, 0.0), velocity)
     return lax.fori_loop(1 if looked else 0, number + 1, one, (at, p))
 
 

@@ -162,7 +162,7 @@ def _root(H):
     return jax.scipy.linalg.solve_triangular(jnp.linalg.cholesky(H), jnp.eye(len(H)), lower=True).T
 
 
-def find_home(task: Task) -> Float[Array, "d"]:
+def find_mode(task: Task) -> Float[Array, "d"]:
     "A point near the mode with the variances of the noise at their means."
     D = _mean_variance(task)
     density = lambda x: log_density(task, x, D)
@@ -182,11 +182,11 @@ def _mean_variance(task):
 # %% ../../nbs/tables/08_one_covariate.ipynb #a1c77cc6
 def _init(task, key):
     key_noise, key_run = jax.random.split(key)
-    home, D = find_home(task), _mean_variance(task)
+    first_mode, D = find_mode(task), _mean_variance(task)
     first = noise_variance_start(key_noise, task.released.noise).reshape(D.shape)
-    zero, begun = jnp.zeros(len(home)), jnp.array(_BEGUN)
+    zero, begun = jnp.zeros(len(first_mode)), jnp.array(_BEGUN)
     state = State(zero, task.released.z.reshape(D.shape), first, begun[0], _PACE.start(begun[0]),
-                  Map(home, _root(information(task, home, D))))
+                  Map(first_mode, _root(information(task, first_mode, D))))
     seen = jnp.arange(_FIRST) >= _FIRST - _SEEN
     def one(carry, inputs):
         (state, total), (key, seen) = carry, inputs
@@ -194,7 +194,8 @@ def _init(task, key):
         state = adapted(state, info["accepted"])
         x = state.at.centre + state.at.W @ state.q
         return (state, total + jnp.where(seen, information(task, x, state.D), 0.0)), None
-    (state, total), _ = lax.scan(one, (state, jnp.zeros((len(home),) * 2)), (jax.random.split(key_run, _FIRST), seen))
+    start = state, jnp.zeros((len(first_mode),) * 2)
+    (state, total), _ = lax.scan(one, start, (jax.random.split(key_run, _FIRST), seen))
     centre = state.at.centre + state.at.W @ state.q
     return state._replace(q=zero, length=begun[1], averaging=_PACE.start(begun[1]),
                           at=Map(centre, _root(total / _SEEN)))

@@ -222,10 +222,11 @@ class RecordsState(NamedTuple):
 
 def _init(what, key):
     key_x, key_codes, key_fit = jax.random.split(key, 3)
-    task, looks = what.task, look(what, what.task.home)
-    x = task.home + _WIDE * solve_upper(cholesky(looks.seen, definite=True), jax.random.normal(key_x, task.home.shape))
+    task, looks = what.task, look(what, what.task.first_mode)
+    normal = jax.random.normal(key_x, task.first_mode.shape)
+    x = task.first_mode + _WIDE * solve_upper(cholesky(looks.seen, definite=True), normal)
     fine = jnp.isfinite(log_prior(task, x)) & jnp.all(jnp.isfinite(what.upper(x)))
-    x = jnp.where(fine, x, task.home)
+    x = jnp.where(fine, x, task.first_mode)
     codes = inverted(what.upper(x), jax.random.uniform(key_codes, (what.capacity,)))
     codes, _ = draw_cells(what, key_fit, x, codes)
     x = jnp.where(task.released.n <= what.capacity, x, jnp.nan)  # no posterior of other records than there are
@@ -267,7 +268,8 @@ def _adapt(what, key, state, info):
 def _kept(what, state):
     task = what.task
     s = what.counts(state.codes) @ cell_statistics(task.family.cells)
-    return CollapsedState(constrain(task.family.parameters, state.x)[0], state.x, task.home, s, what.noise.variance)
+    theta, _ = constrain(task.family.parameters, state.x)
+    return CollapsedState(theta, state.x, task.first_mode, s, what.noise.variance)
 
 # %% ../../nbs/tables/12_records.ipynb #7ec00016
 # § The method

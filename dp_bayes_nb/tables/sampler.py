@@ -38,7 +38,7 @@ class Task:
     family: Any
     released: Measurement
     prior: Any
-    home: Any  # (d,), near the mode, and what is known there: a Place, a Reference
+    first_mode: Any  # (d,), near the mode, and what is known there: a Place, a Reference
     seen: Any
     surrogate: bool  # are forces those of a fixed covariance?
     rounds: int  # trajectories of a kept draw
@@ -302,7 +302,7 @@ def _ascend(task, at):
     return Climb(at.k + 1, best + step, best, value, gradient, place, seen, damping, done)
 
 
-def find_home(task: Task) -> tuple[Float[Array, "d"], tuple[Place, Reference]]:
+def find_mode(task: Task) -> tuple[Float[Array, "d"], tuple[Place, Reference]]:
     "A point near the mode, by damped Fisher steps from the family's start, and what is known there."
     start = jnp.asarray(task.family.start(task.released), float)
     if task.tables is not None:
@@ -347,12 +347,12 @@ class TablesState(NamedTuple):
 # %% ../../nbs/tables/04_sampler.ipynb #7ab5001b
 def _init(task, key):
     key_x, key_noise = jax.random.split(key)
-    noise, (home, reference) = task.released.noise, task.seen
+    noise, (first_mode, reference) = task.released.noise, task.seen
     L = cholesky(metric(reference, noise.variance), definite=True)
-    x = task.home + _WIDE * solve_upper(L, jax.random.normal(key_x, task.home.shape))
+    x = task.first_mode + _WIDE * solve_upper(L, jax.random.normal(key_x, task.first_mode.shape))
     there = visit(task, x)
     fine = jnp.isfinite(log_density(task, there, noise.variance))
-    place = jax.tree.map(lambda new, old: jnp.where(fine, new, old), there, home)
+    place = jax.tree.map(lambda new, old: jnp.where(fine, new, old), there, first_mode)
     state = TablesState(place, place.sums, noise_variance_start(key_noise, noise), jnp.asarray(_STEP), reference,
                         _PACE.start(jnp.asarray(_STEP)), jnp.asarray(0))
     return jax.tree.map(lambda a: jnp.asarray(a, jnp.asarray(a).dtype), state)  # no weak types: compiled once
@@ -392,9 +392,9 @@ def _adapt(task, key, state, info):
 def _kept(task, state):
     theta, n, _ = parameters_at(task, state.place.x)
     if task.tables is None:
-        return CollapsedState(theta, state.place.x, task.home, state.s, state.noise_variance)
+        return CollapsedState(theta, state.place.x, task.first_mode, state.s, state.noise_variance)
     alone = [(part[None],) for part in (state.s, task.released.z, state.noise_variance)]
-    return measurements.TablesState(theta, state.place.x, task.home, n[None], *alone)
+    return measurements.TablesState(theta, state.place.x, task.first_mode, n[None], *alone)
 
 # %% ../../nbs/tables/04_sampler.ipynb #7ab5001f
 # § The method
@@ -417,7 +417,7 @@ def runner(kernel: Callable) -> Callable:
     return run
 
 
-_find_home = light(find_home), light(find_home, level=0)
+_find_mode = light(find_mode), light(find_mode, level=0)
 
 
 # %% ../../nbs/tables/04_sampler.ipynb #7ab50020
@@ -432,8 +432,8 @@ def task_of(family, measurement: Measurement, prior, tables=None) -> Task:
     large = numbers > _LARGE[many]
     task = Task(family, measurement, prior, None, None, large, 1 + d // _COORDINATES if large else _ROUNDS, tables)
     with _blas().limit(limits=1, user_api="blas"):
-        home, seen = _find_home[numbers <= _SHORT](task)
-    return replace(task, home=home, seen=seen)
+        first_mode, seen = _find_mode[numbers <= _SHORT](task)
+    return replace(task, first_mode=first_mode, seen=seen)
 
 
 def chain_of(task: Task) -> Kernel:
