@@ -270,19 +270,3 @@ def test_a_search_entry_without_a_place_is_found_out(monkeypatch, tmp_path):
         "own.html", "own.html#here", "own.html#there", "gone.html")])
     assert docs.find(tmp_path) == ["search: own.html#there leads to no anchor", "search: gone.html is no page"]
     assert "class Search" in (tmp_path / "fuse.min.js").read_text()
-
-
-def test_chapters_are_numbered_where_they_are_cited(monkeypatch):
-    monkeypatch.syspath_prepend(ROOT / "tools")
-    docs = pytest.importorskip("docs")
-    found = docs.numbers(["index.ipynb", {"section": "A", "contents": [
-        {"section": "B", "href": "b/index.ipynb", "contents": ["b/index.ipynb", "b/one.ipynb"]}]},
-        {"section": "C", "href": "c/index.ipynb", "contents": ["c/two.ipynb", "b/one.ipynb"]}])
-    assert found == {"b/index.html": "1", "b/one.html": "1.1", "c/index.html": "2", "c/two.html": "2.1"}
-    monkeypatch.setattr(docs, "NUMBERS", found)
-    said = docs.numbered('<a href="../b/one.html">One\u2019s</a> <a href="../b/one.html">there</a>', "c/two.html",
-                         {"b/one.html": "One's"})
-    assert said.count("chapter-number") == 1 and "</a><span class=\"chapter-number\"> (1.1)</span>" in said
-    entry = '<a href="{}" class="sidebar-item-text sidebar-link"><span class="menu-text">One</span></a>'
-    said = docs.numbered(entry.format("../b/one.html") + entry.format("../index.html"), "c/other.html", {})
-    assert said.count("chapter-number") == 1 and '<span class="chapter-number">1.1</span> One' in said

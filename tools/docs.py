@@ -422,59 +422,6 @@ def mend_text(text, page, front):
 
 
 NOTEBOOKS: dict[str, str] = {}  # the notebook of each page
-NUMBERS: dict[str, str] = {}  # of the chapters, by page: part and place, as the sidebar orders them
-
-
-def numbers(contents):
-    "Chapters by page, numbered by part and place in it; the opening page has the part's number."
-    found, part = {}, 0
-
-    def walk(entries, own):
-        nonlocal part
-        for entry in entries:
-            if isinstance(entry, str):
-                if own and entry.endswith(".ipynb") and entry not in found:
-                    found[entry] = f"{own[0]}.{own[1]}"
-                    own[1] += 1
-            elif "contents" in entry:
-                folder = [0, 1]
-                if isinstance(entry.get("href"), str) or not any(isinstance(sub, dict) for sub in entry["contents"]):
-                    part += 1
-                    folder = [part, 1]
-                    if "href" in entry:
-                        found[entry["href"]] = str(part)
-                walk(entry["contents"], folder if folder[0] else None)
-
-    walk(contents, None)
-    return {page.replace(".ipynb", ".html"): number for page, number in found.items()}
-
-
-def same(title):
-    "A title as it is compared: smalldocs sets its apostrophes in one place and not in another."
-    return html.unescape(title).replace("’", "'").strip()
-
-
-def numbered(text, name, titles):
-    """A page with the number of each chapter beside its title: where it stands, where it is cited by its title, and in
-    the sidebar.
-    """
-    folder = PurePosixPath(name).parent
-
-    def cited(m):
-        page = posixpath.normpath(folder / m[1])
-        known = NUMBERS.get(page) if titles.get(page) == same(m[2]) else None
-        return f'{m[0]}<span class="chapter-number"> ({known})</span>' if known else m[0]
-
-    text = re.sub(r'<a href="([^"#:]+\.html)">([^<]+)</a>', cited, text)
-    def listed(m):
-        known = NUMBERS.get(posixpath.normpath(folder / m[2]))
-        return f'{m[1]}<span class="chapter-number">{known}</span> ' if known else m[0]
-
-    text = re.sub(r'(<a\b(?=[^>]*\bsidebar-link\b)[^>]*\bhref="([^"#:]+)"[^>]*><span class="menu-text">)', listed, text)
-    if name in NUMBERS:
-        own = f'<h1 class="title"><span class="chapter-number">{NUMBERS[name]}</span> '
-        text = text.replace('<h1 class="title">', own, 1)
-    return text
 
 
 def mend():
@@ -529,7 +476,6 @@ def mend():
 
     sidebar = config["website"]["sidebar"]
     sidebar["contents"] = expand(sidebar["contents"])
-    NUMBERS.update(numbers(sidebar["contents"]))
     for entry in config["website"]["navbar"]["left"]:
         entry["href"] = front.get(entry["href"], entry["href"])
     unlisted = set(front.values()) - set(listed)
@@ -736,13 +682,8 @@ def finish(site):
     """What a reader feels and smalldocs leaves undone: wide figures, punctuation that stays with its formula,
     the sidebar at the current page.
     """
-    titles = {}
-    for page in site.rglob("*.html"):
-        found = re.search(r'<h1 class="title">(.*?)</h1>', page.read_text(encoding="utf-8"))
-        titles[page.relative_to(site).as_posix()] = same(found[1]) if found else ""
     for page in site.rglob("*.html"):
         text = page.read_text(encoding="utf-8")
-        text = numbered(text, page.relative_to(site).as_posix(), titles)
         text = re.sub(r'<img (?=[^>]*image/png;base64,)[^>]*>', natural_width, text)
         text = OUTPUT.sub(wrapped, text)
         text = re.sub(r'([(\[])?(<span class="math inline">[^<]{1,40}</span>)([.,;:?!)\]’]+)?',
