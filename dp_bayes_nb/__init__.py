@@ -6,7 +6,7 @@ JAX, ArviZ, DuckDB and OpenDP are imported by the modules that need them. Type c
 
 import typing as _typing
 
-__version__ = "0.8.0"
+__version__ = "0.9.0"
 
 # Where each public name lives.
 _public = {
