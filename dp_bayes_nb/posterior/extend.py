@@ -100,7 +100,7 @@ def _by_table(idata, releases):
     of = {name: idata.posterior[name].values for name in ("chain", "draw")}
     return xr.Dataset({"released": ((*of, *labels), np.stack(values, axis=-1))}, of | labels)
 
-
+# %% ../../nbs/posterior/07_extend.ipynb #30ee0016
 def _fitted_prior(idata, releases, prior):
     """The prior in the form that was sampled, the default where none is given; None where that was not fitted, and a
     ValueError where another one is given than that of the fit.
