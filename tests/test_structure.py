@@ -683,3 +683,16 @@ def test_laws_that_are_told_apart_are_found(text):
     assert len(told_apart({"posterior.made_up": ast.parse(text)})) == 1
     assert told_apart({"noise.made_up": ast.parse(text)}) == []
     assert told_apart({"posterior.made_up": ast.parse('Noise("gaussian", sd, 0.0).normal and law_of(kind).rho')}) == []
+
+
+# ---------------------------------------------------------------- random numbers
+
+
+def byte_code(texts):
+    "Modules that look at the code of a function, which differs between versions of Python."
+    return [name for name, text in texts.items() if re.search(r"\bco_\w+|__code__|\bmarshal\b", text)]
+
+
+def test_nothing_depends_on_byte_code():
+    assert byte_code(HOUSE.texts) == []
+    assert byte_code({"a": "f.__code__.co_code", "b": "code.co_consts", "c": "co = decode(x)"}) == ["a", "b"]

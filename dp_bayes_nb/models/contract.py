@@ -26,8 +26,10 @@ class Model(Released, Fitted, Spoken):
 
     A model is a frozen dataclass (decorate it with `family_class`). It must give `statistics`, `statistic` and
     `sensitivity` to be released, and `parameters`, `moments`, `simulate` (or `simulate_records`) and a prior to be
-    fitted. Everything else has a default, or refuses in words: `lacks(name)` says beforehand.
+    fitted. Everything else has a default, or refuses in words: `lacks(name)` says beforehand. Raise `version` when the
+    same declaration comes to mean another posterior: fits have other random numbers then.
     """
+    version: ClassVar[int] = 0  # random numbers depend on it where it is not 0
     refusals: Mapping[str, str] = {}  # what it refuses, by the name of the part or of the function, and why
     # What compiled programs see of a declaration: numbers as data, and no names (chapter ‘Columns and declarations’)
     traced: ClassVar[tuple[str, ...]] = ()  # fields that are numbers, or hold them, such as bounds
