@@ -29,7 +29,7 @@ from dp_bayes_nb.models.counts import BernoulliLaw, ExponentialFamily
 from dp_bayes_nb.releases.files import seal
 from dp_bayes_nb.posterior import diagnose, identity, route
 from dp_bayes_nb.posterior.fit import posterior_draws
-from dp_bayes_nb.posterior.identity import entropy, is_told, run_entropy, run_key, told_model
+from dp_bayes_nb.posterior.identity import entropy, is_told, run_entropy, run_key, source_digest, told_model
 from dp_bayes_nb.posterior.route import method_for
 from dp_bayes_nb.posterior.results import fitted, plot_posterior, predict, predictive_check, tabulated_density
 from dp_bayes_nb.base.priors import LogDensity
@@ -133,6 +133,7 @@ def test_a_log_density_is_known_by_name_version_and_bound_values_whatever_its_co
     bound = [short, made(2.0, False), partial(short, k=1), partial(short, k=2), made(np.ones(2), False), jnp.sin]
     versions = [words(short, version) for version in (1, 2, "1")]
     assert len({*map(words, bound), *versions}) == len(bound) + len(versions)
+    assert source_digest(short) != source_digest(long)  # folders of kept results look at texts
     assert words(short, f=short) == words(short, f=long) != words(short, f=bound[1])
     old = json.dumps({"prior": "LogDensity", "function": f"elsewhere.{short.__qualname__} 0123abcd"})
     assert is_told(LogDensity(short), old) and not is_told(LogDensity(words), old)

@@ -83,7 +83,7 @@ def _xlog1my(a, p):
     "a log(1 − p), zero where a is zero."
     return jnp.where(a == 0, 0.0, a * jnp.log1p(-jnp.where(a == 0, 0.0, p)))
 
-
+# %% ../../nbs/base/07_priors.ipynb #a18c2003
 @pytree("fn", "sampler", "version")
 class LogDensity:
     """Any other prior: `LogDensity(fn, sample)`, a log density of the parameters and a function that draws them.

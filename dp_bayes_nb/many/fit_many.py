@@ -587,9 +587,11 @@ def fit_many(cells: Any,                  # a frame, a dict of arrays, or a list
     if table.frame is not None and (taken := sorted(set(names) & set(table.frame.columns) - {"sd"})):
         refuse("cells", "without columns named like those of the answer", ", ".join(taken[:8]), "rename them")
     table = table._replace(frame=_noise_renamed(table.frame, names))
-    words = entropy("fit_many", as_seed(seed), told_model(model), prior, table.kind, table.values, table.n, table.scale,
-                    [entropy_text(entropy(told_model(r.family), r.values, r.id)) for r in table.releases], wanted)
-    parts = None if path is None else open_parts(path, entropy_text(words) + _digest(table, prior), len(table.n), replace)
+    releases = [entropy_text(entropy(told_model(r.family), r.values, r.id)) for r in table.releases]
+    words = entropy("fit_many", as_seed(seed), told_model(model), prior, table.kind, table.values, table.n,
+                    table.scale, releases, wanted)
+    digest = entropy_text(words) + ("" if path is None else _digest(table, prior))
+    parts = None if path is None else open_parts(path, digest, len(table.n), replace)
     wrong = problems(table) if table.kind else np.full(len(table.n), "", dtype=object)
     warn_of_cells(model, table, wrong)
     call = partial(_block, summariser(model, prior, table, wanted), table, wanted, wrong, words, len(names) - 1)

@@ -115,7 +115,7 @@ def _unusual(release):
     seen = measured(release)
     return seen.low, seen.high, seen.floor, None if release.n is not None else release.n_range
 
-
+# %% ../../nbs/posterior/01_identity.ipynb #e2a71c28
 def told_model(model: Model) -> dict:
     "Name and declarations of a model, and the versions that its author raised: `Model.version`."
     versions = _versions(model)

@@ -174,7 +174,8 @@ def _describe(key, family, prior, name, task, batch, **numbers):
     prior_text = prior_to_json(prior)
     if isinstance(prior, LogDensity):
         prior_text += f" {_digest(prior.sampler)} {source_digest(prior.fn, prior.sampler)}"
-    method = f"{_digest(task.method)} {source_digest(task.method)}" if callable(task.method) and name not in BASELINES else name
+    own = callable(task.method) and name not in BASELINES
+    method = f"{_digest(task.method)} {source_digest(task.method)}" if own else name
     return {"key": [str(jax.random.key_impl(key)), jax.random.key_data(key).tolist()], "family": family.to_dict(),
             "prior": prior_text,
             "method": method, "options": repr(task.options), "draws": task.draws, "warmup": task.warmup,
