@@ -8,6 +8,7 @@ import subprocess
 import sys
 import warnings
 from dataclasses import replace
+from functools import partial
 
 import arviz as az
 import jax
@@ -28,7 +29,7 @@ from dp_bayes_nb.models.counts import BernoulliLaw, ExponentialFamily
 from dp_bayes_nb.releases.files import seal
 from dp_bayes_nb.posterior import diagnose, identity, route
 from dp_bayes_nb.posterior.fit import posterior_draws
-from dp_bayes_nb.posterior.identity import entropy, run_entropy, run_key
+from dp_bayes_nb.posterior.identity import entropy, is_told, run_entropy, run_key, source_digest, told_model
 from dp_bayes_nb.posterior.route import method_for
 from dp_bayes_nb.posterior.results import fitted, plot_posterior, predict, predictive_check, tabulated_density
 from dp_bayes_nb.base.priors import LogDensity
@@ -100,7 +101,7 @@ def test_whatever_tells_two_questions_apart_changes_the_draws():
         (release, prior, "exact", 0), (release, prior, "exact", 1), (release, prior, "collapsed", 0),
         (release, Beta(1.0, 2.0), "exact", 0),
         (release, LogDensity(lambda theta: 0.0), "exact", 0),
-        (release, LogDensity(lambda theta: theta["probability"]), "exact", 0),
+        (release, LogDensity(lambda theta: theta["probability"], version=1), "exact", 0),
         *((each, prior, "exact", 0) for each in (
             replace(release, values=release.values + 1), replace(release, n=release.n + 1),
             replace(release, family=Bernoulli("other")),
@@ -112,11 +113,43 @@ def test_whatever_tells_two_questions_apart_changes_the_draws():
     assert run_entropy(release, prior, "gibbs", 0, {"joint": True}) != run_entropy(release, prior, "gibbs", 0)
 
 
-def test_functions_with_other_constants_or_closures_are_other_priors():
+def test_a_log_density_is_known_by_name_version_and_bound_values_whatever_its_code():
+    "Byte code differs between versions of Python; random numbers may not."
     def scaled(power):
-        return LogDensity(lambda theta: power * jnp.log(theta["probability"]))
-    words = {run_entropy(releases(1)[0], prior, "exact", 0) for prior in (scaled(1.0), scaled(2.0), scaled(2.0))}
-    assert len(words) == 2
+        return lambda theta: power * jnp.log(theta["probability"])
+
+    def made(power, body):
+        "Two functions of one qualified name that close over equal values, of different code."
+        def longer(theta):
+            twice = 2 * power
+            return twice * theta["probability"] - 1.0
+        longer.__qualname__ = scaled(power).__qualname__
+        return longer if body else scaled(power)
+
+    def words(fn, version=None, **options):
+        return run_entropy(releases(1)[0], LogDensity(fn, version=version), "exact", 0, options)
+    short, long = made(1.0, False), made(1.0, True)
+    assert short.__code__.co_code != long.__code__.co_code and words(short) == words(long)
+    bound = [short, made(2.0, False), partial(short, k=1), partial(short, k=2), made(np.ones(2), False), jnp.sin]
+    versions = [words(short, version) for version in (1, 2, "1")]
+    assert len({*map(words, bound), *versions}) == len(bound) + len(versions)
+    assert source_digest(short) != source_digest(long)  # folders of kept results look at texts
+    assert words(short, f=short) == words(short, f=long) != words(short, f=bound[1])
+    old = json.dumps({"prior": "LogDensity", "function": f"elsewhere.{short.__qualname__} 0123abcd"})
+    assert is_told(LogDensity(short), old) and not is_told(LogDensity(words), old)
+
+
+def test_a_model_has_other_random_numbers_when_its_author_raises_its_version():
+    class Raised(Bernoulli):
+        version = 1
+
+    class Again(Raised):
+        version = 2
+    families = [kind("answer") for kind in (Bernoulli, Raised, Again)]
+    families += [Grouped(family, "region", ["a", "b"]) for family in families]
+    kept = [told_model(family) for family in families]
+    assert len({json.dumps(each, sort_keys=True) for each in kept}) == 6
+    assert kept[0] == families[0].to_dict() and kept[3] == families[3].to_dict()
 
 
 def test_predictions_share_no_numbers_with_other_results_or_purposes():

@@ -111,10 +111,10 @@ def test_no_chapter_is_named_by_number():
 def test_a_plain_word_links_only_to_what_it_means(monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "tools")
     mend = pytest.importorskip("docs").mend_text
-    front = {"models/03_contract.ipynb": "models/contract.ipynb", "posterior/04_fit.ipynb": "posterior/fit.ipynb",
+    front = {"models/06_contract.ipynb": "models/contract.ipynb", "posterior/04_fit.ipynb": "posterior/fit.ipynb",
              "regression/05_model.ipynb": "regression/model.ipynb"}
     word, name = "[`units`](/regression/model.html#units)", "[`fit`](/posterior/fit.html#fit)"
-    page = "models/03_contract.ipynb"
+    page = "models/06_contract.ipynb"
     assert mend(word, page, front) == "`units`"
     assert mend(word, "regression/05_model.ipynb", front) == "[`units`](model.ipynb#units)"
     assert mend(name, page, front) == "[`fit`](../posterior/fit.ipynb#fit)"

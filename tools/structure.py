@@ -25,6 +25,8 @@ FOLDERS = ("base", "noise", "models", "releases", "data_holder", "curves", "coun
            "many", "fields", "regression", "naive_bayes", "hidden_markov", "tables", "research", "app", "papers",
            "command")
 FREE = ("app", "papers", "command", "cli")
+# Of the contract of a model: they stand side by side, and no other class derives from them.
+ROLES = {(f"models.{name.lower()}", name) for name in ("Released", "Fitted", "Spoken")}
 # The rooms of one large model each; in all others, what is asked of a model is in the contract.
 OWN = ("models", "regression", "naive_bayes", "hidden_markov", "tables")
 WIDTH, LONG = 120, 40
@@ -110,7 +112,7 @@ class House:
                              if target != name))
 
     def towers(self):
-        "The project's classes above each class: \"module.Class\" -> number."
+        "The project's classes above each class, the contract and its roles as one: \"module.Class\" -> number."
         classes, homes = {}, {}
         for name, tree in self.modules.items():
             known = {each: (target, each) for target, names in self.imports(name) for each in names}
@@ -127,7 +129,7 @@ class House:
                 while found and found not in classes and found[1] in homes.get(found[0],
                     {}) and homes[found[0]][found[1]] != found:
                     found = homes[found[0]][found[1]]
-                if found in classes and found not in seen:
+                if found in classes and found not in seen and found not in ROLES:
                     seen.add(found)
                     above(found, seen)
             return seen

@@ -83,22 +83,31 @@ def _xlog1my(a, p):
     "a log(1 − p), zero where a is zero."
     return jnp.where(a == 0, 0.0, a * jnp.log1p(-jnp.where(a == 0, 0.0, p)))
 
-
-@pytree("fn", "sampler")
+# %% ../../nbs/base/07_priors.ipynb #a18c2003
+@pytree("fn", "sampler", "version")
 class LogDensity:
-    "Any other prior: `LogDensity(fn, sample)`, a log density of the parameters and a function that draws them."
+    """Any other prior: `LogDensity(fn, sample)`, a log density of the parameters and a function that draws them.
+
+    A fit knows it by the function's qualified name, by `version`, and by the values that the function closes over or
+    was given by `partial` or as defaults; not by its code. Two functions of one name, such as two lambdas of one
+    module, share random numbers unless `version` tells them apart.
+    """
     fn: Callable  # fn(theta) -> log density, up to a constant
     sampler: Callable | None  # sample(key) -> theta; needed for calibration only
+    version: str | int | None  # raise it when the function comes to mean another prior
 
-    def __init__(self, fn: Callable, sample: Callable | None = None, *, sampler: Callable | None = None):
+    def __init__(self, fn: Callable, sample: Callable | None = None, *, sampler: Callable | None = None,
+                 version: str | int | None = None):
         sampler = sample if sampler is None else sampler
         if not callable(fn):
             refuse("fn", "a function of the parameters that returns a log density", fn,
                    "write LogDensity(lambda theta: ...)")
         if not (sampler is None or callable(sampler)):
             refuse("sample", "a function of a key that returns parameters, or None", sampler)
-        object.__setattr__(self, "fn", fn)
-        object.__setattr__(self, "sampler", sampler)
+        if isinstance(version, bool) or not (version is None or isinstance(version, (str, int))):
+            refuse("version", "a text, a whole number, or None", version)
+        for name, value in (("fn", fn), ("sampler", sampler), ("version", version)):
+            object.__setattr__(self, name, value)
 
     def sample(self, key: Key[Array, ""], shape: tuple = ()) -> dict:
         "Draws of the parameters."

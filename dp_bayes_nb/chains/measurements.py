@@ -23,7 +23,7 @@ from ..base.measurement import Measurement, Noise
 from ..base.priors import log_density_free
 from ..base.supports import constrain, free_size
 from ..curves.mesh import mixing
-from ..models.contract import moments_at
+from ..models.fitted import moments_at
 from ..noise.laplace import noise_variance_draw, noise_variance_start, normal_log_density, normal_product
 from ..noise.printed import cut_noise, log_interval, spread
 from .collapsed import AROUND, FISHER_STEPS, dispersed, higher_mode, moves

@@ -25,7 +25,7 @@ from ..base.priors import LogDensity, log_density_free
 from ..base.supports import SUPPORTS, constrain, free_size, unconstrain
 from ..curves import mesh as host
 from ..curves.curve import at_coordinates
-from ..models.contract import moments_at
+from ..models.fitted import moments_at
 from .measurements import pair_of_sums
 
 # %% ../../nbs/chains/07_mesh.ipynb #f88d8747

@@ -18,7 +18,8 @@ from jaxtyping import Float
 from ..base.measurement import Measurement, law_of
 from ..base.priors import LogDensity, log_density_free
 from ..base.supports import SUPPORTS, constrain
-from ..models.contract import POINTS, QUICKLY, in_blocks, moments_at
+from ..base.chains import QUICKLY
+from ..models.fitted import POINTS, in_blocks, moments_at
 
 # %% ../../nbs/curves/01_curve.ipynb #cu000007
 # § What a model says at points

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..base.chains import run_chain, run_chains
 from ..base.measurement import Measurement, Noise
-from ..models.contract import moments_at
+from ..models.fitted import moments_at
 from ..curves.grid import one_parameter
 from ..chains.measurements import Tables, TablesState, confidential_sums, one_sum, tables_of
 from ..ways.methods import SAID, Method, Way, choose_method, kept_sums

@@ -24,7 +24,8 @@ from ..base.frames import by_label
 from ..base.measurement import Measurement, Noise, law_of
 from ..base.supports import constrain
 from ..curves.curve import log_convolved, start_of
-from ..models.contract import QUICKLY, moments_at
+from ..base.chains import QUICKLY
+from ..models.fitted import moments_at
 from ..many.bulk import BLOCK, count_terms
 from ..posterior.fit import _check_run, Drawn
 from ..posterior.identity import entropy_text, prior_to_json, _releases_text, run_entropy

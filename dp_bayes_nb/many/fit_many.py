@@ -28,6 +28,7 @@ from ..base.files import atomic_write
 from ..base.frames import quietly, table_of
 from ..base.meant import hinting
 from ..base.measurement import Measurement, Noise, law_of
+from ..base.priors import LogDensity
 from ..models.contract import as_model, check_prior
 from ..models.promises import known_sums
 from ..noise.contradictions import reach
@@ -35,7 +36,7 @@ from ..noise.statements import stated_by
 from ..counts.exact_counts import Cells
 from ..posterior.diagnose import LEAST_WORTH
 from ..posterior.fit import posterior_draws
-from ..posterior.identity import as_releases, entropy, entropy_text
+from ..posterior.identity import as_releases, entropy, entropy_text, source_digest, told_model
 from ..counts.many_categories import many_categories
 from ..counts.many_shares import Summaries, many_shares, no_summaries
 from .many_sums import many_sums, prepare
@@ -533,13 +534,15 @@ def _noise_renamed(frame, names):
     return frame.rename({"sd": "noise_sd"})
 
 
-def _digest(table) -> str:
-    "Of what a folder holds beside the answer: every column that came in, and the version of the package."
+def _digest(table, prior) -> str:
+    "Of what a folder holds beside the answer: every column, the version of the package, how a prior is written."
     import dp_bayes_nb
     columns = [] if table.frame is None else [(name, table.frame[name].to_list()) for name in table.frame.columns]
     said = hashlib.sha256(str(dp_bayes_nb.__version__).encode())
     for name, values in columns:
         said.update(repr((name, values)).encode("utf-8", "surrogatepass"))
+    if isinstance(prior, LogDensity):
+        said.update(source_digest(prior.fn).encode())
     return said.hexdigest()[:16]
 
 # %% ../../nbs/many/03_fit_many.ipynb #4898d7e4
@@ -584,9 +587,11 @@ def fit_many(cells: Any,                  # a frame, a dict of arrays, or a list
     if table.frame is not None and (taken := sorted(set(names) & set(table.frame.columns) - {"sd"})):
         refuse("cells", "without columns named like those of the answer", ", ".join(taken[:8]), "rename them")
     table = table._replace(frame=_noise_renamed(table.frame, names))
-    words = entropy("fit_many", as_seed(seed), model.to_dict(), prior, table.kind, table.values, table.n, table.scale,
-                    [entropy_text(entropy(r.family.to_dict(), r.values, r.id)) for r in table.releases], wanted)
-    parts = None if path is None else open_parts(path, entropy_text(words) + _digest(table), len(table.n), replace)
+    releases = [entropy_text(entropy(told_model(r.family), r.values, r.id)) for r in table.releases]
+    words = entropy("fit_many", as_seed(seed), told_model(model), prior, table.kind, table.values, table.n,
+                    table.scale, releases, wanted)
+    digest = entropy_text(words) + ("" if path is None else _digest(table, prior))
+    parts = None if path is None else open_parts(path, digest, len(table.n), replace)
     wrong = problems(table) if table.kind else np.full(len(table.n), "", dtype=object)
     warn_of_cells(model, table, wrong)
     call = partial(_block, summariser(model, prior, table, wanted), table, wanted, wrong, words, len(names) - 1)

@@ -17,7 +17,7 @@ import numpy as np
 from ..base.arguments import check_count, refuse
 from ..base.draws import add_groups, group, inference_data
 from ..base.meant import hinting
-from .identity import prior_to_json
+from .identity import is_told, prior_to_json
 from .route import _check_prior, _designed, _is_usual
 from .log_likelihood import log_likelihood, needs_variance
 from .results import _fitted_releases, _result_key, is_pooled, predictive_check
@@ -100,7 +100,7 @@ def _by_table(idata, releases):
     of = {name: idata.posterior[name].values for name in ("chain", "draw")}
     return xr.Dataset({"released": ((*of, *labels), np.stack(values, axis=-1))}, of | labels)
 
-
+# %% ../../nbs/posterior/07_extend.ipynb #30ee0016
 def _fitted_prior(idata, releases, prior):
     """The prior in the form that was sampled, the default where none is given; None where that was not fitted, and a
     ValueError where another one is given than that of the fit.
@@ -115,7 +115,7 @@ def _fitted_prior(idata, releases, prior):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # said by the fit
         used, _ = _designed(family, checked, one if len(releases) == 1 and _is_usual(one) else None)
-    if fitted in (prior_to_json(checked), prior_to_json(used)):
+    if is_told(checked, fitted) or is_told(used, fitted):
         return used
     if prior is not None:
         refuse("prior", f"the one that was fitted, {fitted}", prior_to_json(checked))

@@ -16,14 +16,13 @@ import numpy as np
 from jax.tree_util import Partial
 
 from ..base.arguments import as_seed, check_count, refuse
-from ..base.chains import bind
+from ..base.chains import QUICKLY, bind
 from ..base.draws import group, kde
 from ..base.frames import by_label, frame_columns
 from ..base.measurement import Measurement, Noise
 from ..base.meant import hinting
 from ..base.supports import constrain, free_size
 from ..models.accepted_priors import as_numbers
-from ..models.contract import QUICKLY
 from ..models.declarations import own_names
 from .fit import row_names
 from .identity import entropy, read_releases_text, run_key

@@ -15,7 +15,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from ..models.contract import QUICKLY, Model, as_model
+from ..base.chains import QUICKLY
+from ..models.contract import Model, as_model
 from ..base.arguments import as_key, check_choice, check_count, refuse
 from ..base.frames import by_label
 from ..base.meant import as_before

@@ -104,7 +104,7 @@ def _bounds_shown(r):
     "That the bounds cost a budget of their own."
     return ["  bounds: bought beside it, by a private quantile"] if r.bounds_source == "private_quantile" else []
 
-
+# %% ../../nbs/releases/03_words.ipynb #6f09b6a9
 def _show_declared(r):
     "A release of other numbers than this package's, for people."
     said = "unknown" if r.neighbours is None else r.neighbours

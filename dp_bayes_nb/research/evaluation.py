@@ -23,7 +23,7 @@ from ..models.contract import check_prior
 from ..base.arguments import Said, as_key, check_choice, check_count, refuse
 from ..base.linear_algebra import solve
 from ..base.meant import as_before, hinting
-from ..posterior.identity import _digest, prior_to_json
+from ..posterior.identity import _digest, prior_to_json, source_digest
 from ..curves.grid import quantile
 from ..noise.laplace import normal_log_density
 from ..ways.methods import choose_method, methods_of
@@ -173,8 +173,9 @@ def _describe(key, family, prior, name, task, batch, **numbers):
     from dp_bayes_nb import __version__
     prior_text = prior_to_json(prior)
     if isinstance(prior, LogDensity):
-        prior_text += " " + " ".join(_digest(f) for f in (prior.fn, prior.sampler))
-    method = _digest(task.method) if callable(task.method) and name not in BASELINES else name
+        prior_text += f" {_digest(prior.sampler)} {source_digest(prior.fn, prior.sampler)}"
+    own = callable(task.method) and name not in BASELINES
+    method = f"{_digest(task.method)} {source_digest(task.method)}" if own else name
     return {"key": [str(jax.random.key_impl(key)), jax.random.key_data(key).tolist()], "family": family.to_dict(),
             "prior": prior_text,
             "method": method, "options": repr(task.options), "draws": task.draws, "warmup": task.warmup,

@@ -19,7 +19,8 @@ from jaxtyping import Array, Float
 
 from ..base.measurement import Measurement
 from ..base.supports import free_size
-from ..models.contract import Model, optional
+from ..models.contract import Model
+from ..models.released import optional
 from ..models.counts import Categorical
 
 # %% ../../nbs/tables/01_cells.ipynb #f9669cf1

@@ -23,7 +23,8 @@ from ..base.measurement import Measurement
 from ..base.priors import LogDensity
 from ..base.supports import Parameter
 from ..models.accepted_priors import checked_numbers
-from ..models.contract import QUICKLY, family_class
+from ..base.chains import QUICKLY
+from ..models.contract import family_class
 from ..models.declarations import Column
 from ..models.counts import Categorical, check_levels
 from ..noise.add_remove import Rows, apart

@@ -25,7 +25,8 @@ from ..base.linear_algebra import cholesky, solve_lower
 from ..base.measurement import Measurement
 from ..base.priors import LogDensity
 from ..base.supports import Parameter, constrain, free_size, unconstrain
-from ..models.contract import family_class, optional
+from ..models.contract import family_class
+from ..models.released import optional
 from ..models.declarations import Column
 from ..noise.add_remove import Rows
 from ..regression.model import _covariate, _named, _one_where, read_rows
@@ -123,8 +124,7 @@ class DesignedPrior:
         """Draws of all parameters, by rejection: what the records themselves would say bounds what the release says.
         NaN where no proposal of 64,000 was accepted.
         """
-        keys = jax.random.split(key, math.prod(shape))
-        drawn = jax.vmap(self._one)(keys)
+        drawn = jax.vmap(self._one)(jax.random.split(key, math.prod(shape)))
         return jax.tree.map(lambda a: a.reshape(*shape, *a.shape[1:]), drawn)
 
     def _one(self, key):

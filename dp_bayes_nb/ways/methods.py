@@ -20,7 +20,8 @@ from ..base.arguments import refuse
 from ..base.meant import meant
 from ..base.measurement import Measurement
 from ..curves.curve import draw_curve, posterior_curve
-from ..models.contract import QUICKLY, in_blocks
+from ..base.chains import QUICKLY
+from ..models.fitted import in_blocks
 from ..counts.exact_categories import (categories_draws, categories_kernel, categories_unavailable,
                                                     sample_categories)
 from ..counts.exact_counts import counts_given, sample_share, share_curve
