@@ -59,8 +59,8 @@ def test_every_chapter_is_in_the_sidebar():
 def test_parts_come_in_the_readers_order():
     parts = [entry["section"] for entry in sidebar() if isinstance(entry, dict)]
     assert parts == ["Start", "The data holder", "Released documents", "The analyst", "Ways to a posterior",
-                     "Very many posteriors", "Pooled groups", "Curves", "Counts", "Chains", "Models", "Research",
-                     "The papers' figures", "Foundations and contract", "Reference"]
+                     "Very many posteriors", "Pooled groups", "Curves", "Counts", "Chains", "Models", "Evidence",
+                     "Research", "The papers' figures", "Foundations and contract", "Reference"]
 
 
 def test_every_folder_is_opened_by_a_page_that_names_its_chapters():
