@@ -619,7 +619,7 @@ def test_the_best_threshold_is_the_best():
 
 def test_the_page_names_every_model_and_tests_that_exist():
     "Its saved output, which is computed from the code."
-    cells = json.loads((HERE_IS.parent / "nbs/research/15_promise_of_models.ipynb").read_text())["cells"]
+    cells = json.loads((HERE_IS.parent / "nbs/research/14_promise_of_models.ipynb").read_text())["cells"]
     page = "".join("".join(out.get("data", {}).get("text/markdown", ""))
                    for cell in cells if cell["cell_type"] == "code" for out in cell["outputs"])
     for name in set(MODELS) - {"Counts"}:

@@ -59,8 +59,8 @@ def test_every_chapter_is_in_the_sidebar():
 def test_parts_come_in_the_readers_order():
     parts = [entry["section"] for entry in sidebar() if isinstance(entry, dict)]
     assert parts == ["Start", "The data holder", "Released documents", "The analyst", "Ways to a posterior",
-                     "Very many posteriors", "Pooled groups", "Curves", "Counts", "Chains", "Models", "Research",
-                     "The papers' figures", "Foundations and contract", "Reference"]
+                     "Very many posteriors", "Pooled groups", "Curves", "Counts", "Chains", "Models", "Evidence",
+                     "Research", "The papers' figures", "Foundations and contract", "Reference"]
 
 
 def test_every_folder_is_opened_by_a_page_that_names_its_chapters():
@@ -123,9 +123,9 @@ def test_a_plain_word_links_only_to_what_it_means(monkeypatch):
 @pytest.mark.parametrize("page, name, module", [
     ("counts/05_exact_counts.ipynb", "Cells", "counts/exact_counts"),  # its own
     ("hidden_markov/02_sampler.ipynb", "row_log_density", "chains/rows"),  # what it imports
-    ("tutorials/01_health_insurance.ipynb", "Release", "releases/document"),  # what it imports from the package
-    ("tutorials/01_health_insurance.ipynb", "Cells.sums", None),  # nothing, and there are several
-    ("tutorials/01_health_insurance.ipynb", "no_such_name", "as/found")])
+    ("tutorials/01_first_release.ipynb", "Release", "releases/document"),  # what it imports from the package
+    ("tutorials/01_first_release.ipynb", "Cells.sums", None),  # nothing, and there are several
+    ("tutorials/01_first_release.ipynb", "no_such_name", "as/found")])
 def test_a_name_of_several_modules_links_to_the_one_that_the_page_means(monkeypatch, page, name, module):
     monkeypatch.syspath_prepend(ROOT / "tools")
     docs = pytest.importorskip("docs")

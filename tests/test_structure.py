@@ -433,7 +433,7 @@ def test_faults_of_pages_are_really_looked_for():
     assert numbers_in_disorder(r"$$ a \tag{1} $$ $$ b \tag{3} $$ $$ c \tag{2} $$") == ["1", "3", "2"]
     assert uneven_rows("| a | b |\n|---|---|\n| 1 | $|x|$ |\n| 2 |\n\n| x |") == ["| 2 |"]
     assert escaped_code(r"a\_b and `lower\_bound`") == [r"`lower\_bound`"] and escaped_code("| (\\*groups) |")
-    assert dead_anchors("start.ipynb", "[a](tutorials/01_health_insurance.ipynb#the-data-holder) [b](#nowhere)") == [
+    assert dead_anchors("start.ipynb", "[a](tutorials/01_first_release.ipynb#the-data-holder) [b](#nowhere)") == [
         "#nowhere"]
 
 

@@ -24,8 +24,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 NBS = ROOT / "nbs"
 FOLDERS = ("base", "noise", "models", "releases", "data_holder", "curves", "counts", "chains", "posterior", "fields",
-           "regression", "naive_bayes", "hidden_markov", "tables", "research", "app", "papers", "command", "tutorials",
-           "questions")
+           "regression", "naive_bayes", "hidden_markov", "tables", "research", "evidence", "app", "papers", "command",
+           "tutorials", "questions")
 WIDGET = "application/vnd.jupyter.widget-view+json"
 
 

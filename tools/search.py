@@ -14,9 +14,9 @@ PLAIN = [(r"```.*?```", " "), (r"\$\$.*?\$\$", " "), (r":::[^\n]*", " "), (r"!?\
 # What readers type and no title says, by page; a phrase between commas is worth more than its words.
 WORDS = {
     "start": "start, getting started, begin, first steps, new here, introduction, where to start, quick start",
-    "tutorials/health_insurance": "first release, first posterior, tutorial, example, proportion, share of people",
-    "tutorials/data_holder": "publish a table, csv to release, how to release",
-    "tutorials/analyst": "analyst, read a release, fit a release, credible interval",
+    "tutorials/first_release": "first release, first posterior, tutorial, example, proportion, share of people, "
+                               "publish a table, csv to release, how to release, analyst, read a release, "
+                               "fit a release, credible interval",
     "tutorials/census_tract": "census, decennial, us census, census bureau",
     "tutorials/wages": "linear regression example, wages",
     "tutorials/wages_by_state": "hierarchical example, states",
