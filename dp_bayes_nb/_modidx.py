@@ -4730,6 +4730,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                            'dp_bayes_nb/posterior/summary.py'),
                                                'dp_bayes_nb.posterior.summary._sums_and_sizes': ( 'posterior/summary.html#_sums_and_sizes',
                                                                                                   'dp_bayes_nb/posterior/summary.py'),
+                                               'dp_bayes_nb.posterior.summary._wrapped': ( 'posterior/summary.html#_wrapped',
+                                                                                           'dp_bayes_nb/posterior/summary.py'),
                                                'dp_bayes_nb.posterior.summary.noise_shares': ( 'posterior/summary.html#noise_shares',
                                                                                                'dp_bayes_nb/posterior/summary.py'),
                                                'dp_bayes_nb.posterior.summary.summary': ( 'posterior/summary.html#summary',

@@ -163,6 +163,11 @@ def _answers_lines(idata, family, pooled):
                                                             for name, (estimate, low, high) in found.items()) + "."]
 
 
+def _wrapped(lines):
+    "Lines of a width that can be read."
+    return [part for line in lines for part in textwrap.wrap(line, _WIDE, subsequent_indent="    ")]
+
+
 def _as_text(frame, probability, least):
     "Rows as lines of fixed width; empty columns are left out."
     ends = [f"{50 * (1 + sign * probability):.3g}%" for sign in (-1, 1)]
@@ -190,9 +195,8 @@ class Summary:
 
     def __repr__(self) -> str:
         "The table as text."
-        wrapped = lambda lines: [part for line in lines for part in textwrap.wrap(line, _WIDE, subsequent_indent="    ")]
         rows = _as_text(self.frame, self.probability, self.least)
-        return "\n".join([*wrapped(self.heading), "", *rows, "", *wrapped(self.notes)]).rstrip()
+        return "\n".join([*_wrapped(self.heading), "", *rows, "", *_wrapped(self.notes)]).rstrip()
 
 
 def summary(result: Any,                # what `fit` returned
