@@ -138,7 +138,15 @@ def _frame_of(idata, family, probability):
     return pd.concat(map(pd.DataFrame, rows), ignore_index=True)
 
 # %% ../../nbs/posterior/11_summary.ipynb #5a110023
-def _noise_line(frame, releases):
+def _percent(share):
+    "A share in whole percent, never 0% or 100%."
+    return "<1%" if share < 0.005 else ">99%" if share > 0.995 else f"{share:.0%}"
+
+
+_ABOUT = {"<1%": "less than 1%", ">99%": "more than 99%"}
+
+
+def noise_line(frame, releases):
     "What the noise makes of the variance, in a sentence; none where it is not known."
     known = frame[frame["noise_share"].notna()]
     if (known["variable"] == "coefficients").any():
@@ -146,10 +154,10 @@ def _noise_line(frame, releases):
     if known.empty:
         return []
     ordered = known.sort_values("noise_share", kind="stable")
-    (least, one), (most, other) = ((f"{row['noise_share']:.0%}", row["name"])
-                                   for _, row in ordered.iloc[[0, -1]].iterrows())
+    least, most = (_ABOUT.get(said, f"about {said}") for said in map(_percent, ordered["noise_share"].iloc[[0, -1]]))
+    one, other = (ordered["name"].iloc[end] for end in (0, -1))
     cause = "noise added for privacy" + " and rounding" * any(each.unprinted is not None for each in releases)
-    between = f"about {least}" if least == most else f"from about {least} ({one}) to about {most} ({other})"
+    between = least if least == most else f"from {least} ({one}) to {most} ({other})"
     return [f"Of the posterior variance, the {cause} makes {between}."]
 
 
@@ -172,11 +180,11 @@ def _as_text(frame, probability, least):
     "Rows as lines of fixed width; empty columns are left out."
     ends = [f"{50 * (1 + sign * probability):.3g}%" for sign in (-1, 1)]
     heads = {"mean": "mean", "sd": "sd", "low": ends[0], "high": ends[1], "above": "P(>0)", "noise_share": "noise"}
-    formats = {"above": "{:.3f}", "noise_share": "{:.0%}"}
+    formats = {"above": "{:.3f}".format, "noise_share": _percent}
     shown, rows = frame.iloc[:_SHOWN], []
     columns = {key: head for key, head in heads.items() if frame[key].notna().any()}
     for _, row in shown.iterrows():
-        cells = ["" if row[key] != row[key] else formats.get(key, "{:.4g}").format(row[key]) for key in columns]
+        cells = ["" if row[key] != row[key] else formats.get(key, "{:.4g}".format)(row[key]) for key in columns]
         rows.append((printable(row["name"]) + " *" * (row["ess"] < least), *cells))
     wide = max(map(len, (row[0] for row in rows)), default=0)
     lines = ["  ".join([f"{row[0]:<{wide}}", *(f"{cell:>9}" for cell in row[1:])]).rstrip()
@@ -216,5 +224,5 @@ def summary(result: Any,                # what `fit` returned
     frame, least = _frame_of(result, family, probability), _LEAST_EFFECTIVE * result.posterior.sizes["chain"]
     few = frame["ess"].min()
     rough = [f"* few effective draws ({few:.0f}, and {least} are wanted): its interval is rough"] * bool(few < least)
-    notes = (*_noise_line(frame, releases), *_answers_lines(result, family, pooled), *rough)
+    notes = (*noise_line(frame, releases), *_answers_lines(result, family, pooled), *rough)
     return Summary(frame, _heading(result, releases), notes, probability, least)
