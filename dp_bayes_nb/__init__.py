@@ -105,6 +105,10 @@ _public = {
     "contrast": "posterior.contrasts",
     "ranks": "posterior.contrasts",
     "plot_groups": "posterior.contrasts",
+    "summary": "posterior.summary",
+    "Summary": "posterior.summary",
+    "quantity": "posterior.quantities",
+    "Quantity": "posterior.quantities",
     "predict": "posterior.results",
     "predictive_check": "posterior.results",
     "row_check": "posterior.row_check",
@@ -257,7 +261,9 @@ if _typing.TYPE_CHECKING:
         predictive_check as predictive_check,
         plot_posterior as plot_posterior,
     )
+    from .posterior.quantities import Quantity as Quantity, quantity as quantity
     from .posterior.row_check import row_check as row_check
+    from .posterior.summary import Summary as Summary, summary as summary
     from .regression.covariates import NormalInverseWishart as NormalInverseWishart
     from .regression.model import LinearRegression as LinearRegression
     from .regression.multivariate_normal import MultivariateNormal as MultivariateNormal

@@ -224,6 +224,8 @@ def test_a_private_number_of_records_hardly_widens_a_posterior():
                          noise=dpb.Laplace(scale=1.0))
     fits = [dpb.fit(r, dpb.NormalCoefficients(5.0), draws=300, warmup=200, progress=False) for r in (public, private)]
     known, unknown = (np.reshape(f.posterior["coefficients"].values, (-1, 2)) for f in fits)
+    table = dpb.summary(fits[0]).frame  # of the coefficients alone; without a conjugate prior no share is told
+    assert table["name"].tolist() == ["age", "intercept"] and table["noise_share"].isna().all()
     assert np.all(np.abs(known.mean(axis=0) - unknown.mean(axis=0)) < 0.15 * known.std(axis=0))
     assert np.all(np.abs(np.log(unknown.std(axis=0) / known.std(axis=0))) < 0.1)
     n = fits[1].confidential["n"].values

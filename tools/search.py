@@ -37,7 +37,11 @@ WORDS = {
     "releases/document": "release file",
     "releases/schema": "json, file format, schema",
     "posterior/fit": "fit, posterior, sampler, rhat, convergence, warning, mcmc, draws",
-    "posterior/results": "predict, prediction, posterior predictive, plot, summary",
+    "posterior/results": "predict, prediction, posterior predictive, plot",
+    "posterior/summary": "summary, summary table, coefficient table, regression table, standard errors, "
+                         "share of noise, probability of sign",
+    "posterior/quantities": "arithmetic, ratio of two results, random variable, rvar, derived quantity, "
+                            "probability that one is larger",
     "ways/methods": "methods, which sampler, auto",
     "posterior/contrasts": "difference between groups, compare groups, odds ratio, ratio, difference of two releases, "
                            "rank, forest plot",

@@ -37,6 +37,12 @@ class Beta:
         "Draws by NumPy: nothing is compiled."
         return {self.name: rng.beta(self.alpha, self.beta, size)}
 
+    def mean_and_variance(self) -> dict:
+        "Mean and variance of the parameter, a pair by its name."
+        total = self.alpha + self.beta
+        mean = self.alpha / total
+        return {self.name: (mean, mean * (1 - mean) / (total + 1))}
+
     def log_density(self, theta: dict) -> Float[Array, "..."]:
         "Log density at `theta`."
         p, a, b = theta[self.name], self.alpha, self.beta
@@ -60,6 +66,12 @@ class Dirichlet:
     def sample(self, key: Key[Array, ""], shape: tuple = ()) -> dict:
         "Draws of the parameter, (*shape, k)."
         return {self.name: jax.random.dirichlet(key, self.alpha, shape)}
+
+    def mean_and_variance(self) -> dict:
+        "Mean and variance of the parameter, a pair by its name, (k,) each."
+        total = self.alpha.sum()
+        mean = self.alpha / total
+        return {self.name: (mean, mean * (1 - mean) / (total + 1))}
 
     def log_density(self, theta: dict) -> Float[Array, "..."]:
         "Log density at `theta`, as a density of the first k − 1 probabilities."

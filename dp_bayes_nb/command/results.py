@@ -91,6 +91,9 @@ def describe_posterior(idata, quantiles: Any = None, limits: Any = ()) -> str:
     out += [f"  warning: {printable(problem)}" for problem in problems]
     if labels:
         out += ["The population, by the model:", summary_table(family, draws, labels=labels)]
+    if "coefficients" in family.parameters:
+        from dp_bayes_nb.posterior.summary import noise_line, summary
+        out += map(printable, noise_line(summary(idata).frame, releases))
     if kept.attrs.get("pool", "none") == "none":
         out += answers_table(family, {name: array.values for name, array in kept.data_vars.items()}, quantiles, limits)
     return "\n".join(out + (_of_the_table(idata, releases[0]) if len(releases) == 1 else []))

@@ -16,7 +16,7 @@ from jax.scipy.special import gammaln
 from jaxtyping import Array, Float, Key
 
 from ..base.arguments import pytree
-from ..base.linear_algebra import cholesky, solve_upper
+from ..base.linear_algebra import cholesky, solve, solve_upper
 
 # %% ../../nbs/models/11_conjugate_priors.ipynb #c1dfd96e
 # § Gamma: equation (1)
@@ -46,6 +46,15 @@ class Gamma:
         "Draws by NumPy: nothing is compiled."
         return {self.name: np.exp((_log_gamma(rng, self.shape, size) - np.log(self.rate)) / self.power)}
 
+    def mean_and_variance(self) -> dict:
+        "Mean and variance of the parameter, a pair by its name; infinite where there is none."
+        def moment(k):  # E θᵏ, of ρ to the power k / p
+            a = self.shape + k / self.power
+            log_moment = gammaln(jnp.maximum(a, 1e-300)) - gammaln(self.shape) - k / self.power * jnp.log(self.rate)
+            return jnp.where(a > 0, jnp.exp(log_moment), jnp.inf)
+        mean = moment(1)
+        return {self.name: (mean, moment(2) - mean**2)}
+
     def log_density(self, theta: dict) -> Float[Array, "..."]:
         "Log density at `theta`: equation (1)."
         a, b, p = self.shape, self.rate, self.power
@@ -74,6 +83,10 @@ class NormalMean:
     def numpy_draws(self, rng: np.random.Generator, size: int) -> dict:
         "Draws by NumPy: nothing is compiled."
         return {self.name: self.mean + rng.normal(size=size) / np.sqrt(self.precision)}
+
+    def mean_and_variance(self) -> dict:
+        "Mean and variance of the parameter, a pair by its name."
+        return {self.name: (self.mean, 1 / self.precision)}
 
     def log_density(self, theta: dict) -> Float[Array, "..."]:
         "Log density at `theta`."
@@ -115,6 +128,15 @@ class NormalInverseGamma:
         variance = self.scale * np.exp(-_log_gamma(rng, self.shape, size))
         return {self.name: self.mean + np.sqrt(variance / self.precision) * rng.normal(size=size),
                 self.variance_name: variance}
+
+    def mean_and_variance(self) -> dict:
+        "Mean and variance of both parameters, a pair by name; infinite where there is none."
+        a, scale = self.shape, self.scale
+        mean = jnp.where(a > 1, scale / jnp.maximum(a - 1, 1e-300), jnp.inf)
+        variance = jnp.where(a > 2, mean**2 / jnp.maximum(a - 2, 1e-300), jnp.inf)
+        vector = jnp.ndim(self.mean) > 0
+        spread = jnp.diagonal(solve(self.precision_matrix, jnp.eye(len(self.mean)))) if vector else 1 / self.precision
+        return {self.name: (self.mean, mean * spread), self.variance_name: (mean, variance)}
 
     def log_density(self, theta: dict) -> Float[Array, "..."]:
         "Log density at `theta`."

@@ -107,7 +107,8 @@ def prior_only(key: Key[Array, ""], release, prior, *, draws: int, confidential=
 
 
 def _chain(key, kernel, draws, warmup):
-    return run_chain(key, kernel, draws=draws, warmup=warmup)[0].theta
+    theta = run_chain(key, kernel, draws=draws, warmup=warmup)[0].theta
+    return {name: theta[name] for name in ("coefficients", "noise_variance")}
 
 
 def half_the_noise(key: Key[Array, ""], release, prior, *, draws: int, confidential=None, warmup: int = 300) -> dict:

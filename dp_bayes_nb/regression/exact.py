@@ -326,6 +326,7 @@ class Setting(NamedTuple):
     prior: BoxPrior
     mode: Mode
     units: Units  # the design with its rows in the problem's order
+    place: Any  # where each sum, as declared, is among those in the problem's order; None: sums are not kept
 
     def start(self, key) -> Float[Array, "w"]:
         "Where a chain starts: near the mode."
@@ -338,14 +339,19 @@ class Setting(NamedTuple):
         return value, (at.table, at.b_n, self.problem.released.n)
 
     def drawn(self, key, place: Place) -> dict:
-        "An exact draw of the parameters given the sums at a place."
-        return draw_parameters(self, key, *place.seen)
+        "An exact draw of the parameters given the sums at a place, and these beside it where they are kept."
+        theta, sums = draw_parameters(self, key, *place.seen), lambda: table_sums(self.problem.blocks, place.seen[0])
+        return theta if self.place is None else {**theta, "s": sums()[self.place]}
 
 
 def settle(family, problem: Any, prior: BoxPrior, mode: Mode) -> Setting:
     "What a chain is given."
-    u = units(family)
-    return Setting(problem, prior, mode, u._replace(design=u.design[np.append(-1, kept_order(family.blocks))]))
+    u, order = units(family), sums_order(family.blocks)
+    place = np.argsort(order) if len(order) == len(family.names) <= _MOST_KEPT else None
+    return Setting(problem, prior, mode, u._replace(design=u.design[np.append(-1, kept_order(family.blocks))]), place)
+
+
+_MOST_KEPT = 64  # sums whose draws a result keeps
 
 
 # %% ../../nbs/regression/06_exact.ipynb #8de50d33
