@@ -57,7 +57,7 @@ def faults(cells, before=None, after=None):
     found = re.split(r"^\*\*\d\.\*\* ", tasks, flags=re.M)[1:]
     if len(found) != 2 or not all(len(ANSWER.findall(task)) == 1 for task in found):
         said.append("exercises")
-    end = re.fullmatch(r"\*\*Next\*\*: \[(.+?)\]\((.+?)\)\. [^\n]+", cells[-1][1])
+    end = re.fullmatch(r"\*\*Next\*\*: \[(.+?)\]\((.+?)\)\.? [^\n]+", cells[-1][1])
     if after and (end is None or (end[1], end[2]) != after):
         said.append("next")
     return said

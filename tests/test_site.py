@@ -5,6 +5,7 @@ of the pages as built.
 
 import json
 import re
+import sys
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -14,6 +15,9 @@ import yaml
 import dp_bayes_nb as dpb
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tools"))
+import structure  # noqa: E402
+
 NBS = ROOT / "nbs"
 CHAPTERS = sorted(p.relative_to(NBS).as_posix() for p in NBS.rglob("*.ipynb") if ".ipynb_checkpoints" not in p.parts)
 OPENINGS = [name for name in CHAPTERS if name.endswith("/00_index.ipynb")]
@@ -57,10 +61,14 @@ def test_every_chapter_is_in_the_sidebar():
 
 
 def test_parts_come_in_the_readers_order():
-    parts = [entry["section"] for entry in sidebar() if isinstance(entry, dict)]
-    assert parts == ["Start", "The data holder", "Released documents", "The analyst", "Ways to a posterior",
-                     "Very many posteriors", "Pooled groups", "Curves", "Counts", "Chains", "Models", "Evidence",
-                     "Research", "The papers' figures", "Foundations and contract", "Reference"]
+    "What to learn, what to do, what to look up, what was measured; and the house, in the order of its imports."
+    parts = {entry["section"]: entry["contents"] for entry in sidebar() if isinstance(entry, dict)}
+    assert list(parts) == ["Learn", "Do", "Reference", "Evidence", "Inside"]
+    rooms = [entry["href"].split("/")[0] for entry in parts["Inside"]]
+    assert rooms == [name for name in structure.FOLDERS if name not in ("papers", "command")] + ["command"]
+    written = [name for part in list(parts)[:4] for name in planned(parts[part])]
+    assert len(written) + 12 <= 110  # with the home page, the start, and the reference
+    assert planned(sidebar())[2] == "course/00_index.ipynb"
 
 
 def test_every_folder_is_opened_by_a_page_that_names_its_chapters():

@@ -23,9 +23,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 NBS = ROOT / "nbs"
-FOLDERS = ("base", "noise", "models", "releases", "data_holder", "curves", "counts", "chains", "posterior", "fields",
-           "regression", "naive_bayes", "hidden_markov", "tables", "research", "evidence", "app", "papers", "command",
-           "tutorials", "questions")
+FOLDERS = ("base", "noise", "models", "releases", "data_holder", "curves", "counts", "chains", "ways", "posterior",
+           "many", "fields", "regression", "naive_bayes", "hidden_markov", "tables", "research", "evidence", "app",
+           "papers", "command", "tutorials", "questions", "course", "recipes")
 WIDGET = "application/vnd.jupyter.widget-view+json"
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from ..base.arguments import check_fraction, printable
 from ..base.draws import group
 from ..base.frames import group_text
-from ..models.contract import QUICKLY
+from ..base.chains import QUICKLY
 from .diagnose import _LEAST_EFFECTIVE
 from .results import _fitted_releases, is_pooled
 from ..releases.words import _cost, _noise_words, _size
