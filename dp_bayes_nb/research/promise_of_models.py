@@ -10,7 +10,8 @@ import numpy as np
 
 from ..models.contract import Model
 from ..noise.add_remove import size_noise
-from .audit import Audit, counted_for_search
+from .audit import Audit
+from .neighbouring_tables import counted_for_search
 
 # %% ../../nbs/research/15_promise_of_models.ipynb #136c35ca
 # § What one record moves
