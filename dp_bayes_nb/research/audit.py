@@ -240,13 +240,13 @@ def _tables(model, tables, budget, rho, promised, seed, owner, options):
         words += f"; each record is a person, the last one has {more} row{'s' * (more > 1)} more"
     return found, tuple(made_table(model, each) for each in made), words
 
-# %% ../../nbs/research/14_audit.ipynb #9f55b6f9
+# %% ../../nbs/research/14_audit.ipynb #9f55b6f8
 # § Other forms of a table
 FORMS = ("pandas categories", "pandas sparse", "arrow (texts in slots)", "polars", "duckdb of arrow", "csv",
          "dask of csv files")  # a few, of each engine those that choose types
 _BY_ITSELF = (*GUESSED, "dask of csv files")  # a program chooses types: its values are not those that were written
 
-
+# %% ../../nbs/research/14_audit.ipynb #9f55b6f9
 def _chosen(forms, known):
     "Which forms are read."
     if isinstance(forms, str):

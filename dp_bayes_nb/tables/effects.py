@@ -122,10 +122,10 @@ def _half_log_det(S):
     "Half the log determinant of a positive definite matrix; very small, not −∞, where it is singular in floats."
     return jnp.log(jnp.maximum(jnp.diagonal(cholesky(S)), 1e-150)).sum()
 
-# %% ../../nbs/tables/07_effects.ipynb #0f0b6669
+
 _PROPOSALS, _TRIES = 32, 2000  # at once, and how often
 
-
+# %% ../../nbs/tables/07_effects.ipynb #0f0b6669
 @pytree("model")
 class DesignedPrior:
     "An `InformationPrior` for a release with so many records and so much noise."

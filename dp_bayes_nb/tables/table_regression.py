@@ -365,7 +365,7 @@ class TableRegression(TableModel):
         raise NotImplementedError
 
     def log_shares(self, theta: dict) -> Float[Array, "..."]:
-        "Log probabilities of the covariates' cells, of the shape of their space: equation (1) of ‘Cells of a regression’."
+        "Log probabilities of the covariates' cells, an axis each: equation (1) of ‘Cells of a regression’."
         s = space(self)
         d = len(s.columns)
         tables: list[tuple] = [((j,), _spread(jnp.asarray(base), (j,), d)) for j, base in enumerate(s.base)]
