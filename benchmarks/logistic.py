@@ -22,7 +22,8 @@ from dp_bayes_nb.base.measurement import Measurement, Noise
 from dp_bayes_nb.noise.design import noise_design, simulate_values
 from dp_bayes_nb.ways.methods import methods_of
 from dp_bayes_nb.research.trials import method_draws
-from dp_bayes_nb.tables.logistic import InformationPrior, LogisticRegression, NormalCoefficients
+from dp_bayes_nb.tables.effects import InformationPrior, NormalCoefficients
+from dp_bayes_nb.tables.logistic import LogisticRegression
 from dp_bayes_nb.tables.soft_tables import recommend_knots
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -58,8 +58,8 @@ _public = {
     "Shrinkage": "tables.log_linear",
     "NormalEffects": "tables.log_linear",
     "LogisticRegression": "tables.logistic",
-    "NormalCoefficients": "tables.logistic",
-    "InformationPrior": "tables.logistic",
+    "NormalCoefficients": "tables.effects",
+    "InformationPrior": "tables.effects",
     "OrderedLogistic": "tables.answers",
     "MultinomialLogistic": "tables.answers",
     "PoissonRegression": "tables.answers",
@@ -290,11 +290,8 @@ if _typing.TYPE_CHECKING:
         expected_counts as expected_counts,
         rate_ratios as rate_ratios,
     )
-    from .tables.logistic import (
-        LogisticRegression as LogisticRegression,
-        NormalCoefficients as NormalCoefficients,
-        InformationPrior as InformationPrior,
-    )
+    from .tables.effects import InformationPrior as InformationPrior, NormalCoefficients as NormalCoefficients
+    from .tables.logistic import LogisticRegression as LogisticRegression
     from .tables.soft_tables import recommend_knots as recommend_knots, expected_width as expected_width
     from .tables.log_linear import LogLinear as LogLinear, Shrinkage as Shrinkage, NormalEffects as NormalEffects
     from .tables.margins import table_effects as table_effects, table_probabilities as table_probabilities

@@ -30,14 +30,16 @@ from dp_bayes_nb.models import bounds as room_of_bounds  # noqa: F401
 from dp_bayes_nb.models.contract import family_class
 from dp_bayes_nb.models.registry import MODELS, register
 from dp_bayes_nb.models.promises import RELATIONS
-from dp_bayes_nb.research.audit import Audit, exact_p_value, neighbouring_tables, noise_p_value, signs_p_value
+from dp_bayes_nb.research.audit import Audit
 from dp_bayes_nb.research.lower_bounds import (best_threshold, credible_bound, epsilon_needed, high_end, low_end,
                                                lower_bound, rho_needed)
+from dp_bayes_nb.research.many_releases import exact_p_value, noise_p_value, signs_p_value
+from dp_bayes_nb.research.neighbouring_tables import neighbouring_tables
 from dp_bayes_nb.research.promise_of_models import moved_by_one_record, relations
 
 HERE_IS = Path(__file__).parent
 SUMS, BOUNDS = sys.modules["dp_bayes_nb.data_holder.sums"], sys.modules["dp_bayes_nb.models.bounds"]
-DOOR, AUDIT = sys.modules["dp_bayes_nb.data_holder.release"], sys.modules["dp_bayes_nb.research.audit"]
+DOOR, MANY = sys.modules["dp_bayes_nb.data_holder.release"], sys.modules["dp_bayes_nb.research.many_releases"]
 PLACES = {"region": ["north", "south"]}
 TRIED = {name: model for name, (model, *_) in DECLARED.items()} | {
     "Grouped, private": dpb.Grouped(dpb.Bernoulli("ill"), "region", PLACES),
@@ -349,16 +351,16 @@ def test_a_fault_that_no_bound_shows_is_found_in_the_noise(name, monkeypatch):
 
 def test_values_off_their_grid_and_repeated_numbers_are_seen(monkeypatch):
     "A digit beyond the grid could carry the exact sum; one number for two releases hides that there are two."
-    honest = AUDIT.release
+    honest = MANY.release
 
     def finer(*args, **options):
         made = honest(*args, **options)
         object.__setattr__(made, "values", made.values + made.noise.grid / 4)
         return made
 
-    monkeypatch.setattr(AUDIT, "release", finer)
+    monkeypatch.setattr(MANY, "release", finer)
     assert audit(SHARE, epsilon=1, trials=200, releases=2, forms=()).noise == 0
-    monkeypatch.setattr(AUDIT, "release", honest)
+    monkeypatch.setattr(MANY, "release", honest)
     monkeypatch.setattr(DOOR.secrets, "token_hex", lambda k: "0" * 16)
     assert audit(SHARE, epsilon=1, trials=200, releases=2, forms=()).noise == 0
 
@@ -619,7 +621,7 @@ def test_the_best_threshold_is_the_best():
 
 def test_the_page_names_every_model_and_tests_that_exist():
     "Its saved output, which is computed from the code."
-    cells = json.loads((HERE_IS.parent / "nbs/research/14_promise_of_models.ipynb").read_text())["cells"]
+    cells = json.loads((HERE_IS.parent / "nbs/research/17_promise_of_models.ipynb").read_text())["cells"]
     page = "".join("".join(out.get("data", {}).get("text/markdown", ""))
                    for cell in cells if cell["cell_type"] == "code" for out in cell["outputs"])
     for name in set(MODELS) - {"Counts"}:

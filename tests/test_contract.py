@@ -612,7 +612,7 @@ def own_expressions():
 def test_an_expression_over_the_whole_table_is_refused_before_data_are_read(name, parts, monkeypatch):
     "Whatever it is built of; without the check, data are read."
     from dp_bayes_nb.data_holder import sums
-    from dp_bayes_nb.data_holder.tables import OfOneRecord
+    from dp_bayes_nb.data_holder.columns import OfOneRecord
 
     def read(*args):
         raise AssertionError("data were read")

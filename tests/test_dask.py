@@ -118,7 +118,7 @@ def test_what_is_sent_to_a_cluster_needs_no_package(visits):
     "Processes that lack this package hold their partitions to one type all the same."
     import cloudpickle
     import narwhals as nw
-    from dp_bayes_nb.data_holder.tables import spelled_out
+    from dp_bayes_nb.data_holder.columns import spelled_out
     frame, _ = spelled_out(nw.from_native(visits).lazy(), {"spent": "number", "region": "text", "id": "owner"})
     graph = dict(frame.to_native().optimize().__dask_graph__())
     alone = ("import sys; sys.modules['dp_bayes_nb'] = None; import cloudpickle, dask.threaded as threaded; "

@@ -433,7 +433,7 @@ def test_an_engine_that_nobody_tested_is_refused():
 @pytest.mark.parametrize("model", ["naive Bayes", "regression"])
 def test_overlapping_levels_of_several_columns_are_noticed(model, monkeypatch):
     "With the encoding switched off, as the mutant, the query itself sees that records count twice."
-    from dp_bayes_nb.data_holder import tables
+    from dp_bayes_nb.data_holder import columns
     from dp_bayes_nb import LinearRegression, NaiveBayes
 
     family = NaiveBayes(("x", ["a", "A"]), {"y": ["u", "v"]}) if model == "naive Bayes" else LinearRegression(
@@ -442,7 +442,7 @@ def test_overlapping_levels_of_several_columns_are_noticed(model, monkeypatch):
     connection.execute("create table t (x varchar collate nocase, y varchar, z double)")
     connection.execute("insert into t values ('a', 'u', .5), ('A', 'v', .25)")
     exact_sums(family, connection.table("t"), grid_exponent=0 if family.integer else 10)
-    monkeypatch.setattr(tables, "encoded", lambda frame, columns: None)
+    monkeypatch.setattr(columns, "encoded", lambda frame, columns: None)
     with pytest.raises(ValueError, match="a record that is two of them"):
         exact_sums(family, connection.table("t"), grid_exponent=0 if family.integer else 10)
 

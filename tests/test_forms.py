@@ -348,7 +348,7 @@ def test_the_reader_of_dask_is_given_its_types(tmp_path):
     assert exact_sums(model, read(dtype=str)[["x"]], missing_as="no").integers == (4, 50, 0, 0, 0, 0)
     assert exact_sums(SPENT, read(dtype={"id": str}), person=person).integers == (13,)
     assert exact_sums(Exponential((0, 10), "spent"), read()).integers == (54,)  # numbers are numbers
-    with patch.object(sys.modules["dp_bayes_nb.data_holder.tables"], "_check_guessed", lambda native, wanted: None):
+    with patch.object(sys.modules["dp_bayes_nb.data_holder.columns"], "_check_guessed", lambda native, wanted: None):
         assert exact_sums(model, read(), missing_as="no").integers == (4, 0, 0, 50, 0, 0)  # the mutant: all were 1
 
 

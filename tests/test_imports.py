@@ -102,8 +102,9 @@ def imported(path, package=PACKAGE):
 
 # `counted` is a data holder's act, and so is an audit; a plan's costs are added up; a statistic is compared on engines
 ALLOWED = {("hidden_markov.model", "data_holder.sums"), ("research.hmm_routes", "data_holder.ledger"),
-           ("research.record_search", "data_holder.tables"), ("research.audit", "data_holder.release"),
-           ("research.audit", "data_holder.persons"), ("research.audit", "data_holder.csv_files"),
+           ("research.record_search", "data_holder.columns"), ("research.audit", "data_holder.release"),
+           ("research.many_releases", "data_holder.release"), ("research.neighbouring_tables", "data_holder.persons"),
+           ("research.neighbouring_tables", "data_holder.csv_files"),
            ("research.table_forms", "data_holder.csv_files")}
 
 

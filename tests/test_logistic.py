@@ -23,7 +23,7 @@ from dp_bayes_nb.noise.add_remove import size_noise
 from dp_bayes_nb.noise.design import noise_design
 from dp_bayes_nb.ways.methods import methods_of
 from dp_bayes_nb.research.trials import method_draws
-from dp_bayes_nb.tables.logistic import DesignedPrior, coefficient_information
+from dp_bayes_nb.tables.effects import DesignedPrior, coefficient_information
 from dp_bayes_nb.tables.soft_tables import Hats
 
 ILL = ("ill", ["no", "yes"])

@@ -543,13 +543,13 @@ def test_ids_that_are_near_are_different_persons_on_every_kind_of_frame(tmp_path
                        _records_of_ids(IDS[start + 1:] * 3, [1] * 3 * len(IDS[start + 1:]), rows=2))
         for kind in whole:
             assert (whole[kind].n - less[kind].n, whole[kind].integers[0] - less[kind].integers[0]) == (2, 2), kind
-    from dp_bayes_nb.data_holder import tables
-    honest = tables.plain_columns()
+    from dp_bayes_nb.data_holder import columns as room
+    honest = room.plain_columns()
 
     def through_floats(native, wanted):
         columns, wrong = honest(native, wanted)
         return {**columns, "id": columns["id"].astype(float).astype("int64")}, wrong
-    monkeypatch.setattr(tables, "plain_columns", lambda: through_floats)  # the mutant
+    monkeypatch.setattr(room, "plain_columns", lambda: through_floats)  # the mutant
     assert _records_of_ids(ids, x, combine="any")["Int64"].n < len(IDS)
 
 

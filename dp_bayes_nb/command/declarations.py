@@ -28,7 +28,7 @@ from ..models.varied_counts import Overdispersion
 from ..models.whole_numbers import FlatCounts, SharedGamma
 from ..releases.files import read_text, tuples
 from ..tables.log_linear import NormalEffects, Shrinkage
-from ..tables.logistic import InformationPrior, NormalCoefficients
+from ..tables.effects import InformationPrior, NormalCoefficients
 
 # %% ../../nbs/command/04_declarations.ipynb #c1dfd96e
 # § Families as TOML

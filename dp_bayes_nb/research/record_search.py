@@ -157,7 +157,7 @@ def _in_tables(model, values):
     import duckdb
     import narwhals as nw
     import pandas as pd
-    from dp_bayes_nb.data_holder.tables import counted  # the data holder's way of reading a condition
+    from dp_bayes_nb.data_holder.columns import counted  # the data holder's way of reading a condition
 
     record = as_record(model, {name: counted(nw.col(f"x_{j}")) for j, name in enumerate(values)})
     number = lambda t: t.cast(nw.Float64) if isinstance(t, nw.Expr) else nw.lit(float(t))

@@ -165,8 +165,8 @@ _MOST_COLUMNS = 10  # whose changes are tried all
 
 
 def most_moved(margins, numbers, columns) -> tuple[float, float]:
-    """The most that one record moves all sums of weighted margins, L1 and L2 squared: equation (4) of the chapter
-    ‘Logistic regression’.
+    """The most that one record moves all sums of weighted margins, L1 and L2 squared: equation (1) of the chapter
+    ‘Regressions from noisy tables’.
     """
     def of(margin, weight, changed):
         own = {name for name, _ in margin}
