@@ -115,7 +115,7 @@ def _of_rows(name, column, rule):
         return nw.col(name).sum()
     return nw.col(name).max() if not column.levels and rule in ("max", "last") else nw.col(name).min()
 
-
+# %% ../../nbs/data_holder/04_persons.ipynb #3a19dd6f
 def _as_decimal(value, error, h):
     "The nearest number of few decimal digits where it is within an error, in steps; else the value."
     import narwhals as nw

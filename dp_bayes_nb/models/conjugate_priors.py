@@ -24,7 +24,7 @@ def _log_gamma(rng, shape, size):
     "Logs of draws of Gamma(shape, 1), also where they are smaller than any number."
     return np.log(rng.standard_gamma(shape + 1, size)) + np.log(rng.random(size)) / shape
 
-
+# %% ../../nbs/models/11_conjugate_priors.ipynb #a3cb6782
 @pytree("name", "power")
 class Gamma:
     """Gamma prior of a positive parameter (the family decides which, and of which power of it): equation (1).

@@ -319,7 +319,7 @@ class ChainState(NamedTuple):
     inverse_mass: Float[Array, "w"]
     tuning: Tuning
 
-
+# %% ../../nbs/regression/06_exact.ipynb #eb265e66
 class Setting(NamedTuple):
     "What a chain of the exact sampler is given: numbers, and nothing of the names of columns."
     problem: Any  # a `Problem`

@@ -36,7 +36,7 @@ def _noise(noise, rng):
     level = (rng.permuted(np.tile(np.arange(DRAWS), (len(noise.scale), 1)), axis=1).T + 0.5) / DRAWS
     return noise.scale * noise.each(lambda law: law.quantile(level), np)
 
-
+# %% ../../nbs/releases/10_readings.ipynb #cd812971
 def _hidden(release):
     "Draws of what rounding hid of all rows, (DRAWS, p): evenly between the ends that are known; else 0."
     found = release.unprinted
