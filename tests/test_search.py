@@ -30,6 +30,15 @@ FIRST = {
     "hidden markov": "hidden_markov/model",
     "own model": "models/own_model", "several rows per person": "data_holder/persons",
     "combine releases": "releases/combine", "other packages": "questions/comparisons",
+    "confidence interval": "recipes/one_count", "margin of error": "recipes/one_count", "income": "recipes/mean_income",
+    "mean income": "recipes/mean_income", "average": "recipes/mean_income", "change": "recipes/weeks",
+    "which weeks changed": "recipes/weeks", "time series": "recipes/weeks", "compare": "recipes/larger",
+    "is A larger than B": "recipes/larger", "rounded": "recipes/rounded", "suppressed": "recipes/rounded",
+    "logistic from margins": "recipes/logistic", "yearly budget": "recipes/yearly_budget",
+    "course": "course/index", "gibbs sampler": "course/gibbs", "recipes": "recipes/index",
+    "coverage": "evidence/calibration", "a million cells": "recipes/many_cells",
+    "contrast": "posterior/contrasts", "explain": "posterior/route", "Suppressed": "noise/statements",
+    "summary": "posterior/summary", "quantity": "posterior/quantities", "PolyaTree": "models/histogram",
     "LogisticRegression": "tables/logistic", "fit_many": "many/fit_many", "declare": "releases/declare",
 }
 MUTANTS = {
