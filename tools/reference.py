@@ -7,9 +7,11 @@ import doctest
 import inspect
 import re
 import sys
+import textwrap
+import tokenize
+from io import StringIO
 from pathlib import Path
 
-from fastcore.docments import docments
 from pyproject import settings
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -53,21 +55,54 @@ def shown_type(annotation):
     return "" if text in ("Any", "_empty") else text
 
 
+def comments(source):
+    "What inline comments say of the parameters of a function or of the fields of a class: on its line, or just above."
+    node = ast.parse(source).body[0]
+    places = {field.target.lineno: field.target.id for field in node.body if isinstance(field, ast.AnnAssign)}
+    init = node if isinstance(node, ast.FunctionDef) else next(
+        (each for each in node.body if getattr(each, "name", "") == "__init__"), None)
+    if init:
+        args = init.args
+        those = [*args.posonlyargs, *args.args, args.vararg, *args.kwonlyargs, args.kwarg]
+        places |= {each.lineno: each.arg for each in those if each}
+    said = {token.start[0]: (token.string.lstrip("# "), not token.line[:token.start[1]].strip())
+            for token in tokenize.generate_tokens(StringIO(source).readline) if token.type == tokenize.COMMENT}
+    if init and init.returns and init.returns.lineno in said:
+        places[init.returns.lineno] = "return"
+    found = {}
+    for line, name in places.items():
+        words = [said[line][0]] if line in said else []
+        above = line - 1
+        while line not in said and above in said and said[above][1]:  # a line that holds nothing else
+            words.insert(0, said[above][0])
+            above -= 1
+        found[name] = " ".join(words)
+    return found
+
+
+def told(thing):
+    "What inline comments say of the parameters of a function, or of a class, whose fields may be those of its bases."
+    found = {}
+    for each in reversed(thing.__mro__) if isinstance(thing, type) else [inspect.unwrap(thing)]:
+        if each.__module__.startswith(f"{LIB}."):
+            those = comments(textwrap.dedent(inspect.getsource(each)))
+            found |= {name: words for name, words in those.items() if words or name not in found}
+    return found
+
+
 def parameters(thing):
     "Rows of the table of parameters: name, type, default, meaning."
     try:
         signature = inspect.signature(thing)
     except (TypeError, ValueError):
         return []
-    told = docments(thing if isinstance(thing, type) else inspect.unwrap(thing), full=True)
-    rows = []
+    rows, known = [], told(thing)
     for name, one in signature.parameters.items():
         if name == "self" or name == "unnamed":
             continue
         default = "needed" if one.default is EMPTY and one.kind not in STARS else "" if one.default is EMPTY else (
             f"`{one.default!r}`")
-        said = (told.get(name) or {}).get("docment") or ""
-        rows.append((f"`{STARS.get(one.kind, '')}{name}`", shown_type(one.annotation), default, said))
+        rows.append((f"`{STARS.get(one.kind, '')}{name}`", shown_type(one.annotation), default, known.get(name, "")))
     return rows
 
 

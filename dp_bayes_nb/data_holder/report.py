@@ -128,6 +128,15 @@ def ledger_report(ledger: Ledger,    # the account
 
     Costs are rounded up and what is left is rounded down, to six digits. ValueError for a damaged file, and for a delta
     outside of (0, 1).
+
+    >>> from dp_bayes_nb import Bernoulli, Ledger, ledger_report, release
+    >>> ledger = Ledger("report.json", epsilon=1)
+    >>> published = release(Bernoulli("ill"), [0, 1, 1], epsilon=0.25, ledger=ledger, name="survey")
+    >>> print(ledger_report(ledger))
+    # Privacy account report.json
+    ...
+    | left | 0.75 | 0 |
+    ...
     """
     if not isinstance(ledger, Ledger):
         refuse("ledger", "a Ledger", ledger, "open it with Ledger(path)")
@@ -218,6 +227,17 @@ def registry_entry(ledger: Ledger,             # the account
     `about` needs `name`, `data_curators` (a list), `description`, `intended_use`, `data_product_region` and
     `registry_authors` (a list). ValueError for a field that is missing, unknown, filled in from the account, or not
     one of the values that the layout allows; for an account without entries; and for a damaged file.
+
+    >>> from dp_bayes_nb import Bernoulli, Ledger, registry_entry, release
+    >>> ledger = Ledger("entry.json", epsilon=1)
+    >>> published = release(Bernoulli("ill"), [0, 1, 1], epsilon=0.25, ledger=ledger, name="survey")
+    >>> about = {"name": "Survey", "data_curators": ["Health office"], "description": "Who is ill.",
+    ...          "intended_use": "Planning.", "data_product_region": "Europe", "registry_authors": ["A. Author"]}
+    >>> print(registry_entry(ledger, about))
+    url_slug: survey-health-office-...
+    ...
+          epsilon: 0.25
+    ...
     """
     state = read_state(ledger.path)
     if not state.entries:

@@ -243,7 +243,13 @@ def noise_design(family, *, epsilon: Any = None,  # total budget of the release;
 @dataclass(frozen=True)
 class Design:
     """The public numbers of a study: records, budget, mechanism, and which tables are neighbours.
+
     ValueError for what no release has.
+
+    >>> from dp_bayes_nb import Bernoulli, Design, simulate_release
+    >>> design = Design(1000, 0.5)
+    >>> simulate_release(Bernoulli("ill"), {"probability": 0.3}, design=design).noise.scale.tolist()
+    [2.0]
     """
     n: int  # records
     epsilon: float  # total budget
