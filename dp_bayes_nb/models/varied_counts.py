@@ -179,7 +179,7 @@ def negative_binomial(x: np.ndarray,  # 0, 1, …, consecutive
     log_p = x * jnp.log(mean) - gammaln(x + 1) + rise - (size + x) * jnp.log1p(mean / size)
     return jnp.exp(log_p)
 
-
+# %% ../../nbs/models/18_varied_counts.ipynb #5b3c4e8c
 def _draw_negative_binomial(key, mean, size, n):
     key_rate, key_count = jax.random.split(key)
     rate = mean / size * jnp.exp(jax.random.loggamma(key_rate, size, (n,)))

@@ -157,7 +157,7 @@ def classification_scores(probability: Any,  # (rows, classes), as from classify
     return Scores(float((p.argmax(axis=1) == codes).mean()), float(loss),
                   float(found.statements @ np.abs(found.predicted - found.observed) / found.statements.sum()))
 
-
+# %% ../../nbs/naive_bayes/04_classification.ipynb #c70fd033
 def plot_reliability(found: Reliability,  # result of reliability
                      name: str = "",      # in the legend
                      color: str = COLORS["ours"],  # of points and line, as Matplotlib reads it

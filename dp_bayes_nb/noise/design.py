@@ -267,7 +267,7 @@ class Design:
         for name, value in (("n", check_count("n", self.n)), ("epsilon", epsilon), ("delta", delta)):
             object.__setattr__(self, name, value)
 
-
+# %% ../../nbs/noise/03_design.ipynb #e5609070
 def designed(study: Design | None, *, n: Any, epsilon: Any, mechanism: str | None, delta: Any) -> tuple:
     "n, epsilon, mechanism and delta as given, or those of a design; refused if both are given and differ."
     given = {"n": n, "epsilon": epsilon, "mechanism": mechanism, "delta": delta}

@@ -447,7 +447,7 @@ class Suppressed(Printing):
         low, high = np.where(blank, -np.inf, np.maximum(ends.low, self.below)), np.where(blank, self.below, ends.high)
         return Ends(low, high, ends.above & (low == ends.low), ends.under | blank)
 
-
+# %% ../../nbs/noise/04_statements.ipynb #72a6cfef
 @dataclass(frozen=True)
 class PrintedAbove(Printing):
     """The row was printed only because its noisy number was above a floor.

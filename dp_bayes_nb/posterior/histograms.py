@@ -389,7 +389,7 @@ def column_mean(idata: Any  # result of fit for a Histogram
         refuse("idata", "the result of fit for a Histogram", "a DateHistogram, which counts dates and adds none up")
     return xr.DataArray(_means(family, theta), dims=("chain", "draw"), name="mean")
 
-
+# %% ../../nbs/posterior/09_histograms.ipynb #d1be19c6
 def column_above(idata: Any,  # result of fit for a Histogram
                  limit: Any   # in the unit of the column, in the range; of dates, the first one that counts
                  ) -> Any:

@@ -48,7 +48,7 @@ def _noise_draws(key, noise: Noise, shape: tuple) -> np.ndarray:
     keys = jax.random.split(key, math.prod(shape))
     return np.asarray(jax.vmap(lambda key: draw_noise(key, noise)[0])(keys)).reshape(shape)
 
-
+# %% ../../nbs/posterior/10_row_check.ipynb #c051a25f
 def row_check(release: Release,    # of two rows or more
               prior: Any = None,   # as for `fit`
               *, draws: int = 1000,  # kept, per chain

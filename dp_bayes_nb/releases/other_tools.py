@@ -415,7 +415,7 @@ def _cell_counts(levels):
     return Counts([", ".join(str(level) if len(levels) == 1 else f"{name}={level}" for name, level in zip(levels, cell))
                    for cell in itertools.product(*levels.values())])
 
-
+# %% ../../nbs/releases/09_other_tools.ipynb #478a97f1
 def from_mbi(measurements: Iterable,  # mbi's LinearMeasurements, or objects with the same fields
              domain: Any,            # levels or sizes by attribute, or mbi's Domain
              *, noise: str,          # "laplace" or "gaussian": a LinearMeasurement does not say it

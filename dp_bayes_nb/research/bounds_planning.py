@@ -115,7 +115,7 @@ def plan_bounds(model: Any,            # with any bounds of the wanted kind (Cli
     chosen = studies[best].family
     return BoundsPlan(chosen.bounds, chosen, table, n, epsilon, name)
 
-
+# %% ../../nbs/research/07_bounds_planning.ipynb #f4ed5501
 def _candidates(family, prior, candidates, key):
     "Families to compare."
     if not family.clips:

@@ -187,7 +187,7 @@ def _hidden_markov(release):
         refuse("idata", "the result of fit for a HiddenMarkov release", type(release.family).__name__)
     return release.family
 
-
+# %% ../../nbs/research/09_hmm_routes.ipynb #32cd41fb
 def relabel(idata: Any,    # of `fit` for a HiddenMarkov release
             feature: str,  # a feature of the family
             level: Any     # one of its levels

@@ -358,13 +358,13 @@ def rate_ratios(idata: Any,      # result of fit
     >>> model = PoissonRegression(("visits", (0, 3)), {"smokes": ["no", "yes"]})
     >>> counts = [736, 736, 368, 160, 270, 542, 542, 646]  # of 0 to 3 visits, without and with smoking
     >>> release = declare(model, counts, n=4000, noise=Laplace(scale=1), source="a survey")
-    >>> idata = fit(release, draws=200, warmup=100, progress=False)
+    >>> idata = fit(release, draws=500, warmup=200, progress=False)
     >>> print(f"{float(rate_ratios(idata)['median'][0]):.0f}")
     2
     """
     return coefficient_ratios(idata, "rates", level, units, "odds_ratios(idata) is for answers that are no counts")
 
-
+# %% ../../nbs/tables/11_answers.ipynb #c1eb78ac
 def expected_counts(idata: Any,   # result of fit
                     rows: Any,    # data frame, or a dictionary of columns, with the covariates
                     level: float = 0.95  # posterior probability of the interval
@@ -377,7 +377,7 @@ def expected_counts(idata: Any,   # result of fit
     >>> model = PoissonRegression(("visits", (0, 3)), {"smokes": ["no", "yes"]})
     >>> counts = [736, 736, 368, 160, 270, 542, 542, 646]  # of 0 to 3 visits, without and with smoking
     >>> release = declare(model, counts, n=4000, noise=Laplace(scale=1), source="a survey")
-    >>> idata = fit(release, draws=200, warmup=100, progress=False)
+    >>> idata = fit(release, draws=500, warmup=200, progress=False)
     >>> expected_counts(idata, {"smokes": ["no", "yes"]})["mean"].round(0).values.tolist()
     [1.0, 2.0]
     """

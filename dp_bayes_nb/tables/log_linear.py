@@ -135,7 +135,7 @@ class Shrinkage(_Blocks):
         constant = gammaln((nu + k) / 2) - gammaln(nu / 2) - k / 2 * jnp.log(nu * jnp.pi) - k * jnp.log(self._scales)
         return (constant - (nu + k) / 2 * jnp.log1p(self._squares(theta) / nu)).sum(axis=-1)
 
-
+# %% ../../nbs/tables/03_log_linear.ipynb #0f79f69d
 @pytree("sizes")
 class NormalEffects(_Blocks):
     """Prior of independent normal effects around zero, with the scales of `Shrinkage`.

@@ -79,7 +79,7 @@ def table_probabilities(idata: Any,         # result of fit for a LogLinear rele
     return xr.DataArray(p, {name: list(levels[name]) for name in (*on, *names)}, ("chain", "draw", *on, *names),
                         name="probability")
 
-
+# %% ../../nbs/tables/05_margins.ipynb #7fd1ea5a
 def _of_cells(idata):
     "The model, the draws of its parameters, (draws, …), and the shape (chains, draws)."
     release, theta = fitted(idata)

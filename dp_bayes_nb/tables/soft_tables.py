@@ -151,7 +151,7 @@ def expected_width(n: int,                      # records
     variance = _noise_variance(epsilon, mechanism, delta, rho, check_count("tables", tables), several, numbers)
     return _width(n, variance, J, shape, tuple(map(float, coefficients)), float(sd), several > 1)
 
-
+# %% ../../nbs/tables/06_soft_tables.ipynb #c27fe011
 def _noise_variance(epsilon, mechanism, delta, rho, tables, covariates, numbers=None):
     "Of the noise of one row of a regression: tables of the answer, and of pairs of covariates, as a release has them."
     epsilon, mechanism, delta, _, rho = check_privacy(epsilon, mechanism, delta, "change_one", rho)

@@ -116,7 +116,7 @@ def _frame(family, records):
         columns[name or "value"] = values
     return pd.DataFrame(columns)
 
-
+# %% ../../nbs/tables/10_synthetic.ipynb #20a5710e
 def synthesize(idata: Any,     # result of fit
                n: int | None = None,  # records in each table; None: as many as the confidential table has
                *, tables: int = 100,  # how many, at most the draws of the posterior
@@ -348,7 +348,7 @@ def _write_table(frame, path: Path):
         target = str(path).replace("'", "''")
         connection.execute(f"copy synthetic to '{target}' (format parquet)")
 
-
+# %% ../../nbs/tables/10_synthetic.ipynb #5ef397a6
 def write_synthetic(idata: Any,  # result of fit
                     folder: Any,  # a new folder, or an empty one
                     n: int | None = None,  # records in each table; None: as many as the confidential table has
