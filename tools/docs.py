@@ -27,6 +27,7 @@ from urllib.parse import unquote, urlsplit
 import search
 import yaml
 from pyproject import settings
+from reference import in_cell, jobs, pages, slug  # noqa: F401
 
 ROOT = Path(__file__).resolve().parent.parent
 NBS, PROC, DOCS, CACHE = ROOT / "nbs", ROOT / "_proc", ROOT / "_docs", ROOT / ".cache"
@@ -237,9 +238,7 @@ def anchored(cells, module):
 @cache
 def homes():
     "Where each public name lives, as the package says."
-    tree = ast.parse((ROOT / LIB / "__init__.py").read_text(encoding="utf-8"))
-    return next(ast.literal_eval(node.value) for node in tree.body
-                if isinstance(node, ast.Assign) and node.targets[0].id == "_public")
+    return {name: home for names in jobs().values() for name, home in names.items()}
 
 
 @cache
@@ -471,7 +470,8 @@ def mend():
                 continue
             found = [new for old, new in sorted(front.items()) if fnmatch(old, entry) and new not in listed]
             listed.extend(found)
-            done.extend(found or ([entry] if entry.endswith(".md") else []))
+            written = [f"reference/{slug(job)}.md" for job in jobs()] if entry == "reference/*.md" else [entry]
+            done.extend(found or (written if entry.endswith(".md") else []))
         return done
 
     sidebar = config["website"]["sidebar"]
@@ -484,27 +484,17 @@ def mend():
     (PROC / "_quarto.yml").write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf-8")
 
 
-def in_cell(text):
-    "Text as a cell of a table: on one line, its bars and, outside of code, its stars and underscores escaped."
-    parts = re.split(r"(`[^`]*`)", re.sub(r"\s+", " ", text).replace("|", "\\|"))
-    return "".join(part if part.startswith("`") else re.sub(r"([*_])", r"\\\1", part) for part in parts)
+def reference():
+    "A page of the reference for each job, and the page of all public names, which leads to them."
+    (PROC / "reference").mkdir(exist_ok=True)
+    for name, text in pages(titles()).items():
+        (PROC / f"reference/{name}.md").write_text(text, encoding="utf-8")
 
 
-def public_names():
-    "The page of all public names: where each is explained, and the first line of what it says of itself."
-    title, rows = {}, []
-    for name, home in sorted(homes().items(), key=lambda pair: pair[0].lower()):
-        path = home.replace(".", "/")
-        if home not in title:
-            head = source(read_nb(PROC / f"{path}.ipynb")["cells"][0])
-            title[home] = re.search(r"^title: (.*)$", head, re.M)[1].strip("\"'")
-        module = ast.parse((ROOT / LIB / f"{path}.py").read_text(encoding="utf-8"))
-        said = next((ast.get_docstring(node) or "" for node in module.body
-                     if getattr(node, "name", None) == name), "").split("\n\n")[0]
-        rows.append(f"| [`{name}`]({path}.ipynb#{name}) | {in_cell(said)} | [{title[home]}]({path}.ipynb) |")
-    text = (f"---\ntitle: Public names\ndescription: Everything that `from {LIB} import …` gives\ntoc: false\n---\n\n"
-            "| name | what it is | chapter |\n|---|---|---|\n" + "\n".join(rows) + "\n")
-    (PROC / "public_names.md").write_text(text, encoding="utf-8")
+def titles():
+    "The title of each module's chapter."
+    return {home: re.search(r"^title: (.*)$", source(read_nb(PROC / f"{home.replace('.', '/')}.ipynb")["cells"][0]),
+                            re.M)[1].strip("\"'") for home in set(homes().values())}
 
 
 def source_pages():
@@ -856,7 +846,7 @@ def check(site):
 def main():
     bad = process()
     mend()
-    public_names()
+    reference()
     source_pages()
     site, said = render()
     vendor_katex(site)

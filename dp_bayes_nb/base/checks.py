@@ -63,7 +63,12 @@ def batched_operations(program: Callable,  # of arrays; or its jaxpr
 # § Distances between distributions
 def ks_uniform(u: Any  # (t,) or (t, d) values in [0, 1]
                ) -> Any:
-    "Kolmogorov–Smirnov distance of each column of `u` to the uniform law."
+    """Kolmogorov–Smirnov distance of each column of `u` to the uniform distribution.
+
+    >>> from dp_bayes_nb import ks_uniform
+    >>> round(float(ks_uniform([0.1, 0.3, 0.5, 0.9])), 2)
+    0.25
+    """
     u = np.asarray(u, dtype=float)
     if u.ndim not in (1, 2) or len(u) == 0 or not np.all((u >= 0) & (u <= 1)):
         raise ValueError(f"u must be a non-empty (t,) or (t, d) array of values in [0, 1], got shape {u.shape}")
@@ -81,7 +86,12 @@ def ks_p_value(distance: float, trials: int) -> float:
 def wasserstein1(p: Any,  # (s,) draws
                  q: Any  # (r,) draws
                  ) -> float:
-    "Wasserstein-1 distance between two samples, in their units."
+    """Wasserstein-1 distance between two samples, in their units.
+
+    >>> from dp_bayes_nb import wasserstein1
+    >>> wasserstein1([0.0, 1.0, 2.0], [1.0, 2.0, 3.0])
+    1.0
+    """
     p, q = np.asarray(p, dtype=float), np.asarray(q, dtype=float)
     for name, a in (("p", p), ("q", q)):
         if a.ndim != 1 or a.size == 0 or not np.all(np.isfinite(a)):

@@ -23,10 +23,17 @@ from .supports import Parameter, constrain
 # § Priors
 @pytree("name")
 class Beta:
-    "Beta prior of a probability."
+    """Beta prior of a probability.
+
+    >>> from dp_bayes_nb import Bernoulli, Beta, Laplace, declare, fit
+    >>> release = declare(Bernoulli("ill"), 2, n=10, noise=Laplace(scale=2), source="a report")
+    >>> [f"{float(fit(release, prior, progress=False).posterior['probability'].mean()):.1f}"
+    ...  for prior in (Beta(1, 1), Beta(50, 50))]
+    ['0.3', '0.5']
+    """
     alpha: Float[Any, ""]  # prior successes, > 0
     beta: Float[Any, ""]  # prior failures, > 0
-    name: str = "probability"
+    name: str = "probability"  # the parameter, set by the model
     support = "unit"  # of the parameter
 
     def sample(self, key: Key[Array, ""], shape: tuple = ()) -> dict:
@@ -59,9 +66,16 @@ class Beta:
 # %% ../../nbs/base/08_priors.ipynb #95903425
 @pytree("name")
 class Dirichlet:
-    "Dirichlet prior of the probabilities of k categories."
+    """Dirichlet prior of the probabilities of k categories.
+
+    >>> from dp_bayes_nb import Categorical, Dirichlet, Laplace, declare, fit
+    >>> release = declare(Categorical(["car", "bus"]), [6000, 4000], n=10000, noise=Laplace(scale=2), source="a report")
+    >>> idata = fit(release, Dirichlet([2, 2]), draws=200, progress=False)
+    >>> idata.posterior["probabilities"].mean(["chain", "draw"]).round(1).values.tolist()
+    [0.6, 0.4]
+    """
     alpha: Float[Any, "k"]  # prior counts, > 0; a scalar is repeated
-    name: str = "probabilities"
+    name: str = "probabilities"  # the parameter, set by the model
 
     def sample(self, key: Key[Array, ""], shape: tuple = ()) -> dict:
         "Draws of the parameter, (*shape, k)."

@@ -35,7 +35,16 @@ class _Parameter(NamedTuple):
 
 
 class Parameter(_Parameter):
-    "One named parameter of a model. ValueError for a support that is not known."
+    """One named parameter of a model, with its support and shape.
+
+    ValueError for a support that is not known.
+
+    >>> from dp_bayes_nb import Normal, Parameter
+    >>> Parameter("positive", dims=("region",), levels=(("north", "south"),))
+    Parameter(support='positive', shape=(), dims=('region',), levels=(('north', 'south'),), loc=0.0, scale=1.0)
+    >>> Normal((40, 160)).parameters["variance"].support
+    'positive'
+    """
     __slots__ = ()
 
     def __new__(cls, support: str, shape: tuple = (), dims: tuple = (), levels: tuple = (), loc: Any = 0.0,

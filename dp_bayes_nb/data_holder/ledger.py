@@ -332,13 +332,19 @@ def _label(name, value):
 # %% ../../nbs/data_holder/07_ledger.ipynb #887309d0
 # § The ledger
 class Ledger:
-    """A privacy budget in a file, shared by processes; costs add up by equation (1), in exact decimals.
+    """A privacy budget in a file, shared by processes; costs add up in exact decimals (equation 1 of the chapter).
 
     `Ledger(path, epsilon)` makes the file, or opens one with the same totals; `Ledger(path)` opens an existing one.
     `Ledger(path, rho=…)` is a ledger in zCDP, in which Gaussian releases cost D²/2σ² and pure ones ε²/2: equation (2).
     Raises ValueError for totals that are not finite decimals > 0 (delta: in [0, 1)), for totals that differ from the
     file's or are of the other kind, and for a file that is absent, damaged or no ledger; TimeoutError if another
     process holds the lock.
+
+    >>> from dp_bayes_nb import Bernoulli, Ledger, release
+    >>> ledger = Ledger("budget.json", epsilon=1)
+    >>> published = release(Bernoulli("ill"), [0, 1, 1], epsilon=0.25, ledger=ledger, name="survey")
+    >>> ledger.left
+    (Decimal('0.75'), Decimal('0'))
     """
     timeout = 30.0  # seconds to wait for the lock
 

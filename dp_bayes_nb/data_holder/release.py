@@ -142,19 +142,22 @@ def release(model: Model,                   # what to count: public declarations
             combine: Any = None,            # how a person's rows become one record: a rule, or {column: rule}
             rows: int | None = None         # in its place, the most rows of a person that are kept as records
             ) -> Release:
-    """Release the noisy sums z = Σ t(x) + noise of a table, (m,) in units of t, under (ε, δ)-differential privacy,
-    or with `rho` under ρ-zero-concentrated differential privacy.
+    """Release the noisy sums z = Σ t(x) + noise of a table, (m,) in units of t, under differential privacy.
 
-    The noise is OpenDP's discrete Laplace law, equation (1) of How much noise, or discrete Gaussian, equation (2) or
-    (6).
-    With neighbours="add_remove" the number of records is private: rows that say it together with the sums are released
-    in their place (chapter ‘A private number of records’), and n is None.
-    With a `person` neighbouring tables differ in the rows of one person, and n counts persons; with `rows` it counts
-    the rows that are kept, is private, and needs `n_max` (chapter ‘A person is not a row’).
-    Raises ValueError for arguments, data or a budget that are refused: nothing is spent then. Its words are for the
-    data holder: counts of bad records are not private, and with "add_remove" there are none in them, but whether a
-    table is refused depends on it. Raises RuntimeError if OpenDP fails. Warns if delta >= 1/n, if
-    epsilon > 10, and of missing="drop" unless neighbours is stated.
+    The promise is (ε, δ)-differential privacy, or with `rho` ρ-zero-concentrated differential privacy. The noise has
+    OpenDP's discrete Laplace distribution, equation (1) of ‘How much noise’, or the discrete Gaussian one, equation (2)
+    or (6). With neighbours="add_remove" the number of records is private: rows that say it together with the sums are
+    released in their place (chapter ‘A private number of records’), and n is None. With a `person` neighbouring tables
+    differ in the rows of one person, and n counts persons; with `rows` it counts the rows that are kept, is private,
+    and needs `n_max` (chapter ‘A person is not a row’). Raises ValueError for arguments, data or a budget that are
+    refused: nothing is spent then. Its words are for the data holder: counts of bad records are not private, and with
+    "add_remove" there are none in them, but whether a table is refused depends on it. Raises RuntimeError if OpenDP
+    fails. Warns if delta >= 1/n, if epsilon > 10, and of missing="drop" unless neighbours is stated.
+
+    >>> from dp_bayes_nb import Bernoulli, release
+    >>> published = release(Bernoulli("ill"), [0, 1, 1, 0, 1], epsilon=0.5)
+    >>> published.names, published.n, published.epsilon, published.noise.scale.tolist()
+    (('successes',), 5, 0.5, [2.0])
     """
     return discreet(_released, locals())
 

@@ -128,6 +128,12 @@ def ledger_report(ledger: Ledger,    # the account
 
     Costs are rounded up and what is left is rounded down, to six digits. ValueError for a damaged file, and for a delta
     outside of (0, 1).
+
+    >>> from dp_bayes_nb import Bernoulli, Ledger, ledger_report, release
+    >>> ledger = Ledger("report.json", epsilon=1)
+    >>> published = release(Bernoulli("ill"), [0, 1, 1], epsilon=0.25, ledger=ledger, name="survey")
+    >>> "| left | 0.75 | 0 |" in ledger_report(ledger)
+    True
     """
     if not isinstance(ledger, Ledger):
         refuse("ledger", "a Ledger", ledger, "open it with Ledger(path)")
@@ -208,7 +214,7 @@ _LISTS = ("data_curators", "registry_authors")
 _OF_THE_ACCOUNT = ("variant_name", "privacy_parameters", "privacy_parameters_details", "composition", "model_name",
                    "release_type", "mechanisms")
 
-
+# %% ../../nbs/data_holder/09_report.ipynb #72f2e9b7
 def registry_entry(ledger: Ledger,             # the account
                    about: Mapping[str, Any], *,  # what only the holder can say: texts by name of a field
                    delta: Any = 1e-6           # at which a total in rho is shown beside, in words
@@ -218,6 +224,17 @@ def registry_entry(ledger: Ledger,             # the account
     `about` needs `name`, `data_curators` (a list), `description`, `intended_use`, `data_product_region` and
     `registry_authors` (a list). ValueError for a field that is missing, unknown, filled in from the account, or not
     one of the values that the layout allows; for an account without entries; and for a damaged file.
+
+    >>> from dp_bayes_nb import Bernoulli, Ledger, registry_entry, release
+    >>> ledger = Ledger("entry.json", epsilon=1)
+    >>> published = release(Bernoulli("ill"), [0, 1, 1], epsilon=0.25, ledger=ledger, name="survey")
+    >>> about = {"name": "Survey", "data_curators": ["Health office"], "description": "Who is ill.",
+    ...          "intended_use": "Planning.", "data_product_region": "Europe", "registry_authors": ["A. Author"]}
+    >>> print(registry_entry(ledger, about))
+    url_slug: survey-health-office-...
+    ...
+          epsilon: 0.25
+    ...
     """
     state = read_state(ledger.path)
     if not state.entries:

@@ -74,6 +74,12 @@ class Pooled:
     Under "t3" (cut off at 20 spreads) few draws carry the *mean* of a positive parameter of a group whose own numbers
     do not limit it from above (a clipped sum of few records), or of a new group: read medians, or set "normal".
     ValueError for arguments other than these.
+
+    >>> from dp_bayes_nb import Bernoulli, Laplace, Pooled, declare, explain
+    >>> offices = [declare(Bernoulli("ill"), value, n=80, noise=Laplace(scale=2), source=f"office {value}")
+    ...            for value in (12, 30, 17)]
+    >>> explain(offices, Pooled("normal"), pool="partial").method
+    'pooled'
     """
     effects: str = "t3"  # e: "t3" or "normal"
     location: Any = None  # (mean, sd) of a normal prior; None: uniform typical share, or N(0, 10²)

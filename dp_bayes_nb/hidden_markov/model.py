@@ -151,12 +151,17 @@ class HiddenMarkov(Model):
       of its name.
     - Prior: `Dirichlet(alpha)` for all, or `{"name": Dirichlet(...), ...}`; `None` is `Dirichlet(1)`. States are
       numbered by increasing probability of the first level of the first feature, where the prior treats them alike.
+
+    >>> from dp_bayes_nb import HiddenMarkov
+    >>> model = HiddenMarkov(("region", 3), ("month", 12), {"ill": ["no", "yes"]}, states=2, records=[[50] * 12] * 3)
+    >>> len(model.names), model.sensitivity("change_value")
+    (72, 2.0)
     """
     chain: Any  # ("region", levels)
     step: Any  # ("month", levels)
     features: Any  # {"name": levels, ...}
-    states: int
-    records: Any = None  # (R, T)
+    states: int  # how many, 2 or more
+    records: Any = None  # (chains, steps) public numbers of records, by `counted(data)`
 
     by_name, integer, magnitude = True, True, 1.0
     relation = "change_value"  # how many records a cell has is public

@@ -54,14 +54,23 @@ def _spark(cells, fitted):
 
 # %% ../../nbs/many/04_clusters.ipynb #b257896f
 def fit_partitions(cells: Any,         # a DataFrame of Dask or of Spark
-                   model: Any, prior: Any = None,
-                   *, seed: Any = 0,
+                   model: Any,         # of the records of a cell
+                   prior: Any = None,  # as for `fit`; the same for all cells
+                   *, seed: Any = 0,   # of the draws: a whole number, or a JAX key
                    **options: Any      # of `fit_many`, but path, replace and progress
                    ) -> Any:
-    """`fit_many` on every partition of a Dask or Spark DataFrame: a frame of the same cluster with the new columns,
-    not computed yet. ValueError for wrong arguments, before anything is sent.
+    """Run `fit_many` on every partition of a Dask or Spark DataFrame.
 
-    Draws are the same for the same seed, cells and partitions; partitions do not share random numbers.
+    Returns a frame of the same cluster with the new columns, not computed yet. Draws are the same for the same seed,
+    cells and partitions; partitions do not share random numbers. ValueError for wrong arguments, before anything is
+    sent.
+
+    >>> from dp_bayes_nb import Bernoulli, fit_partitions
+    >>> answers = fit_partitions(dask_frame, Bernoulli("ill"), seed=1)  # doctest: +SKIP
+    >>> fit_partitions({"value": [312], "n": [1000], "scale": [2]}, Bernoulli("ill"))
+    Traceback (most recent call last):
+        ...
+    ValueError: cells must be a DataFrame of Dask or of Spark, got 'dict'; for a frame in memory there is fit_many
     """
     as_model(model)
     for name in {"path", "replace", "progress"} & set(options):

@@ -554,17 +554,18 @@ def fit_many(cells: Any,                  # a frame, a dict of arrays, or a list
              n: Any = "n",                # column of sizes, or one number for all cells
              scale: Any = None,           # column of Laplace scales (or a tuple, or one number for all cells)
              sd: Any = None,              # column of Gaussian standard deviations (likewise)
-             quantiles: Any = (0.025, 0.5, 0.975),
+             quantiles: Any = (0.025, 0.5, 0.975),  # levels in (0, 1), a column each
              probability: Any = None,     # (low, high): the posterior probability of low < θ ≤ high
              draws: int = 0,              # columns draw0, draw1, …: joint draws of a cell's parameters
              path: Any = None,            # Parquet: a folder, or a file name.parquet; a killed run goes on from there
              replace: bool = False,       # what is at `path` and answers another question is replaced
-             progress: bool = True,
-             seed: Any = 0) -> Any:
-    """Posterior summaries of any number of cells: the frame that came in with the columns mean, sd, q0.025, q0.5,
-    q0.975 and problem, one row a cell, in the units of the parameter.
+             progress: bool = True,       # show a bar
+             seed: Any = 0                # of the draws: a whole number, or a JAX key
+             ) -> Any:
+    """Posterior summaries of any number of cells: the frame that came in, with new columns, one row a cell.
 
-    A column "sd" of the cells is called "noise_sd" in the answer, whose "sd" is that of the posterior.
+    The new columns are mean, sd, q0.025, q0.5, q0.975 and problem, in the units of the parameter. A column "sd" of the
+    cells is called "noise_sd" in the answer, whose "sd" is that of the posterior.
 
     Arguments: `cells`, a frame, a dict of arrays or a list of releases; `model` and `prior`, as for `fit`; `value`,
     `n`, and `scale` (Laplace) or `sd` (Gaussian), names of columns, tuples of them for several sums, or one number of
@@ -578,6 +579,13 @@ def fit_many(cells: Any,                  # a frame, a dict of arrays, or a list
     holds NaN and says why in `problem`. Warns, once, of cells that are further outside [0, n] (or what else sums of n
     records can be) than their noise reaches, and of values that all lie in [0, 1] in the place of counts. ValueError
     for wrong arguments, before any work, and for a `path` that holds the answer to another question.
+
+    >>> from dp_bayes_nb import Bernoulli, fit_many
+    >>> cells = {"town": ["a", "b"], "value": [312, 45], "n": [1000, 200], "scale": [2, 2]}
+    >>> fit_many(cells, Bernoulli("ill"), progress=False)[["town", "mean", "sd"]].round(3)
+      town   mean     sd
+    0    a  0.312  0.015
+    1    b  0.228  0.033
     """
     check_double()
     check_installed("fit_many", "narwhals")

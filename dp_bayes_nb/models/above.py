@@ -101,14 +101,18 @@ def joint_moments(family: Any, theta: dict) -> tuple[Float[Array, "m"], Float[Ar
 # § The model
 @family_class
 class Above(Model):
-    """The sums of a model of one column, and beside them how many records are above public limits.
+    """The sums of a model of one column, and how many records are above public limits.
 
     - `model:` the model of a record, with bounds that clip: Poisson, Exponential, Normal, …
     - `limits:` public numbers inside the bounds, increasing; records equal to a limit are not above it.
     - `weight:` a count is released times so much, and measured so much better; half the width of the bounds is a good
       choice for a sum of records. 1: the count itself, as in numbers that others have published.
     - Parameters and prior: those of `model`.
-    - Example: `Above(Poisson((0, 20), "visits"), [9], weight=10)`.
+
+    >>> from dp_bayes_nb import Above, Poisson
+    >>> model = Above(Poisson((0, 20), "visits"), [9], weight=10)
+    >>> model.names, model.sensitivity()
+    (('sum', '10 x above 9'), 30.0)
     """
     model: Any  # of a record: a Univariate with Clip bounds
     limits: Any  # public numbers inside the bounds, increasing

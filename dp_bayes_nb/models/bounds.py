@@ -86,9 +86,15 @@ class Bounds:
 # %% ../../nbs/models/09_bounds.ipynb #31059525
 @family_class
 class Clip(Bounds):
-    "Records outside the interval count as its nearest end: equation (1)."
-    lower: float
-    upper: float
+    """A record outside the interval counts as its nearest end (equation 1 of the chapter).
+
+    >>> from dp_bayes_nb import Clip, Poisson
+    >>> model = Poisson(Clip(0, 20), "visits")
+    >>> model.sensitivity()
+    20.0
+    """
+    lower: float  # units of the column
+    upper: float  # > lower
 
     def statistic(self, family: Any, x: Any) -> tuple:
         "t(x) of the clipped record: arrays or expressions."
@@ -97,9 +103,15 @@ class Clip(Bounds):
 
 @family_class
 class Redact(Bounds):
-    "Records outside the interval contribute zero: equation (2)."
-    lower: float
-    upper: float
+    """A record outside the interval contributes zero (equation 2 of the chapter).
+
+    >>> from dp_bayes_nb import Poisson, Redact
+    >>> model = Poisson(Redact(0, 20), "visits")
+    >>> model.sensitivity()
+    20.0
+    """
+    lower: float  # units of the column
+    upper: float  # > lower
 
     def statistic(self, family: Any, x: Any) -> tuple:
         "t(x) of a record inside, else zeros: arrays or expressions."

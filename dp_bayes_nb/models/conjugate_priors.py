@@ -27,14 +27,21 @@ def _log_gamma(rng, shape, size):
 # %% ../../nbs/models/11_conjugate_priors.ipynb #a3cb6782
 @pytree("name", "power")
 class Gamma:
-    """Gamma prior of a positive parameter (the family decides which, and of which power of it): equation (1).
+    """Gamma prior of a positive parameter (equation 1 of the chapter).
 
-    Gamma(shape, rate) has mean shape / rate and standard deviation sqrt(shape) / rate, in the units of the parameter.
+    The model decides of which parameter, and of which power of it. Gamma(shape, rate) has mean shape / rate and
+    standard deviation sqrt(shape) / rate, in the units of the parameter.
+
+    >>> from dp_bayes_nb import Gamma, Laplace, Poisson, declare, fit
+    >>> release = declare(Poisson((0, 20), "visits"), 2500, n=1000, noise=Laplace(scale=20), source="a report")
+    >>> idata = fit(release, Gamma(shape=2, rate=1), draws=200, warmup=100, progress=False)
+    >>> print(f"{float(idata.posterior['rate'].mean()):.1f}")
+    2.5
     """
     shape: Float[Any, ""]  # > 0
     rate: Float[Any, ""]  # > 0; the mean is shape / rate
     name: str = "rate"  # the parameter, set by the family
-    power: float = 1.0  # parameter ** power has the Gamma law, set by the family
+    power: float = 1.0  # parameter ** power has the Gamma distribution, set by the family
     support = "positive"  # of the parameter
 
     def sample(self, key: Key[Array, ""], shape: tuple = ()) -> dict:
@@ -66,10 +73,16 @@ class Gamma:
 # § Normal: equation (2)
 @pytree("name")
 class NormalMean:
-    """Normal prior of a mean: equation (2).
+    """Normal prior of a mean (equation 2 of the chapter).
 
     NormalMean(mean, precision) has variance 1 / precision, in squared units of the records (not relative to their
     variance).
+
+    >>> from dp_bayes_nb import Laplace, Normal, NormalMean, declare, fit
+    >>> release = declare(Normal((40, 160), variance=100), 80_000, n=1000, noise=Laplace(scale=120), source="a report")
+    >>> idata = fit(release, NormalMean(mean=75, precision=1 / 20**2), draws=200, warmup=100, progress=False)
+    >>> print(f"{float(idata.posterior['mean'].mean()):.0f}")
+    80
     """
     mean: Float[Any, ""]  # μ₀, any real number
     precision: Float[Any, ""]  # κ, one over the prior variance, > 0
@@ -98,12 +111,17 @@ class NormalMean:
 # § Normal–inverse-gamma: equations (3) and (4)
 @pytree("name", "variance_name")
 class NormalInverseGamma:
-    """Joint prior of a mean and a variance, equation (3), or of regression coefficients and a noise variance, equation
-    (4).
+    """Joint prior of a mean and a variance, or of regression coefficients and a noise variance.
 
-    NormalInverseGamma(mean, precision, shape, scale): given the variance v, the mean is N(mean, v / precision); v is
+    Equations (3) and (4) of the chapter. Given the variance v, the mean is N(mean, v / precision); v is
     InverseGamma(shape, scale), with prior mean scale / (shape - 1). For regression, mean is one number or one for each
     coefficient, and precision one number, one for each coefficient, or a matrix. A precision, not a covariance.
+
+    >>> from dp_bayes_nb import Normal, NormalInverseGamma, fit, simulate_release
+    >>> release = simulate_release(Normal((40, 160), column="weight"), {"mean": 80.0, "variance": 100.0}, 5000, 2.0)
+    >>> idata = fit(release, NormalInverseGamma(75, 0.1, 2, 100), draws=200, warmup=100, progress=False)
+    >>> print(f"{float(idata.posterior['mean'].mean()):.0f}")
+    80
     """
     mean: Float[Any, "..."]  # μ₀, any real numbers: () or (d,)
     precision: Float[Any, "..."]  # κ or Λ₀, > 0, relative to 1 / v: (), (d,) or (d, d)

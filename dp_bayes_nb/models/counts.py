@@ -129,7 +129,13 @@ class BernoulliLaw(ExponentialFamily):
 # %% ../../nbs/models/08_counts.ipynb #17ba0791
 @family_class
 class Bernoulli(BernoulliLaw):
-    "Records that are successes or not; the number of successes is released."
+    """Records that are successes or not; the number of successes is released.
+
+    >>> from dp_bayes_nb import Bernoulli
+    >>> model = Bernoulli("ill", success="yes", failure="no")
+    >>> model.names, model.sensitivity()
+    (('successes',), 1.0)
+    """
     column: str | None = None  # column to read; None: the only one
     success: Any = 1  # counts as a success
     failure: Any = None  # counts as a failure: a value or a list; None: any other value present, among texts one only
@@ -282,7 +288,13 @@ def _check_number(k, name):
 # %% ../../nbs/models/08_counts.ipynb #1574bddb
 @family_class
 class Categorical(CategoricalLaw):
-    "Records in one of `k` categories; all `k` counts are released."
+    """Records in one of `k` categories; all `k` counts are released.
+
+    >>> from dp_bayes_nb import Categorical
+    >>> model = Categorical(["car", "bus", "train"], "route")
+    >>> model.names, model.sensitivity()
+    (('count[car]', 'count[bus]', 'count[train]'), 2.0)
+    """
     k: Any  # a number of codes 0 … k − 1, or the list of public levels
     column: str | None = None  # column to read; None: the only one
 

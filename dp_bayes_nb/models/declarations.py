@@ -22,11 +22,18 @@ from ..base.arguments import refuse
 # %% ../../nbs/models/01_declarations.ipynb #c0a70005
 # § Columns
 class Column(NamedTuple):
-    "One column of a table, as a model declares it."
+    """One column of a table, as a model declares it.
+
+    >>> from dp_bayes_nb import Bernoulli, Column
+    >>> Column("smokes", ("no", "yes"), yes="yes").levels
+    ('no', 'yes')
+    >>> [column.name for column in Bernoulli("ill").columns]
+    ['ill']
+    """
     name: str | None = None  # None: the only one, whatever it is called
     levels: tuple = ()  # public values, texts or whole numbers; (): any number within the limits
     low: float = -(2.0**53)  # limits of a number, public
-    high: float = 2.0**53
+    high: float = 2.0**53  # likewise
     open: bool = False  # may one value more stand beside the levels? (a text that is not named)
     yes: Any = None  # the level that counts, for rules such as "any": of 0 and 1 it is 1 where nothing is said
     date: bool = False  # does a table hold dates there? A statistic sees days since 1970-01-01, whole numbers

@@ -39,13 +39,17 @@ def _norms(moves: list[float]) -> dict:
 # § Gamma data: equation (1)
 @family_class
 class GammaData(Univariate):
-    """Positive records with a Gamma law; their sum is released, or two sums, of log x and of x, each mapped to [−1, 1].
+    """Positive records with a Gamma distribution; their sum is released, or two sums if the shape is unknown.
 
     - `bounds:` public limits of a record; `(lower, upper)` clips, `Redact(lower, upper)` leaves records outside out.
-    - `shape:` known; `None`: unknown, and a parameter.
+    - `shape:` known; `None`: unknown, and a parameter; the sums are then of log x and of x, each mapped to [−1, 1].
     - Parameters: `rate`, and `shape` where unknown.
     - Prior: `Gamma(shape, rate)` of the rate, or `LogDensity(fn, sample)` of both.
-    - Example: `GammaData((1, 365), column="days")`.
+
+    >>> from dp_bayes_nb import GammaData
+    >>> model = GammaData((1, 365), column="days")
+    >>> model.names, round(model.sensitivity(), 2)
+    (('unit_log_sum', 'unit_sum'), 4.0)
     """
     bounds: Any  # public limits of a record, > 0 where the shape is unknown
     traced = ("bounds", "shape")

@@ -95,6 +95,11 @@ class Grouped(Model):
       "public": it may change its values, never its group, and the sizes are published.
     - Parameters: those of the model, with an axis for each column in `by` in front. Prior: the model's, for each group,
       or one whose numbers have these axes in front.
+
+    >>> from dp_bayes_nb import Bernoulli, Grouped
+    >>> model = Grouped(Bernoulli("ill"), "region", ["north", "south"])
+    >>> model.names, model.parameters["probability"].levels
+    (('north: successes', 'south: successes'), ('north', 'south'))
     """
     model: Any  # of the records of one group
     by: Any  # name(s) of the column(s) that say the group

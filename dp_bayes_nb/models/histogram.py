@@ -64,12 +64,18 @@ def split_numbers(prior: Any, K: int) -> tuple[np.ndarray, np.ndarray]:
 # %% ../../nbs/models/23_histogram.ipynb #hg000008
 @pytree("name")
 class PolyaTree:
-    """Prior of the probabilities of ordered bins: each half's share of its whole is Beta(α, α), equation (3).
+    """Prior of the probabilities of ordered bins: each half's share of its whole is Beta(α, α).
 
-    - `alpha:` > 0; a number for all splits, or one for each, wholes before their parts.
+    Equation (3) of the chapter. `alpha`: > 0; a number for all splits, or one for each, wholes before their parts.
+
+    >>> import jax
+    >>> from dp_bayes_nb import PolyaTree
+    >>> draws = PolyaTree([0.25] * 4).sample(jax.random.key(1), (1000,))["probabilities"]
+    >>> draws.shape, round(float(draws.sum(axis=-1).mean()), 6)
+    ((1000, 5), 1.0)
     """
-    alpha: Float[Any, "k-1"] = 0.25
-    name: str = "probabilities"
+    alpha: Float[Any, "k-1"] = 0.25  # > 0, of all splits or of each
+    name: str = "probabilities"  # the parameter, set by the model
     support = "simplex"  # of the parameter
 
     def sample(self, key: Key[Array, ""], shape: tuple = ()) -> dict:
@@ -95,12 +101,19 @@ NEAR = 1000.0  # k
 
 @pytree("name")
 class AtEnds:
-    """Prior of a position in [0, 1]: at either end with probability `share`, else anywhere, equation (4).
+    """Prior of a position in [0, 1]: at either end with probability `share`, else anywhere.
 
-    - `share:` in (0, 1); half of it for the lower ends, half for the upper ends, within about a thousandth.
+    Equation (4) of the chapter. `share`: in (0, 1); half of it for the lower ends, half for the upper ends, within
+    about a thousandth.
+
+    >>> import jax
+    >>> from dp_bayes_nb import AtEnds
+    >>> draws = AtEnds(0.5).sample(jax.random.key(1), (10_000,))["position"]
+    >>> print(f"{float(((draws < 0.01) | (draws > 0.99)).mean()):.1f}")
+    0.5
     """
-    share: Float[Any, ""] = 2 / 3
-    name: str = "position"
+    share: Float[Any, ""] = 2 / 3  # prior probability of the ends, in (0, 1)
+    name: str = "position"  # the parameter, set by the model
     support = "unit"  # of the parameter
 
     def sample(self, key: Key[Array, ""], shape: tuple = ()) -> dict:
@@ -325,18 +338,22 @@ class Histogram(BinnedColumn):
     """A column of numbers of which nothing is assumed: counts of public bins, and the sum of the clipped column.
 
     - `edges:` public, increasing, in the unit of the column; records beyond the ends are clipped to them, and
-      records at the ends have a bin of their own each: k + 1 edges make k + 2 bins.
+      records at the ends have a separate bin each: k + 1 edges make k + 2 bins.
     - `column:` its name; None: the only one.
-    - `weight:` of the sum beside a count; 2: half of the budget each; 0: only the counts are released,
+    - `weight:` of the sum relative to a count; 2: half of the budget each; 0: only the counts are released,
       as in a histogram that somebody else has published.
     - Parameters: `probabilities` of the bins, and `position`, where in their bins records lie on average. Prior: a
       dictionary; by default a `PolyaTree` and `AtEnds`. Medians, means and shares: `column_quantiles`,
       `column_mean`, `column_above`.
-    - Example: `Histogram(range(0, 101, 5), "minutes")`.
+
+    >>> from dp_bayes_nb import Histogram
+    >>> model = Histogram([0, 20, 40, 60], "minutes")
+    >>> model.names
+    ('0 or less', '0 to 20', '20 to 40', '40 to 60', '60 or more', '2 x place in 0 to 60')
     """
-    edges: Any
-    column: str | None = None
-    weight: Any = 2.0
+    edges: Any  # public, increasing, in the unit of the column
+    column: str | None = None  # column to read; None: the only one
+    weight: Any = 2.0  # of the sum, relative to a count; 0: counts alone
 
     traced, spoken = ("edges",), ("column",)
 
@@ -381,9 +398,15 @@ def calendar_edges(first: str,        # a date, such as "2024-01" or "2024-01-15
                    last: str,         # a date in the last bin
                    unit: str = "month"  # "day", "week" (from Monday), "month" or "year"
                    ) -> tuple[float, ...]:
-    """Edges of a `Histogram` of dates: first days of public units, since 1970-01-01; the first half a day before.
+    """Edges of a `Histogram` of dates: first days of months, weeks, days or years, as days since 1970-01-01.
+
+    The first edge is half a day earlier.
 
     A year or a month, "2024" or "2024-01", is all of it: as `last` its last day.
+
+    >>> from dp_bayes_nb import calendar_edges
+    >>> calendar_edges("2024-01", "2024-03")
+    (19722.5, 19754.0, 19783.0, 19814.0)
     """
     check_choice("unit", unit, tuple(_UNITS))
     ends = [as_day(day) for day in (_period(first)[0], _period(last)[1])]
@@ -402,6 +425,10 @@ def calendar_days(dates: Any  # a column of dates: a Series, an array or a list;
     """Dates as days since 1970-01-01; missing ones are NaN, times of day are cut off.
 
     ValueError for others, also for dates with a time zone, whose day depends on where it is counted.
+
+    >>> from dp_bayes_nb import calendar_days
+    >>> calendar_days(["2024-01-15", None]).tolist()
+    [19737.0, nan]
     """
     array = _as_column(dates)
     if _has_zone(dates, array):
@@ -458,12 +485,16 @@ class DateHistogram(BinnedColumn):
     - `column:` its name; None: the only one. A table holds dates there, without a time zone; times of day are cut off.
     - Parameters: `probabilities` of the bins; prior as of `Histogram`. `position` is not identified: counts alone are
       released. Quantiles, as dates: `column_quantiles`.
-    - Example: `DateHistogram("2024-01", "2024-12", column="admitted")`.
+
+    >>> from dp_bayes_nb import DateHistogram
+    >>> model = DateHistogram("2024-01", "2024-03", column="admitted")
+    >>> model.names
+    ('before 2024-01-01', '2024-01', '2024-02', '2024-03', '2024-04-01 or later')
     """
-    first: str
-    last: str
-    unit: str = "month"
-    column: str | None = None
+    first: str  # in the first bin: a year, a month or a date, such as "2024-01"
+    last: str  # in the last bin
+    unit: str = "month"  # or "week" (from Monday), "year", "day"
+    column: str | None = None  # column to read; None: the only one
 
     spoken, weight = ("column",), 0.0
     proof = "A change takes 1 from a count and adds it to another: 2 in L1, the root of 2 in L2."

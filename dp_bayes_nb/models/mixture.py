@@ -61,10 +61,14 @@ class NormalMixture(WeightedRecords):
     - Parameters: `low_mean`, `gap` (> 0, to the higher mean), `low_sd`, `high_sd`, and `high_share`, the share of the
       records with the higher mean. Prior: a dictionary; by default the means are wide over the edges, and standard
       deviations are Gamma(4, …) with an eighth of their range as mean.
-    - Example: `NormalMixture(range(40, 100, 4), "minutes")`.
+
+    >>> from dp_bayes_nb import NormalMixture
+    >>> model = NormalMixture([40, 50, 60, 70, 80], "minutes")
+    >>> model.names, model.sensitivity()
+    (('below 40', '40 to 50', '50 to 60', '60 to 70', '70 to 80', 'from 80'), 2.0)
     """
-    edges: Any
-    column: str | None = None
+    edges: Any  # public, increasing, in the unit of the column
+    column: str | None = None  # column to read; None: the only one
 
     spoken, integer, prior_type = ("column",), True, Independent
     methods = {"modes": "dp_bayes_nb.ways.modes:SEVERAL_MODES"}

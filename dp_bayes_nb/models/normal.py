@@ -314,13 +314,18 @@ class NormalLaw(Univariate):
 # %% ../../nbs/models/13_normal.ipynb #9e6a55b6
 @family_class
 class Normal(NormalLaw):
-    """Real records with a normal law; their sum is released, or two sums: mapped to [−1, 1], and the squares of that.
+    """Real records with a normal distribution; their sum is released, or two sums if the variance is unknown.
 
     - `bounds:` public limits of a record; `(lower, upper)` clips, `Redact(lower, upper)` leaves records outside out.
-    - `variance:` known, in squared units of the records; `None`: unknown, and a parameter.
+    - `variance:` known, in squared units of the records; `None`: unknown, and a parameter; the sums are then those of
+      the records mapped to [−1, 1], and of the squares of these.
     - Parameters: `mean`, and `variance` where unknown. Prior: `NormalMean(mean, precision)`, or
       `NormalInverseGamma(mean, precision, shape, scale)`.
-    - Example: `Normal((40, 160), column="weight")`.
+
+    >>> from dp_bayes_nb import Normal
+    >>> model = Normal((40, 160), column="weight")
+    >>> model.names, model.sensitivity()
+    (('unit_sum', 'unit_sum_of_squares'), 2.25)
     """
     bounds: Any  # public limits of a record
     variance: Any = None  # known variance; None: unknown
@@ -332,13 +337,17 @@ class Normal(NormalLaw):
 # %% ../../nbs/models/13_normal.ipynb #b3f0c7f6
 @family_class
 class LogNormal(NormalLaw):
-    """Positive records whose logarithm has a normal law; the sums are those of `Normal`, of log x.
+    """Positive records whose logarithm has a normal distribution; the sums are those of `Normal`, of log x.
 
     - `bounds:` public limits of a record, above 0; `(lower, upper)` clips, `Redact(lower, upper)` leaves out records
       outside.
     - `log_variance:` known variance of log x; `None`: unknown, and a parameter.
     - Parameters: `log_mean`, and `log_variance` where unknown. Prior: `NormalMean` or `NormalInverseGamma`, of log x.
-    - Example: `LogNormal((1, 500), column="income")`.
+
+    >>> from dp_bayes_nb import LogNormal
+    >>> model = LogNormal((1, 500), column="income")
+    >>> model.names, round(model.sensitivity(), 2)
+    (('unit_sum', 'unit_sum_of_squares'), 2.25)
     """
     bounds: Any  # public limits of a record, > 0
     traced = ("bounds", "log_variance")

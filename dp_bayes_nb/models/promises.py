@@ -145,6 +145,12 @@ class Person:
       the values in the model's columns. Then the number of records is private.
 
     ValueError for a declaration that says neither or both.
+
+    >>> import pandas as pd
+    >>> from dp_bayes_nb import Bernoulli, Person, release
+    >>> visits = pd.DataFrame({"patient": ["a", "a", "b", "c"], "ill": [0, 1, 0, 1]})
+    >>> release(Bernoulli("ill"), visits, epsilon=1.0, person=Person("patient", combine="any")).n
+    3
     """
     column: str  # name of the column
     combine: Any = None  # a rule, or {column: rule}; kept as a text or as pairs

@@ -32,7 +32,11 @@ class Poisson(Univariate):
 
     - `bounds:` public limits of a record; `(lower, upper)` clips, `Redact(lower, upper)` leaves records outside out.
     - Parameter: `rate`, the mean count. Prior: `Gamma(shape, rate)`.
-    - Example: `Poisson((0, 20), "visits")`.
+
+    >>> from dp_bayes_nb import Poisson
+    >>> model = Poisson((0, 20), "visits")
+    >>> model.names, model.sensitivity()
+    (('sum',), 20.0)
     """
     bounds: Any  # public limits of a record, whole numbers
     column: str | None = None  # column to read; None: the only one
@@ -120,7 +124,11 @@ class Exponential(ExponentialLaw):
 
     - `bounds:` public limits of a record; `(lower, upper)` clips, `Redact(lower, upper)` leaves records outside out.
     - Parameter: `rate`, one over the mean time. Prior: `Gamma(shape, rate)`.
-    - Example: `Exponential((0, 90), "days")`.
+
+    >>> from dp_bayes_nb import Exponential
+    >>> model = Exponential((0, 90), "days")
+    >>> model.names, model.sensitivity()
+    (('sum',), 90.0)
     """
     bounds: Any  # public limits of a record, ≥ 0
     column: str | None = None  # column to read; None: the only one
@@ -157,7 +165,11 @@ class Pareto(ExponentialLaw):
     - `bounds:` public limits of a record; `(lower, upper)` clips, `Redact(lower, upper)` leaves records outside out.
     - `lower:` the smallest possible record.
     - Parameter: `shape`, the exponent of the tail. Prior: `Gamma(shape, rate)`.
-    - Example: `Pareto((1, 100), lower=1, column="size")`.
+
+    >>> from dp_bayes_nb import Pareto
+    >>> model = Pareto((1, 100), lower=1, column="size")
+    >>> model.names, round(model.sensitivity(), 2)
+    (('log_sum',), 4.61)
     """
     traced = ("bounds", "lower")
     bounds: Any  # public limits of a record, ≥ lower
@@ -196,9 +208,13 @@ class Weibull(ExponentialLaw):
     """Lifetimes with a known exponent; the sum of `x ** shape` is released.
 
     - `bounds:` public limits of a record; `(lower, upper)` clips, `Redact(lower, upper)` leaves records outside out.
-    - `shape:` the known exponent; 1 is the exponential law.
+    - `shape:` the known exponent; 1 is the exponential distribution.
     - Parameter: `scale`, in units of the records. Prior: `Gamma(shape, rate)`, of `scale ** −shape`.
-    - Example: `Weibull((0, 10), shape=1.5, column="years")`.
+
+    >>> from dp_bayes_nb import Weibull
+    >>> model = Weibull((0, 10), shape=1.5, column="years")
+    >>> model.names, round(model.sensitivity(), 2)
+    (('power_sum',), 31.62)
     """
     traced = ("bounds", "shape")
     bounds: Any  # public limits of a record, ≥ 0
@@ -242,7 +258,11 @@ class Geometric(Univariate):
 
     - `bounds:` public limits of a record; `(lower, upper)` clips, `Redact(lower, upper)` leaves records outside out.
     - Parameter: `probability` of a success. Prior: `Beta(alpha, beta)`.
-    - Example: `Geometric((0, 20), "attempts")`.
+
+    >>> from dp_bayes_nb import Geometric
+    >>> model = Geometric((0, 20), "attempts")
+    >>> model.names, model.sensitivity()
+    (('sum',), 20.0)
     """
     bounds: Any  # public limits of a record, whole numbers
     column: str | None = None  # column to read; None: the only one

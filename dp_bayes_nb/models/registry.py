@@ -43,11 +43,22 @@ MODELS = {
 _registered: dict[str, type] = {}
 
 
-def register(family_class: type, *, releases_only: bool = False) -> type:
-    """Make a model of your own readable from release files. Usable as a decorator.
+def register(family_class: type,  # of the model
+             *, releases_only: bool = False  # is it to be released, but not fitted?
+             ) -> type:
+    """Make a model of your own readable from release files; it can be used as a decorator.
 
     Refused (ValueError) is a class without what a release needs, or, unless `releases_only`, without what a posterior
     needs.
+
+    >>> from dp_bayes_nb import Model, family_class, register
+    >>> @register
+    ... @family_class
+    ... class Nothing(Model):
+    ...     pass
+    Traceback (most recent call last):
+        ...
+    ValueError: family_class must be a class with statistics, statistic, sensitivity, got ...
     """
     if not isinstance(family_class, type):
         refuse("family_class", "a class", family_class,

@@ -33,8 +33,25 @@ _MOST = 2000  # the largest upper bound
 
 
 class ClippedCounts(WeightedRecords):
-    """A model of counts within public bounds: a subclass declares its fields, `parameters`, `pmf` and
-    `simulate_records`, and the rest follows. A sum is released, and how many records are above each limit.
+    """A model of counts within public bounds, of which a subclass declares the probabilities.
+
+    The subclass has its fields, `parameters`, `pmf` and `simulate_records`, and the rest follows. A sum is released,
+    and how many records are above each limit.
+
+    >>> from typing import Any
+    >>> import jax.numpy as jnp
+    >>> from dp_bayes_nb import ClippedCounts, Parameter, family_class
+    >>> @family_class
+    ... class Logarithmic(ClippedCounts):
+    ...     "Counts from 1 on that are ever less likely."
+    ...     bounds: Any
+    ...     column: str | None = None
+    ...     above: Any = None
+    ...     weight: Any = None
+    ...     first, parameters = 1, {"share": Parameter("unit")}
+    ...     def pmf(self, x, theta): return -(theta["share"] ** x) / x / jnp.log1p(-theta["share"])
+    >>> Logarithmic((1, 15), above=[4]).names
+    ('sum', '7 x above 4')
     """
     bounds: Any  # public limits of a record, whole numbers; records beyond are clipped
     column: str | None
@@ -129,7 +146,14 @@ class ClippedCounts(WeightedRecords):
 # § Negative binomial: equation (2)
 @pytree("name")
 class Overdispersion:
-    "Prior of the size r of negative binomial counts: 1/√r is the absolute value of a normal number with sd `scale`."
+    """Prior of the size r of negative binomial counts: 1/√r is the absolute value of a normal number with sd `scale`.
+
+    >>> from dp_bayes_nb import Gamma, Laplace, NegativeBinomial, Overdispersion, declare, explain
+    >>> model = NegativeBinomial((0, 15), "visits", above=[6], weight=1)
+    >>> release = declare(model, [2500, 40], n=1000, noise=Laplace(scale=16), source="a report")
+    >>> explain(release, {"mean": Gamma(2, 1), "size": Overdispersion(0.5)}).method
+    'collapsed'
+    """
     scale: Float[Any, ""] = 1.0  # > 0; small: counts are nearly Poisson
     name: str = "size"  # the parameter, set by the family
     support = "positive"  # of the parameter
@@ -156,7 +180,7 @@ def negative_binomial(x: np.ndarray,  # 0, 1, …, consecutive
     log_p = x * jnp.log(mean) - gammaln(x + 1) + rise - (size + x) * jnp.log1p(mean / size)
     return jnp.exp(log_p)
 
-
+# %% ../../nbs/models/21_varied_counts.ipynb #5b3c4e8c
 def _draw_negative_binomial(key, mean, size, n):
     key_rate, key_count = jax.random.split(key)
     rate = mean / size * jnp.exp(jax.random.loggamma(key_rate, size, (n,)))
@@ -172,10 +196,14 @@ class NegativeBinomial(ClippedCounts):
     - `weight`: of a record above a limit; None: half the width of the bounds.
     - Parameters: `mean` μ, and `size` r: the variance is μ + μ²/r. Prior: a dictionary, by default
       `{"mean": Gamma(1, 1 / middle of the bounds), "size": Overdispersion(1)}`.
-    - Example: `NegativeBinomial((0, 15), "visits")`.
+
+    >>> from dp_bayes_nb import NegativeBinomial
+    >>> model = NegativeBinomial((0, 15), "visits")
+    >>> model.names, model.sensitivity()
+    (('sum', '7 x above 6'), 22.0)
     """
-    bounds: Any
-    column: str | None = None
+    bounds: Any  # public limits of a record, whole numbers; records beyond are clipped
+    column: str | None = None  # column to read; None: the only one
     above: Any = None
     weight: Any = None
 
@@ -227,10 +255,14 @@ class ZeroInflatedPoisson(_ZeroInflated):
     - `bounds`, `above`, `weight`: as in `NegativeBinomial`; the lower bound is 0, and so is the default limit.
     - Parameters: `rate` of the Poisson part, and `inflation`, the share of the rest. Prior: a dictionary, by default
       `{"rate": Gamma(1, 1 / middle of the bounds), "inflation": Beta(1, 1)}`.
-    - Example: `ZeroInflatedPoisson((0, 15), "claims")`.
+
+    >>> from dp_bayes_nb import ZeroInflatedPoisson
+    >>> model = ZeroInflatedPoisson((0, 15), "claims")
+    >>> model.names, model.sensitivity()
+    (('sum', '7 x above 0'), 22.0)
     """
-    bounds: Any
-    column: str | None = None
+    bounds: Any  # public limits of a record, whole numbers, from 0 on; records beyond are clipped
+    column: str | None = None  # column to read; None: the only one
     above: Any = None
     weight: Any = None
 
@@ -264,10 +296,14 @@ class ZeroInflatedNegativeBinomial(_ZeroInflated):
       up. With fewer than two limits three parameters cannot be told apart.
     - Parameters: `mean` and `size` of the counts that are not structural zeros, and `inflation`, the share of those
       that are. Prior: a dictionary.
-    - Example: `ZeroInflatedNegativeBinomial((0, 15), "claims")`.
+
+    >>> from dp_bayes_nb import ZeroInflatedNegativeBinomial
+    >>> model = ZeroInflatedNegativeBinomial((0, 15), "claims")
+    >>> model.names, model.sensitivity()
+    (('sum', '7 x above 0', '7 x above 6'), 29.0)
     """
-    bounds: Any
-    column: str | None = None
+    bounds: Any  # public limits of a record, whole numbers, from 0 on; records beyond are clipped
+    column: str | None = None  # column to read; None: the only one
     above: Any = None
     weight: Any = None
 
@@ -303,13 +339,17 @@ class TruncatedPoisson(ClippedCounts):
     """Poisson counts of which only those from 1 on are recorded; their sum is released.
 
     - `bounds`: public limits, from 1 on. A record of 0 is refused.
-    - `above`, `weight`: limits beside which the model can be criticised, as in `NegativeBinomial`; by default none.
+    - `above`, `weight`: limits by which the model can be criticised, as in `NegativeBinomial`; by default none.
     - Parameter: `rate`, before truncation. Prior: `{"rate": Gamma(shape, rate)}`.
-    - Example: `TruncatedPoisson((1, 15), "visits")`.
+
+    >>> from dp_bayes_nb import TruncatedPoisson
+    >>> model = TruncatedPoisson((1, 15), "visits")
+    >>> model.names, model.sensitivity()
+    (('sum',), 14.0)
     """
-    bounds: Any
-    column: str | None = None
-    above: Any = None
+    bounds: Any  # public limits of a record, whole numbers, from 1 on; records beyond are clipped
+    column: str | None = None  # column to read; None: the only one
+    above: Any = None  # public limits, whole numbers, increasing; None: there are none
     weight: Any = None
     first = 1
 

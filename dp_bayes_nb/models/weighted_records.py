@@ -122,11 +122,25 @@ def skewness(t: Float[Any, "K m"], w: Float[Any, "K"], n, noise_variance: Float[
 # %% ../../nbs/models/20_weighted_records.ipynb #wr000011
 # § The base
 class WeightedRecords(Model):
-    """A model whose parameters give records with weights: moments, sensitivity and simulated sums follow.
+    """A model that is given by records and their weights; moments, sensitivity and simulated sums follow.
 
-    Declare `outcomes` (all records that there are, (K,) or columns by name, finite and public) and `weights(theta)`,
-    (K,); or `nodes(theta, finer=1)`, records with weights that may move with theta, and `ends`. Besides, as every
-    model: `statistics`, `statistic`, `parameters`, `columns` and `simulate_records`.
+    A subclass declares `outcomes` (all records that there are, (K,) or columns by name, finite and public) and
+    `weights(theta)`, (K,), how likely each is; or `nodes(theta, finer=1)`, records with weights that may move with
+    theta, and `ends`. Besides, as every model: `statistics`, `statistic`, `parameters`, `columns` and
+    `simulate_records`.
+
+    >>> import jax.numpy as jnp
+    >>> from jax.scipy.stats import binom
+    >>> from dp_bayes_nb import Parameter, WeightedRecords, family_class
+    >>> @family_class
+    ... class Heads(WeightedRecords):
+    ...     "How many of two tosses are heads."
+    ...     statistics, integer, clips, outcomes = ("heads",), True, True, jnp.arange(3.0)
+    ...     parameters = {"share": Parameter("unit")}
+    ...     def statistic(self, x): return (x.clip(0, 2),)
+    ...     def weights(self, theta): return binom.pmf(jnp.arange(3.0), 2, theta["share"])
+    >>> Heads().sensitivity(), Heads().moments({"share": 0.5})[0].round(3).tolist()
+    (2.0, [1.0])
     """
     outcomes: Any = None  # all records that there are, or None: they are not finitely many
     proof: Any = ("Every record is clipped to one of finitely many public outcomes, or its statistics lie between "

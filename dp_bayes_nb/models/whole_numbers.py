@@ -23,14 +23,27 @@ from .contract import Model
 # § Priors of whole numbers
 @pytree()
 class FlatCounts:
-    "All whole numbers from 0 on are alike beforehand."
+    """Prior of counts under which all whole numbers from 0 on are equally likely.
+
+    >>> from dp_bayes_nb import Counts, FlatCounts, Laplace, declare, fit
+    >>> release = declare(Counts(["north", "south"]), [40, 310], noise=Laplace(scale=2), source="a report")
+    >>> idata = fit(release, FlatCounts(), draws=200, progress=False)
+    >>> idata.posterior["counts"].mean(["chain", "draw"]).round(-1).values.tolist()
+    [40.0, 310.0]
+    """
 
 
 @pytree()
 class SharedGamma:
-    """Counts that have a Poisson distribution with one rate for all; the rate is Gamma(shape, rate).
+    """Prior of counts that have a Poisson distribution with one rate for all; the rate is Gamma(shape, rate).
 
     The rate of the cells has mean shape / rate beforehand, and standard deviation sqrt(shape) / rate.
+
+    >>> from dp_bayes_nb import Counts, Laplace, SharedGamma, declare, fit
+    >>> release = declare(Counts(["north", "south"]), {"north": 40}, noise=Laplace(scale=2), source="a report")
+    >>> idata = fit(release, SharedGamma(shape=1, rate=0.01), draws=200, progress=False)  # south was not published
+    >>> idata.posterior["counts"].mean(["chain", "draw"]).round(-1).values.tolist()
+    [40.0, 40.0]
     """
     shape: Float[Any, ""]  # > 0
     rate: Float[Any, ""]  # > 0
@@ -41,7 +54,14 @@ _NO_POPULATION = "it is a table of counts without a population behind it"
 
 # %% ../../nbs/models/16_whole_numbers.ipynb #c10a0007
 class Counts(Model):
-    "Whole numbers >= 0 that are themselves what is asked for, by name; no population, and n is 1."
+    """Whole numbers from 0 on that are themselves what is asked for, by name; there is no population, and n is 1.
+
+    >>> from dp_bayes_nb import Counts, Laplace, declare, fit
+    >>> release = declare(Counts(["north", "south"]), [40, 310], noise=Laplace(scale=2), source="a report")
+    >>> idata = fit(release, draws=200, progress=False)
+    >>> idata.posterior["counts"].mean(["chain", "draw"]).round(-1).values.tolist()
+    [40.0, 310.0]
+    """
     one_table, integer, fallback = True, True, "exact"
     magnitude = math.inf
     default_prior = FlatCounts()

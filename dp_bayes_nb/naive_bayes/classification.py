@@ -68,7 +68,17 @@ def feature_codes(family: NaiveBayes, new_data) -> dict[str, np.ndarray]:
 def classify(idata: Any,     # result of fit
              new_data: Any = None,  # a frame or dict with the features, in their public levels; needed
              ) -> Any:
-    "Class probabilities of new rows, parameter uncertainty averaged over: DataArray (row, class). Equation (1)."
+    """Class probabilities of new rows, averaged over the uncertain parameters: a DataArray (row, class).
+
+    Equation (1) of the chapter.
+
+    >>> from dp_bayes_nb import Laplace, NaiveBayes, classify, declare, fit
+    >>> model = NaiveBayes(("spam", ["no", "yes"]), {"link": ["no", "yes"]})
+    >>> release = declare(model, [400, 100, 50, 450], n=1000, noise=Laplace(scale=2), source="a survey")
+    >>> idata = fit(release, draws=200, progress=False)
+    >>> classify(idata, {"link": ["no", "yes"]}).round(1).values.tolist()
+    [[0.9, 0.1], [0.2, 0.8]]
+    """
     import xarray as xr
     release, theta = fitted(idata)
     family = release.family
@@ -110,9 +120,16 @@ def _statements(probability, truth):
 
 # %% ../../nbs/naive_bayes/04_classification.ipynb #f1abd670
 def reliability(probability: Any,  # (rows, classes), as from classify; an array has classes 0, 1, …
-                truth: Any,   # (rows,) classes that came
-                bins: int = 10) -> Reliability:
-    "Statements in bins of equal width, what they said and what came."
+                truth: Any,   # (rows,) true classes
+                bins: int = 10  # of equal width, over [0, 1]
+                ) -> Reliability:
+    """Class probabilities in bins of equal width: what was predicted, and how often it came true.
+
+    >>> from dp_bayes_nb import reliability
+    >>> found = reliability([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4], [0.3, 0.7]], [0, 1, 1, 1], bins=2)
+    >>> found
+    Reliability(predicted=array([0.25, 0.75]), observed=array([0.25, 0.75]), statements=array([4, 4]))
+    """
     p, codes = _statements(probability, truth)
     hits = (codes[:, None] == np.arange(p.shape[1])).ravel()
     at = np.minimum((p.ravel() * check_count("bins", bins)).astype(int), bins - 1)
@@ -123,9 +140,16 @@ def reliability(probability: Any,  # (rows, classes), as from classify; an array
 
 
 def classification_scores(probability: Any,  # (rows, classes), as from classify; an array has classes 0, 1, …
-                          truth: Any,   # (rows,) classes that came
-                          bins: int = 10) -> Scores:
-    "Accuracy, logarithmic loss and calibration error: equations (2) and (3)."
+                          truth: Any,   # (rows,) true classes
+                          bins: int = 10  # of equal width, for the calibration error
+                          ) -> Scores:
+    """Accuracy, logarithmic loss and calibration error of class probabilities (equations 2 and 3 of the chapter).
+
+    >>> from dp_bayes_nb import classification_scores
+    >>> scores = classification_scores([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4], [0.3, 0.7]], [0, 1, 1, 1])
+    >>> scores.accuracy, round(float(scores.log_loss), 2)
+    (0.75, 0.4)
+    """
     p, codes = _statements(probability, truth)
     found = reliability(p, codes, bins)
     with np.errstate(divide="ignore"):
@@ -133,11 +157,21 @@ def classification_scores(probability: Any,  # (rows, classes), as from classify
     return Scores(float((p.argmax(axis=1) == codes).mean()), float(loss),
                   float(found.statements @ np.abs(found.predicted - found.observed) / found.statements.sum()))
 
+# %% ../../nbs/naive_bayes/04_classification.ipynb #c70fd033
+def plot_reliability(found: Reliability,  # result of reliability
+                     name: str = "",      # in the legend
+                     color: str = COLORS["ours"],  # of points and line, as Matplotlib reads it
+                     ax: Any = None       # a Matplotlib axis; None: a new figure
+                     ) -> Any:
+    """Plot the share of class probabilities that came true against the probability; returns the axis.
 
-def plot_reliability(found: Reliability, name: str = "", color: str = COLORS["ours"], ax: Any = None) -> Any:
-    """Share of statements that were true against the probability they were given. Returns the axis.
+    A point is as large as its bin has class probabilities.
 
-    A point is as large as its bin has statements.
+    >>> from dp_bayes_nb import plot_reliability, reliability
+    >>> found = reliability([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4], [0.3, 0.7]], [0, 1, 1, 1], bins=2)
+    >>> axis = plot_reliability(found, "four rows")
+    >>> axis.get_xlabel(), axis.get_ylabel()
+    ('probability given', 'share that came')
     """
     import matplotlib.pyplot as plt
     ax = plt.subplots(figsize=(3.6, 3.6), layout="constrained")[1] if ax is None else ax

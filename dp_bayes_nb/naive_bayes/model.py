@@ -114,6 +114,11 @@ class NaiveBayes(Model):
     - Parameters: `class_probabilities` (I,), and for each feature a table (I, J) of its name, rows adding up to 1.
     - Prior: `Dirichlet(alpha)` for all, or `{"class_probabilities": Dirichlet(...), "name": Dirichlet(...), ...}`;
       `None` is `Dirichlet(1)`.
+
+    >>> from dp_bayes_nb import NaiveBayes
+    >>> model = NaiveBayes(("spam", ["no", "yes"]), {"link": ["no", "yes"], "length": 3})
+    >>> model.names[:2], model.sensitivity()
+    (('link[no, no]', 'link[no, yes]'), 4.0)
     """
     label: Any  # ("class", levels)
     features: Any  # {"name": levels, ...}

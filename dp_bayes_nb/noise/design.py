@@ -243,7 +243,13 @@ def noise_design(family, *, epsilon: Any = None,  # total budget of the release;
 @dataclass(frozen=True)
 class Design:
     """The public numbers of a study: records, budget, mechanism, and which tables are neighbours.
+
     ValueError for what no release has.
+
+    >>> from dp_bayes_nb import Bernoulli, Design, simulate_release
+    >>> design = Design(1000, 0.5)
+    >>> simulate_release(Bernoulli("ill"), {"probability": 0.3}, design=design).noise.scale.tolist()
+    [2.0]
     """
     n: int  # records
     epsilon: float  # total budget
@@ -261,7 +267,7 @@ class Design:
         for name, value in (("n", check_count("n", self.n)), ("epsilon", epsilon), ("delta", delta)):
             object.__setattr__(self, name, value)
 
-
+# %% ../../nbs/noise/03_design.ipynb #e5609070
 def designed(study: Design | None, *, n: Any, epsilon: Any, mechanism: str | None, delta: Any) -> tuple:
     "n, epsilon, mechanism and delta as given, or those of a design; refused if both are given and differ."
     given = {"n": n, "epsilon": epsilon, "mechanism": mechanism, "delta": delta}

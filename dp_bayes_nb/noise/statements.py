@@ -100,15 +100,23 @@ def _by_word(law):
 @_by_word
 @dataclass(frozen=True, kw_only=True)
 class Laplace(_Law):
-    """Laplace noise: equation (1). Give its scale b, its standard deviation or its variance: one number for all rows,
-    or one a row; 0 for a row that is known exactly. `discrete`: on whole numbers (geometric noise).
+    """Laplace noise, stated by its scale, its standard deviation or its variance (equation 1 of the chapter).
+
+    Give one number for all rows, or one a row; 0 for a row that is known exactly. `discrete`: on whole numbers
+    (geometric noise).
+
+    >>> from dp_bayes_nb import Laplace
+    >>> Laplace.from_epsilon(0.5, sensitivity=1)
+    Laplace(scale=2.0, discrete=False)
+    >>> round(float(Laplace(sd=3).scale), 3)
+    2.121
     """
     kind: ClassVar[str] = "laplace"
     _BUDGET: ClassVar[str] = "Laplace.from_epsilon(epsilon, sensitivity)"
     scale: Any = None  # b, units of the statistic
-    sd: InitVar[Any] = None  # b √2; on whole numbers equation (2)
-    variance: InitVar[Any] = None
-    discrete: bool = False
+    sd: InitVar[Any] = None  # b √2; on whole numbers equation 2 of the chapter
+    variance: InitVar[Any] = None  # the square of sd
+    discrete: bool = False  # on whole numbers: geometric noise
 
     def __post_init__(self, sd, variance):
         name, value = _stated(self, scale=self.scale, sd=sd, variance=variance)
@@ -148,15 +156,22 @@ def _laplace_scale(variance, discrete):
 @_by_word
 @dataclass(frozen=True, kw_only=True)
 class Gaussian(_Law):
-    """Gaussian noise: equation (1). Give its standard deviation σ or its variance σ²: one number for all rows,
-    or one a row; 0 for a row that is known exactly. `discrete`: on whole numbers, where σ is the parameter of
-    equation (1).
+    """Gaussian noise, stated by its standard deviation or its variance (equation 1 of the chapter).
+
+    Give one number for all rows, or one a row; 0 for a row that is known exactly. `discrete`: on whole numbers, where
+    the standard deviation given is the parameter σ of the distribution.
+
+    >>> from dp_bayes_nb import Gaussian
+    >>> Gaussian.from_rho(0.5, sensitivity=2)
+    Gaussian(sd=2.0, discrete=False)
+    >>> Gaussian(variance=9)
+    Gaussian(sd=3.0, discrete=False)
     """
     kind: ClassVar[str] = "gaussian"
     _BUDGET: ClassVar[str] = "Gaussian.from_rho(rho, sensitivity)"
     sd: Any = None  # σ, units of the statistic
-    variance: InitVar[Any] = None
-    discrete: bool = False
+    variance: InitVar[Any] = None  # σ²
+    discrete: bool = False  # on whole numbers
 
     def __post_init__(self, variance):
         name, value = _stated(self, sd=self.sd, variance=variance)
@@ -286,7 +301,14 @@ class Printing:
 
 @dataclass(frozen=True)
 class Exact(Printing):
-    "The noisy number was printed as it came out."
+    """The noisy number was printed as it came out.
+
+    >>> from dp_bayes_nb import Bernoulli, Exact, Laplace, declare
+    >>> print(declare(Bernoulli("ill"), 312, n=1000, noise=Laplace(scale=2), printed=Exact(), source="a report"))
+    Release of Bernoulli(column='ill', success=1) (declared)
+    ...
+      successes: 312
+    """
 
     def before(self, ends: Any, grid: Any): return ends._replace(low=np.where(np.isnan(ends.low), np.inf, ends.low))
 
@@ -319,8 +341,17 @@ _TIES = ("even", "away", "up", "down", "either")
 # %% ../../nbs/noise/04_statements.ipynb #5fe881c1
 @dataclass(frozen=True)
 class Rounded(Printing):
-    "Rounded to the nearest multiple of a step. `ties`: where the middle between two goes; it matters on a grid."
-    step: float
+    """The noisy number was rounded to the nearest multiple of a step.
+
+    `ties`: where the middle between two multiples goes; it matters for noise on a grid.
+
+    >>> from dp_bayes_nb import Bernoulli, Laplace, Rounded, declare
+    >>> print(declare(Bernoulli("ill"), 310, n=1000, noise=Laplace(scale=2), printed=Rounded(10), source="a report"))
+    Release of Bernoulli(column='ill', success=1) (declared)
+    ...
+      successes: 310, Rounded(step=10.0, ties='even')
+    """
+    step: float  # units of the statistic, > 0
     ties: str = "even"  # "even": NumPy, pandas, R; "away" from zero: spreadsheets, SQL; "up"; "down"; "either"
 
     def __post_init__(self):
@@ -356,9 +387,18 @@ class Rounded(Printing):
 # %% ../../nbs/noise/04_statements.ipynb #476b893d
 @dataclass(frozen=True)
 class Clamped(Printing):
-    "Moved to the nearest of two limits: a printed value equal to a limit means \"at most\" or \"at least\"."
-    low: float | None = None
-    high: float | None = None
+    """The noisy number was moved to the nearest of two limits if it was outside them.
+
+    A printed value equal to a limit means "at most" or "at least".
+
+    >>> from dp_bayes_nb import Bernoulli, Clamped, Laplace, declare
+    >>> print(declare(Bernoulli("ill"), 0, n=1000, noise=Laplace(scale=2), printed=Clamped(low=0), source="a report"))
+    Release of Bernoulli(column='ill', success=1) (declared)
+    ...
+      successes: 0, Clamped(low=0.0, high=None)
+    """
+    low: float | None = None  # units of the statistic; None: no lower limit
+    high: float | None = None  # None: no upper limit
 
     def __post_init__(self):
         for name in ("low", "high"):
@@ -387,8 +427,17 @@ class Clamped(Printing):
 # %% ../../nbs/noise/04_statements.ipynb #f4e2ae7b
 @dataclass(frozen=True)
 class Suppressed(Printing):
-    "Left blank below a threshold: no value (None or NaN) means that the noisy number was below it."
-    below: float
+    """The noisy number was left blank if it was below a threshold.
+
+    A row without a value (None or NaN) then says that its noisy number was below the threshold.
+
+    >>> from dp_bayes_nb import Bernoulli, Laplace, Suppressed, declare
+    >>> print(declare(Bernoulli("ill"), None, n=1000, noise=Laplace(scale=2), printed=Suppressed(5), source="a report"))
+    Release of Bernoulli(column='ill', success=1) (declared)
+    ...
+      successes: not printed, Suppressed(below=5.0)
+    """
+    below: float  # the threshold, units of the statistic
 
     def __post_init__(self): object.__setattr__(self, "below", _limit("the threshold of Suppressed", self.below))
     def apply(self, y: Any): return np.where(np.asarray(y) < self.below, np.nan, y)
@@ -398,11 +447,20 @@ class Suppressed(Printing):
         low, high = np.where(blank, -np.inf, np.maximum(ends.low, self.below)), np.where(blank, self.below, ends.high)
         return Ends(low, high, ends.above & (low == ends.low), ends.under | blank)
 
-
+# %% ../../nbs/noise/04_statements.ipynb #72a6cfef
 @dataclass(frozen=True)
 class PrintedAbove(Printing):
-    "The row exists only because its noisy number was above a floor; nobody knows of rows that were not."
-    floor: float
+    """The row was printed only because its noisy number was above a floor.
+
+    Nothing is known of rows that were not printed.
+
+    >>> from dp_bayes_nb import Bernoulli, Laplace, PrintedAbove, declare
+    >>> print(declare(Bernoulli("ill"), 12, n=1000, noise=Laplace(scale=2), printed=PrintedAbove(9), source="a report"))
+    Release of Bernoulli(column='ill', success=1) (declared)
+    ...
+      successes: 12, PrintedAbove(floor=9.0)
+    """
+    floor: float  # units of the statistic
 
     def __post_init__(self): object.__setattr__(self, "floor", _limit("the floor of PrintedAbove", self.floor))
 

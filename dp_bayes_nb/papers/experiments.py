@@ -318,14 +318,21 @@ def gibbs_row(design, ks, trials, seed, path) -> dict:
 # § Experiments
 @dataclass(frozen=True)
 class Experiment:
-    "A figure as a computation."
-    name: str
-    about: str
+    """A figure as a computation: designs, methods, and the numbers that are kept of each.
+
+    >>> from dp_bayes_nb import Experiment
+    >>> from dp_bayes_nb.papers.experiments import calibration_row
+    >>> small = Experiment("small", "one cell", (("binomial", 100, 0.5),), ("naive", "ours"), calibration_row)
+    >>> small.designs, small.trials, small.seed
+    ((('binomial', 100, 0.5),), 1000, 2018)
+    """
+    name: str  # of its file
+    about: str  # what it shows, in words
     designs: tuple[tuple[str, int, float], ...]  # model, records, epsilon
-    methods: tuple[str, ...]
+    methods: tuple[str, ...]  # by their names in the figures
     row: Callable | None  # numbers of a cell, from the calibrations of a design and a method; None: traces
-    trials: int = 1000
-    seed: int = 2018
+    trials: int = 1000  # simulated releases of a cell
+    seed: int = 2018  # of everything that is drawn
     needs: tuple[str, ...] = ()  # methods that rows are compared with
     chains: bool = False  # measure what Gibbs chains are worth?
 
@@ -446,8 +453,19 @@ def _announcer(total, wanted):
 def run_experiment(name: str | Experiment,   # a name in EXPERIMENTS, or an experiment of your own
                    trials: int | None = None,  # simulated releases of a cell; None: the experiment's
                    *, path: Any = None,       # folder that keeps finished batches; a killed run goes on from there
-                   progress: bool = False) -> dict:
-    "One figure's numbers as JSON values: rows by design and method, with seed, versions and seconds."
+                   progress: bool = False     # print how far it is
+                   ) -> dict:
+    """Run an experiment, and return the numbers of its figure as JSON values.
+
+    They are rows by design and method, with seed, versions and seconds.
+
+    >>> from dp_bayes_nb import Experiment, run_experiment
+    >>> from dp_bayes_nb.papers.experiments import calibration_row
+    >>> small = Experiment("small", "one cell", (("binomial", 100, 0.5),), ("naive",), calibration_row)
+    >>> found = run_experiment(small, trials=20)
+    >>> {cell: [*rows] for cell, rows in found["cells"].items()}
+    {'binomial, n = 100, epsilon = 0.5': ['naive']}
+    """
     experiment = name if isinstance(name, Experiment) else EXPERIMENTS[check_choice("name", name, tuple(EXPERIMENTS))]
     trials, start = check_count("trials", experiment.trials if trials is None else trials), time.perf_counter()
     wanted = experiment.needs + experiment.methods

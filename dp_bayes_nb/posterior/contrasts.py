@@ -367,24 +367,33 @@ def _as_array(name, values, labels, shape):
 def contrast(data: Any,                # result of fit, InferenceData, or a DataArray with chain and draw
              variable: str | None = None,  # None: the first; also `n` of private sizes
              dim: str | None = None,   # of the groups; None: all there are, together ('west, f')
-             a: Any = None, b: Any = None,  # levels, or lists of levels
+             a: Any = None,            # a level, or a list of levels: that are compared
+             b: Any = None,            # likewise: with which they are compared
              *, other: Any = None,     # result of a release of other records
              how: str | Callable = "difference",  # "ratio", "odds_ratio", or a function of two arrays
              against: str | None = None,  # "rest", the mean of the other groups; "previous", the level before
              null: float | None = None,  # value of no difference; None: 0, of ratios 1
-             level: float = 0.95, hdi: bool = False,  # of the interval; of highest density, or of equal tails?
+             level: float = 0.95,      # posterior probability of the interval
+             hdi: bool = False,        # an interval of highest density? Else of equal tails
              draws: bool = False,      # draws (chain, draw, line) in place of a summary?
              independent: bool = False  # results of other records that do not show it? Never say so of one table
              ) -> Any:
-    """Compare groups, or two results: a pandas frame with mean, sd, low, median, high, the probability `above` the
-    value of no difference, and the probability of `direction`; equation (1).
+    """Compare groups, or two results, by their difference, ratio or odds ratio (equation 1 of the chapter).
 
-    Without `a` and `b` all pairs; with `b` each group against it; with `a` it against each. With `against="rest"` each,
-    or `a`, against the mean of the others (unweighted); with `against="previous"` each level, or `a`, against the one
-    before it in the order of the levels, as weeks are. With `other` each group against the one of the same name, or `a`
-    of the first result against `b` of the other. Other dimensions of the variable are columns of the answer.
-    `mean` and `sd` of ratios, odds and functions are NaN, with a warning, where they need not exist.
-    ValueError for levels that are not there, for results that share a release, for draws that are not finite.
+    Returns a pandas frame with mean, sd, low, median, high, the probability `above` the value of no difference, and the
+    probability of `direction`. Without `a` and `b` all pairs; with `b` each group against it; with `a` it against each.
+    With `against="rest"` each, or `a`, against the mean of the others (unweighted); with `against="previous"` each
+    level, or `a`, against the one before it in the order of the levels, as weeks are. With `other` each group against
+    the one of the same name, or `a` of the first result against `b` of the other. Other dimensions of the variable are
+    columns of the answer. `mean` and `sd` of ratios, odds and functions are NaN, with a warning, where they need not
+    exist. ValueError for levels that are not there, for results that share a release, for draws that are not finite.
+
+    >>> from dp_bayes_nb import Bernoulli, Grouped, Laplace, contrast, declare, fit
+    >>> model = Grouped(Bernoulli("ill"), "region", ["north", "south"])
+    >>> release = declare(model, [310, 740], n=[1000, 1000], noise=Laplace(scale=2), source="Health office, 2024")
+    >>> table = contrast(fit(release, draws=200, progress=False), b="north")
+    >>> print(f"{table['a'][0]}: {table['median'][0]:.2f} higher, with probability {table['above'][0]:.2f}")
+    south: 0.43 higher, with probability 1.00
     """
     if not isinstance(variable, str | None):
         refuse("variable", "the name of a parameter, or None for the first", f"a {type(variable).__name__}",
@@ -433,11 +442,21 @@ def ranks(data: Any,                  # result of fit, InferenceData, or a DataA
           dim: str | None = None,     # of the groups; None: all there are, together ('west, f')
           *, largest: bool = True,    # is rank 1 the largest value?
           top: int | None = None,     # adds the probability of a place among the first `top`
-          level: float = 0.95,
+          level: float = 0.95,        # posterior probability of the interval
           draws: bool = False         # ranks of all draws, as the draws are, in place of a summary?
           ) -> Any:
-    """Posterior of the rank of each group: a pandas frame with mean, sd, low, median and high of the rank, and the
-    probabilities to be best (rank 1), worst, and among the first `top`; equation (2).
+    """Posterior of the rank of each group (equation 2 of the chapter).
+
+    Returns a pandas frame with mean, sd, low, median and high of the rank, and the probabilities to be best (rank 1),
+    worst, and among the first `top`.
+
+    >>> from dp_bayes_nb import Bernoulli, Grouped, Laplace, declare, fit, ranks
+    >>> model = Grouped(Bernoulli("ill"), "region", ["north", "south"])
+    >>> release = declare(model, [310, 740], n=[1000, 1000], noise=Laplace(scale=2), source="Health office, 2024")
+    >>> ranks(fit(release, draws=200, progress=False))[["region", "median", "best"]]
+      region  median  best
+    0  north     2.0   0.0
+    1  south     1.0   1.0
     """
     dim = _first_dim(data, variable, dim)
     cells, level = cells_of(data, variable, dim), check_fraction("level", level)
@@ -606,11 +625,19 @@ def plot_groups(data: Any,                 # result of fit, InferenceData, or a 
                 sizes: Any = True,         # numbers of records, as truth; True: those of the release, or their draws
                 sort: bool = True,         # by the medians, the largest on top?
                 level: float = 0.95,       # of the outer interval; the inner one is 50%
-                ax: Any = None) -> Any:
-    """Forest plot: medians with intervals of all groups, and their sizes. Returns the axis.
+                ax: Any = None             # a Matplotlib axis; None: a new figure
+                ) -> Any:
+    """Forest plot: medians with intervals of all groups, and their sizes; returns the axis.
 
-    Without `ax`, a picture of its own is as tall as its rows need. A figure of several axes without a layout of its own
-    gets a constrained one, so that sizes and names do not lie on one another.
+    Without `ax`, a new figure is as tall as its rows need. A figure of several axes that has no layout gets a
+    constrained one, so that sizes and names do not overlap.
+
+    >>> from dp_bayes_nb import Bernoulli, Grouped, Laplace, declare, fit, plot_groups
+    >>> model = Grouped(Bernoulli("ill"), "region", ["north", "south"])
+    >>> release = declare(model, [310, 740], n=[1000, 1000], noise=Laplace(scale=2), source="Health office, 2024")
+    >>> axis = plot_groups(fit(release, draws=200, progress=False))
+    >>> [label.get_text() for label in axis.get_yticklabels()]
+    ['north', 'south']
     """
     cells, dim = _one_dim(data, variable, dim)
     levels, level = cells.levels[dim], check_fraction("level", level)

@@ -128,13 +128,22 @@ def extend(idata: Any,               # result of fit
            prior: Any = None,
            groups: Any = None,       # some of prior, prior_predictive, posterior_predictive, log_likelihood; None: all
            # of the prior, and so many a chain for the predictions; None: 1,000, and each draw of the fit
-           *, draws: int | None = None, seed: Any = 0) -> Any:
-    """Add the groups by which ArviZ checks, compares and plots to a result of `fit`, in place; returns it.
+           *, draws: int | None = None,
+           seed: Any = 0             # a whole number, or a JAX key
+           ) -> Any:
+    """Add to a result of `fit`, in place, the groups with which ArviZ checks, compares and plots; returns it.
 
     `prior`: parameters (1, draws, …). `prior_predictive` and `posterior_predictive`: `released`, numbers with their
-    noise before they were printed, (chain, draw, row). `log_likelihood`: `released`, log p(z_j | θ) by table, where
-    several tables have one θ: equation (1). Without `groups`, those that have a meaning; `posterior.attrs["left_out"]`
-    says why others have none. What is named and has none, or a prior that is not the one fitted, is a ValueError.
+    noise before they were printed, (chain, draw, row). `log_likelihood`: `released`, log p(z_j | θ) by table, if
+    several tables have one θ (equation 1 of the chapter). Without `groups`, those that have a meaning;
+    `posterior.attrs["left_out"]` says why others have none. A group that is named and has none, or a prior that is not
+    the one fitted, is a ValueError.
+
+    >>> from dp_bayes_nb import Bernoulli, Laplace, declare, extend, fit
+    >>> release = declare(Bernoulli("ill"), 312, n=1000, noise=Laplace(scale=2), source="Health office, 2024")
+    >>> idata = extend(fit(release, draws=200, progress=False), draws=50)
+    >>> idata["posterior_predictive"]["released"].shape
+    (4, 50, 1)
     """
     releases = _fitted_releases(idata)
     if prior is not None and is_pooled(idata):

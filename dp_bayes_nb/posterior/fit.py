@@ -102,18 +102,19 @@ def fit(release: Release | list,    # what was published; a list: of independent
         *, method: str = "auto",    # see the table of methods
         draws: int = 1000,          # kept, per chain
         warmup: int = 1000,         # discarded, per chain; not used where draws are independent
-        chains: int = 4,
+        chains: int = 4,            # independent, each with its draws
         # or a JAX key; fits to two releases are independent, unless both are simulated (no id) and say the same
         seed: Any = 0,
         progress: bool = True,      # show a bar on a terminal or in a notebook
         # "partial": each table of a list, or each group of a release, has its own θ, alike ones; `prior` is a `Pooled`
         pool: str = "none",
-        **options: Any) -> Any:
-    """Posterior of the family's parameters given a release, as ArviZ data: `InferenceData`, of ArviZ 1 `DataTree`.
+        **options: Any              # of the method
+        ) -> Any:
+    """Posterior of a model's parameters given a release, as ArviZ data (`InferenceData`; of ArviZ 1 a `DataTree`).
 
-    `release`: what was published; a list: independent tables with one θ. `prior`: of the family. Poisson, Geometric,
+    `release`: what was published; a list: independent tables with one θ. `prior`: of the model. Poisson, Geometric,
     Exponential, Pareto, Weibull, Normal, LogNormal, GammaData, LinearRegression and TobitRegression need one (and Above
-    and Grouped of them); every other family has a default. `method`: see the table of methods; `options` go to it. Each
+    and Grouped of them); every other model has a default. `method`: see the table of methods; `options` go to it. Each
     of `chains` keeps `draws`, after `warmup` where draws are not independent. `seed`: a whole number or a JAX key; the
     same gives the same draws. `progress`: a bar. `pool="partial"`: groups of a release, or tables of a list, are alike:
     pass `Pooled(...)` or no prior; `location`, `spread` and `new_group` come with them, `slope` and `effect`
@@ -125,10 +126,17 @@ def fit(release: Release | list,    # what was published; a list: of independent
     `noise_scale`, `n`, budgets. attrs: release, prior, method, seed. tabulated: the density, where there is a table.
     confidential: `s`, the sums before noise (chain, draw, statistic), and `n` where it is unknown; of several tables
     with an axis `table`, `n` of all where one is unknown; of groups of private sizes `share`, too, the part of all
-    records that is in each. Sums are whole, of the exact law, where the method of a share or of categories is "exact",
-    of sampled records where it is "records", else of a normal law. dirichlet: the parameters of the Dirichlet laws,
-    where the method is "variational". ValueError for a wrong argument; warns of chains that disagree, diverge, stand
-    still or are worth too few draws (also in `posterior.attrs["problems"]`).
+    records that is in each. Sums are whole numbers from their exact distribution if the method of a share or of
+    categories is "exact", sums of sampled records if it is "records", else from a normal distribution. dirichlet: the
+    parameters of the Dirichlet distributions, where the method is "variational". ValueError for a wrong argument; warns
+    of chains that disagree, diverge, stand still or have too few effective draws (also in
+    `posterior.attrs["problems"]`).
+
+    >>> from dp_bayes_nb import Bernoulli, Laplace, declare, fit
+    >>> release = declare(Bernoulli("ill"), 312, n=1000, noise=Laplace(scale=2), source="Health office, 2024")
+    >>> idata = fit(release, draws=200, progress=False)
+    >>> print(f"{float(idata.posterior['probability'].mean()):.2f}")
+    0.31
     """
     drawn = posterior_draws(release, prior, method=method, draws=draws, warmup=warmup, chains=chains, seed=seed,
                             progress=progress, pool=pool, **options)

@@ -319,11 +319,20 @@ def column_quantiles(idata: Any,                # result of fit for a Histogram
                      ) -> Any:
     """Quantiles of the clipped column in the population: a DataFrame by q, with estimate, low and high.
 
-    Intervals are at least a bin wide (no width has an end of the range, where clipped records are), unless
+    Intervals are at least a bin wide (the end bins, which hold clipped records, have zero width), unless
     `within="even"`, which is for columns whose density changes little over a bin: not for whole numbers, or for
     columns with values that many records share. An interval that touches an end of the range may lie beyond it in a
     column that is not clipped. Of a `DateHistogram` they are dates, the last one included. ValueError for other results
     and arguments.
+
+    >>> from dp_bayes_nb import Histogram, Laplace, column_quantiles, declare, fit
+    >>> model = Histogram([0, 20, 40, 60], "minutes", weight=0)
+    >>> release = declare(model, [0, 400, 500, 100, 0], n=1000, noise=Laplace(scale=2), source="a survey")
+    >>> column_quantiles(fit(release, draws=200, progress=False), q=[0.5, 0.95]).round(0)
+          estimate   low  high
+    q
+    0.50      24.0  20.0  40.0
+    0.95      50.0  40.0  60.0
     """
     import pandas as pd
     family, theta = _of_histogram(idata)
@@ -364,20 +373,36 @@ def _shares_above(family, theta, limit) -> tuple:
     return share(surely), share(surely | (high > at))
 
 
-def column_mean(idata: Any) -> Any:
-    "Draws of the mean of the clipped column in the population: a DataArray (chain, draw)."
+def column_mean(idata: Any  # result of fit for a Histogram
+                ) -> Any:
+    """Draws of the mean of the clipped column in the population: a DataArray (chain, draw).
+
+    >>> from dp_bayes_nb import Histogram, Laplace, column_mean, declare, fit
+    >>> model = Histogram([0, 20, 40, 60], "minutes", weight=0)
+    >>> release = declare(model, [0, 400, 500, 100, 0], n=1000, noise=Laplace(scale=2), source="a survey")
+    >>> column_mean(fit(release, draws=200, progress=False)).shape
+    (4, 200)
+    """
     import xarray as xr
     family, theta = _of_histogram(idata)
     if isinstance(family, DateHistogram):
         refuse("idata", "the result of fit for a Histogram", "a DateHistogram, which counts dates and adds none up")
     return xr.DataArray(_means(family, theta), dims=("chain", "draw"), name="mean")
 
-
-def column_above(idata: Any, limit: Any  # in the unit of the column, in the range; of dates, the first one that counts
+# %% ../../nbs/posterior/11_histograms.ipynb #d1be19c6
+def column_above(idata: Any,  # result of fit for a Histogram
+                 limit: Any   # in the unit of the column, in the range; of dates, the first one that counts
                  ) -> Any:
     """Draws of the share of records above a limit: a Dataset of `low` and `high` (chain, draw), equal at an edge.
 
     A record on the limit is above it, unless the limit is the first edge: above 0 are those that are not 0.
+
+    >>> from dp_bayes_nb import Histogram, Laplace, column_above, declare, fit
+    >>> model = Histogram([0, 20, 40, 60], "minutes", weight=0)
+    >>> release = declare(model, [0, 400, 500, 100, 0], n=1000, noise=Laplace(scale=2), source="a survey")
+    >>> share = column_above(fit(release, draws=200, progress=False), 40)
+    >>> print(f"{float(share['low'].mean()):.2f} to {float(share['high'].mean()):.2f}")
+    0.10 to 0.10
     """
     import xarray as xr
     low, high = (xr.DataArray(each, dims=("chain", "draw")) for each in _shares_above(*_of_histogram(idata), limit))

@@ -38,15 +38,21 @@ def log_likelihood(release: Any,         # a Release, or a list of them: indepen
                    # a list with one θ, as `fit`
                    selected: bool | None = None
                    ) -> Callable:
-    """log p(z | θ) as a function of `theta`, a dict by parameter name (with `n` where it is unknown; for a list `n`
-    has one entry a table): equation (1).
+    """The log likelihood of a release, log p(z | θ), as a function of `theta` (equation 1 of the chapter).
 
-    Traceable: `jit`, `vmap`, derivatives of both modes and of any order, where the parameters are inside their
-    supports; first derivatives of a share also at 0 and 1. Where the integral has no closed form (more than two rows
-    with Laplace noise, or Laplace beside Gaussian rows) the function takes `noise_variance`, (p,), as a second
+    `theta` is a dict by parameter name, with `n` where it is unknown; for a list `n` has one entry a table. The
+    function can be traced: `jit`, `vmap`, derivatives of both modes and of any order, where the parameters are inside
+    their supports; first derivatives of a share also at 0 and 1. If the integral has no closed form (more than two rows
+    with Laplace noise, or Laplace and Gaussian rows together) the function takes `noise_variance`, (p,), as a second
     argument: give each row with Laplace noise the prior Exponential(mean 2 b²); of rows without noise it is not used.
     Raises ValueError for a model that does not give the moments of a record; the function, for a `theta` without a
     parameter, or without `n` where it is unknown.
+
+    >>> from dp_bayes_nb import Bernoulli, Laplace, declare, log_likelihood
+    >>> release = declare(Bernoulli("ill"), 312, n=1000, noise=Laplace(scale=2), source="Health office, 2024")
+    >>> log_density = log_likelihood(release)
+    >>> [round(float(log_density({"probability": p})), 2) for p in (0.30, 0.31, 0.32)]
+    [-3.93, -3.61, -3.74]
     """
     check_double()
     releases, several = as_releases(release), isinstance(release, (list, tuple))

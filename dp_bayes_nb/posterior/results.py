@@ -113,12 +113,17 @@ def predict(idata: Any,          # result of fit
             *, seed: Any = 0,    # or a JAX key
             draws: int | None = None  # per chain, evenly thinned; None: all
             ) -> Any:
-    """New records from the posterior predictive distribution: DataArray (chain, draw, row);
-    of a model of several columns that draws whole records, a Dataset with one such variable a column.
+    """New records from the posterior predictive distribution: a DataArray (chain, draw, row).
 
-    Of pooled tables: the parameter of new groups, a row each, in the units of the model (a Dataset where there are
-    several). `new_data` has their
-    covariates, and n, their size, where there is a slope on it (left out: average).
+    Of a model of several columns that draws whole records, a Dataset with one such variable a column. Of pooled tables:
+    the parameter of new groups, a row each, in the units of the model (a Dataset where there are several); `new_data`
+    then has their covariates, and n, their size, if there is a slope on it (left out: average).
+
+    >>> from dp_bayes_nb import Bernoulli, Laplace, declare, fit, predict
+    >>> release = declare(Bernoulli("ill"), 312, n=1000, noise=Laplace(scale=2), source="Health office, 2024")
+    >>> records = predict(fit(release, draws=200, progress=False), 50)
+    >>> records.shape, f"{float(records.mean()):.1f}"
+    ((4, 200, 50), '0.3')
     """
     import xarray as xr
     family = fitted(idata)[0].family
@@ -298,9 +303,12 @@ def _joint_p_value(z_rep, low, high):
 # %% ../../nbs/posterior/05_results.ipynb #7719a1e3
 def predictive_check(idata: Any,         # result of fit
                      second: Any = None,  # a release that was not fitted, of a model with the same parameters
-                     *, seed: Any = 0, draws: int | None = None) -> Any:
-    """Releases the fitted model would have given: Dataset with z_rep, released and two-sided p_value, (statistic,);
-    and p_joint, of all rows at once: equation (1).
+                     *, seed: Any = 0,   # a whole number, or a JAX key
+                     draws: int | None = None  # per chain, evenly thinned; None: all
+                     ) -> Any:
+    """Compare a release with those that the fitted model would have given (equation 1 of the chapter).
+
+    Returns a Dataset with z_rep, released and two-sided p_value, (statistic,), and p_joint, of all rows at once.
 
     With `second`, the release that is checked is not the one that was fitted: a sharper question, because no parameter
     was fitted to it. Right for another table with the same parameters, and cautious for another release of the same
@@ -308,8 +316,15 @@ def predictive_check(idata: Any,         # result of fit
     z_rep are noisy numbers before they were printed. A number that was not printed exactly is compared as what it may
     have been: its p-value is of all that could have been printed like it. So a number left out below a threshold has
     the p-value 1 where the model would leave it out in half of the cases or more. `p_joint` is NaN unless all rows were
-    printed exactly, and where draws are fewer than 20 for each row. Where the model has as many parameters as sums, it
+    printed exactly, and where draws are fewer than 20 for each row. If the model has as many parameters as sums, it
     fits any release: `attrs["cannot_contradict"]` says so.
+
+    >>> from dp_bayes_nb import Bernoulli, Laplace, declare, fit, predictive_check
+    >>> first, second = (declare(Bernoulli("ill"), value, n=1000, noise=Laplace(scale=2), source=source)
+    ...                  for value, source in [(312, "this year"), (480, "last year")])
+    >>> check = predictive_check(fit(first, draws=200, progress=False), second)
+    >>> print(f"p = {float(check['p_value'][0]):.2f}")
+    p = 0.00
     """
     import xarray as xr
     releases = _fitted_releases(idata) if second is None else [_second(idata, second)]
@@ -436,12 +451,19 @@ def _checked_truth(truth, name, levels):
 def plot_posterior(idata: Any,   # result of fit
                    *, naive: Any = None,  # another result of fit, drawn beside it
                    truth: Any = None,  # true value(s), where known, or a dict by the parameters' names
-                   ax: Any = None) -> Any:
-    """The posterior of the first parameter: a density, or intervals for a vector. Returns the axis.
+                   ax: Any = None  # a Matplotlib axis; None: a new figure
+                   ) -> Any:
+    """Plot the posterior of the first parameter, as a density, or as intervals for a vector; returns the axis.
 
     A density that was tabulated is drawn as it is, another one is estimated from the draws. Real components whose units
     differ too much for one axis, such as coefficients, are drawn as distances from their medians, in their own standard
-    deviations, with the medians in their labels. Without `ax`, a picture of its own is as tall as its rows need.
+    deviations, with the medians in their labels. Without `ax`, a new figure is as tall as its rows need.
+
+    >>> from dp_bayes_nb import Bernoulli, Laplace, declare, fit, plot_posterior
+    >>> release = declare(Bernoulli("ill"), 312, n=1000, noise=Laplace(scale=2), source="Health office, 2024")
+    >>> axis = plot_posterior(fit(release, draws=200, progress=False))
+    >>> axis.get_xlabel()
+    'probability'
     """
     release, theta = fitted(idata)
     name, values = next(iter(theta.items()))

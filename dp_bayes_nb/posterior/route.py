@@ -197,16 +197,21 @@ class Route:
 
     method, way: names of the method and of how its draws come. how, error, why: what is done, how draws differ from the
     exact posterior, why this method was taken. others: of each other method whether it could be taken.
+
+    >>> from dp_bayes_nb import Bernoulli, Laplace, declare, explain
+    >>> route = explain(declare(Bernoulli("ill"), 312, n=1000, noise=Laplace(scale=2), source="a report"))
+    >>> route.method, route.why
+    ('exact', "Bernoulli prefers 'exact'")
     """
-    method: str
-    way: str
-    how: str
-    error: str
-    why: str
-    others: dict[str, str]
+    method: str  # its name
+    way: str  # the name of how its draws come
+    how: str  # what is done
+    error: str  # how draws differ from the exact posterior
+    why: str  # why this method was taken
+    others: dict[str, str]  # of each other method whether it could be taken
     chosen: Any = None  # the Method, its Way and the Case, with which it runs; None: of what is pooled
-    step: Any = None
-    case: Any = None
+    step: Any = None  # the Way
+    case: Any = None  # the Case
 
     def __repr__(self) -> str:
         "The route in words, a line a part."
@@ -256,12 +261,23 @@ def check_pooled(releases: list[Release], method: Any, options: dict):
                "pool the groups of each release by itself")
 
 # %% ../../nbs/posterior/02_route.ipynb #e466600d
-def explain(release: Release | list, prior: Any = None, *, method: str = "auto", pool: str = "none",
-            **options: Any) -> Route:
+def explain(release: Release | list,  # as for `fit`, and so are the others
+            prior: Any = None,        # of the model, or a Pooled
+            *, method: str = "auto",  # a name of the table of methods
+            pool: str = "none",       # or "partial"
+            **options: Any            # other arguments of `fit`
+            ) -> Route:
     """How `fit` would fit a release, without fitting it: the method, the way to its draws, why, and its error.
 
     Arguments are those of `fit`; its draws, warmup, chains, seed and progress change nothing. Print what it returns, or
     read its parts: `method`, `way`, `how`, `error`, `why`, `others`. ValueError where `fit` has no route.
+
+    >>> from dp_bayes_nb import Bernoulli, Laplace, declare, explain
+    >>> print(explain(declare(Bernoulli("ill"), 312, n=1000, noise=Laplace(scale=2), source="a report")))
+    method  exact
+    way     share
+    how     the true count from its exact distribution, and the share given each count: independent draws
+    ...
     """
     check_double()
     options = {name: value for name, value in options.items() if name not in RUN}

@@ -48,15 +48,27 @@ def _noise_draws(key, noise: Noise, shape: tuple) -> np.ndarray:
     keys = jax.random.split(key, math.prod(shape))
     return np.asarray(jax.vmap(lambda key: draw_noise(key, noise)[0])(keys)).reshape(shape)
 
+# %% ../../nbs/posterior/12_row_check.ipynb #c051a25f
+def row_check(release: Release,    # of two rows or more
+              prior: Any = None,   # as for `fit`
+              *, draws: int = 1000,  # kept, per chain
+              warmup: int = 500,   # discarded, per chain
+              chains: int = 4,     # of each fit
+              seed: Any = 0        # a whole number, or a JAX key
+              ) -> Any:
+    """How likely each row of a release is given the others (equation 1 of the chapter).
 
-def row_check(release: Release, prior: Any = None,  # as for `fit`
-              *, draws: int = 1000, warmup: int = 500, chains: int = 4, seed: Any = 0) -> Any:
-    """How likely each row of a release is given the others: Dataset with z_rep (chain, draw, statistic), released and
-    two-sided p_value, (statistic,): equation (1).
+    Returns a Dataset with z_rep (chain, draw, statistic), released and two-sided p_value, (statistic,). Averaged over
+    the prior a p-value is uniform if the model is right. The rows' p-values are not independent of one another:
+    multiply the least by their number. ValueError for a release of one row, of groups, of unknown n, or whose numbers
+    were not printed exactly. One fit a row.
 
-    Averaged over the prior a p-value is uniform where the model is right. The rows' p-values are not independent of one
-    another: multiply the least by their number. ValueError for a release of one row, of groups, of unknown n, or whose
-    numbers were not printed exactly. One fit a row.
+    >>> from dp_bayes_nb import Categorical, Laplace, declare, row_check
+    >>> model = Categorical(["car", "bus", "train"], "route")
+    >>> release = declare(model, [310, 420, 265], n=1000, noise=Laplace(scale=5), source="a survey")
+    >>> check = row_check(release, draws=100, warmup=100, chains=2)
+    >>> (check["p_value"] > 0.05).values.tolist()
+    [True, True, True]
     """
     import xarray as xr
     _checked(release)

@@ -207,6 +207,13 @@ class NormalInverseWishart:
     """Prior of normal covariates: covariance ~ InverseWishart(scale, df), mean ~ N(mean, covariance / precision).
 
     The prior mean of the covariance is scale / (df - k - 1) for k covariates. In the units of the covariates.
+
+    >>> import jax
+    >>> import numpy as np
+    >>> from dp_bayes_nb import NormalInverseWishart
+    >>> prior = NormalInverseWishart(np.array([170.0, 75.0]), precision=1.0, scale=np.diag([100.0, 100.0]), df=5.0)
+    >>> {name: draws.shape for name, draws in prior.sample(jax.random.key(1), (100,)).items()}
+    {'mean': (100, 2), 'covariance': (100, 2, 2)}
     """
     mean: Float[Any, "k"]  # μ₀; a number is repeated
     precision: Float[Any, ""]  # λ > 0, imaginary records behind μ₀

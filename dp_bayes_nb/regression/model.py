@@ -340,11 +340,15 @@ class LinearRegression(Model):
       `"intercept"` belongs to a record of the first levels with 0 in all numbers, in either coding.
     - `terms:` products, powers and logarithms of covariates, such as `["age", "age**2", "log(income)", "age:region"]`;
       `log_response`: the regression is one of the response's logarithm. `from_formula` writes both.
-    - Example: `LinearRegression({"age": (18, 90), "region": ["north", "south"]}, {"wage": (0, 2000)})`.
+
+    >>> from dp_bayes_nb import LinearRegression
+    >>> model = LinearRegression({"age": (18, 90), "region": ["north", "south"]}, {"wage": (0, 2000)})
+    >>> model.parameters["coefficients"].levels, model.sensitivity()
+    (('age', 'region[south]', 'intercept'), 9.0)
     """
     covariates: Any  # public ranges and levels, by column
     response: Any  # public range, by column
-    intercept: bool = True
+    intercept: bool = True  # is there one?
     fourth_moments: bool = False  # release products of three and four covariates too, for "gibbs_noisy"
     coding: str = field(default="reference", kw_only=True, metadata={"absent": "box"})  # "box": as in version 0.1.0
     terms: Any = field(default=None, kw_only=True)  # of the design, made of covariates; None: each covariate

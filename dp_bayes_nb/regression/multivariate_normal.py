@@ -107,11 +107,15 @@ def _limits(name, pair):
 class MultivariateNormal(WeightedRecords):
     """Records of several numbers with a multivariate normal distribution; sums of them and of products are released.
 
-    - `bounds`: public limits by column; numbers beyond are clipped, which the posterior knows.
+    - `bounds`: public limits by column; numbers beyond are clipped, which the posterior takes into account.
     - Parameters: `mean` and `covariance`, in the units of the columns.
     - Prior: `NormalInverseWishart(mean, precision, scale, df)`, or by default one that says little: means about the
       middle of the limits, standard deviations about 0.6 of half their width.
-    - Example: `MultivariateNormal({"height": (140, 210), "weight": (40, 140)})`.
+
+    >>> from dp_bayes_nb import MultivariateNormal
+    >>> model = MultivariateNormal({"height": (140, 210), "weight": (40, 140)})
+    >>> model.names, round(model.sensitivity(), 2)
+    (('height', 'weight', 'height * height', 'height * weight', 'weight * weight'), 5.33)
     """
     bounds: Any  # public limits, by column
 

@@ -28,11 +28,19 @@ def _regression(idata):
 
 def prediction_intervals(idata: Any,  # result of fit
                          new_data: Any,  # data frame with the covariates' columns
-                         level: float = 0.95,
+                         level: float = 0.95,  # posterior probability of the interval
                          *, seed: Any = 0,  # or a JAX key
                          ) -> Any:  # an xarray Dataset
-    """Median and central interval of a new response for each row: lower, median and upper (row), in the units of its
-    column, also where the regression is one of its logarithm.
+    """Median and central interval of a new response for each row: a Dataset of lower, median and upper (row).
+
+    They are in the units of the response's column, also if the regression is one of its logarithm.
+
+    >>> from dp_bayes_nb import LinearRegression, NormalInverseGamma, fit, prediction_intervals, simulate_release
+    >>> model, prior = LinearRegression({"age": (18, 90)}, {"wage": (0, 800)}), NormalInverseGamma(0, 0.001, 2, 400)
+    >>> made = simulate_release(model, {"coefficients": [2.0, 300.0], "noise_variance": 2500.0}, 4000, 2.0)
+    >>> idata = fit(made, prior, method="naive", draws=200, progress=False)
+    >>> prediction_intervals(idata, {"age": [20, 60]})["median"].round(-2).values.tolist()
+    [300.0, 400.0]
     """
     import xarray as xr
     _regression(idata)
@@ -79,8 +87,19 @@ def plot_regression(idata: Any,      # result of fit
                     covariate: str | None = None,  # along which; None: the first
                     *, at: dict | None = None,  # values of the others, by name
                     others: dict | None = None,  # {label: result of fit, or coefficients (d,) without uncertainty}
-                    ax: Any = None) -> Any:
-    "Mean response along one covariate with its 95% interval, beside those of other methods. Returns the axis."
+                    ax: Any = None   # a Matplotlib axis; None: a new figure
+                    ) -> Any:
+    """Plot the mean response along one covariate with its 95% interval; returns the axis.
+
+    Results of `others` are drawn next to it.
+
+    >>> from dp_bayes_nb import LinearRegression, NormalInverseGamma, fit, plot_regression, simulate_release
+    >>> model, prior = LinearRegression({"age": (18, 90)}, {"wage": (0, 800)}), NormalInverseGamma(0, 0.001, 2, 400)
+    >>> made = simulate_release(model, {"coefficients": [2.0, 300.0], "noise_variance": 2500.0}, 4000, 2.0)
+    >>> axis = plot_regression(fit(made, prior, method="naive", draws=200, progress=False))
+    >>> axis.get_xlabel(), axis.get_ylabel()
+    ('age', 'mean wage')
+    """
     import matplotlib.pyplot as plt
     family, theta = _regression(idata)
     covariate = family.columns[0].name if covariate is None else covariate
@@ -161,14 +180,22 @@ def _write_numbers(ax, values):
 # %% ../../nbs/regression/09_plots.ipynb #5b1a0001
 def plot_coefficients(idata: Any,  # result of fit
                       *, others: dict | None = None,  # {label: result of fit, or coefficients (d,) without uncertainty}
-                      ax: Any = None,
+                      ax: Any = None,  # a Matplotlib axis; None: a new figure
                       # "units" of the data, or "sd"; None: "units" of one result, else "sd"
-                      scale: str | None = None) -> Any:
-    """Medians and 95% intervals of all coefficients, beside those of other methods. Returns the axis.
+                      scale: str | None = None
+                      ) -> Any:
+    """Plot medians and 95% intervals of all coefficients; returns the axis.
 
-    In the data's units a row that is short beside the longest is drawn 10, 100, … times as long, as its label says, and
-    the numbers stand on the right. With "sd" rows are distances from the first result's median, in its standard
-    deviations, which lets results be compared that are far apart.
+    In the data's units a row that is much shorter than the longest is drawn 10, 100, … times as long, as its label
+    says, and the numbers stand on the right. With "sd" rows are distances from the first result's median, in its
+    standard deviations, so that results that are far apart can be compared.
+
+    >>> from dp_bayes_nb import LinearRegression, NormalInverseGamma, fit, plot_coefficients, simulate_release
+    >>> model, prior = LinearRegression({"age": (18, 90)}, {"wage": (0, 800)}), NormalInverseGamma(0, 0.001, 2, 400)
+    >>> made = simulate_release(model, {"coefficients": [2.0, 300.0], "noise_variance": 2500.0}, 4000, 2.0)
+    >>> axis = plot_coefficients(fit(made, prior, method="naive", draws=200, progress=False), scale="sd")
+    >>> axis.get_xlabel()
+    'distance, in standard deviations of “ignores the noise”'
     """
     import matplotlib.pyplot as plt
     scale = check_choice("scale", scale or ("sd" if others else "units"), ("units", "sd"))

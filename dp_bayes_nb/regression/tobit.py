@@ -68,7 +68,7 @@ def _line(covariates, response) -> LinearRegression:
 
 @family_class
 class TobitRegression(WeightedRecords):
-    """A linear regression whose responses are clipped at public limits, which the posterior knows.
+    """A linear regression whose responses are clipped at public limits, which the posterior takes into account.
 
     The release is that of `LinearRegression(covariates, response)` with numbers only: the same sums, the same noise.
 
@@ -76,7 +76,11 @@ class TobitRegression(WeightedRecords):
     - Parameters: `coefficients`, the intercept last, in the units of the columns, and `noise_variance`, of responses
       before they are clipped; and two for the covariates, which summaries leave out.
     - Prior: `NormalInverseGamma(mean, precision, shape, scale)`, as for `LinearRegression`.
-    - Example: `TobitRegression({"age": (18, 90)}, {"wage": (0, 2000)})`.
+
+    >>> from dp_bayes_nb import TobitRegression
+    >>> model = TobitRegression({"age": (18, 90)}, {"wage": (0, 2000)})
+    >>> model.names, round(model.sensitivity(), 2)
+    (('age', 'wage', 'age * age', 'age * wage', 'wage * wage'), 5.33)
     """
     covariates: Any  # public ranges, by column
     response: Any  # public range, by column

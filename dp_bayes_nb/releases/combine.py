@@ -18,11 +18,25 @@ from .document import Release
 
 # %% ../../nbs/releases/08_combine.ipynb #dd4f7635
 # § Combining: equation (1)
-def combine(*releases: Release) -> Release:
-    """One release of the rows of several, of the same records: z = H s + e with the rows stacked.
+def combine(*releases: Release  # two or more, of one model and of the same records
+            ) -> Release:
+    """Combine releases of the same records into one release, which has the rows of all of them.
 
-    Names are made different, budgets are added where all are known, and the source names the parts. Where one is
-    simulated, all must be. ValueError for other models or other n, and for the same release twice.
+    Its numbers are z = H s + e with the rows stacked. Names are made different, budgets are added where all are known,
+    and the source names the parts. If one is simulated, all must be. ValueError for other models or other n, and for
+    the same release twice.
+
+    >>> from dp_bayes_nb import Bernoulli, Laplace, combine, declare
+    >>> first, second = (declare(Bernoulli("ill"), value, n=1000, noise=Laplace(scale=2), source=source)
+    ...                  for value, source in [(312, "spring report"), (309, "autumn report")])
+    >>> print(combine(first, second))
+    Release of Bernoulli(column='ill', success=1) (combined)
+      source: combined of (1) declared: spring report; (2) declared: autumn report
+      n = 1000
+      laplace noise of scale 2; budget not stated; neighbours: unknown
+      2 rows, combinations of 1 sum
+      successes: 312
+      successes [2]: 309
     """
     if len(releases) < 2 or not all(isinstance(r, Release) for r in releases):
         refuse("releases", "two releases or more, one after the other", tuple(type(r).__name__ for r in releases),

@@ -241,21 +241,30 @@ def declare(model: Any,              # what the numbers are sums of, such as Ber
             neighbours: str | None = None,  # "change_one", "add_remove", "change_value", or None: not stated
             source: str = ""         # needed: who published the numbers, where and when
             ) -> Release:
-    """A `Release` of numbers that somebody else made: z = H s + e, with what is known of e and of printing.
+    """A `Release` of numbers that somebody else published, with what is known of their noise and printing.
 
-    Scales are in units of the sums (of `matrix` times the sums, where there is one); a scale of 0 says that a row
-    is known exactly, unless it was rounded or left blank: then it is an interval. One statement of printing holds
-    for all rows, that of a noisy or rounded n included; a list is for the rows of `values`. Where n is unknown or
-    noisy and no `n_range` is given, it is from 0 to the largest n with which the numbers are possible when each is
-    off by 64 scales, rounded up to two digits; where rows known exactly (scale 0) add up to n, n is that. Nothing
-    can be checked against a design: ValueError for what contradicts itself (values off their grid or step, exact
-    rows that disagree, a count above n or anything else that noise of the stated distribution would reach with a
-    probability below 1e-9, a share in the place of a count), and for what was left open. Warns of numbers that may
-    be shares or percents. The budget is not stated (None). The same call gives the same release.
+    The numbers are z = H s + e: s are the sums of the model, H is `matrix`, e is the noise. Scales are in units of the
+    sums (of `matrix` times the sums, where there is one); a scale of 0 says that a row is known exactly, unless it was
+    rounded or left blank: then it is an interval. One statement of printing holds for all rows, also for a noisy or
+    rounded n; a list is for the rows of `values`. If n is unknown or noisy and no `n_range` is given, it is from 0 to
+    the largest n with which the numbers are possible when each is off by 64 scales, rounded up to two digits; if rows
+    known exactly (scale 0) add up to n, n is that. Nothing can be checked against a design: ValueError for what
+    contradicts itself (values off their grid or step, exact rows that disagree, a count above n or anything else that
+    noise of the stated distribution would reach with a probability below 1e-9, a share in the place of a count), and
+    for what was left open. Warns of numbers that may be shares or percents. The budget is not stated (None). The same
+    call gives the same release.
 
     Of a `Grouped` model, values are those of the groups one after another, (G, p) or flat, or a dict by the names of
     the groups; n is one number for each group, whose sizes are then public, or None; and a matrix is the H of one
     group, the same for all.
+
+    >>> from dp_bayes_nb import Bernoulli, Laplace, declare
+    >>> declare(Bernoulli("ill"), 312, n=1000, noise=Laplace(scale=2), source="Health office, 2024")
+    Release of Bernoulli(column='ill', success=1) (declared)
+      source: Health office, 2024
+      n = 1000
+      laplace noise of scale 2; budget not stated; neighbours: unknown
+      successes: 312
     """
     if unnamed:
         refuse("declare", "given a model and its values, and the rest by name",

@@ -31,10 +31,17 @@ from .words import in_words, provenance
 # § What a release says
 @dataclass(frozen=True, eq=False, repr=False)
 class Release:
-    """Noisy sums z of a table, and everything an analyst needs to use them. Public, immutable, equal if the files are.
+    """The noisy sums z of a table, with everything that an analyst needs to use them.
 
-    Made by `release`, `simulate_release`, `declare`, `combine`, `load` and `from_json`; the fields are checked however
-    it is made (ValueError).
+    It is public and immutable, and two releases are equal if their files are. Made by `release`, `simulate_release`,
+    `declare`, `combine`, `load` and `from_json`; the fields are checked however it is made (ValueError).
+
+    >>> from dp_bayes_nb import Bernoulli, Laplace, Release, declare
+    >>> release = declare(Bernoulli("ill"), 312, n=1000, noise=Laplace(scale=2), source="Health office, 2024")
+    >>> release.names, release.values.tolist(), release.noise.scale.tolist()
+    (('successes',), [312.0], [2.0])
+    >>> Release.from_json(release.to_json()) == release
+    True
     """
     family: Any  # what was counted, with its public declarations: also `model`
     names: tuple[str, ...]  # (p,) of the rows: the sums of the model, unless there is a matrix

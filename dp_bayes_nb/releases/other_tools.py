@@ -240,7 +240,9 @@ def _column_noise(columns, word, given, kind, discrete):
 def read_table(table: Any,           # path of a CSV file, a data frame in memory, or a dict of columns
                *, model: Any,        # such as Bernoulli(); or a class that takes the names: Counts, Categorical
                value: str,           # column of the noisy numbers; empty: not printed
-               scale: Any = None, sd: Any = None, error95: Any = None,  # the noise: one of them, a column or a number
+               scale: Any = None,    # the noise, one of three: its scale, a column or a number
+               sd: Any = None,       # or its standard deviation
+               error95: Any = None,  # or half the width of its central 95% interval
                noise: str | None = None,  # "laplace" (default for scale) or "gaussian" (default for sd)
                discrete: bool = False,  # noise on whole numbers
                name: str | None = None,  # column of the names of rows; None: rows in the model's order
@@ -249,11 +251,22 @@ def read_table(table: Any,           # path of a CSV file, a data frame in memor
                source: str,          # who published the numbers, where and when
                **stated: Any         # `printed`, `n_noise`, `n_range`, `matrix`, `neighbours`, as in `declare`
                ) -> Release | list[Release]:
-    """A release of a table with a column of numbers and one of noise; with `by` a list of them.
+    """A release of a table that has a column of numbers and one of noise; with `by` a list of releases.
 
-    A number that was not printed needs `printed=Suppressed(below)`. ValueError for a file that is no plain CSV file, a
+    If a number was not printed, say `printed=Suppressed(below)`. ValueError for a file that is no plain CSV file, a
     row without noise, and what `declare` refuses. Tested on CSV files, and on frames of pandas, polars and pyarrow;
     PipelineDP's columns of standard deviations (0.3.1) are read with `sd=…` and the `noise` that was asked for there.
+
+    >>> from dp_bayes_nb import Bernoulli, read_table
+    >>> table = {"place": ["west", "east"], "ill": [12, 30], "people": [80, 95], "noise": [2, 2]}
+    >>> west, east = read_table(table, model=Bernoulli("ill"), value="ill", scale="noise", n="people", by="place",
+    ...                         source="a report of 2024")
+    >>> print(west)
+    Release of Bernoulli(column='ill', success=1) (declared)
+      source: a report of 2024; place = west
+      n = 80
+      laplace noise of scale 2; budget not stated; neighbours: unknown
+      successes: 12
     """
     if unknown := sorted(set(stated) - _STATED):
         _refuse_word(unknown[0], ("scale", "sd", "error95"))
@@ -309,6 +322,15 @@ def from_opendp(summary: Any,         # query.summarize()
     Scales, thresholds, and counts that are cut off at zero are read from the two tables. ValueError for means,
     quantiles and other columns that are not a sum or a length with Laplace or Gaussian noise, and for rows that are
     there because of another column's threshold. Tested with queries of OpenDP 0.16.0 on polars 1.36.1.
+
+    >>> from dp_bayes_nb import Bernoulli, from_opendp
+    >>> summary = {"column": ["ill"], "aggregate": ["Sum"], "distribution": ["Integer Laplace"], "scale": [2.0]}
+    >>> print(from_opendp(summary, {"ill": [312]}, model=Bernoulli("ill"), n=1000, source="a survey"))
+    Release of Bernoulli(column='ill', success=1) (declared)
+      source: a survey
+      n = 1000
+      laplace noise of scale 2; budget not stated; neighbours: unknown
+      successes: 312
     """
     told, found = _told(summary), _as_table(table)
     beside, unsaid = [column for column in told if column != n] or [None], value is None
@@ -393,7 +415,7 @@ def _cell_counts(levels):
     return Counts([", ".join(str(level) if len(levels) == 1 else f"{name}={level}" for name, level in zip(levels, cell))
                    for cell in itertools.product(*levels.values())])
 
-
+# %% ../../nbs/releases/09_other_tools.ipynb #478a97f1
 def from_mbi(measurements: Iterable,  # mbi's LinearMeasurements, or objects with the same fields
              domain: Any,            # levels or sizes by attribute, or mbi's Domain
              *, noise: str,          # "laplace" or "gaussian": a LinearMeasurement does not say it
@@ -403,10 +425,20 @@ def from_mbi(measurements: Iterable,  # mbi's LinearMeasurements, or objects wit
              source: str,            # who made the measurements, of what and when
              **stated: Any           # `n`, `n_noise`, `n_range`, `neighbours`, as in `declare`
              ) -> Release:
-    """A release of noisy marginals of one table; its sums are the cells of the attributes that were measured.
+    """A release of noisy marginals of one table; its sums are the cells of the columns that were measured.
 
     ValueError for measurements of other queries, or that do not fit the domain. Tested with measurements of mbi 2.0.0
     and 1.1.0, and with a contingency table of OpenDP 0.16.0 (on mbi 1.1.0): table.marginals.flatten(), table.keys.
+
+    >>> from types import SimpleNamespace
+    >>> from dp_bayes_nb import from_mbi
+    >>> measured = SimpleNamespace(noisy_measurement=[61.2, 38.8], clique=("ill",), stddev=3.0)  # as LinearMeasurement
+    >>> print(from_mbi([measured], {"ill": ["no", "yes"]}, noise="gaussian", source="a survey"))
+    Release of Counts(['no', 'yes']) (declared)
+      source: a survey
+      gaussian noise of scale 3; budget not stated; neighbours: unknown
+      no: 61.2
+      yes: 38.8
     """
     make = STATEMENTS[check_choice("noise", noise, STATEMENTS)]
     if unknown := sorted(set(stated) - _STATED - {"n"}):
@@ -463,6 +495,15 @@ def from_tumult(table: Any,           # the result: a data frame in memory (resu
 
     ValueError for other mechanisms, such as the exponential one of quantiles. Tested with sessions of
     tmlt.analytics 0.21.0.
+
+    >>> from dp_bayes_nb import Bernoulli, from_tumult
+    >>> info = [{"noise_mechanism": "GEOMETRIC", "noise_parameter": 2}]  # session._noise_info(query, budget)
+    >>> print(from_tumult({"ill": [312]}, info, model=Bernoulli("ill"), value="ill", n=1000, source="a survey"))
+    Release of Bernoulli(column='ill', success=1) (declared)
+      source: a survey
+      n = 1000
+      laplace noise of scale 2; budget not stated; neighbours: unknown
+      successes: 312
     """
     value = tuple(value) if isinstance(value, (tuple, list)) else (value,)
     told = _tumult_noise(info, value)
@@ -500,11 +541,20 @@ def from_census(table: Any,          # path of a CSV file, a data frame in memor
                 source: str,         # which product, of which area
                 **stated: Any        # `matrix`, `n`, `n_range`, `neighbours`, as in `declare`
                 ) -> Release:
-    """A release of rows of a noisy measurement file (columns value, variance) or of the least-squares product (columns
-    estimate, std_dev).
+    """A release of a US census table: rows of a noisy measurement file, or of the least-squares product.
 
-    A row with several cells becomes a row for each: "query [0]", "query [1]", … ValueError for a row without a
-    variance. Tested on small files with these columns, in CSV and as data frames, not on the published files.
+    The first has the columns value and variance, the second estimate and std_dev. A row with several cells becomes a
+    row for each: "query [0]", "query [1]", … ValueError for a row without a variance. Tested on small files with these
+    columns, in CSV and as data frames, not on the published files.
+
+    >>> from dp_bayes_nb import Counts, from_census
+    >>> table = {"geocode": ["01", "01"], "age": ["0-17", "18+"], "value": [21, 80], "variance": [4.0, 4.0]}
+    >>> print(from_census(table, model=Counts, name="age", where={"geocode": "01"}, source="a made-up tract"))
+    Release of Counts(['0-17', '18+']) (declared)
+      source: a made-up tract
+      gaussian noise of scale 2; budget not stated; neighbours: unknown
+      0-17: 21
+      18+: 80
     """
     columns = _as_table(table).columns
     kinds = [kind for kind in _CENSUS if set(kind) <= set(columns)]

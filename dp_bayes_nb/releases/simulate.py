@@ -59,21 +59,28 @@ def simulate_release(model: Model,               # what is counted
                      theta: dict,                # true parameters
                      n: Any = None,              # records; of groups (G,), or all of them beside `shares`
                      epsilon: float | None = None, *,  # budget
-                     mechanism: str | None = None, delta: float | None = None,  # "laplace", or "gaussian" with delta
+                     mechanism: str | None = None,  # "laplace", or "gaussian"
+                     delta: float | None = None,  # for gaussian
                      design: Design | None = None,  # n, epsilon, mechanism, delta, neighbours and n_max in one
                      neighbours: str = "change_one",  # or "add_remove": the release does not say n
                      n_max: int | None = None,  # with "add_remove": the largest n that there can be, public
                      shares: Any = None,        # of groups: how likely a record is in each; their sizes are drawn
                      rho: float | None = None,  # budget, for gaussian noise, in place of epsilon and delta
-                     seed: Any = 0) -> Release:  # a whole number, or a JAX key
-    """The release of a simulated table: z = s + noise, with `simulated=True`, and the sums s (m,), in units of t, as
-    its `simulated_sums`, which no real release has and no file holds.
+                     seed: Any = 0               # a whole number, or a JAX key
+                     ) -> Release:
+    """The release of a simulated table: z = s + noise, marked as simulated.
 
-    Where a record may be added or removed, z are the rows that say n and the sums together, and n is None.
-    Of a `Grouped` model s is (G, m), and the parameters have the axes of the groups in front.
-    Grid and law of the noise are those of a real release; its randomness is the seed's and protects nobody. It has no
-    `id`: two simulated releases that say the same are equal, and fits to them with the same seed draw the same numbers.
-    Raises ValueError for parameters of other names or shapes, or outside their support, and as `noise_design` does.
+    The sums s (m,), in units of t, are its `simulated_sums`, which no real release has and no file holds. If a record
+    may be added or removed, z are the rows that say n and the sums together, and n is None. Of a `Grouped` model s is
+    (G, m), and the parameters have the axes of the groups in front. Grid and distribution of the noise are those of a
+    real release; its randomness is the seed's and protects nobody. It has no `id`: two simulated releases that say the
+    same are equal, and fits to them with the same seed draw the same numbers. Raises ValueError for parameters of other
+    names or shapes, or outside their support, and as `noise_design` does.
+
+    >>> from dp_bayes_nb import Bernoulli, simulate_release
+    >>> made = simulate_release(Bernoulli("ill"), {"probability": 0.3}, 1000, 0.5, seed=1)
+    >>> made.simulated, made.n, bool(abs(made.values - made.simulated_sums).max() < 40)
+    (True, 1000, True)
     """
     if isinstance(design, Design) and design.neighbours == "add_remove":
         design, neighbours, n_max = _same_size(design, neighbours, n_max)
@@ -152,12 +159,18 @@ def simulate_like(release: Release,      # whose design is copied
                   n: Any = None, *,      # records, of groups (G,); needed where the release does not know n
                   seed: Any = 0          # a whole number, or a JAX key
                   ) -> Release:
-    """The release of a simulated table, made as another was: the same matrix, noise and printing, with `simulated=True`
-    and the sums s (m,), in units of t, as its `simulated_sums`.
+    """The release of a simulated table, made as another was: the same matrix, noise and printing.
 
-    Values may be left blank in the copy where they are printed in the original, and the reverse; rows that exist only
-    above a floor are left out where they are below it. The seed's randomness protects nobody. Raises ValueError for
-    parameters that do not fit, for an n that the release contradicts, and where no row at all would be printed.
+    The sums s (m,), in units of t, are its `simulated_sums`. Values may be left blank in the copy where they are
+    printed in the original, and the reverse; rows that exist only above a floor are left out if they are below it. The
+    seed's randomness protects nobody. Raises ValueError for parameters that do not fit, for an n that the release
+    contradicts, and if no row at all would be printed.
+
+    >>> from dp_bayes_nb import Bernoulli, Laplace, Rounded, declare, simulate_like
+    >>> release = declare(Bernoulli("ill"), 310, n=1000, noise=Laplace(scale=2), printed=Rounded(10), source="a report")
+    >>> made = simulate_like(release, {"probability": 0.3}, seed=1)
+    >>> made.simulated, made.printed, (made.values % 10).tolist()
+    (True, (Rounded(step=10.0, ties='even'),), [0.0])
     """
     family, key = release.family, as_key(seed, "seed")
     if family.inner is not None:

@@ -71,14 +71,30 @@ class BoundsPlan:
 
 # %% ../../nbs/research/07_bounds_planning.ipynb #e22ce5af
 @as_before(model="family", seed="key")
-def plan_bounds(model: Any, prior: Any,  # with any bounds of the wanted kind (Clip or Redact)
-                *, n: int, epsilon: float,
+def plan_bounds(model: Any,            # with any bounds of the wanted kind (Clip or Redact)
+                prior: Any,            # also draws the true parameters
+                *, n: int,             # records
+                epsilon: float,        # budget of the release
                 candidates: Any = None,  # pairs, Clip or Redact; None: `candidate_bounds`
-                parameter: str | None = None, mechanism: str = "laplace", delta: float | None = None,
-                trials: int = 200, draws: int = 200, warmup: int = 50,
-                seed: Any = 0,  # a whole number, or a JAX key
-                progress: bool = True) -> BoundsPlan:
-    "The public bounds with the smallest expected 95% width under the prior: equation (1). Spends nothing."
+                parameter: str | None = None,  # whose width; None: the first
+                mechanism: str = "laplace",  # or "gaussian"
+                delta: float | None = None,  # for gaussian
+                trials: int = 200,     # simulated studies of each candidate
+                draws: int = 200,      # of each posterior, where it is not tabulated
+                warmup: int = 50,      # discarded, before these
+                seed: Any = 0,         # a whole number, or a JAX key
+                progress: bool = True  # a bar, on a terminal or in a notebook
+                ) -> BoundsPlan:
+    """The public bounds with the smallest expected 95% width under the prior; spends nothing.
+
+    Equation (1) of the chapter.
+
+    >>> from dp_bayes_nb import Gamma, Poisson, plan_bounds
+    >>> found = plan_bounds(Poisson((0, 9), "visits"), Gamma(20, 10), n=500, epsilon=1.0, trials=20, draws=50,
+    ...                     candidates=[(0, 9), (0, 99)], progress=False)
+    >>> found.bounds
+    Clip(lower=0.0, upper=9.0)
+    """
     family, key = model, as_key(seed, "seed")
     check_one_table(family, "plan_bounds")
     n, epsilon = check_count("n", n), check_positive("epsilon", epsilon)
@@ -99,7 +115,7 @@ def plan_bounds(model: Any, prior: Any,  # with any bounds of the wanted kind (C
     chosen = studies[best].family
     return BoundsPlan(chosen.bounds, chosen, table, n, epsilon, name)
 
-
+# %% ../../nbs/research/07_bounds_planning.ipynb #f4ed5501
 def _candidates(family, prior, candidates, key):
     "Families to compare."
     if not family.clips:

@@ -696,14 +696,16 @@ def check_model(
     *,
     n: int = 400,  # records of the tables that are simulated
 ) -> None:
-    """Hold every part of a model against the others; returns nothing where all agree.
+    """Check that the parts of a model agree with one another; returns nothing if they do.
 
     Raises AssertionError, with a message that begins with the part that is at fault and names what was claimed and
     what was found; ValueError for what is not a model, cannot be fitted, or has other parameters than `theta`. Moments
-    and simulations are compared at `theta`, and, with fewer records, at three draws of the prior where it can draw; all
-    else at `theta` only. Each of these four comparisons, that of the
-    numbers of records and that of a prior of your own refuse a correct model once in a thousand keys. A search can
-    refute a sensitivity, and prove none.
+    and simulations are compared at `theta`, and, with fewer records, at three draws of the prior if it can draw; all
+    else at `theta` only. Each of these four comparisons, that of the numbers of records and that of a prior of your own
+    refuse a correct model once in a thousand keys. A search can refute a sensitivity, and prove none.
+
+    >>> from dp_bayes_nb import Bernoulli, check_model
+    >>> check_model(1, Bernoulli("ill"), {"probability": 0.3})
     """
     prior, n, key = check_prior(model, prior), check_count("n", n), as_key(key)
     theta = {name: jnp.asarray(value) for name, value in _check_theta(model, theta).items()}

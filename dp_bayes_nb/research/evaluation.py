@@ -223,25 +223,33 @@ def _task(family, prior, kind, n, method, options, draws, warmup, joint):
 # %% ../../nbs/research/05_evaluation.ipynb #b3f0c7f6
 @as_before("seed", model="family", seed="key")
 @hinting
-def calibrate(model: Any, prior: Any = None,  # as for `fit`; the prior also draws the true parameters
+def calibrate(model: Any,               # what is released
+              prior: Any = None,        # as for `fit`; the prior also draws the true parameters
               *, n: int | None = None,  # records of each simulated table
               epsilon: float | None = None,  # budget of each simulated release
-              trials: int, draws: int,  # simulated tables; posterior draws of each
+              trials: int,              # simulated tables
+              draws: int,               # posterior draws of each
               # of `fit` or chapter ‘Methods that see the data’, or a function of yours
               method: str | Callable = "auto",
               mechanism: str | None = None,  # "laplace", or "gaussian"
-              delta: float | None = None,
+              delta: float | None = None,  # for gaussian
               warmup: int = 300,        # discarded draws, where draws are not independent
               power: bool | None = None,  # what the trials would notice; None: where it costs next to nothing
               joint: bool | None = None,  # rank the log likelihood too; None: where there are several parameters
               path: Any = None,         # folder that keeps finished batches; a killed run goes on from there
               batch: int = BATCH,       # trials computed together and kept together; fewer where each takes minutes
-              progress: bool = False,
+              progress: bool = False,   # a bar, on a terminal or in a notebook
               design: Design | None = None,  # n, epsilon, mechanism and delta in one
               seed: Any = 0,            # a whole number, or a JAX key
               **options: Any            # of the method
               ) -> Calibration:
-    "Simulation-based calibration of a method: prior → data → release → posterior → rank."
+    """Simulation-based calibration of a method: prior → data → release → posterior → rank.
+
+    >>> from dp_bayes_nb import Bernoulli, calibrate
+    >>> found = calibrate(Bernoulli("ill"), n=200, epsilon=0.5, trials=20, draws=50, seed=1)
+    >>> found.ranks.shape, found.parameters
+    ((20, 1), ('probability',))
+    """
     family = model
     check_one_table(family, "calibrate")
     n, epsilon, mechanism, delta = designed(design, n=n, epsilon=epsilon, mechanism=mechanism, delta=delta)

@@ -161,7 +161,16 @@ def held_out_score(shape: Shape, theta: dict, path: Int[Array, "s R T"],
 # %% ../../nbs/research/08_hmm_routes.ipynb #0716d970
 def state_probabilities(idata: Any  # of `fit` for a HiddenMarkov release
                         ) -> Any:
-    "Posterior probability of each state in each cell: an xarray.DataArray (chain column, step column, state)."
+    """Posterior probability of each state in each cell: an xarray.DataArray (chain column, step column, state).
+
+    >>> from dp_bayes_nb import HiddenMarkov, fit, simulate_release, state_probabilities
+    >>> model = HiddenMarkov(("region", 3), ("month", 4), {"ill": ["no", "yes"]}, states=2, records=[[50] * 4] * 3)
+    >>> theta = {"initial_probabilities": [0.5, 0.5], "transition_probabilities": [[0.8, 0.2], [0.2, 0.8]],
+    ...          "ill": [[0.9, 0.1], [0.4, 0.6]]}
+    >>> made = simulate_release(model, theta, 600, 2.0)
+    >>> state_probabilities(fit(made, draws=200, warmup=100, progress=False)).shape
+    (3, 4, 2)
+    """
     import xarray as xr
     release, _ = fitted(idata)
     family = _hidden_markov(release)
@@ -178,12 +187,22 @@ def _hidden_markov(release):
         refuse("idata", "the result of fit for a HiddenMarkov release", type(release.family).__name__)
     return release.family
 
-
+# %% ../../nbs/research/08_hmm_routes.ipynb #32cd41fb
 def relabel(idata: Any,    # of `fit` for a HiddenMarkov release
             feature: str,  # a feature of the family
             level: Any     # one of its levels
             ) -> Any:
-    "A copy of a posterior whose states are numbered by increasing probability of a level, draw by draw."
+    """A copy of a posterior whose states are numbered by increasing probability of a level, draw by draw.
+
+    >>> from dp_bayes_nb import HiddenMarkov, fit, relabel, simulate_release
+    >>> model = HiddenMarkov(("region", 3), ("month", 4), {"ill": ["no", "yes"]}, states=2, records=[[50] * 4] * 3)
+    >>> theta = {"initial_probabilities": [0.5, 0.5], "transition_probabilities": [[0.8, 0.2], [0.2, 0.8]],
+    ...          "ill": [[0.9, 0.1], [0.4, 0.6]]}
+    >>> idata = fit(simulate_release(model, theta, 600, 2.0), draws=200, warmup=100, progress=False)
+    >>> ill = relabel(idata, "ill", "yes").posterior["ill"].sel(ill_level="yes")
+    >>> bool((ill[..., 0] <= ill[..., 1]).all())
+    True
+    """
     release, theta = fitted(idata)
     family, out = _hidden_markov(release), idata.copy()
     if feature not in family.feature_names or level not in dict(family.features)[feature]:

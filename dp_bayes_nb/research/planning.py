@@ -172,15 +172,22 @@ def _prior_spread(study):
 # %% ../../nbs/research/06_planning.ipynb #1574bddb
 @dataclass(frozen=True, eq=False)
 class Plan:
-    "What `plan` found."
+    """What `plan` found: expected widths by number of records and budget, and the smallest budget for a target.
+
+    >>> from dp_bayes_nb import Bernoulli, plan
+    >>> found = plan(Bernoulli("ill"), n=1000, epsilon=[0.1, 1], theta={"probability": 0.3}, trials=20, progress=False)
+    >>> print(found)
+    Plan for probability: 20 trials, laplace noise; 95% width of the prior 0.95
+    ...
+    """
     table: list  # a dict a design: n, epsilon, posterior_sd, width_50, width_95, and a standard error of each
     # smallest budget that reaches the target: inf if none does; one a size, in the order of n; None without target
     epsilon: Any
     epsilon_error: Any  # its Monte Carlo standard error
     target: float | None  # expected 95% width that is wanted
     parameter: str  # whose widths these are
-    mechanism: str
-    trials: int
+    mechanism: str  # "laplace" or "gaussian"
+    trials: int  # simulated studies of each design
     prior_width: float  # 95% width of the prior
     no_noise: dict  # size -> expected 95% width without noise
     # declarations that the model recommends, a dict a design: n, epsilon, and such as knots; empty: none
@@ -352,26 +359,33 @@ def _component(family, parameter):
 # %% ../../nbs/research/06_planning.ipynb #d435a6cd
 @as_before(model="family", seed="key")
 @hinting
-def plan(model: Any, prior: Any = None,  # as for `fit`; a prior that is given also draws the true parameters
+def plan(model: Any,               # what would be released
+         prior: Any = None,        # as for `fit`; a prior that is given also draws the true parameters
          *, n: Any = None,         # number of records, or several; None: 100, 1000, 10 000
          epsilon: Any = None,      # budget of the release, or several; None: a grid, or a search if a target is given
          target: float | None = None,   # expected 95% width that is wanted, in the parameter's units
          parameter: str | None = None,  # whose width; None: the first, such as "probability" or "probabilities[a]"
          mechanism: str | None = None,  # "laplace", or "gaussian"
-         delta: float | None = None,
+         delta: float | None = None,  # for gaussian
          method: str = "auto",     # a method of `fit`
          trials: int | None = None,  # simulated studies; None: 200, or 20 where the true parameters are fixed
-         draws: int = 200, warmup: int = 50,  # of each posterior, where it is not tabulated
+         draws: int = 200,         # of each posterior, where it is not tabulated
+         warmup: int = 50,         # discarded, before these
          seed: Any = 0,            # a whole number, or a JAX key
          progress: bool = True,    # a bar, on a terminal or in a notebook
          design: Design | None = None,  # n, epsilon, mechanism and delta in one
          theta: dict | None = None  # the true parameters, by name; None: the model's scenario, or draws of the prior
          ) -> Plan:
-    """Expected posterior spread over sizes and budgets, and the smallest budget for a target: equations (2) and (3).
-    Spends nothing.
+    """Expected posterior spread over sizes and budgets, and the smallest budget for a target; spends nothing.
 
-    A regression from tables, whose usual prior allows absurd effects, is planned for a scenario of modest ones unless
-    `theta` or a prior is given; the printed plan says for which. Of `theta`, what is left out is the scenario's.
+    Equations (2) and (3) of the chapter. A regression from tables, whose usual prior allows absurd effects, is planned
+    for a scenario of modest ones unless `theta` or a prior is given; the printed plan says for which. Of `theta`, what
+    is left out is the scenario's.
+
+    >>> from dp_bayes_nb import Bernoulli, plan
+    >>> found = plan(Bernoulli("ill"), n=1000, epsilon=[0.1, 1], theta={"probability": 0.3}, trials=20, progress=False)
+    >>> [(row["epsilon"], round(row["width_95"], 2)) for row in found.table]
+    [(0.1, 0.08), (1.0, 0.06)]
     """
     family, key = model, as_key(seed, "seed")
     check_one_table(family, "plan")

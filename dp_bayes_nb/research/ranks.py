@@ -26,13 +26,19 @@ from ..base.style import COLORS, GREY
 # § The result
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    "What `calibrate` found."
+    """What `calibrate` found: the rank of each true parameter among its posterior draws, and posterior quantiles.
+
+    >>> from dp_bayes_nb import Bernoulli, calibrate
+    >>> found = calibrate(Bernoulli("ill"), n=200, epsilon=0.5, trials=20, draws=50, seed=1)
+    >>> found.method, bool(found.coverage(0.95)[0] > 0.7)
+    ('exact', True)
+    """
     parameters: tuple[str, ...]  # names, like "probabilities[b]"
     ranks: Int[np.ndarray, "trials parameters"]  # posterior draws below the truth, 0 … draws
-    draws: int
+    draws: int  # of each posterior
     quantiles: Float[np.ndarray, "trials parameters levels"]  # posterior quantiles at levels 0, .005, … 1
-    truth: Float[np.ndarray, "trials parameters"]
-    method: str
+    truth: Float[np.ndarray, "trials parameters"]  # true parameters
+    method: str  # its name
     nonfinite: int  # trials with a draw that is not finite
     joint_ranks: Int[np.ndarray, "trials"] | None = None  # of the truth's log likelihood; None: not asked for
     # what each chain is worth in independent draws; None: they are independent
@@ -40,7 +46,7 @@ class Calibration:
     # the same of the indicators of both 2.5% tails, mean
     effective_tail: Float[np.ndarray, "trials parameters"] | None = None
     infos: dict = field(default_factory=dict)  # what each chain said of itself, mean over its draws: (trials,) each
-    # equation (4): if half the noise, or none, were assumed
+    # equation 4 of the chapter: if half the noise, or none, were assumed
     ratios: Float[np.ndarray, "trials parameters 2"] | None = None
     # ranks in (0, 1) under the same two faults, computed
     mistaken: Float[np.ndarray, "trials parameters 2"] | None = None
@@ -249,8 +255,19 @@ def plot_calibration(result: Calibration, ax=None):
     return ax
 
 # %% ../../nbs/research/04_ranks.ipynb #91032ad7
-def plot_intervals(result: Calibration, level: float = 0.95, parameter: int = 0, ax: Any = None) -> Any:
-    "Central intervals of all trials, minus the truth, sorted; those that miss it stand out. Returns the axis."
+def plot_intervals(result: Calibration,  # of calibrate
+                   level: float = 0.95,  # posterior probability of the intervals
+                   parameter: int = 0,   # which, by its place in result.parameters
+                   ax: Any = None        # a Matplotlib axis; None: a new figure
+                   ) -> Any:
+    """Plot central intervals of all trials, minus the truth, sorted, and mark those that miss it; returns the axis.
+
+    >>> from dp_bayes_nb import Bernoulli, calibrate, plot_intervals
+    >>> found = calibrate(Bernoulli("ill"), n=200, epsilon=0.5, trials=20, draws=50, seed=1)
+    >>> axis = plot_intervals(found)
+    >>> axis.get_xlabel(), axis.get_ylabel()
+    ('20 simulated releases', 'interval minus truth')
+    """
     import matplotlib.pyplot as plt
     ax = plt.subplots(figsize=(5.5, 3), layout="constrained")[1] if ax is None else ax
     ends = (_interval(result, level) - result.truth[..., None])[:, parameter]
@@ -290,7 +307,14 @@ def _kernel_sum(p, q):
 def mmd2(p: Any,  # (s,) or (s, d) draws
          q: Any  # (r,) or (r, d) draws
          ) -> float:
-    "Unbiased squared maximum mean discrepancy, kernel exp(−‖x − y‖²/2): equation (6). Can be below 0."
+    """Unbiased estimate of the squared maximum mean discrepancy of two samples; it can be below 0.
+
+    The kernel is exp(−‖x − y‖²/2): equation (6) of the chapter.
+
+    >>> from dp_bayes_nb import mmd2
+    >>> round(mmd2([0.0, 0.5, 1.0], [3.0, 3.5, 4.0]), 2)
+    1.52
+    """
     p, q = _sample("p", p), _sample("q", q)
     if p.shape[1] != q.shape[1]:
         refuse("q", f"draws of as many parameters as p, {p.shape[1]}", f"{q.shape[1]}")

@@ -75,7 +75,11 @@ class OrderedLogistic(TableRegression):
     - Parameters: `coefficients`, without an intercept, in the units of the columns: logit P(above a threshold) rises by
       them; `thresholds`, increasing, with names like `"poor|fair"`; and the distribution of the covariates.
     - Prior: `NormalCoefficients(sd)`, of effects and of thresholds in the middle of the ranges; `None`: with sd 5.
-    - Example: `OrderedLogistic(("health", ["poor", "fair", "good"]), {"age": (18, 90)})`.
+
+    >>> from dp_bayes_nb import OrderedLogistic
+    >>> model = OrderedLogistic(("health", ["poor", "fair", "good"]), {"age": (18, 90)}, knots=3)
+    >>> model.parameters["thresholds"].levels, len(model.names), model.sensitivity()
+    (('poor|fair', 'fair|good'), 9, 2.0)
     """
     coefficient_names = property(lambda self: self.design_names[:-1], doc="Names of the coefficients, (d,).")
     to_effects = property(lambda self: _to_effects(self)[:-1, :-1], doc="Effects from coefficients, (d, d).")
@@ -146,7 +150,11 @@ class MultinomialLogistic(TableRegression):
     - Parameters: `coefficients` (k − 1, d), a row for each answer but the first, the intercept last, in the units of
       the columns; and the distribution of the covariates.
     - Prior: `NormalCoefficients(sd)` for the effects of each answer; `None`: with sd 5.
-    - Example: `MultinomialLogistic(("route", ["car", "bus", "train"]), {"age": (18, 90)})`.
+
+    >>> from dp_bayes_nb import MultinomialLogistic
+    >>> model = MultinomialLogistic(("route", ["car", "bus", "train"]), {"age": (18, 90)}, knots=3)
+    >>> model.parameters["coefficients"].shape, len(model.names), model.sensitivity()
+    ((2, 2), 9, 2.0)
     """
     axes = property(lambda self: {"answer": self.levels[1:]}, doc="Answers that have coefficients.")
 
@@ -205,7 +213,11 @@ class PoissonRegression(TableRegression):
     - Parameters: `coefficients` of the log mean, the intercept last, in the units of the columns; and the distribution
       of the covariates.
     - Prior: `NormalCoefficients(sd)`; `None`: with sd 2.5.
-    - Example: `PoissonRegression(("visits", (0, 15)), {"age": (18, 90)})`.
+
+    >>> from dp_bayes_nb import PoissonRegression
+    >>> model = PoissonRegression(("visits", (0, 15)), {"age": (18, 90)}, knots=3)
+    >>> model.parameters["coefficients"].levels, len(model.names), model.sensitivity()
+    (('age', 'intercept'), 48, 2.0)
     """
     ratio, modest, counts = "rates", 0.25, True
     default_prior = NormalCoefficients(2.5)
@@ -302,7 +314,11 @@ class NegativeBinomialRegression(PoissonRegression):
     - Parameters: `coefficients` of the log mean μ, the intercept last, in the units of the columns; `size` r: counts
       have the variance μ + μ²/r; and the distribution of the covariates.
     - Prior: `NormalCoefficients(sd)` for effects, `None` with sd 2.5; 1/√r is the absolute value of a standard normal.
-    - Example: `NegativeBinomialRegression(("visits", (0, 15)), {"age": (18, 90)})`.
+
+    >>> from dp_bayes_nb import NegativeBinomialRegression
+    >>> model = NegativeBinomialRegression(("visits", (0, 15)), {"age": (18, 90)}, knots=3)
+    >>> [*model.parameters][:2], len(model.names), model.sensitivity()
+    (['coefficients', 'size'], 48, 2.0)
     """
     varies = False  # its size says how much
 
@@ -330,22 +346,41 @@ class NegativeBinomialRegression(PoissonRegression):
 # %% ../../nbs/tables/14_answers.ipynb #a5e10017
 # § Functions of the draws
 def rate_ratios(idata: Any,      # result of fit
-                level: float = 0.95,
+                level: float = 0.95,  # posterior probability of the interval
                 *, units: dict | None = None  # by coefficient: of how many units of the column; 1 where nothing is said
                 ) -> Any:  # an xarray Dataset
-    """By what mean counts are multiplied, without the intercept: lower, median, upper (coefficient).
+    """By what each coefficient multiplies mean counts.
+
+    Returns a Dataset of lower, median, upper (coefficient), without the intercept.
 
     ValueError for a regression of other answers, which has `odds_ratios`.
+
+    >>> from dp_bayes_nb import Laplace, PoissonRegression, declare, fit, rate_ratios
+    >>> model = PoissonRegression(("visits", (0, 3)), {"smokes": ["no", "yes"]})
+    >>> counts = [736, 736, 368, 160, 270, 542, 542, 646]  # of 0 to 3 visits, without and with smoking
+    >>> release = declare(model, counts, n=4000, noise=Laplace(scale=1), source="a survey")
+    >>> idata = fit(release, draws=500, warmup=200, progress=False)
+    >>> print(f"{float(rate_ratios(idata)['median'][0]):.0f}")
+    2
     """
     return coefficient_ratios(idata, "rates", level, units, "odds_ratios(idata) is for answers that are no counts")
 
-
+# %% ../../nbs/tables/14_answers.ipynb #c1eb78ac
 def expected_counts(idata: Any,   # result of fit
                     rows: Any,    # data frame, or a dictionary of columns, with the covariates
-                    level: float = 0.95) -> Any:  # an xarray Dataset
-    """Mean count for new rows, which no limit clips: lower, median, upper and mean (row).
+                    level: float = 0.95  # posterior probability of the interval
+                    ) -> Any:  # an xarray Dataset
+    """Mean count for new rows, which no limit clips: a Dataset of lower, median, upper and mean (row).
 
     ValueError for a regression of other answers.
+
+    >>> from dp_bayes_nb import Laplace, PoissonRegression, declare, expected_counts, fit
+    >>> model = PoissonRegression(("visits", (0, 3)), {"smokes": ["no", "yes"]})
+    >>> counts = [736, 736, 368, 160, 270, 542, 542, 646]  # of 0 to 3 visits, without and with smoking
+    >>> release = declare(model, counts, n=4000, noise=Laplace(scale=1), source="a survey")
+    >>> idata = fit(release, draws=500, warmup=200, progress=False)
+    >>> expected_counts(idata, {"smokes": ["no", "yes"]})["mean"].round(0).values.tolist()
+    [1.0, 2.0]
     """
     model, theta = fitted_regression(idata)
     if model.ratio != "rates":

@@ -63,13 +63,22 @@ def coefficient_ratios(idata, kind: str, level: float, units: Any, instead: str)
 
 
 def odds_ratios(idata: Any,      # result of fit
-                level: float = 0.95,
+                level: float = 0.95,  # posterior probability of the interval
                 *, units: dict | None = None  # by coefficient: of how many units of the column; 1 where nothing is said
                 ) -> Any:  # an xarray Dataset
-    """By what the odds of the modelled answer are multiplied, intercept aside: lower, median, upper (coefficient).
+    """By what each coefficient multiplies the odds of the modelled answer.
+
+    Returns a Dataset of lower, median, upper (coefficient), without the intercept.
 
     Of ordered answers: the odds of a higher one. Of unordered ones, with an axis `answer` in front: the odds of that
     answer against the first. ValueError for counts, which have `rate_ratios`.
+
+    >>> from dp_bayes_nb import Laplace, LogisticRegression, declare, fit, odds_ratios
+    >>> model = LogisticRegression(("ill", ["no", "yes"]), {"smokes": ["no", "yes"]})
+    >>> release = declare(model, [1600, 400, 1000, 1000], n=4000, noise=Laplace(scale=1), source="a survey")
+    >>> idata = fit(release, draws=200, warmup=100, progress=False)
+    >>> print(f"{float(odds_ratios(idata)['median'][0]):.0f}")
+    4
     """
     return coefficient_ratios(idata, "odds", level, units, "rate_ratios(idata) is for counts")
 
@@ -84,11 +93,19 @@ def row_words(model: TableRegression, x: dict) -> dict:
 
 def answer_probabilities(idata: Any,   # result of fit
                          rows: Any,    # data frame, or a dictionary of columns, with the covariates
-                         level: float = 0.95) -> Any:  # an xarray Dataset
-    """Probability of the modelled answer for new rows: lower, median, upper and mean (row).
+                         level: float = 0.95  # posterior probability of the interval
+                         ) -> Any:  # an xarray Dataset
+    """Probability of the modelled answer for new rows: a Dataset of lower, median, upper and mean (row).
 
     Rows are numbered, and `record` says which each is, such as "age=40, sex=f". Of a model of more than one answer, of
     each of them: (row, answer).
+
+    >>> from dp_bayes_nb import Laplace, LogisticRegression, answer_probabilities, declare, fit
+    >>> model = LogisticRegression(("ill", ["no", "yes"]), {"smokes": ["no", "yes"]})
+    >>> release = declare(model, [1600, 400, 1000, 1000], n=4000, noise=Laplace(scale=1), source="a survey")
+    >>> idata = fit(release, draws=200, warmup=100, progress=False)
+    >>> answer_probabilities(idata, {"smokes": ["no", "yes"]})["mean"].round(1).values.tolist()
+    [0.2, 0.5]
     """
     model, theta = fitted_regression(idata)
     x = read_rows(model, rows, "rows")

@@ -107,7 +107,16 @@ class _Blocks:
 # %% ../../nbs/tables/03_log_linear.ipynb #8fe3e8c1
 @pytree("sizes")
 class Shrinkage(_Blocks):
-    "Multivariate t distributions of blocks of effects: each block learns its own scale. Equation (2)."
+    """Prior of blocks of effects, each a multivariate t distribution: each block learns its scale.
+
+    Equation (2) of the chapter.
+
+    >>> from dp_bayes_nb import LogLinear, Shrinkage, explain, simulate_release
+    >>> model = LogLinear({"sex": ["f", "m"], "ill": ["no", "yes"]}, margins=2)
+    >>> made = simulate_release(model, {"effects": [0.0, 0.0, 0.5]}, 1000, 1.0)
+    >>> explain(made, Shrinkage(scale=0.5)).method
+    'collapsed'
+    """
     scale: Float[Any, ""] = 1.0  # of the main effects, > 0
     decay: Float[Any, ""] = 0.5  # by which the scale of each further order is multiplied, > 0
     degrees: Float[Any, ""] = 4.0  # ν, > 0
@@ -127,10 +136,17 @@ class Shrinkage(_Blocks):
         constant = gammaln((nu + k) / 2) - gammaln(nu / 2) - k / 2 * jnp.log(nu * jnp.pi) - k * jnp.log(self._scales)
         return (constant - (nu + k) / 2 * jnp.log1p(self._squares(theta) / nu)).sum(axis=-1)
 
-
+# %% ../../nbs/tables/03_log_linear.ipynb #0f79f69d
 @pytree("sizes")
 class NormalEffects(_Blocks):
-    "Independent normal effects around zero, with the scales of `Shrinkage`."
+    """Prior of independent normal effects around zero, with the scales of `Shrinkage`.
+
+    >>> from dp_bayes_nb import LogLinear, NormalEffects, explain, simulate_release
+    >>> model = LogLinear({"sex": ["f", "m"], "ill": ["no", "yes"]}, margins=2)
+    >>> made = simulate_release(model, {"effects": [0.0, 0.0, 0.5]}, 1000, 1.0)
+    >>> explain(made, NormalEffects(scale=0.5)).method
+    'collapsed'
+    """
     scale: Float[Any, ""] = 1.0  # standard deviation of the main effects, > 0
     decay: Float[Any, ""] = 0.5  # by which that of each further order is multiplied, > 0
     sizes: tuple = ()
@@ -267,10 +283,15 @@ class LogLinear(TableModel):
     - Parameter: `effects` (q,), in orthonormal coordinates of each block; probabilities come from
       `table_probabilities`.
     - Prior: `Shrinkage()`, `NormalEffects()` or `LogDensity(fn, sample)` of `theta["effects"]`; None: `Shrinkage()`.
+
+    >>> from dp_bayes_nb import LogLinear
+    >>> model = LogLinear({"sex": ["f", "m"], "ill": ["no", "yes"], "region": 4}, margins=2)
+    >>> len(model.names), model.names[:2], model.sensitivity()
+    (20, ('sex=f, ill=no', 'sex=f, ill=yes'), 6.0)
     """
-    columns: Any = None  # needed
-    margins: Any = 2
-    zeros: Any = ()
+    columns: Any = None  # needed: {name: levels}
+    margins: Any = 2  # the tables that are released, or how many columns each has
+    zeros: Any = ()  # combinations of levels that cannot be
 
     integer, magnitude = True, 1.0
     spoken = ("columns", "margins", "zeros")

@@ -53,6 +53,13 @@ def table_probabilities(idata: Any,         # result of fit for a LogLinear rele
     Any columns may be asked for, also those of no released margin. Given a level that cannot be, by `zeros` of the
     model, probabilities are NaN: there is nobody of whom they could be; xarray leaves NaN out of its means. ValueError
     for other names, or a table of more than 2²⁷ numbers over all draws.
+
+    >>> from dp_bayes_nb import Laplace, LogLinear, declare, fit, table_probabilities
+    >>> model = LogLinear({"sex": ["f", "m"], "ill": ["no", "yes"]}, 2)
+    >>> release = declare(model, [400, 100, 450, 50], n=1000, noise=Laplace(scale=2), source="a survey")
+    >>> idata = fit(release, draws=200, warmup=100, progress=False)
+    >>> table_probabilities(idata, "ill", given="sex").mean(["chain", "draw"]).round(1).values.tolist()
+    [[0.8, 0.2], [0.9, 0.1]]
     """
     import xarray as xr
     family, theta, shape = _of_cells(idata)
@@ -72,7 +79,7 @@ def table_probabilities(idata: Any,         # result of fit for a LogLinear rele
     return xr.DataArray(p, {name: list(levels[name]) for name in (*on, *names)}, ("chain", "draw", *on, *names),
                         name="probability")
 
-
+# %% ../../nbs/tables/05_margins.ipynb #7fd1ea5a
 def _of_cells(idata):
     "The model, the draws of its parameters, (draws, …), and the shape (chains, draws)."
     release, theta = fitted(idata)
@@ -87,7 +94,15 @@ def _of_cells(idata):
 def table_effects(idata: Any,    # result of fit for a LogLinear release
                   columns: Any   # a column, or several that are within a margin: their interaction
                   ) -> Any:
-    "Effects of a block for each combination of levels, adding up to 0 along each column: (chain, draw, *columns)."
+    """Effects of a block for each combination of levels, adding up to 0 along each column: (chain, draw, *columns).
+
+    >>> from dp_bayes_nb import Laplace, LogLinear, declare, fit, table_effects
+    >>> model = LogLinear({"sex": ["f", "m"], "ill": ["no", "yes"]}, 2)
+    >>> release = declare(model, [400, 100, 450, 50], n=1000, noise=Laplace(scale=2), source="a survey")
+    >>> idata = fit(release, draws=200, warmup=100, progress=False)
+    >>> table_effects(idata, ["sex", "ill"]).mean(["chain", "draw"]).round(1).values.tolist()
+    [[-0.2, 0.2], [0.2, -0.2]]
+    """
     import xarray as xr
     family, theta, shape = _of_cells(idata)
     if not isinstance(family, LogLinear):

@@ -121,22 +121,29 @@ def _weights(shape, points):
     return w / w.sum()
 
 # %% ../../nbs/tables/06_soft_tables.ipynb #50f70011
-def expected_width(n: int, epsilon: float | None, knots: int, *,
+def expected_width(n: int,                      # records
+                   epsilon: float | None,       # budget of the release
+                   knots: int, *,               # of the soft table, 2 or more
                    # of x on [-1, 1]: "arcsine", "uniform", "normal", "exponential", "two bells", or a density
                    shape: Any = "arcsine",
                    coefficients: tuple = (0.5, 2.0),  # intercept and slope of the mapped number, a guess
                    mechanism: str | None = None,  # "laplace", or "gaussian"
-                   delta: float | None = None,
+                   delta: float | None = None,  # for gaussian with epsilon
                    tables: int = 1,             # among which the budget is divided
                    sd: float = 5.0,             # of the normal prior of both coefficients
                    rho: float | None = None,    # budget in place of epsilon, which is then None
                    covariates: int = 1,         # of the regression, all tables of which share the budget
                    numbers: int | None = None   # how many of them are numbers; None: all
                    ) -> float:
-    """Expected width of a 95% interval for the slope of a number mapped to [-1, 1], from public numbers: equation (3);
-    with several covariates that of an interval that makes up for its bias, equation (4).
+    """Expected width of a 95% interval for the slope of a number mapped to [-1, 1], computed from public numbers.
 
-    It is a normal approximation, for a release of soft tables under change-one. ValueError for other arguments.
+    Equation (3) of the chapter; with several covariates the width is that of an interval that makes up for its bias,
+    equation (4). It is a normal approximation, for a release of soft tables under change-one. ValueError for other
+    arguments.
+
+    >>> from dp_bayes_nb import expected_width
+    >>> [round(float(expected_width(1000, epsilon, knots=4)), 1) for epsilon in (0.5, 2.0)]
+    [0.7, 0.5]
     """
     n, J, several = check_count("n", n), check_knots("knots", knots), check_count("covariates", covariates)
     if isinstance(shape, str):
@@ -144,7 +151,7 @@ def expected_width(n: int, epsilon: float | None, knots: int, *,
     variance = _noise_variance(epsilon, mechanism, delta, rho, check_count("tables", tables), several, numbers)
     return _width(n, variance, J, shape, tuple(map(float, coefficients)), float(sd), several > 1)
 
-
+# %% ../../nbs/tables/06_soft_tables.ipynb #c27fe011
 def _noise_variance(epsilon, mechanism, delta, rho, tables, covariates, numbers=None):
     "Of the noise of one row of a regression: tables of the answer, and of pairs of covariates, as a release has them."
     epsilon, mechanism, delta, _, rho = check_privacy(epsilon, mechanism, delta, "change_one", rho)
@@ -292,17 +299,26 @@ def best_knots(n: int,
     return choices[int(np.argmax(worst <= _NEAR * worst.min()))]
 
 # %% ../../nbs/tables/06_soft_tables.ipynb #5b1a0002
-def recommend_knots(n: int, epsilon: float | None = None, *more: Any,  # refused, with what is meant
-                    rho: float | None = None, mechanism: str | None = None,
-                    delta: float | None = None,
+def recommend_knots(n: int,               # records
+                    epsilon: float | None = None,  # budget of the release
+                    *more: Any,           # refused, with what is meant
+                    rho: float | None = None,  # budget in place of epsilon
+                    mechanism: str | None = None,  # "laplace", or "gaussian"
+                    delta: float | None = None,  # for gaussian with epsilon
                     covariates: int = 1,  # of the regression: their tables share the budget
                     shape: Any = None,    # of x; None: "arcsine" for one covariate, the worst of all for several
-                    coefficients: tuple = (0.5, 2.0), tables: int = 1, sd: float = 5.0,
+                    coefficients: tuple = (0.5, 2.0),  # intercept and slope of the mapped number, a guess
+                    tables: int = 1,      # among which the budget is divided
+                    sd: float = 5.0,      # of the normal prior of both coefficients
                     numbers: int | None = None  # how many of the covariates are numbers; None: all
                     ) -> int:
-    """The fewest knots whose expected width is within 1% of the smallest; arguments as of `expected_width`.
+    """The fewest knots whose expected width, by `expected_width`, is within 1% of the smallest.
 
     With several covariates that width makes up for the bias that few knots cause. ValueError for other arguments.
+
+    >>> from dp_bayes_nb import recommend_knots
+    >>> [recommend_knots(n, epsilon=1.0) for n in (300, 100_000)]
+    [4, 10]
     """
     if more or isinstance(n, Model):
         refuse("n", "a number of records, as in recommend_knots(n, epsilon, covariates=3)", Said(

@@ -116,20 +116,26 @@ def _frame(family, records):
         columns[name or "value"] = values
     return pd.DataFrame(columns)
 
-
+# %% ../../nbs/tables/13_synthetic.ipynb #20a5710e
 def synthesize(idata: Any,     # result of fit
                n: int | None = None,  # records in each table; None: as many as the confidential table has
                *, tables: int = 100,  # how many, at most the draws of the posterior
                seed: Any = 0   # or a JAX key
                ) -> list:
-    """Tables of made-up records, each from another draw of the posterior: a list of pandas frames. Equation (1).
+    """Tables of made-up records, each from another draw of the posterior: a list of pandas frames.
 
-    Columns have the names of the model (`value` where it names none), and texts are categories with all declared
-    levels. The same call gives the same tables; another seed, number of tables or of records gives other ones, and no
-    two tables share random numbers. Analyse each, and put the results into `combine_synthetic`: one table taken for
-    real gives intervals that are too short. `write_synthetic` writes them to disk, with a card.
-    Raises ValueError where the model cannot simulate whole records, in its own words, for pooled results, and for more
-    tables than draws.
+    Equation (1) of the chapter. Columns have the names of the model (`value` where it names none), and texts are
+    categories with all declared levels. The same call gives the same tables; another seed, number of tables or of
+    records gives other ones, and no two tables share random numbers. Analyse each, and put the results into
+    `combine_synthetic`: one table taken for real gives intervals that are too short. `write_synthetic` writes them to
+    disk, with a card. Raises ValueError where the model cannot simulate whole records, in its own words, for pooled
+    results, and for more tables than draws.
+
+    >>> from dp_bayes_nb import Bernoulli, Laplace, declare, fit, synthesize
+    >>> release = declare(Bernoulli("ill"), 312, n=1000, noise=Laplace(scale=2), source="Health office, 2024")
+    >>> tables = synthesize(fit(release, draws=200, progress=False), tables=20)
+    >>> len(tables), tables[0].shape, [*tables[0].columns]
+    (20, (1000, 1), ['ill'])
     """
     drawn = _drawn(idata, n, tables, seed)
     values = int(drawn.sizes.sum()) * len(drawn.family.columns)
@@ -213,14 +219,20 @@ def combine_synthetic(estimates: Any,  # (D, …) of each table; also a list of 
                       variances: Any,  # (D, …) their estimated variances: squared standard errors
                       *, ratio: float = 1.0  # n_syn / n, used where the variance comes out negative
                       ) -> Combined:
-    """Mean, sd and degrees of freedom of an estimate from D synthetic tables: equations (3) and (4).
+    """Mean, sd and degrees of freedom of an estimate from D synthetic tables (equations 3 and 4 of the chapter).
 
     `mean, sd, df = combine_synthetic(q, u)`, and `.interval(0.95)`. For tables whose records are all made up
     (Raghunathan, Reiter and Rubin 2003); the rules for imputed or partly synthetic tables add what is subtracted here.
-    Warns where T is not positive: ratio·Ū with D − 1 degrees of freedom stands in its place, marked in `floored`; and
-    where T is so small beside Ū that less than one degree of freedom is left.
+    Warns if T is not positive: ratio·Ū with D − 1 degrees of freedom stands in its place, marked in `floored`; and
+    if T is so small relative to Ū that less than one degree of freedom is left.
     Raises ValueError for fewer than two tables, for numbers that are not finite, negative variances, and names that
     differ from table to table.
+
+    >>> from dp_bayes_nb import combine_synthetic
+    >>> means, squared_errors = [0.30, 0.34, 0.29, 0.33, 0.31], [0.0001] * 5
+    >>> mean, sd, df = combine_synthetic(means, squared_errors)
+    >>> print(f"{mean:.3f} ± {sd:.3f}, {df:.1f} degrees of freedom")
+    0.314 ± 0.020, 2.6 degrees of freedom
     """
     q, u, names = _checked_estimates(estimates, variances)
     ratio, D = check_positive("ratio", ratio), len(q)
@@ -336,11 +348,12 @@ def _write_table(frame, path: Path):
         target = str(path).replace("'", "''")
         connection.execute(f"copy synthetic to '{target}' (format parquet)")
 
-
+# %% ../../nbs/tables/13_synthetic.ipynb #5ef397a6
 def write_synthetic(idata: Any,  # result of fit
                     folder: Any,  # a new folder, or an empty one
                     n: int | None = None,  # records in each table; None: as many as the confidential table has
-                    *, tables: int = 100, seed: Any = 0,
+                    *, tables: int = 100,  # how many, at most the draws of the posterior
+                    seed: Any = 0,  # a whole number, or a JAX key
                     format: str = "parquet"  # or "csv"
                     ) -> Path:
     """Write the tables of `synthesize` into a folder, `table_001.parquet` and so on, with `README.md` and `card.json`.
@@ -349,6 +362,12 @@ def write_synthetic(idata: Any,  # result of fit
     made, from which release and under which promise, and how to analyse them. Returns the folder.
     Raises ValueError as `synthesize` does, for a folder that holds something, and for another format; OSError if it
     cannot be written.
+
+    >>> from dp_bayes_nb import Bernoulli, Laplace, declare, fit, write_synthetic
+    >>> release = declare(Bernoulli("ill"), 312, n=1000, noise=Laplace(scale=2), source="Health office, 2024")
+    >>> folder = write_synthetic(fit(release, draws=200, progress=False), "written", tables=2, format="csv")
+    >>> sorted(file.name for file in folder.iterdir())
+    ['README.md', 'card.json', 'table_001.csv', 'table_002.csv']
     """
     suffix = check_choice("format", format, FORMATS)
     if not isinstance(folder, (str, Path)) or not str(folder):
@@ -371,6 +390,12 @@ def read_synthetic(folder: Any  # that `write_synthetic` made
     """The tables of a folder: a list of pandas frames as `synthesize` gives them, categories with all their levels.
 
     Raises ValueError for a folder without a card, and for a file that is not as the card says.
+
+    >>> from dp_bayes_nb import Bernoulli, Laplace, declare, fit, read_synthetic, write_synthetic
+    >>> release = declare(Bernoulli("ill"), 312, n=1000, noise=Laplace(scale=2), source="Health office, 2024")
+    >>> folder = write_synthetic(fit(release, draws=200, progress=False), "read", tables=2, format="csv")
+    >>> [table.shape for table in read_synthetic(folder)]
+    [(1000, 1), (1000, 1)]
     """
     check_installed("read_synthetic", "duckdb")
     import duckdb
