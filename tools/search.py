@@ -27,14 +27,14 @@ WORDS = {
     "course/gibbs": "gibbs sampler, gibbs",
     "course/calibration": "ranks, what is calibration",
     "recipes/index": "recipes, how do i, examples, quick answers, short answers",
-    "recipes/one_count": "confidence interval, interval, margin of error, error bar, uncertainty of a count, one count, "
-                         "credible interval, how sure",
+    "recipes/one_count": "confidence interval, interval, margin of error, error bar, uncertainty of a count, "
+                         "one count, credible interval, how sure",
     "recipes/rate": "rate, ratio of two counts, percentage, proportion of two noisy numbers, per capita",
     "recipes/mean_income": "income, mean income, average income, mean, average, clipped sum, salary",
-    "recipes/larger": "compare, a larger than b, is a larger than b, bigger, difference, significant, difference of two "
-                      "counts, hypothesis test, p value",
-    "recipes/weeks": "change, which weeks changed, changes, time series, trend, over time, last week, before and after, "
-                     "weekly, month to month",
+    "recipes/larger": "compare, a larger than b, is a larger than b, bigger, difference, significant, "
+                      "difference of two counts, hypothesis test, p value",
+    "recipes/weeks": "change, which weeks changed, changes, time series, trend, over time, last week, "
+                     "before and after, weekly, month to month",
     "recipes/rounded": "rounded, rounding, suppressed, suppression, hidden cells, small cells, less than 10, "
                        "censored counts",
     "recipes/logistic": "logistic from margins, odds ratio from published tables, regression from published tables",

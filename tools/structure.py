@@ -32,6 +32,13 @@ OWN = ("models", "regression", "naive_bayes", "hidden_markov", "tables")
 WIDTH, LONG = 120, 40
 
 
+def documented(tree):
+    "Lines of the docstrings of functions and classes."
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    texts = [node.body[0].value for node in ast.walk(tree) if isinstance(node, kinds) and ast.get_docstring(node)]
+    return sum(text.end_lineno - text.lineno + 1 for text in texts)
+
+
 class House:
     "The package under a folder, by syntax trees: `modules[name]` is the tree of `chains.collapsed`."
 
@@ -153,14 +160,15 @@ class House:
                    if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__")
 
     def cells(self):
-        "Lines of each exported cell, without its directives: (notebook, first line, lines)."
+        "Lines of each exported cell, without its directives and docstrings: (notebook, first line, lines)."
         for path in notebooks(self.root):
             for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
                 text = "".join(cell["source"])
                 if cell["cell_type"] == "code" and re.match(r"#\|\s*export", text):
                     body = [line for line in text.strip().splitlines() if not line.startswith("#|")]
                     first = next((line for line in body if line and not line.startswith("#")), "")
-                    yield path.relative_to(self.root / "nbs").with_suffix("").as_posix(), first, len(body)
+                    lines = len(body) - documented(ast.parse("\n".join(body)))
+                    yield path.relative_to(self.root / "nbs").with_suffix("").as_posix(), first, lines
 
     def wide(self):
         "Lines of modules that are too long; the first line and `__all__` are nbdev's."

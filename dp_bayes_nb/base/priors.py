@@ -117,6 +117,13 @@ class LogDensity:
     A fit knows it by the function's qualified name, by `version`, and by the values that the function closes over or
     was given by `partial` or as defaults; not by its code. Two functions of one name, such as two lambdas of one
     module, share random numbers unless `version` tells them apart.
+
+    >>> from dp_bayes_nb import Bernoulli, Laplace, LogDensity, declare, fit
+    >>> import jax.numpy as jnp
+    >>> def small(theta): return 4 * jnp.log1p(-theta["probability"])  # Beta(1, 5)
+    >>> ill = declare(Bernoulli("ill"), 31, noise=Laplace(scale=5), n=115, source="an example")
+    >>> print(f"{float(fit(ill, LogDensity(small), progress=False).posterior['probability'].mean()):.2f}")
+    0.25
     """
     fn: Callable  # fn(theta) -> log density, up to a constant
     sampler: Callable | None  # sample(key) -> theta; needed for calibration only

@@ -28,6 +28,17 @@ class Model(Released, Fitted, Spoken):
     `sensitivity` to be released, and `parameters`, `moments`, `simulate` (or `simulate_records`) and a prior to be
     fitted. Everything else has a default, or refuses in words: `lacks(name)` says beforehand. Raise `version` when the
     same declaration comes to mean another posterior: fits have other random numbers then.
+
+    >>> from dp_bayes_nb import Beta, Column, Model, Parameter, family_class
+    >>> @family_class
+    ... class Days(Model):
+    ...     "On how many of the last seven days somebody walked."
+    ...     statistics, columns, integer = ("days",), (Column(None, tuple(range(8))),), True
+    ...     parameters, prior_type, default_prior = {"probability": Parameter("unit")}, Beta, Beta(1.0, 1.0)
+    ...     def statistic(self, x): return (x,)
+    ...     def sensitivity(self, neighbours="change_one", norm="l1", grid_exponent=None): return 7.0
+    >>> Days().names, Days().sensitivity(), Days().lacks("moments")
+    (('days',), 7.0, 'it does not give the moments of a record: add moments(theta)')
     """
     version: ClassVar[int] = 0  # random numbers depend on it where it is not 0
     refusals: Mapping[str, str] = {}  # what it refuses, by the name of the part or of the function, and why
@@ -73,7 +84,15 @@ class Model(Released, Fitted, Spoken):
 # %% ../../nbs/models/06_contract.ipynb #c0a7000b
 @dataclass_transform(frozen_default=True)
 def family_class(cls: type) -> Any:
-    "Decorator: make a model a frozen, hashable dataclass."
+    """Decorator: make a model a frozen, hashable dataclass.
+
+    >>> from dp_bayes_nb import Model, family_class
+    >>> @family_class
+    ... class Pages(Model):
+    ...     most: int = 40
+    >>> Pages(most=10) == Pages(10), hash(Pages(10)) == hash(Pages(10))
+    (True, True)
+    """
     return hinted(dataclass(frozen=True)(cls))
 
 # %% ../../nbs/models/06_contract.ipynb #c0a70011

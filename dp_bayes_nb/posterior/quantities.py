@@ -38,7 +38,15 @@ class Quantity(NDArrayOperatorsMixin):
 
     With a quantity of the same result, draws stay together. With one of another release they are paired at random,
     and as many are used as the shorter has. ValueError for two results that share a release, for `==`, and for a
-    function that is not finite for all draws. Example: `np.log(north / south).interval(0.9)`.
+    function that is not finite for all draws.
+
+    >>> from dp_bayes_nb import Bernoulli, Laplace, declare, fit, quantity
+    >>> ill = lambda place, count: fit(declare(Bernoulli("ill"), count, noise=Laplace(scale=20), n=1150, source=place),
+    ...                                draws=500, progress=False)
+    >>> north, south = (quantity(ill(*each), "probability") for each in (("north", 312), ("south", 200)))
+    >>> ratio = north / south
+    >>> print(f"{ratio.median():.1f}")
+    1.6
     """
     draws: np.ndarray  # (draws,), in a random order that is fixed for each result
     sources: dict = field(default_factory=dict)  # digest of each result -> names of its releases
@@ -119,7 +127,17 @@ def quantity(result: Any,                # what `fit` returned
 
     Two releases of different tables are independent; that they are of different records is for you to know.
     ValueError if `result` does not keep its release, for a label that is not there, and for one that is left out.
-    Example: `quantity(result, "rate", week="2026-W03") > quantity(result, "rate", week="2026-W02")`.
+
+    >>> from dp_bayes_nb import Bernoulli, Laplace, declare, fit, quantity
+    >>> ill = lambda place, count: fit(declare(Bernoulli("ill"), count, noise=Laplace(scale=20), n=1150, source=place),
+    ...                                draws=500, progress=False)
+    >>> north, south = (quantity(ill(*each), "probability") for each in (("north", 312), ("south", 200)))
+    >>> north > south > 0.5
+    Traceback (most recent call last):
+    ...
+    ValueError: ...
+    >>> round(float(north > south), 1)
+    1.0
     """
     ids = _ids(result)
     if ids is None:

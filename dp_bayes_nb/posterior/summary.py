@@ -194,7 +194,13 @@ def _as_text(frame, probability, least):
 # %% ../../nbs/posterior/07_summary.ipynb #5a110024
 @dataclass(frozen=True, repr=False, eq=False)
 class Summary:
-    """A result in a table: printed, lines of fixed width; `frame` has the numbers. `summary` makes it."""
+    """A result in a table: printed, lines of fixed width; `frame` has the numbers. `summary` makes it.
+
+    >>> from dp_bayes_nb import Bernoulli, Laplace, declare, fit, summary
+    >>> ill = declare(Bernoulli("ill"), 312, noise=Laplace(scale=20), n=1150, source="an example")
+    >>> print(str(summary(fit(ill, draws=500, progress=False))).splitlines()[0])
+    Posterior of Bernoulli(column='ill', success=1)
+    """
     frame: Any  # pandas: name, variable, mean, sd, low, median, high, above, ess, noise_share; a row a parameter
     heading: tuple[str, ...]  # whose numbers, how many records, which noise and budget, which method
     notes: tuple[str, ...]  # lines below the table
@@ -217,7 +223,12 @@ def summary(result: Any,                # what `fit` returned
     chain is marked `*`), and `noise_share`, the part of its posterior variance that the noise added for privacy
     makes: equation (2). That is known for models with a conjugate prior whose result keeps draws of the sums, not for
     pooled groups, and is NaN elsewhere. ValueError if `result` is not of `fit`.
-    Example: `summary(fit(release)).frame["noise_share"]`.
+
+    >>> from dp_bayes_nb import Bernoulli, Laplace, declare, fit, summary
+    >>> ill = declare(Bernoulli("ill"), 312, noise=Laplace(scale=20), n=1150, source="an example")
+    >>> table = summary(fit(ill, draws=500, progress=False)).frame
+    >>> print(f"{table['mean'][0]:.2f}, noise {table['noise_share'][0]:.1f}")
+    0.27, noise 0.8
     """
     probability, releases = check_fraction("probability", probability), _fitted_releases(result)
     family, pooled = releases[0].family, is_pooled(result)

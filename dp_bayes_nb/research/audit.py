@@ -55,7 +55,13 @@ _AGREE = 1e-6  # a p-value below this: the measurement and `release` do not draw
 # %% ../../nbs/research/16_audit.ipynb #6fcffc9e
 @dataclass(frozen=True)
 class Audit:
-    "What `audit` found. `lower_bound` is in the unit of the claim, ε or ρ."
+    """What `audit` found. `lower_bound` is in the unit of the claim, ε or ρ.
+
+    >>> from dp_bayes_nb import Bernoulli, audit
+    >>> found = audit(Bernoulli("ill"), epsilon=1, trials=2000, tables=([0, 0, 1], [0, 0, 0]))
+    >>> found.epsilon, found.trials, found.verdict
+    (1.0, 2000, 'no contradiction found (an audit never proves a promise)')
+    """
     model: Any  # what was released
     neighbours: str  # which tables the claim compares
     mechanism: str  # "laplace" or "gaussian"
@@ -177,6 +183,11 @@ def audit(model: Model, *,              # what is released: public declarations
     records, which are deleted, and no ledger is charged: never
     publish what an audit of real tables shows but its verdict. Raises ValueError for what `release` refuses, fewer than
     200 trials, a confidence outside (0, 1), and tables that are no neighbours or have the same sums.
+
+    >>> from dp_bayes_nb import Bernoulli, audit
+    >>> found = audit(Bernoulli("ill"), epsilon=1, trials=2000, tables=([0, 0, 1], [0, 0, 0]))
+    >>> found.contradicted, found.lower_bound < 1
+    (False, True)
     """
     return discreet(_audit, locals())
 

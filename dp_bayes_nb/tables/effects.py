@@ -62,6 +62,10 @@ class NormalCoefficients:
 
     An effect is what a number does over half of its range, from the middle to a limit, or a level against the first
     level; the intercept belongs to a record of the first levels with all numbers in the middle of their ranges.
+
+    >>> from dp_bayes_nb import NormalCoefficients
+    >>> print(float(NormalCoefficients(sd=2.5).sd))
+    2.5
     """
     sd: Any = 5.0  # of every effect, on the scale of log odds
     to_effects: Any = None  # (d, d), effects from coefficients: the model fills it in
@@ -99,6 +103,10 @@ class InformationPrior(NormalCoefficients):
     equation (2). It depends on the public number of records and on the noise. Where these are not those of one
     table (several tables, groups, a number of records that is not known, printed numbers), half the sd without the
     second factor takes its place, and `fit` says so.
+
+    >>> from dp_bayes_nb import InformationPrior
+    >>> print(float(InformationPrior(sd=5.0).sd))
+    5.0
     """
     sd: Any = 10.0
 

@@ -41,6 +41,11 @@ class LogisticRegression(TableRegression):
     - A number beyond its range is clipped to it, and nothing says how many are: that is confidential, as any count is.
       Choose ranges from what is known of the column, and wide enough; a slope of clipped records is flatter.
     - Example: `LogisticRegression(("ill", ["no", "yes"]), {"age": (18, 90), "region": ["north", "south"]})`.
+
+    >>> from dp_bayes_nb import LogisticRegression
+    >>> model = LogisticRegression(response=("ill", ["no", "yes"]), covariates={"age": (20, 80), "sex": ["f", "m"]})
+    >>> len(model.names), list(model.parameters)
+    (22, ['coefficients', 'shape of age', 'shape of sex', 'shape of age, sex'])
     """
     informed = True
     default_prior = property(lambda self: InformationPrior() if len(self.covariates) == 1 else NormalCoefficients(),
