@@ -65,12 +65,13 @@ def fit_partitions(cells: Any,         # a DataFrame of Dask or of Spark
     cells and partitions; partitions do not share random numbers. ValueError for wrong arguments, before anything is
     sent.
 
+    >>> import dask.dataframe as dd
+    >>> import pandas as pd
     >>> from dp_bayes_nb import Bernoulli, fit_partitions
-    >>> answers = fit_partitions(dask_frame, Bernoulli("ill"), seed=1)  # doctest: +SKIP
-    >>> fit_partitions({"value": [312], "n": [1000], "scale": [2]}, Bernoulli("ill"))
-    Traceback (most recent call last):
-        ...
-    ValueError: cells must be a DataFrame of Dask or of Spark, got 'dict'; for a frame in memory there is fit_many
+    >>> cells = pd.DataFrame({"value": [312, 45], "n": [1000, 200], "scale": [2, 2]})
+    >>> answers = fit_partitions(dd.from_pandas(cells, npartitions=2), Bernoulli("ill"), seed=1)
+    >>> answers.compute()["mean"].round(2).tolist()
+    [0.31, 0.23]
     """
     as_model(model)
     for name in {"path", "replace", "progress"} & set(options):
