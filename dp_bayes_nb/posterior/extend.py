@@ -141,9 +141,9 @@ def extend(idata: Any,               # result of fit
 
     >>> from dp_bayes_nb import Bernoulli, Laplace, declare, extend, fit
     >>> release = declare(Bernoulli("ill"), 312, n=1000, noise=Laplace(scale=2), source="Health office, 2024")
-    >>> idata = extend(fit(release, draws=200, progress=False), draws=50)
+    >>> idata = extend(fit(release, draws=200, progress=False), groups=["posterior_predictive"])
     >>> idata["posterior_predictive"]["released"].shape
-    (4, 50, 1)
+    (4, 200, 1)
     """
     releases = _fitted_releases(idata)
     if prior is not None and is_pooled(idata):

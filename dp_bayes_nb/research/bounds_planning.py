@@ -89,11 +89,11 @@ def plan_bounds(model: Any,            # with any bounds of the wanted kind (Cli
 
     Equation (1) of the chapter.
 
-    >>> from dp_bayes_nb import Gamma, Poisson, plan_bounds
-    >>> found = plan_bounds(Poisson((0, 9), "visits"), Gamma(20, 10), n=500, epsilon=1.0, trials=20, draws=50,
-    ...                     candidates=[(0, 9), (0, 99)], progress=False)
+    >>> from dp_bayes_nb import Exponential, Gamma, plan_bounds
+    >>> found = plan_bounds(Exponential((0, 9), "days"), Gamma(20, 10), n=500, epsilon=1.0, trials=20, draws=50,
+    ...                     candidates=[(0, 4), (0, 99)], progress=False)
     >>> found.bounds
-    Clip(lower=0.0, upper=9.0)
+    Clip(lower=0.0, upper=4.0)
     """
     family, key = model, as_key(seed, "seed")
     check_one_table(family, "plan_bounds")

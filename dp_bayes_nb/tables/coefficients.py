@@ -73,10 +73,10 @@ def odds_ratios(idata: Any,      # result of fit
     Of ordered answers: the odds of a higher one. Of unordered ones, with an axis `answer` in front: the odds of that
     answer against the first. ValueError for counts, which have `rate_ratios`.
 
-    >>> from dp_bayes_nb import Laplace, LogisticRegression, declare, fit, odds_ratios
+    >>> from dp_bayes_nb import Laplace, LogisticRegression, NormalCoefficients, declare, fit, odds_ratios
     >>> model = LogisticRegression(("ill", ["no", "yes"]), {"smokes": ["no", "yes"]})
     >>> release = declare(model, [1600, 400, 1000, 1000], n=4000, noise=Laplace(scale=1), source="a survey")
-    >>> idata = fit(release, draws=200, warmup=100, progress=False)
+    >>> idata = fit(release, NormalCoefficients(5), draws=200, warmup=100, progress=False)
     >>> print(f"{float(odds_ratios(idata)['median'][0]):.0f}")
     4
     """
@@ -100,10 +100,10 @@ def answer_probabilities(idata: Any,   # result of fit
     Rows are numbered, and `record` says which each is, such as "age=40, sex=f". Of a model of more than one answer, of
     each of them: (row, answer).
 
-    >>> from dp_bayes_nb import Laplace, LogisticRegression, answer_probabilities, declare, fit
+    >>> from dp_bayes_nb import Laplace, LogisticRegression, NormalCoefficients, answer_probabilities, declare, fit
     >>> model = LogisticRegression(("ill", ["no", "yes"]), {"smokes": ["no", "yes"]})
     >>> release = declare(model, [1600, 400, 1000, 1000], n=4000, noise=Laplace(scale=1), source="a survey")
-    >>> idata = fit(release, draws=200, warmup=100, progress=False)
+    >>> idata = fit(release, NormalCoefficients(5), draws=200, warmup=100, progress=False)
     >>> answer_probabilities(idata, {"smokes": ["no", "yes"]})["mean"].round(1).values.tolist()
     [0.2, 0.5]
     """
