@@ -243,14 +243,16 @@ def homes():
 
 @cache
 def explained(module):
-    "The names with a heading of their own on the page of a module: those in its `__all__`; None for another page."
+    """The names with a heading of their own on the page of a module: functions and classes of its `__all__`; None for
+    another page.
+    """
     path = ROOT / LIB / f"{module}.py"
     if not path.exists():
         return None
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__":
-            return set(ast.literal_eval(node.value))
-    return set()
+    body = ast.parse(path.read_text(encoding="utf-8")).body
+    public = next((set(ast.literal_eval(node.value)) for node in body
+                   if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__"), set())
+    return public & {node.name for node in body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
 
 
 @cache
