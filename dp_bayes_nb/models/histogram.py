@@ -415,7 +415,7 @@ def calendar_edges(first: str,        # a date, such as "2024-01" or "2024-01-15
     days = np.array(ends).astype("datetime64[D]")
     shift = np.timedelta64(3 * (unit == "week"), "D")  # weeks of NumPy begin on Thursdays, as 1970 did
     one, two = ((day + shift).astype(f"datetime64[{_UNITS[unit]}]") for day in days)
-    starts = np.arange(one, two + 2).astype("datetime64[D]") - shift
+    starts = np.arange(one, two + np.timedelta64(2, _UNITS[unit])).astype("datetime64[D]") - shift
     first_edge, *others = starts.astype(float).tolist()
     return first_edge - 0.5, *others  # the first day is inside
 

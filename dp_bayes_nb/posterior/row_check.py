@@ -25,7 +25,9 @@ from ..releases.simulate import draw_noise
 def _some_rows(release: Release, at: np.ndarray) -> Release:
     "A release of some rows of another; it is for a check, and says nothing about who made it."
     H = (np.eye(len(release.values)) if release.matrix is None else np.asarray(release.matrix))[at]
-    return dataclasses.replace(release, names=tuple(release.names[i] for i in at), values=release.values[at],
+    own = tuple(release.family.names)  # the sums themselves go by these
+    names = own if np.array_equal(H, np.eye(len(own))) else tuple(release.names[i] for i in at)
+    return dataclasses.replace(release, names=names, values=release.values[at],
                                noise=release.noise.take(at), matrix=H, simulated=True, id=None,
                                schema=2)
 
