@@ -380,7 +380,7 @@ def _end_statistics(model: BinnedColumn) -> Any:
 
 # %% ../../nbs/models/23_histogram.ipynb #hg000012
 # § Dates
-_UNITS = {"day": "D", "week": "W", "month": "M", "year": "Y"}
+_UNITS: dict[str, Any] = {"day": "D", "week": "W", "month": "M", "year": "Y"}
 
 
 def _period(text) -> tuple:

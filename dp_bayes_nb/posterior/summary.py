@@ -128,11 +128,11 @@ def _rows_of(name, array, real, shares, tails):
             "ess": wide(array.attrs.get("ess_bulk", np.nan)), "noise_share": wide(shares.get(name, np.nan))}
 
 
-def _frame_of(idata, family, probability):
+def _frame_of(idata, family, level):
     "The rows of all parameters that people read."
     import pandas as pd
     known, shares = family.parameters, noise_shares(idata)
-    tails = [(1 - probability) / 2, 0.5, (1 + probability) / 2]
+    tails = [(1 - level) / 2, 0.5, (1 + level) / 2]
     rows = [_rows_of(str(name), array, known[name].support == "real" if name in known else None, shares, tails)
             for name, array in idata.posterior.data_vars.items() if name not in (*family.nuisance, *family.coordinates)]
     return pd.concat(map(pd.DataFrame, rows), ignore_index=True)
@@ -176,9 +176,9 @@ def _wrapped(lines):
     return [part for line in lines for part in textwrap.wrap(line, _WIDE, subsequent_indent="    ")]
 
 
-def _as_text(frame, probability, least):
+def _as_text(frame, level, least):
     "Rows as lines of fixed width; empty columns are left out."
-    ends = [f"{50 * (1 + sign * probability):.3g}%" for sign in (-1, 1)]
+    ends = [f"{50 * (1 + sign * level):.3g}%" for sign in (-1, 1)]
     heads = {"mean": "mean", "sd": "sd", "low": ends[0], "high": ends[1], "above": "P(>0)", "noise_share": "noise"}
     formats = {"above": "{:.3f}".format, "noise_share": _percent}
     shown, rows = frame.iloc[:_SHOWN], []
@@ -204,17 +204,17 @@ class Summary:
     frame: Any  # pandas: name, variable, mean, sd, low, median, high, above, ess, noise_share; a row a parameter
     heading: tuple[str, ...]  # whose numbers, how many records, which noise and budget, which method
     notes: tuple[str, ...]  # lines below the table
-    probability: float  # of the interval from low to high
+    level: float  # of the interval from low to high
     least: float  # effective draws below which a row is marked
 
     def __repr__(self) -> str:
         "The table as text."
-        rows = _as_text(self.frame, self.probability, self.least)
+        rows = _as_text(self.frame, self.level, self.least)
         return "\n".join([*_wrapped(self.heading), "", *rows, "", *_wrapped(self.notes)]).rstrip()
 
 
 def summary(result: Any,                # what `fit` returned
-            probability: float = 0.95   # of the interval of equal tails
+            level: float = 0.95   # of the interval of equal tails
             ) -> Summary:
     """The table of a posterior in the manner of a statistics package; print it, or take its `frame`.
 
@@ -230,10 +230,10 @@ def summary(result: Any,                # what `fit` returned
     >>> print(f"{table['mean'][0]:.2f}, noise {table['noise_share'][0]:.1f}")
     0.27, noise 0.8
     """
-    probability, releases = check_fraction("probability", probability), _fitted_releases(result)
+    level, releases = check_fraction("level", level), _fitted_releases(result)
     family, pooled = releases[0].family, is_pooled(result)
-    frame, least = _frame_of(result, family, probability), _LEAST_EFFECTIVE * result.posterior.sizes["chain"]
+    frame, least = _frame_of(result, family, level), _LEAST_EFFECTIVE * result.posterior.sizes["chain"]
     few = frame["ess"].min()
     rough = [f"* few effective draws ({few:.0f}, and {least} are wanted): its interval is rough"] * bool(few < least)
     notes = (*noise_line(frame, releases), *_answers_lines(result, family, pooled), *rough)
-    return Summary(frame, _heading(result, releases), notes, probability, least)
+    return Summary(frame, _heading(result, releases), notes, level, least)
