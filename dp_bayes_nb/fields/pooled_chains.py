@@ -315,7 +315,7 @@ def _group_step(pool, key, state, *one):
     x, accepted = _moves(key_x, look, state.x, _GROUP)
     theta, n, _ = coordinates(tables, x)
     sums, y, D, broken = _refresh(tables, key_rest, theta, n, state.y, state.noise_variance, state.sums)
-    return TablesState(theta, x, state.home, n, sums, y, D), {"accepted": accepted, "kept": sum(broken).sum() > 0}
+    return TablesState(theta, x, state.first_mode, n, sums, y, D), {"accepted": accepted, "kept": sum(broken).sum() > 0}
 
 # %% ../../nbs/fields/04_pooled_chains.ipynb #c8912eb5
 # § The chain
@@ -545,12 +545,12 @@ def _size_correlation(pool, groups, measurements, phi):
     "The largest slope of coordinates on estimated log sizes, in standard errors: of the modes where chains started."
     first = jax.tree.map(lambda leaf: leaf[0], groups)
     d, G = len(pool.mean), len(measurements)
-    at_home = first._replace(x=first.home)
-    I = np.asarray(_likely(pool, at_home))[:G]
+    at_mode = first._replace(x=first.first_mode)
+    I = np.asarray(_likely(pool, at_mode))[:G]
     sizes, spread = [guessed_size(one) for one in measurements], np.exp(np.median(phi, axis=(0, 1)))
-    home = np.asarray(_coordinates(pool, at_home))[:G]
+    mode = np.asarray(_coordinates(pool, at_mode))[:G]
     inverse = np.linalg.inv(I + 1e-8 * np.eye(d))
-    center = np.einsum("gij,gj->gi", inverse @ (I + np.eye(d) / _WIDE**2), home)  # as if their prior were flat
+    center = np.einsum("gij,gj->gi", inverse @ (I + np.eye(d) / _WIDE**2), mode)  # as if their prior were flat
     error = np.sqrt(np.diagonal(inverse, axis1=1, axis2=2))
     spread = membership(pool.parts) @ spread[-len(pool.scale):]
     found = [slope_on_size(center[:, j], error[:, j], sizes, spread[j]) for j in range(d)]
