@@ -4590,6 +4590,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                                  'dp_bayes_nb/posterior/quantities.py'),
                                                   'dp_bayes_nb.posterior.quantities.Quantity.__array_ufunc__': ( 'posterior/quantities.html#quantity.__array_ufunc__',
                                                                                                                  'dp_bayes_nb/posterior/quantities.py'),
+                                                  'dp_bayes_nb.posterior.quantities.Quantity.__bool__': ( 'posterior/quantities.html#quantity.__bool__',
+                                                                                                          'dp_bayes_nb/posterior/quantities.py'),
                                                   'dp_bayes_nb.posterior.quantities.Quantity.__repr__': ( 'posterior/quantities.html#quantity.__repr__',
                                                                                                           'dp_bayes_nb/posterior/quantities.py'),
                                                   'dp_bayes_nb.posterior.quantities.Quantity._has_moments': ( 'posterior/quantities.html#quantity._has_moments',

@@ -14,7 +14,9 @@ import socket
 import subprocess
 import sys
 import time
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -217,3 +219,20 @@ def owner(served):
     "The name of a server's folder: the one that its process holds open."
     held = [os.readlink(link) for link in Path(f"/proc/{served.process.pid}/fd").iterdir() if link.is_symlink()]
     return next(Path(path).name for path in held if Path(path).name.startswith("server-"))
+
+
+@pytest.mark.parametrize("state, minutes, ended", [("starting", 1, False), ("starting", 10, True), ("idle", 1, True)])
+def test_a_kernel_that_starts_is_given_time_but_not_forever(monkeypatch, state, minutes, ended):
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    app = __import__("app")
+    asked = []
+
+    async def cull(self, kernel_id):
+        asked.append(kernel_id)
+
+    monkeypatch.setattr(app.AsyncMappingKernelManager, "cull_kernel_if_idle", cull)
+    kernels = app.Kernels()
+    since = datetime.now(timezone.utc) - timedelta(minutes=minutes)
+    kernels._kernels["one"] = SimpleNamespace(execution_state=state, last_activity=since)
+    asyncio.run(kernels.cull_kernel_if_idle("one"))
+    assert asked == ["one"] * ended

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import warnings
 
+import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -531,3 +532,25 @@ def test_a_clipped_model_on_spark(spark):
 def test_the_manifest_is_plain(tmp_path):
     dpb.fit_many(shares(3), dpb.Bernoulli(), path=tmp_path / "out")
     assert set(json.loads((tmp_path / "out" / "_manifest.json").read_text())) == {"digest", "rows", "part"}
+
+
+def test_a_folder_is_not_continued_by_a_function_that_cannot_be_told_apart(tmp_path):
+    "Two lambdas of one line have one text, and an object is its attributes."
+    cells = {"value": [12.0, 25.0], "n": [40, 50], "scale": [20.0, 20.0]}
+    one, nine = (lambda theta: jnp.log(theta["probability"])), (lambda theta: 9 * jnp.log(theta["probability"]))
+
+    class Power:
+        def __init__(self, power):
+            self.power = power
+
+        def __call__(self, theta):
+            return self.power * jnp.log(theta["probability"])
+
+    run = lambda prior, name: dpb.fit_many(cells, dpb.Bernoulli("ill"), prior, path=tmp_path / name, progress=False)
+    for fn in (one, nine):
+        with pytest.raises(ValueError, match="path must be used with functions whose text"):
+            run(dpb.LogDensity(fn), "lambdas")
+    run(dpb.LogDensity(one, version=1), "versions"), run(dpb.LogDensity(Power(1.0)), "objects")
+    for prior, name in ((dpb.LogDensity(nine, version=9), "versions"), (dpb.LogDensity(Power(9.0)), "objects")):
+        with pytest.raises(ValueError, match="replace=True"):
+            run(prior, name)

@@ -8,6 +8,7 @@ import pytest
 import dp_bayes_nb as db
 from dp_bayes_nb.base.checks import must_fail, release_of
 from dp_bayes_nb.base.draws import read_netcdf
+from dp_bayes_nb.posterior import summary as table
 from dp_bayes_nb.posterior.summary import noise_shares
 from dp_bayes_nb.regression.exact import pose, settle, table_sums
 
@@ -26,7 +27,8 @@ def one():
     return fitted(db.simulate_release(db.Bernoulli(), SHARE, 300, epsilon=0.1, seed=1))
 
 
-def test_a_file_gives_the_same_table_and_quantities(one, tmp_path):
+def test_a_file_gives_the_same_table_and_quantities(tmp_path):
+    one = fitted(db.declare(db.Bernoulli(), 90, noise=db.Laplace(scale=10), n=300, source="an example"))
     one.to_netcdf(str(tmp_path / "one.nc"))
     back = read_netcdf(tmp_path / "one.nc")
     assert str(db.summary(back)) == str(db.summary(one))
@@ -97,3 +99,31 @@ def test_a_table_of_counts_has_a_table():
     made = db.declare(db.Counts(["a", "b"]), [10, 20], noise=db.Laplace(scale=2), source="an office")
     text = str(db.summary(fitted(made)))
     assert "an office" in text and "n = " not in text and "Of the posterior" not in text
+
+
+@pytest.mark.parametrize("model, total, n", [(db.Exponential((0, 4)), 500, 200), (db.Exponential((0, 10)), 800, 200),
+                                             (db.Poisson((0, 10)), 1400, 200), (db.Poisson((0, 2)), 250, 400)])
+def test_no_share_is_told_where_clipping_matters(model, total, n, monkeypatch):
+    "Its update is that of records that are not clipped: by a factor of two wrong for the first of them."
+    published = db.declare(model, total, noise=db.Laplace(scale=15), n=n, source="an example")
+    result = db.fit(published, db.Gamma(1.0, 1.0), seed=3, progress=False)
+    assert np.isnan(noise_shares(result)["rate"])
+    monkeypatch.setattr(table, "_NEAR", 1e9)
+    monkeypatch.setattr(table, "_AGREE", 1e9)
+    must_fail(lambda: np.testing.assert_(np.isnan(noise_shares(result)["rate"])), "without the guard")
+
+
+def test_quantities_refuse_what_they_cannot_know():
+    theta = {"probability": 0.3}
+    made = [db.simulate_release(db.Bernoulli("ill"), theta, 3, epsilon=5.0, seed=seed) for seed in (0, 2)]
+    assert made[0].values == made[1].values  # two simulated tables that look alike
+    a, b = (db.quantity(db.fit(each, draws=500, seed=3, progress=False), "probability") for each in made)
+    for attempt, said in ((lambda: a - b, "two results of one release"), (lambda: a < float("nan"), "finite"),
+                          (lambda: bool(a), "compared with a number")):
+        with pytest.raises(ValueError, match=said):
+            attempt()
+    with pytest.raises(ValueError, match="read-only"):
+        a.draws[0] = 9.0
+    moved = a
+    moved += 1
+    assert moved.median() == a.median() + 1

@@ -15,6 +15,7 @@ import shutil
 import signal
 import sys
 import tempfile
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 from jupyter_server.services.kernels.kernelmanager import AsyncMappingKernelManager
@@ -25,6 +26,7 @@ from voila.app import Voila
 ROOT = Path(__file__).resolve().parent.parent
 KERNELS = 4  # at a time; each page is one, of some hundred megabytes
 IDLE = 3600  # seconds until an idle kernel ends, though its page is open
+SLOWEST_START = timedelta(minutes=5)  # a kernel that has not begun by then never will
 NAMES = ("127.0.0.1", "localhost")
 
 
@@ -92,9 +94,13 @@ class Kernels(AsyncMappingKernelManager):
     start_kernel = _async_start_kernel
 
     async def cull_kernel_if_idle(self, kernel_id):
-        "End an idle kernel; one that has yet to begin is not idle, however long a busy machine takes over it."
-        if getattr(self._kernels[kernel_id], "execution_state", None) != "starting":
-            await super().cull_kernel_if_idle(kernel_id)
+        "End an idle kernel; one that has yet to begin is not idle, unless it takes longer than any machine needs."
+        kernel = self._kernels[kernel_id]
+        if getattr(kernel, "execution_state", None) == "starting":
+            since = datetime.now(timezone.utc) - getattr(kernel, "last_activity", datetime.now(timezone.utc))
+            if since < SLOWEST_START:
+                return
+        await super().cull_kernel_if_idle(kernel_id)
 
     def remove_kernel(self, kernel_id):
         "Forget a kernel, and remove its folder."

@@ -542,7 +542,7 @@ def _digest(table, prior) -> str:
     for name, values in columns:
         said.update(repr((name, values)).encode("utf-8", "surrogatepass"))
     if isinstance(prior, LogDensity):
-        said.update(source_digest(prior.fn).encode())
+        said.update(source_digest(prior.fn, version=prior.version).encode())
     return said.hexdigest()[:16]
 
 # %% ../../nbs/many/03_fit_many.ipynb #4898d7e4

@@ -137,7 +137,7 @@ def extend(idata: Any,               # result of fit
     noise before they were printed, (chain, draw, row). `log_likelihood`: `released`, log p(z_j | θ) by table, if
     several tables have one θ (equation 1 of the chapter). Without `groups`, those that have a meaning;
     `posterior.attrs["left_out"]` says why others have none. A group that is named and has none, or a prior that is not
-    the one fitted, is a ValueError.
+    the one fitted (a `LogDensity`: another name, `version` or bound value) is a ValueError.
 
     >>> from dp_bayes_nb import Bernoulli, Laplace, declare, extend, fit
     >>> release = declare(Bernoulli("ill"), 312, n=1000, noise=Laplace(scale=2), source="Health office, 2024")

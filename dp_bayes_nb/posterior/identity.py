@@ -44,6 +44,8 @@ def _digest(function, depth=4):
     """
     bare, bound = _bare(function)
     bound += [getattr(bare, name, None) for name in ("__defaults__", "__kwdefaults__", "__self__")]
+    if not inspect.isroutine(bare) and not isinstance(bare, type):  # an object that is called as a function
+        bound.append(getattr(bare, "__dict__", None))
     bound += [cell.cell_contents for cell in getattr(bare, "__closure__", None) or ()]
     name, values = getattr(bare, "__qualname__", type(bare).__qualname__), [v for v in bound if v is not None]
     if not values or not depth:
@@ -51,15 +53,27 @@ def _digest(function, depth=4):
     return f"{name} {hashlib.sha256(json.dumps(_plain(bound, depth - 1)).encode()).hexdigest()}"
 
 
-def source_digest(*functions) -> str:
-    "Of how these functions are written, where that can be read: what a folder of kept results is held against."
+def source_digest(*functions, version: Any = None) -> str:
+    """What a folder of kept results is held against: how these functions are written, and the attributes of an object
+    that is called as one. ValueError for a function whose text is not its own, unless `version` tells it apart.
+    """
+    if version is not None:
+        return hashlib.sha256(repr(version).encode()).hexdigest()
     texts = []
     for function, _ in map(_bare, functions):
+        function = getattr(function, "__func__", function)
+        written = function if inspect.isroutine(function) or isinstance(function, type) else type(function)
         try:
-            texts.append(inspect.getsource(function))
+            text = inspect.getsource(written)
         except (OSError, TypeError):  # typed in, or not written in Python
-            texts.append("")
-    return hashlib.sha256(repr(texts).encode()).hexdigest()
+            text = ""
+        if function is not None and (not text or getattr(function, "__name__", "") == "<lambda>"):
+            refuse("path", "used with functions whose text can be read, so that no other one continues the folder",
+                   getattr(function, "__qualname__", type(function).__name__),
+                   "write it with def in a file or a notebook, or name it: LogDensity(…, version=1)")
+        texts.append((text, _plain(getattr(function, "__dict__", {}))))
+    return hashlib.sha256(json.dumps(texts).encode()).hexdigest()
+
 
 # %% ../../nbs/posterior/01_identity.ipynb #e2a71c07
 def _plain(value, depth=4):

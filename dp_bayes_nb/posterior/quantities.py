@@ -54,7 +54,11 @@ class Quantity(NDArrayOperatorsMixin):
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         "Apply a function of NumPy draw by draw."
+        if isinstance(options.get("out", (None,))[0], Quantity):  # of `a += b`: a new quantity takes the place of a
+            del options["out"]
         known = all(isinstance(each, (Quantity, int, float, np.integer, np.floating)) for each in inputs)
+        if any(isinstance(each, (float, np.floating)) and np.isnan(each) for each in inputs):
+            refuse("a number", "finite", float("nan"))
         if method != "__call__" or options or ufunc.nout != 1 or ufunc.signature is not None or not known:
             return NotImplemented
         if ufunc in (np.equal, np.not_equal):
@@ -67,6 +71,10 @@ class Quantity(NDArrayOperatorsMixin):
         if x.dtype == bool:  # <, >, <=, >=
             return Probability(x.mean())
         return Quantity(_finite(x), sources, ufunc in _LINEAR and all(each.plain for each in parts))
+
+    def __bool__(self) -> bool:
+        "Refuse a quantity as a condition."
+        refuse("a quantity", "compared with a number, such as a > 0", self, "the answer is a probability")
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         "The interval of equal tails with this probability: its two ends."
@@ -149,6 +157,9 @@ def quantity(result: Any,                # what `fit` returned
     if x.size != array.shape[0] * array.shape[1]:
         refuse("labels", "one of each dimension", labels, "contrast compares many groups at once")
     posterior = as_dataset(getattr(result, "posterior", result))
-    digest = entropy("quantity", next(iter(posterior.data_vars.values())).values)
+    only_simulated = all(ids.values())  # two of them can be equal in all that they say, and be of different tables
+    digest = entropy("quantity", next(iter(posterior.data_vars.values())).values, id(result) if only_simulated else 0)
     order = np.random.default_rng(digest).permutation(x.size)
-    return Quantity(_finite(x.ravel()[order]), {digest: frozenset(ids)})
+    drawn = _finite(x.ravel()[order])
+    drawn.flags.writeable = False
+    return Quantity(drawn, {digest: frozenset(ids)})

@@ -26,7 +26,8 @@ from ..ways.methods import Method, _stands_at, methods_of
 
 # %% ../../nbs/posterior/07_summary.ipynb #5a110011
 # § What the noise adds: equations (1) and (2)
-_MOST_SUMS, _AGREE = 4000, 0.25  # draws of the sums that are looked at; by which both sides of equation (1) may differ
+_MOST_SUMS = 4000  # draws of the sums that are looked at
+_AGREE, _NEAR = 0.12, 0.1  # how far both sides of (1) may differ, and both means, in standard deviations
 
 
 @partial(jax.jit, static_argnames="own", compiler_options=QUICKLY)
@@ -75,7 +76,9 @@ def noise_shares(idata) -> dict[str, np.ndarray]:
             added, left = np.var(mean, axis=0, ddof=1), np.mean(variance, axis=0)
             total = np.reshape(added + left, draws.shape[2:])
             share = np.reshape(added, total.shape) / total  # eq. (2)
-            shares[name] = np.where(abs(total / draws.var(axis=(0, 1), ddof=1) - 1) < _AGREE, share, np.nan)
+            apart = np.reshape(np.mean(mean, axis=0), total.shape) - draws.mean(axis=(0, 1))
+            same = (abs(total / draws.var(axis=(0, 1), ddof=1) - 1) < _AGREE) & (abs(apart) < _NEAR * total**0.5)
+            shares[name] = np.where(same, share, np.nan)
     return shares
 
 # %% ../../nbs/posterior/07_summary.ipynb #5a110021

@@ -173,7 +173,7 @@ def _describe(key, family, prior, name, task, batch, **numbers):
     from dp_bayes_nb import __version__
     prior_text = prior_to_json(prior)
     if isinstance(prior, LogDensity):
-        prior_text += f" {_digest(prior.sampler)} {source_digest(prior.fn, prior.sampler)}"
+        prior_text += f" {_digest(prior.sampler)} {source_digest(prior.fn, prior.sampler, version=prior.version)}"
     own = callable(task.method) and name not in BASELINES
     method = f"{_digest(task.method)} {source_digest(task.method)}" if own else name
     return {"key": [str(jax.random.key_impl(key)), jax.random.key_data(key).tolist()], "family": family.to_dict(),
