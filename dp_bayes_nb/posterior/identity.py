@@ -67,7 +67,8 @@ def source_digest(*functions, version: Any = None) -> str:
             text = inspect.getsource(written)
         except (OSError, TypeError):  # typed in, or not written in Python
             text = ""
-        if function is not None and (not text or getattr(function, "__name__", "") == "<lambda>"):
+        several = getattr(function, "__name__", "") == "<lambda>" and text.count("lambda") > 1  # which one is it?
+        if function is not None and (not text or several):
             refuse("path", "used with functions whose text can be read, so that no other one continues the folder",
                    getattr(function, "__qualname__", type(function).__name__),
                    "write it with def in a file or a notebook, or name it: LogDensity(…, version=1)")
