@@ -26,10 +26,17 @@ def test_each_public_name_has_one_job():
 
 
 @pytest.mark.parametrize("job", JOBS)
-def test_examples_run_and_print_what_they_say(job, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_each_public_name_has_an_example(job):
     missing = [name for name in JOBS[job] if not reference.example(getattr(dpb, name))[0]]
     assert not missing, f"no example in the docstring of {', '.join(missing)}"
+
+
+LONG = ("Reading a posterior", "Releasing a table")  # half a minute and more of a processor
+
+
+@pytest.mark.parametrize("job", [pytest.param(job, marks=pytest.mark.slow if job in LONG else ()) for job in JOBS])
+def test_examples_run_and_print_what_they_say(job, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     here = [name for name in JOBS[job] if name not in NEED or importlib.util.find_spec(NEED[name])]
     failures = [said for name in here if (said := run(name, inspect.getdoc(getattr(dpb, name))))]
     assert not failures, "\n".join(failures)
