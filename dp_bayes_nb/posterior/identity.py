@@ -54,8 +54,8 @@ def _digest(function, depth=4):
 
 
 def source_digest(*functions, version: Any = None) -> str:
-    """What a folder of kept results is held against: how these functions are written, and the attributes of an object
-    that is called as one. ValueError for a function whose text is not its own, unless `version` tells it apart.
+    """What a folder of kept results is held against, beside `_digest`: how these functions are written. ValueError for
+    a function whose text is not its own, unless `version` tells it apart.
     """
     if version is not None:
         return hashlib.sha256(repr(version).encode()).hexdigest()
@@ -72,7 +72,7 @@ def source_digest(*functions, version: Any = None) -> str:
             refuse("path", "used with functions whose text can be read, so that no other one continues the folder",
                    getattr(function, "__qualname__", type(function).__name__),
                    "write it with def in a file or a notebook, or name it: LogDensity(…, version=1)")
-        texts.append((text, _plain(getattr(function, "__dict__", {}))))
+        texts.append(text)
     return hashlib.sha256(json.dumps(texts).encode()).hexdigest()
 
 
