@@ -340,12 +340,13 @@ UNSEEN = {"a scale 5% too small": (scale_short, SEVERAL, dict(epsilon=1.0, trial
 @pytest.mark.parametrize("name", quick(UNSEEN, [
     "a scale 5% too small", "a leak in a hundred, rho", "a table in five hundred", "one noise for both groups, rho",
     "noise of the last release"]))
-def test_a_fault_that_no_bound_shows_is_found_in_the_noise(name, monkeypatch):
-    "The bound stays below the claim; the noise is not what is stated."
+def test_a_fault_that_a_bound_may_miss_is_found_in_the_noise(name, monkeypatch):
+    """The noise is not what is stated, wherever the bound lies: each fault spends more than the claim, so that a
+    bound above the claim, rare as it is, is right as well."""
     fault, model, claim = UNSEEN[name]
     monkeypatch.setattr(DOOR, "measurement", fault(DOOR.measurement))
     found = audit(model, **{**HERE, **claim})
-    assert found.lower_bound < (found.rho or found.epsilon) and found.moved <= found.sensitivity * (1 + 1e-9)
+    assert found.moved <= found.sensitivity * (1 + 1e-9)
     assert found.noise < 1e-6 and found.contradicted and "not what releases state" in found.verdict
 
 
