@@ -140,6 +140,7 @@ _jobs = {
         "Person": "models.promises",
         "ledger_report": "data_holder.report",
         "registry_entry": "data_holder.report",
+        "examine": "releases.examine",
         "plan": "research.planning",
         "Plan": "research.planning",
         "plan_bounds": "research.bounds_planning",
@@ -249,6 +250,7 @@ if _typing.TYPE_CHECKING:
     from .releases.combine import combine as combine
     from .releases.declare import declare as declare
     from .releases.document import Release as Release
+    from .releases.examine import examine as examine
     from .releases.other_tools import (
         read_table as read_table,
         from_opendp as from_opendp,

@@ -27,12 +27,17 @@ from .document import Release
 _MOST_CELLS = 2**14  # that are combinations of levels
 
 
+def _slack(end):
+    "How far a computed number may be off, (…,): a part of it, and nothing that could be taken for a whole one."
+    return np.minimum(1e-9 * np.maximum(1, np.abs(np.where(np.isfinite(end), end, 0))), 0.01)
+
+
 def _cells(model):
-    "Names of the cells, (K,), and what a record of each adds to the sums of the model, T (m, K)."
+    "Names of the cells, (K,), and what a record of each adds to the sums of the model, T (m, K); None: the identity."
     if isinstance(model, Bernoulli):
         return ("successes", "failures"), np.array([[1.0, 0.0]])
     if isinstance(model, Categorical) or model.one_table and model.integer:
-        return model.names, np.eye(len(model.names))
+        return model.names, None
     columns, wanted = model.columns, "of a model that counts records in cells"
     if not (model.integer and model.by_name and all(column.levels for column in columns)):
         refuse("release", wanted, Said(type(model).__name__),
@@ -76,15 +81,14 @@ def _values(table, unit):
 # %% ../../nbs/releases/11_examine.ipynb #ea000010
 def _printed(r, A):
     "Of each row: its unit (0: none), both ends in units, and its possible values if there are holes; A: of a group."
-    found = r.unprinted
-    unit = np.tile(whole_unit(A, len(A)), len(r.names) // len(A))
+    found, G = r.unprinted, len(r.family.group_names)
+    unit = np.tile(whole_unit(A, len(r.names) // G), G)
     low, high = (r.values, r.values) if found is None else (found.low, found.high)
     tables = getattr(found, "tables", None) or (None,) * len(unit)
     of_unit, whole = np.where(unit > 0, unit, 1.0), unit > 0
     low, high = low / of_unit, high / of_unit
-    slack = [1e-9 * np.maximum(1, np.abs(np.where(np.isfinite(end), end, 0))) for end in (low, high)]
-    low = np.where(whole, np.ceil(low - slack[0]), low - slack[0])
-    high = np.where(whole, np.floor(high + slack[1]), high + slack[1])
+    low, high = low - _slack(low), high + _slack(high)
+    low, high = np.where(whole, np.ceil(low), low), np.where(whole, np.floor(high), high)
     return unit, low, high, tuple(_values(table, each) for table, each in zip(tables, unit))
 
 
@@ -94,10 +98,14 @@ def _system(r):
     family = r.family
     model, G = family.inner or family, len(family.group_names)
     (names, T), H = _cells(model), full_matrix(r)
-    A = T if H is None else (0 if model.one_table else H[:, :1]) + H[:, 1:] @ T  # n is the sum of all cells
+    A = T if H is None else H[:, 1:] if T is None else H[:, 1:] @ T
+    if H is not None and not model.one_table:
+        A = A + H[:, :1]  # n is the sum of all cells
     unit, low, high, holes = _printed(r, A)
-    rows = ss.kron(ss.eye_array(G), A, format="csr")
     sure, K = np.flatnonzero(r.noise.scale == 0), len(names)
+    rows = ss.csr_array(ss.kron(ss.eye_array(G), ss.eye_array(K) if A is None else A))
+    rows.eliminate_zeros()
+    rows.sort_indices()
     known = System(family.in_groups(names) if family.inner else names, r.names,
                    ss.diags_array(1 / np.where(unit > 0, unit, 1.0)) @ rows, low, high, holes).take(sure)
     of_n = r.n_range if r.n is None else r.n
@@ -131,18 +139,17 @@ def _narrowed(known: System, least, most):
     "Ends of the cells, (K,) each, as the rows one by one leave them: equation (2); None where no table is possible."
     A = known.matrix.tocoo()
     i, j, a = A.row[A.data != 0], A.col[A.data != 0], A.data[A.data != 0]
-    slack = lambda end: 1e-9 * np.maximum(1, np.abs(np.where(np.isfinite(end), end, 0)))
     for _ in range(_PASSES):
         ends = np.stack([a * least[j], a * most[j]])
         (below, least_sum), (above, most_sum) = (_sums_of_others(part, i, len(known.rows))
                                                  for part in (ends.min(axis=0), ends.max(axis=0)))
-        if np.any((known.low > known.high) | (least_sum > known.high + slack(known.high))
-                  | (most_sum < known.low - slack(known.low))):
+        if np.any((known.low > known.high) | (least_sum > known.high + _slack(known.high))
+                  | (most_sum < known.low - _slack(known.low))):
             return None
         two = np.sort(np.stack([(known.high[i] - below) / a, (known.low[i] - above) / a]), axis=0)  # eq. (2)
         new_least, new_most = least.copy(), most.copy()
-        np.maximum.at(new_least, j, np.ceil(two[0] - slack(two[0])))
-        np.minimum.at(new_most, j, np.floor(two[1] + slack(two[1])))
+        np.maximum.at(new_least, j, np.ceil(two[0] - _slack(two[0])))
+        np.minimum.at(new_most, j, np.floor(two[1] + _slack(two[1])))
         if np.any(new_least > new_most):
             return None
         if np.array_equal(new_least, least) and np.array_equal(new_most, most):
@@ -178,9 +185,8 @@ class Block:
         known, parts, k = self.known, [], 0
         runs = {i: np.split(v, np.flatnonzero(np.diff(v) > 1) + 1) for i, v in enumerate(known.holes) if v is not None}
         total = sum(map(len, runs.values()))
-        if len(known.rows):
-            wide = ss.hstack([known.matrix, ss.csr_array((len(known.rows), total))], format="csr")
-            parts.append(so.LinearConstraint(wide, known.low, known.high))
+        wide = ss.hstack([known.matrix, ss.csr_array((len(known.rows), total))], format="csr")
+        parts.append(so.LinearConstraint(wide, known.low, known.high))
         for i, found in runs.items():
             own = slice(known.matrix.shape[1] + k, known.matrix.shape[1] + k + len(found))
             k += len(found)
@@ -234,11 +240,9 @@ class Block:
         with np.errstate(invalid="ignore"):
             box = bound = float(np.where(c > 0, c * self.least, np.where(c < 0, c * self.most, 0.0)).sum())
         attained = lambda: float((self.seen @ c).min(initial=np.inf))
-        if not self.known.rows:
-            return box, True
         if np.isinf(box):
             if not len(self.seen):
-                self.solve(np.zeros(len(c)))  # is there any table?
+                self.solve(0 * c)  # is there any table?
             bound, endless = self.relaxed(c) if len(self.seen) else (box, False)
             if endless:
                 return -np.inf, True  # a direction of rational numbers: whole steps along it have no end either
@@ -265,50 +269,58 @@ def _reach(A, least, most):
 
 
 class Solved:
-    "What is certain of sums of cells c x: constants, and blocks of cells."
+    "What is certain of sums of cells: bounds, and blocks of cells that rows tie together."
 
     def __init__(self, known: System, deadline):
         K = len(known.cells)
         ends = _narrowed(known, np.zeros(K), np.full(K, np.inf))
         if ends is None:
             raise Impossible
-        self.known, (self.least, most) = known, ends
-        self.block = self._labels(most)
-        self.blocks = []
-        for b in range(self.block.max(initial=-1) + 1):
-            at = np.flatnonzero(self.block == b)
-            rows = np.flatnonzero(self.used & (abs(known.matrix[:, at]).sum(axis=1) > 0))
-            own = known.take(rows)
+        self.known, (self.least, self.most) = known, ends
+        of_row, self.block = self._labels()  # of a cell: −1 where no row says more than the bounds
+        self.place, self.blocks = np.zeros(K, int), []
+        for b in range(of_row.max(initial=-1) + 1):
+            at, own = np.flatnonzero(self.block == b), known.take(np.flatnonzero(of_row == b))
             shift = own.matrix @ self.least
             holes = tuple(found if found is None else found - by for found, by in zip(own.holes, shift))
             own = own._replace(cells=tuple(known.cells[j] for j in at), matrix=own.matrix[:, at], low=own.low - shift,
                                high=own.high - shift, holes=holes)
-            self.blocks.append(Block(own, most[at] - self.least[at], deadline))
+            self.place[at] = np.arange(len(at))
+            self.blocks.append(Block(own, self.most[at] - self.least[at], deadline))
 
-    def _labels(self, most):
-        "The block of each cell, −1 where bounds settle it; sets `used`, the rows that may exclude something."
+    def _labels(self):
+        "The block of each row, (R,), and of each cell, (K,); −1: none."
         import scipy.sparse as ss
         from scipy.sparse.csgraph import connected_components
-        A, free, holes = self.known.matrix, most > self.least, self.known.holes
-        low, high = _reach(A, self.least, most)
+        A, free, holes = self.known.matrix, self.most > self.least, self.known.holes
+        low, high = _reach(A, self.least, self.most)
         holed = np.array([found is not None for found in holes], bool)
         if any(low[i] not in holes[i] for i in np.flatnonzero(holed & (low == high))):
             raise Impossible
-        self.used = (low < high) & (holed | (low < self.known.low) | (high > self.known.high))
-        B = abs(A[self.used][:, free])
-        _, label = connected_components(ss.block_array([[None, B], [B.T, None]]), directed=False)
-        out = np.full(len(free), -1)
-        out[free] = np.unique(label[B.shape[0]:], return_inverse=True)[1]
-        return out
+        used = (low < high) & (holed | (low < self.known.low) | (high > self.known.high))  # it may exclude something
+        of_row, of_cell = np.full(len(used), -1), np.full(len(free), -1)
+        if used.any():
+            B = abs(A[used][:, free])
+            label = connected_components(ss.block_array([[None, B], [B.T, None]]), directed=False)[1]
+            named, of_row[used] = np.unique(label[:B.shape[0]], return_inverse=True)
+            found = np.minimum(np.searchsorted(named, label[B.shape[0]:]), len(named) - 1)
+            of_cell[free] = np.where(named[found] == label[B.shape[0]:], found, -1)
+        return of_row, of_cell
 
-    def ends(self, c) -> tuple[float, float, bool]:
-        "The least and the largest c x, and are both exact? If not, they are bounds."
-        low = high = float(c @ self.least)
-        exact = True
-        for b in np.unique(self.block[(c != 0) & (self.block >= 0)]):
-            least, most, sure = self.blocks[b].ends(c[self.block == b])
+    def ends(self, at, weight) -> tuple[float, float, bool]:
+        "The least and the largest sum of some cells by weights, and are both exact? If not, they are bounds."
+        at, weight = np.asarray(at), np.asarray(weight, float)
+        low = high = float(weight @ self.least[at])
+        alone, exact = self.block[at] < 0, True
+        apart = weight[alone] * (self.most - self.least)[at[alone]]
+        low, high = low + np.minimum(apart, 0).sum(), high + np.maximum(apart, 0).sum()
+        for b in np.unique(self.block[at[~alone]]):
+            own = self.block[at] == b
+            c = np.zeros(len(self.blocks[b].least))
+            c[self.place[at[own]]] = weight[own]
+            least, most, sure = self.blocks[b].ends(c)
             low, high, exact = low + least, high + most, exact and sure
-        return low, high, exact
+        return float(low), float(high), exact
 
 # %% ../../nbs/releases/11_examine.ipynb #ea000018
 # § Contradictions
@@ -319,7 +331,7 @@ def _impossible(known: System, deadline) -> bool:
     "Is it proved that no table has these rows?"
     try:
         for block in Solved(known, deadline).blocks:
-            block.solve(np.zeros(len(block.least)))
+            block.solve(0 * block.least)
     except Impossible:
         return True
     return False
@@ -351,7 +363,7 @@ def _what(low, high, exact):
 
 
 def _asked_sums(sums, cells):
-    "Sums of cells that were asked for: names, and c of each."
+    "Sums of cells that were asked for: (name, kind, cells, weights)."
     if sums is None:
         return []
     wanted, place = 'a dict such as {"both": ["Elm", "Oak"]}', {name: k for k, name in enumerate(cells)}
@@ -362,7 +374,7 @@ def _asked_sums(sums, cells):
         found = [] if isinstance(parts, str) else list(parts)
         if not found or any(part not in place for part in found) or len(set(found)) < len(found):
             refuse("sums", f"{wanted}, of cells among {', '.join(map(repr, cells[:8]))}", f"{parts!s:.80}")
-        out.append((str(name), np.isin(np.arange(len(cells)), [place[part] for part in found]).astype(float)))
+        out.append((str(name), "sum", [place[part] for part in found], [1.0] * len(found)))
     return out
 
 
@@ -370,11 +382,10 @@ def _asked_pairs(differences, cells):
     "Pairs of cells whose difference was asked for."
     place = {name: k for k, name in enumerate(cells)}
     try:
-        pairs = [(place[a], place[b]) for a, b in differences]
+        return [(place[a], place[b]) for a, b in differences]
     except (TypeError, ValueError, KeyError):
         refuse("differences", f"None, True, False or a list of pairs of cells among {', '.join(map(repr, cells[:8]))}",
                f"{differences!s:.80}")
-    return [(f"{cells[a]} - {cells[b]}", np.eye(1, len(cells), a)[0] - np.eye(1, len(cells), b)[0]) for a, b in pairs]
 
 # %% ../../nbs/releases/11_examine.ipynb #ea00001b
 def _close_pairs(solved, what, most: float):
@@ -392,21 +403,20 @@ def _close_pairs(solved, what, most: float):
     return (pairs, left) if len(pairs) <= most else ([], left + len(pairs))
 
 
-def _differences(solved, what, asked):
-    "Rows of the differences of cells: (name, low, high, what); and how many pairs were not looked at."
-    cells = solved.known.cells
-    if asked is False:
-        return [], 0
-    if asked is not None and asked is not True:
-        found = [(name, *solved.ends(c)) for name, c in _asked_pairs(asked, cells)]
-        return [(name, low, high, _what(low, high, exact)) for name, low, high, exact in found], 0
-    pairs, left = _close_pairs(solved, what, math.inf if asked else _MOST_PAIRS)
+def _differences(solved, what, listed, asked):
+    "Rows of the differences of cells: (name, kind, low, high, what); and how many pairs were not looked at."
+    cells, given, left = solved.known.cells, asked not in (None, True, False), 0
+    if given:
+        pairs = _asked_pairs(asked, cells)
+    else:
+        pairs, left = ([], 0) if asked is False else _close_pairs(solved, what, math.inf if asked else _MOST_PAIRS)
+        pairs = [(i, j) for i, j in pairs if not {((i, j), (1.0, -1.0)), ((i, j), (-1.0, 1.0))} & listed]
     out = []
     for i, j in pairs:
-        low, high, exact = solved.ends(np.eye(1, len(cells), i)[0] - np.eye(1, len(cells), j)[0])
+        low, high, exact = solved.ends([i, j], [1, -1])
         said = _what(low, high, exact)
-        if said in ("pinned", "undecided") or said == "within 1" and what[i] == what[j] == "open":
-            out.append((f"{cells[i]} - {cells[j]}", low, high, said))
+        if given or said in ("pinned", "undecided") or said == "within 1" and what[i] == what[j] == "open":
+            out.append((f"{cells[i]} - {cells[j]}", "difference", low, high, said))
     return out, left
 
 # %% ../../nbs/releases/11_examine.ipynb #ea00001c
@@ -447,24 +457,21 @@ class Examination:
         return "\n".join([head, *(lines if len(frame) else []), *more, *self.notes])
 
 # %% ../../nbs/releases/11_examine.ipynb #ea00001d
-def _targets(r, known, rows, sure, sums):
-    "What is asked for besides differences: (name, kind, c), and whether it was printed exactly."
-    K, plain = len(known.cells), rows.toarray() if len(r.names) * len(known.cells) < 10**7 else None
-    single = np.zeros(K, bool)
+def _targets(r, known, rows, sums):
+    "What is asked for besides differences: (name, kind, cells, weights), each sum once; which cells were printed."
     exact = known.low == known.high
-    for i in np.flatnonzero(exact):
-        at = known.matrix[[i]].tocoo()
-        if len(at.data) == 1 and at.data[0] == 1:
-            single[at.col] = True
-    out = [(name, "cell", np.eye(1, K, k)[0], bool(single[k])) for k, name in enumerate(known.cells)]
-    printed = {name for name, each in zip(known.rows, exact) if each}
-    seen = {c.tobytes() for _, _, c, _ in out} if plain is not None else set()
-    for i, name in enumerate(r.names if plain is not None else ()):
-        c = plain[i]
-        if np.array_equal(c, np.rint(c)) and np.any(c) and c.tobytes() not in seen and not (sure[i] and name in printed):
-            seen.add(c.tobytes())
-            out.append((name, "sum", c, False))
-    return out + [(name, "sum", c, False) for name, c in _asked_sums(sums, known.cells)]
+    alone = known.matrix[np.flatnonzero(exact)]
+    alone = alone[(np.diff(alone.indptr) == 1) & (alone.sum(axis=1) == 1)]
+    out = [(name, "cell", [k], [1.0]) for k, name in enumerate(known.cells)]
+    certain, listed = {name for name, each in zip(known.rows, exact) if each}, set()
+    for name, start, end in zip(r.names, rows.indptr, rows.indptr[1:]):
+        at, weight = rows.indices[start:end], rows.data[start:end]
+        key = tuple(at.tolist()), tuple(weight.tolist())
+        if np.all(weight == np.rint(weight)) and np.abs(weight).sum() > 1 and key not in listed:
+            listed.add(key)
+            if name not in certain:
+                out.append((name, "sum", at, weight))
+    return out + _asked_sums(sums, known.cells), {*alone.indices.tolist()}, listed
 
 
 def _examine(release, sums, differences, time_limit):
@@ -472,22 +479,20 @@ def _examine(release, sums, differences, time_limit):
     import pandas as pd
     if not isinstance(release, Release):
         refuse("release", "a Release", type(release).__name__, "declare(...) makes one of printed numbers")
-    deadline = time.monotonic() + check_positive("time_limit", time_limit, "seconds")
+    deadline = time.monotonic() + check_positive("time_limit", time_limit, "it is in seconds")
     known, rows, sure = _system(release)
-    targets = _targets(release, known, rows, sure, sums)
+    targets, printed, listed = _targets(release, known, rows, sums)
     try:
         solved, found = Solved(known, deadline), []
-        for name, kind, c, printed in targets:
-            low, high, exact = solved.ends(c)
-            found.append((name, kind, low, high, "printed" if printed else _what(low, high, exact)))
-        what = [each[-1] for each in found[:len(known.cells)]]
-        pairs, left = _differences(solved, what, differences)
+        for k, (name, kind, at, weight) in enumerate(targets):
+            low, high, exact = solved.ends(at, weight)
+            found.append((name, kind, low, high, "printed" if k in printed else _what(low, high, exact)))
+        pairs, left = _differences(solved, [each[-1] for each in found[:len(known.cells)]], listed, differences)
     except Impossible:
         solved = None
     if solved is None:
         _refuse_contradiction(known)
-    found += [(name, "difference", low, high, said) for name, low, high, said in pairs]
-    frame = pd.DataFrame(found, columns=["name", "kind", "low", "high", "what"])
+    frame = pd.DataFrame(found + pairs, columns=["name", "kind", "low", "high", "what"])
     frame.attrs["note"] = NOT_SAFE
     noisy = tuple(name for name, each in zip(release.names, sure) if not each)
     return Examination(frame, noisy, _notes(frame, noisy, left))
