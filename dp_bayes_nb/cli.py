@@ -16,7 +16,7 @@ from .command.declarations import load_models
 from .command.options import (EXAMPLE_FAMILY, EXAMPLES, MODELS, OPTIONS, WITH_MODELS, as_typed,
                                          warnings_as_lines)
 from .command.publish import run_audit, run_ledger, run_quantile, run_release
-from .command.results import run_contrast, run_predict, run_show
+from .command.results import run_contrast, run_examine, run_predict, run_show
 
 # %% ../nbs/cli.ipynb #63266754
 # § The parser
@@ -54,6 +54,8 @@ def build_parser() -> argparse.ArgumentParser:
     _command(commands, "quantile", "a private quantile of a column, such as a bound of its records", one["quantile"])
     _command(commands, "show", "a release or a posterior for people: counts, means and shares in units",
              f"{one['show']}\n  dp-bayes show posterior.nc")
+    _command(commands, "examine", "which cells the printed numbers pin down; confidential before they are published",
+             f"{one['examine']}\n  dp-bayes examine release.json other.json --json")
     _command(commands, "fit", "posterior draws from a release", one["fit"])
     _command(commands, "predict", "new records of a posterior", one["predict"])
     _command(commands, "contrast", "two groups of a posterior compared, or two posteriors",
@@ -81,8 +83,8 @@ def _run_contrast(args):
 
 
 _COMMANDS = {"plan": run_plan, "release": run_release, "fit": run_fit, "fit-many": run_fit_many,
-            "synthesize": run_synthesize, "quantile": run_quantile, "show": run_show, "predict": run_predict,
-            "contrast": _run_contrast, "ledger": run_ledger, "calibrate": run_calibrate, "audit": run_audit,
+            "synthesize": run_synthesize, "quantile": run_quantile, "show": run_show, "examine": run_examine,
+            "predict": run_predict, "contrast": _run_contrast, "ledger": run_ledger, "calibrate": run_calibrate, "audit": run_audit,
             "experiment": run_experiment}
 
 

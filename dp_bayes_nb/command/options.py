@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 from ..base.arguments import printable
 from .output import number
-from .results import CONTRAST_OPTIONS, PREDICT_OPTIONS, SHOW_OPTIONS
+from .results import CONTRAST_OPTIONS, EXAMINE_OPTIONS, PREDICT_OPTIONS, SHOW_OPTIONS
 
 # %% ../../nbs/command/03_options.ipynb #0c030007
 # § Examples
@@ -24,6 +24,7 @@ EXAMPLES = {"plan": "dp-bayes plan --family FAMILY.toml --prior \"Beta(1, 1)\" -
             "release":
             "dp-bayes release survey.csv --family FAMILY.toml --epsilon 0.5 --ledger budget.json -o release.json",
             "show": "dp-bayes show release.json",
+            "examine": "dp-bayes examine release.json",
             "fit": "dp-bayes fit release.json --prior \"Beta(2, 5)\" -o posterior.nc --plot posterior.png",
             "predict": "dp-bayes predict posterior.nc --new-data 1000",
             "contrast": "dp-bayes contrast posterior.nc other.nc --how ratio",
@@ -170,7 +171,8 @@ is public,
 
 # %% ../../nbs/command/03_options.ipynb #0c030010
 # § Options
-OPTIONS: dict[str, tuple] = {"show": SHOW_OPTIONS, "predict": PREDICT_OPTIONS, "contrast": CONTRAST_OPTIONS}
+OPTIONS: dict[str, tuple] = {"show": SHOW_OPTIONS, "predict": PREDICT_OPTIONS, "contrast": CONTRAST_OPTIONS,
+                             "examine": EXAMINE_OPTIONS}
 _FORCE = ("--force", "replace an existing output (default: refuse)", {"action": "store_true"})
 _FAMILY = ("--family", "TOML file that declares what is counted: see below (default: a share or shares of --column)",
            {"metavar": "FAMILY.toml"})
@@ -204,7 +206,8 @@ _METHOD: tuple = ("--method", "auto, exact, collapsed, gibbs, naive, or one of t
 # %% ../../nbs/command/03_options.ipynb #0c030011
 MODELS: tuple = ("--models", "Python files with models of your own, which are run (default: none)",
                  {"metavar": "FILE.py", "nargs": "+", "action": "extend"})
-WITH_MODELS = ("plan", "release", "show", "fit", "predict", "contrast", "fit-many", "synthesize", "calibrate", "audit")
+WITH_MODELS = ("plan", "release", "show", "examine", "fit", "predict", "contrast", "fit-many", "synthesize",
+               "calibrate", "audit")
 _PRIOR_HELP = (
     "prior: \"Beta(2, 5)\" for Bernoulli and Geometric, \"Dirichlet([1, 1, 2])\" for Categorical (default for both: "
     "uniform), \"Gamma(2, 1)\" (shape, rate) for Poisson, Exponential, Pareto, Weibull and GammaData, "

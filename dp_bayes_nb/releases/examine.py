@@ -176,9 +176,10 @@ class Block:
         self.deadline, self.seen = deadline, np.empty((0, len(most)))
         numbers = np.abs(np.r_[known.low, known.high, self.most, 0.0])
         self.fits = bool(np.all(numbers[np.isfinite(numbers)] <= _LARGEST))
-        self.programs, self.constraints, self.binary = 0, *self._constraints()
+        self.programs = 0  # integer programs that were solved
+        self.constraints, self.binary = self._constraints()
 
-    def _constraints(self):
+    def _constraints(self) -> tuple[list, int]:
         "Rows of the program, and how many binary unknowns choose runs of values between holes."
         import scipy.optimize as so
         import scipy.sparse as ss
@@ -459,11 +460,9 @@ class Examination:
 # %% ../../nbs/releases/11_examine.ipynb #ea00001d
 def _targets(r, known, rows, sums):
     "What is asked for besides differences: (name, kind, cells, weights), each sum once; which cells were printed."
-    exact = known.low == known.high
-    alone = known.matrix[np.flatnonzero(exact)]
-    alone = alone[(np.diff(alone.indptr) == 1) & (alone.sum(axis=1) == 1)]
     out = [(name, "cell", [k], [1.0]) for k, name in enumerate(known.cells)]
-    certain, listed = {name for name, each in zip(known.rows, exact) if each}, set()
+    certain = {name for name, low, high in zip(known.rows, known.low, known.high) if low == high}
+    printed, listed = set(), set()
     for name, start, end in zip(r.names, rows.indptr, rows.indptr[1:]):
         at, weight = rows.indices[start:end], rows.data[start:end]
         key = tuple(at.tolist()), tuple(weight.tolist())
@@ -471,7 +470,9 @@ def _targets(r, known, rows, sums):
             listed.add(key)
             if name not in certain:
                 out.append((name, "sum", at, weight))
-    return out + _asked_sums(sums, known.cells), {*alone.indices.tolist()}, listed
+        if name in certain and len(at) == 1 and weight[0] == 1:
+            printed.add(int(at[0]))
+    return out + _asked_sums(sums, known.cells), printed, listed
 
 
 def _examine(release, sums, differences, time_limit):
@@ -502,8 +503,9 @@ def _notes(frame, noisy, left):
     "What is said below the table."
     some = ", ".join(map(repr, noisy[:4])) + (f" and {len(noisy) - 4} more" if len(noisy) > 4 else "")
     return (*[f"Left out, because their noise has no end: {printable(some)}."] * bool(noisy),
-            *[f"{left} differences of two cells were not looked at; differences=True does, in more time."] * bool(left),
-            *["Undecided: low and high are bounds that may be too wide; give more time_limit."]
+            *[f"{left} differences of two cells were not looked at: they take time; differences=True, or --differences."]
+            * bool(left),
+            *["Undecided: low and high are bounds that may be too wide; a longer time limit may decide."]
             * bool((frame["what"] == "undecided").any()), NOT_SAFE, CONFIDENTIAL)
 
 # %% ../../nbs/releases/11_examine.ipynb #ea00001e
