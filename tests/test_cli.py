@@ -289,7 +289,7 @@ def test_help_and_version(tmp_path):
 
 
 @pytest.mark.parametrize("command", [[], ["plan"], ["release"], ["fit"], ["synthesize"], ["ledger"], ["show"],
-                                     ["quantile"], ["predict"], ["contrast"], ["experiment"]])
+                                     ["quantile"], ["predict"], ["contrast"], ["experiment"], ["examine"]])
 def test_help_shows_defaults_and_an_example_that_runs(folder, command):
     code, out, err = dp_bayes(*command, "--help", cwd=folder)
     assert (code, err) == (0, "") and "Example:" in out
