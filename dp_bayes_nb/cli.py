@@ -84,7 +84,8 @@ def _run_contrast(args):
 
 _COMMANDS = {"plan": run_plan, "release": run_release, "fit": run_fit, "fit-many": run_fit_many,
             "synthesize": run_synthesize, "quantile": run_quantile, "show": run_show, "examine": run_examine,
-            "predict": run_predict, "contrast": _run_contrast, "ledger": run_ledger, "calibrate": run_calibrate, "audit": run_audit,
+            "predict": run_predict, "contrast": _run_contrast, "ledger": run_ledger, "calibrate": run_calibrate,
+            "audit": run_audit,
             "experiment": run_experiment}
 
 

@@ -168,35 +168,35 @@ class Impossible(Exception):
     "No whole numbers have these rows."
 
 
-class Block:
-    "Cells that rows tie together: y >= 0, what x is above its lower end."
+def _constraints(known: System) -> tuple[list, int]:
+    "Rows of the program, and how many binary unknowns choose runs of values between holes."
+    import scipy.optimize as so
+    import scipy.sparse as ss
+    parts: list = []
+    k = 0
+    runs = {i: np.split(v, np.flatnonzero(np.diff(v) > 1) + 1) for i, v in enumerate(known.holes) if v is not None}
+    total = sum(map(len, runs.values()))
+    wide = ss.hstack([known.matrix, ss.csr_array((len(known.rows), total))], format="csr")
+    parts.append(so.LinearConstraint(wide, known.low, known.high))
+    for i, found in runs.items():
+        own = slice(known.matrix.shape[1] + k, known.matrix.shape[1] + k + len(found))
+        k += len(found)
+        A = np.tile(np.r_[known.matrix[[i]].toarray()[0], np.zeros(total)], (3, 1))
+        A[0, own], A[1, own] = [-run[0] for run in found], [-run[-1] for run in found]
+        A[2] = 0
+        A[2, own] = 1
+        parts.append(so.LinearConstraint(A, [0, -np.inf, 1], [np.inf, 0, 1]))
+    return parts, total
+
+# %% ../../nbs/releases/11_examine.ipynb #ea000034
+class Program:
+    "Cells that rows tie together: y >= 0, what x is above its lower end, in programs for sums c y."
 
     def __init__(self, known: System, most, deadline):
-        self.known, self.most, self.least = known, np.array(most, float), np.zeros(len(most))
-        self.deadline, self.seen = deadline, np.empty((0, len(most)))
+        self.known, self.most, self.least, self.deadline = known, np.array(most, float), np.zeros(len(most)), deadline
+        self.constraints, self.binary = _constraints(known)
         numbers = np.abs(np.r_[known.low, known.high, self.most, 0.0])
         self.fits = bool(np.all(numbers[np.isfinite(numbers)] <= _LARGEST))
-        self.programs = 0  # integer programs that were solved
-        self.constraints, self.binary = self._constraints()
-
-    def _constraints(self) -> tuple[list, int]:
-        "Rows of the program, and how many binary unknowns choose runs of values between holes."
-        import scipy.optimize as so
-        import scipy.sparse as ss
-        known, parts, k = self.known, [], 0
-        runs = {i: np.split(v, np.flatnonzero(np.diff(v) > 1) + 1) for i, v in enumerate(known.holes) if v is not None}
-        total = sum(map(len, runs.values()))
-        wide = ss.hstack([known.matrix, ss.csr_array((len(known.rows), total))], format="csr")
-        parts.append(so.LinearConstraint(wide, known.low, known.high))
-        for i, found in runs.items():
-            own = slice(known.matrix.shape[1] + k, known.matrix.shape[1] + k + len(found))
-            k += len(found)
-            A = np.tile(np.r_[known.matrix[[i]].toarray()[0], np.zeros(total)], (3, 1))
-            A[0, own], A[1, own] = [-run[0] for run in found], [-run[-1] for run in found]
-            A[2] = 0
-            A[2, own] = 1
-            parts.append(so.LinearConstraint(A, [0, -np.inf, 1], [np.inf, 0, 1]))
-        return parts, total
 
     def has(self, y) -> bool:
         "Is this one of the tables, in whole numbers?"
@@ -205,7 +205,7 @@ class Block:
             [found is None or each in found for each, found in zip(value, self.known.holes)])
         return bool(np.all(inside) and np.all((y >= self.least) & (y <= self.most)))
 
-    def _program(self, c, whole: bool):
+    def run(self, c, whole: bool):
         "What SciPy finds of a program for the least c y; None if there is no time, or numbers are too large."
         import scipy.optimize as so
         left = self.deadline - time.monotonic()
@@ -219,10 +219,17 @@ class Block:
             raise Impossible
         return found
 
+# %% ../../nbs/releases/11_examine.ipynb #ea000035
+class Block(Program):
+    "Cells that rows tie together, with the tables that were found: two integer programs for a sum at most."
+
+    def __init__(self, known: System, most, deadline):
+        super().__init__(known, most, deadline)
+        self.seen = np.empty((0, len(self.most)))
+
     def solve(self, c) -> float:
         "An integer program for the least c y: the bound that it proves; −∞: none. Its solution is kept."
-        self.programs += 1
-        found = self._program(c, True)
+        found = self.run(c, True)
         if found is None or found.status not in (0, 1):
             return -np.inf
         if found.x is not None and self.has(y := np.rint(found.x[:len(c)])):
@@ -231,7 +238,7 @@ class Block:
 
     def relaxed(self, c) -> tuple[float, bool]:
         "A bound of the least c y by the program whose numbers need not be whole; is there no end?"
-        found = self._program(c, False)
+        found = self.run(c, False)
         if found is None or found.status != 0:
             return -np.inf, found is not None and found.status == _ENDLESS
         return float(math.ceil(found.fun - _PROVED)), False
@@ -269,6 +276,26 @@ def _reach(A, least, most):
             up @ top + down @ least + np.where(up @ endless > 0, np.inf, 0.0))
 
 
+def _labels(known: System, least, most):
+    "The block of each row, (R,), and of each cell, (K,); −1: none."
+    import scipy.sparse as ss
+    from scipy.sparse.csgraph import connected_components
+    A, free, holes = known.matrix, most > least, known.holes
+    low, high = _reach(A, least, most)
+    holed = np.array([found is not None for found in holes], bool)
+    if any(low[i] not in holes[i] for i in np.flatnonzero(holed & (low == high))):
+        raise Impossible
+    used = (low < high) & (holed | (low < known.low) | (high > known.high))  # it may exclude something
+    of_row, of_cell = np.full(len(used), -1), np.full(len(free), -1)
+    if used.any():
+        B = abs(A[used][:, free])
+        label = connected_components(ss.block_array([[None, B], [B.T, None]]), directed=False)[1]
+        named, of_row[used] = np.unique(label[:B.shape[0]], return_inverse=True)
+        found = np.minimum(np.searchsorted(named, label[B.shape[0]:]), len(named) - 1)
+        of_cell[free] = np.where(named[found] == label[B.shape[0]:], found, -1)
+    return of_row, of_cell
+
+# %% ../../nbs/releases/11_examine.ipynb #ea000036
 class Solved:
     "What is certain of sums of cells: bounds, and blocks of cells that rows tie together."
 
@@ -278,7 +305,7 @@ class Solved:
         if ends is None:
             raise Impossible
         self.known, (self.least, self.most) = known, ends
-        of_row, self.block = self._labels()  # of a cell: −1 where no row says more than the bounds
+        of_row, self.block = _labels(known, *ends)  # of a cell: −1 where no row says more than the bounds
         self.place, self.blocks = np.zeros(K, int), []
         for b in range(of_row.max(initial=-1) + 1):
             at, own = np.flatnonzero(self.block == b), known.take(np.flatnonzero(of_row == b))
@@ -288,25 +315,6 @@ class Solved:
                                high=own.high - shift, holes=holes)
             self.place[at] = np.arange(len(at))
             self.blocks.append(Block(own, self.most[at] - self.least[at], deadline))
-
-    def _labels(self):
-        "The block of each row, (R,), and of each cell, (K,); −1: none."
-        import scipy.sparse as ss
-        from scipy.sparse.csgraph import connected_components
-        A, free, holes = self.known.matrix, self.most > self.least, self.known.holes
-        low, high = _reach(A, self.least, self.most)
-        holed = np.array([found is not None for found in holes], bool)
-        if any(low[i] not in holes[i] for i in np.flatnonzero(holed & (low == high))):
-            raise Impossible
-        used = (low < high) & (holed | (low < self.known.low) | (high > self.known.high))  # it may exclude something
-        of_row, of_cell = np.full(len(used), -1), np.full(len(free), -1)
-        if used.any():
-            B = abs(A[used][:, free])
-            label = connected_components(ss.block_array([[None, B], [B.T, None]]), directed=False)[1]
-            named, of_row[used] = np.unique(label[:B.shape[0]], return_inverse=True)
-            found = np.minimum(np.searchsorted(named, label[B.shape[0]:]), len(named) - 1)
-            of_cell[free] = np.where(named[found] == label[B.shape[0]:], found, -1)
-        return of_row, of_cell
 
     def ends(self, at, weight) -> tuple[float, float, bool]:
         "The least and the largest sum of some cells by weights, and are both exact? If not, they are bounds."
@@ -450,12 +458,23 @@ class Examination:
         count = [f"{(frame['what'] == what).sum()} {what}" for what in _ORDER[:4] if (frame["what"] == what).any()]
         exact = len(self.frame) - len(frame)
         head = f"{exact} printed exactly; " * bool(exact) + f"of {len(frame)} others: {', '.join(count) or 'none'}"
-        rows = [("", "low", "high", ""), *((printable(name), f"{low:.15g}", f"{high:.15g}", what) for name, low, high, what
-                                        in zip(*(frame[c][:_SHOWN] for c in ("name", "low", "high", "what"))))]
+        shown = zip(*(frame[column][:_SHOWN] for column in ("name", "low", "high", "what")))
+        rows = [("", "low", "high", ""),
+                *((printable(name), f"{low:.15g}", f"{high:.15g}", what) for name, low, high, what in shown)]
         wide = max(len(row[0]) for row in rows)
         lines = [f"{name:<{wide}}  {low:>9}  {high:>9}  {what}".rstrip() for name, low, high, what in rows]
         more = [f"and {len(frame) - _SHOWN} more rows"] * (len(frame) > _SHOWN)
         return "\n".join([head, *(lines if len(frame) else []), *more, *self.notes])
+
+# %% ../../nbs/releases/11_examine.ipynb #ea000037
+def _notes(frame, noisy, left):
+    "What is said below the table."
+    some = ", ".join(map(repr, noisy[:4])) + (f" and {len(noisy) - 4} more" if len(noisy) > 4 else "")
+    return (*[f"Left out, because their noise has no end: {printable(some)}."] * bool(noisy),
+            *[f"{left} differences of two cells were not looked at, which takes time: differences=True, --differences."]
+            * bool(left),
+            *["Undecided: low and high are bounds that may be too wide; a longer time limit may decide."]
+            * bool((frame["what"] == "undecided").any()), NOT_SAFE, CONFIDENTIAL)
 
 # %% ../../nbs/releases/11_examine.ipynb #ea00001d
 def _targets(r, known, rows, sums):
@@ -498,22 +517,12 @@ def _examine(release, sums, differences, time_limit):
     noisy = tuple(name for name, each in zip(release.names, sure) if not each)
     return Examination(frame, noisy, _notes(frame, noisy, left))
 
-
-def _notes(frame, noisy, left):
-    "What is said below the table."
-    some = ", ".join(map(repr, noisy[:4])) + (f" and {len(noisy) - 4} more" if len(noisy) > 4 else "")
-    return (*[f"Left out, because their noise has no end: {printable(some)}."] * bool(noisy),
-            *[f"{left} differences of two cells were not looked at: they take time; differences=True, or --differences."]
-            * bool(left),
-            *["Undecided: low and high are bounds that may be too wide; a longer time limit may decide."]
-            * bool((frame["what"] == "undecided").any()), NOT_SAFE, CONFIDENTIAL)
-
 # %% ../../nbs/releases/11_examine.ipynb #ea00001e
 # § Examining a release
 def examine(release: Release,             # of printed numbers, published or to be published
             *,
             sums: Mapping | None = None,  # further sums: {name: list of cells}
-            differences: Any = None,  # None: those that are pinned; True: in any number; False; a list of pairs of cells
+            differences: Any = None,  # None: those pinned, if not many; True: however many; False; pairs of cells
             time_limit: float = 60.0  # seconds for the release, > 0
             ) -> Examination:
     """What the printed numbers of a release say for certain of each cell, sum and difference, to anybody: no prior.
@@ -532,9 +541,8 @@ def examine(release: Release,             # of printed numbers, published or to 
 
     >>> from dp_bayes_nb import Counts, Laplace, declare, examine
     >>> areas = Counts(["Elm", "Oak", "Ash"])
-    >>> sums = {"Elm": 45, "Elm + Oak": 52, "Oak + Ash": 9}
-    >>> table = declare(areas, sums, matrix=[[1, 0, 0], [1, 1, 0], [0, 1, 1]], noise=Laplace(scale=0), source="a report")
-    >>> examine(table).pinned
+    >>> sums, H = {"Elm": 45, "Elm + Oak": 52, "Oak + Ash": 9}, [[1, 0, 0], [1, 1, 0], [0, 1, 1]]
+    >>> examine(declare(areas, sums, matrix=H, noise=Laplace(scale=0), source="a report")).pinned
     ('Oak', 'Ash')
     """
     return discreet(_examine, locals())
