@@ -180,9 +180,8 @@ def frame(rows):
     return pd.DataFrame({"region": [r for r, _ in rows], "ill": [v for _, v in rows]})
 
 
-@pytest.mark.parametrize("sizes, neighbours", [
-    pytest.param("private", "change_one", marks=pytest.mark.slow), ("public", "change_value"),
-    ("private", "add_remove")])
+@pytest.mark.parametrize("sizes, neighbours", [("private", "change_one"), ("public", "change_value"),
+                                               ("private", "add_remove")])
 def test_groups_are_charged_for_what_neighbouring_tables_differ_by(tmp_path, sizes, neighbours):
     model, options = groups(sizes), {} if neighbours != "add_remove" else {"neighbours": neighbours, "n_max": 100}
     ledger = Ledger(tmp_path / "l.json", rho=1)
