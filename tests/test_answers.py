@@ -46,7 +46,8 @@ def table(model, rng, n):
     return pd.DataFrame({c.name: column(c) for c in model.columns})
 
 
-@pytest.mark.parametrize("law, covariates", list(itertools.product(LAWS, (ONE, TWO))))
+@pytest.mark.parametrize("law, covariates", [*((law, TWO) for law in LAWS), *(
+    pytest.param(law, ONE, marks=pytest.mark.slow) for law in LAWS)])
 def test_neighbours_move_the_exact_sums_by_no_more_than_the_sensitivity(law, covariates):
     model, rng = model_of(law, covariates), np.random.default_rng(0)
     g = design(model, 1.0, "laplace", None, "change_one").grid_exponent

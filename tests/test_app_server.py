@@ -207,7 +207,7 @@ def test_what_a_killed_server_left_is_removed_at_the_next_start(tmp_path):
         second.end()
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("how", [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGTERM])
 def test_a_server_that_is_told_to_end_leaves_nothing(tmp_path, how):
     served = Server(tmp_path)
     served.page()

@@ -474,7 +474,7 @@ def test_files_that_are_no_independent_tables_are_refused(declared, files):
     assert (declared / "d2.json").read_bytes() == before
 
 
-@pytest.mark.parametrize("more", [(), ("-o", "made.nc")])
+@pytest.mark.parametrize("more", [(), pytest.param(("-o", "made.nc"), marks=pytest.mark.slow)])
 def test_a_summary_shows_n_where_it_is_unknown_and_only_there(declared, more):
     code, out, err = dp_bayes("fit", "sized.json", *more, cwd=declared)
     n = fit(Release.load(declared / "sized.json"), progress=False).confidential["n"]
@@ -510,7 +510,7 @@ def labels(out):
     return [line[:line.index("  ")] for line in out.splitlines()[1:] if "  " in line]
 
 
-@pytest.mark.parametrize("more", [(), ("-o", "made.nc")])
+@pytest.mark.parametrize("more", [pytest.param((), marks=pytest.mark.slow), ("-o", "made.nc")])
 def test_a_summary_of_groups_names_each_group_and_its_size(groups, more):
     code, out, err = dp_bayes("fit", "private.json", *more, cwd=groups)
     names = ["north", "south", "mid"]

@@ -65,7 +65,11 @@ def sums(model, data, person):
                       empty=person is not None and person.rows is not None)
 
 
-@pytest.mark.parametrize("case", CASES)
+OFTEN = ("two sums", "groups", "margins", "persons, two rows", "persons in groups")  # a query of each kind
+
+
+@pytest.mark.parametrize("case", [case if case in OFTEN else pytest.param(case, marks=pytest.mark.slow)
+                                  for case in CASES])
 def test_a_cluster_gives_the_same_integers(case, visits):
     "As pandas on one machine, whatever piece a row stands in; a person's rows stand in several."
     model, person = CASES[case]

@@ -49,7 +49,8 @@ def test_loo_refuses_one_release_and_the_words_say_why(waits):
 
 @pytest.mark.parametrize("model, prior, truth", [
     (db.Categorical(["a", "b", "c"]), None, {"probabilities": [0.2, 0.3, 0.5]}),
-    (db.Normal((0.0, 10.0)), db.NormalInverseGamma(5, 1, 2, 2), {"mean": 4.0, "variance": 2.0}),
+    pytest.param(db.Normal((0.0, 10.0)), db.NormalInverseGamma(5, 1, 2, 2), {"mean": 4.0, "variance": 2.0},
+                 marks=pytest.mark.slow),
     (db.Grouped(db.Bernoulli("x"), "g", ["a", "b"], sizes="public"), None, {"probability": [0.2, 0.5]})])
 def test_groups_that_are_added_have_the_axes_of_what_was_observed(model, prior, truth):
     n = [200, 300] if isinstance(model, db.Grouped) else 500

@@ -359,7 +359,7 @@ def kills(folder, mutant, unit="epsilon"):
     return never_drawn
 
 
-@UNITS
+@pytest.mark.parametrize("unit", ["epsilon", pytest.param("rho", marks=pytest.mark.slow)])
 def test_a_kill_at_any_system_call_loses_no_spend(tmp_path, unit):
     # some kills fall between spending and noise: over-counted, never under-counted
     assert kills(tmp_path, "none", unit) > 0

@@ -190,7 +190,8 @@ def _close(wanted_mean, wanted_sd, mean, sd, rows):
     np.testing.assert_allclose(sd, wanted_sd, rtol=0.08)
 
 
-@pytest.mark.parametrize("values, printed", [([40.0, 60.0], Rounded(20)), ([np.nan, 60.0], Suppressed(45))], ids=str)
+@pytest.mark.parametrize("values, printed", [([40.0, 60.0], Rounded(20)), pytest.param(
+    [np.nan, 60.0], Suppressed(45), marks=pytest.mark.slow)], ids=str)
 def test_rows_that_overlap_move_inside_their_intervals(values, printed, monkeypatch):
     "A chain with a row that is not known exactly and has no noise; as in 0.6.0 it stood still, in silence."
     _close(*overlapping(np.array(values), printed))

@@ -130,7 +130,8 @@ def programs(codes: dict) -> dict:
     return json.loads(done.stdout.splitlines()[-1])
 
 
-@pytest.mark.parametrize("together", TOGETHER)
+@pytest.mark.parametrize("together", [pytest.param(name, marks=pytest.mark.slow) if name == "models of tables" else name
+                                      for name in TOGETHER])
 def test_first_fits_compile_few_programs_and_other_declarations_none(together):
     found = programs({name: code for name, (code, _) in TOGETHER[together].items()})
     for name, (_, most) in TOGETHER[together].items():

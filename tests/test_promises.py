@@ -284,8 +284,9 @@ TEXTS = ("str", "object", "string", "string[python]", "string[pyarrow]", "catego
 NUMBERS = ("float", "Int64", "Float64", "boolean", "object", "int64[pyarrow]")
 
 
-@pytest.mark.parametrize("text", TEXTS)
-@pytest.mark.parametrize("number", NUMBERS)
+@pytest.mark.parametrize("number, text", [  # each kind once, every pair of them with `slow`
+    pytest.param(number, text, marks=() if i == j else pytest.mark.slow)
+    for i, number in enumerate(NUMBERS) for j, text in enumerate(TEXTS)])
 def test_a_null_of_any_kind_of_pandas_is_a_missing_value(text, number):
     "Comparisons of pandas' kinds with its own null gave kinds that could not be combined."
     rows = {"t": ["u", "v", None, "u"], "m": [1, 0, None, 1]}

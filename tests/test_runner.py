@@ -105,6 +105,7 @@ def ran(monkeypatch, *words):
 
 def test_the_last_line_counts_skips_as_neither(monkeypatch, capsys):
     stubbed(monkeypatch)
+    monkeypatch.setattr(runner, "keep_seconds", lambda *a: None)
     monkeypatch.setattr(runner, "EACH", {})
     monkeypatch.setattr(runner, "SPENT", {})
     assert ran(monkeypatch) == 0
@@ -128,13 +129,31 @@ def test_a_check_that_fails_says_why(monkeypatch):
         assert result[:2] == ("the site", trouble)
 
 
+def test_programs_share_a_context_and_are_what_they_are_in_one_of_their_own(monkeypatch):
+    import jax
+    from forked import one_context
+    from jax._src.interpreters import mlir
+
+    def lowered(number):
+        text = jax.jit(lambda x: jax.numpy.exp(x) + number).lower(2.0).as_text(debug_info=False)
+        return text, mlir.make_ir_context() is mlir.make_ir_context()
+
+    # where this file is run as the others are, programs of this process share one already
+    monkeypatch.setattr(mlir, "make_ir_context", getattr(mlir.make_ir_context, "__wrapped__", mlir.make_ir_context))
+    apart = [lowered(1.0), lowered(2.0)]
+    one_context()
+    together = [lowered(1.0), lowered(2.0)]
+    assert [text for text, _ in apart] == [text for text, _ in together] and apart[0][0] != apart[1][0]
+    assert [shared for _, shared in [*apart, *together]] == [False, False, True, True]
+
+
 def test_each_test_says_its_processor_time(results):
     "With its fixtures; a file that died says nothing."
     found = {name: seconds for name, seconds in runner.EACH.items() if "test_0" in name}
     assert len(found) == 2 and all(0 <= seconds < 5 for seconds in found.values())
 
 
-def test_what_is_over_its_budget_is_said_and_fails_where_the_budget_is_held(monkeypatch, capsys):
+def test_what_is_over_its_budget_is_said_and_fails_where_the_budget_is_held(monkeypatch, capsys, tmp_path):
     "Half as much again is allowed, and more on a slower machine, never less on a faster one."
     spent = {"tests/test_a::test_b": 31.0, "tests/test_a::test_c": 29.0, "nbs/a/01_b.ipynb": 44.0}
     assert runner.over(spent, 0.5) == "31 s of a processor, 20 are its budget: tests/test_a::test_b"
@@ -144,7 +163,10 @@ def test_what_is_over_its_budget_is_said_and_fails_where_the_budget_is_held(monk
     monkeypatch.setattr(runner, "SPENT", {"tests/test_a.py": 311.0, "nbs/a/01_b.ipynb": 44.0})
     assert [*runner.dearest()] == ["tests/test_a::test_b", "nbs/a/01_b.ipynb"]
     stubbed(monkeypatch)
+    monkeypatch.setattr(runner, "ROOT", tmp_path)
     assert (ran(monkeypatch), ran(monkeypatch, "--budget")) == (0, 1)
+    kept = json.loads((tmp_path / ".cache" / "seconds.json").read_text())
+    assert kept["each"] == {"tests/test_a::test_b": 310.0, "nbs/a/01_b.ipynb": 44.0} and kept["files"] == runner.SPENT
     assert "310 s of a processor, 20 are its budget: tests/test_a::test_b" in capsys.readouterr().out
 
 

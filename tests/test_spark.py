@@ -79,7 +79,12 @@ def expected():
     return {family: row(family, frame) for family in FAMILIES}
 
 
-@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: f"{FAMILIES.index(family)} {type(family).__name__}")
+OFTEN = (1, 5, 7, 9, 13, 15, 16, 17)  # a query of each kind: texts, whole numbers, reals, logarithms, several columns
+
+
+@pytest.mark.parametrize("family", [family if k in OFTEN else pytest.param(family, marks=pytest.mark.slow)
+                                    for k, family in enumerate(FAMILIES)],
+                         ids=lambda family: f"{FAMILIES.index(family)} {type(family).__name__}")
 def test_spark_gives_the_same_integers(family, spark, expected):
     found = row(family, table(spark))
     assert found.keys() == expected[family].keys()
@@ -122,9 +127,10 @@ def test_spark_does_not_quote_a_record(spark, capfd):
     assert word not in "".join(capfd.readouterr())
 
 
-@pytest.mark.parametrize("person", [Person("count", combine={"wage": "sum", "region": "first"}),
-                                    Person("text", combine={"wage": "mean", "region": ["south", "north"]}),
-                                    Person("count", rows=3), Person("text", rows=2)], ids=str)
+@pytest.mark.parametrize("person", [
+    pytest.param(Person("count", combine={"wage": "sum", "region": "first"}), marks=pytest.mark.slow),
+    Person("text", combine={"wage": "mean", "region": ["south", "north"]}),
+    Person("count", rows=3), pytest.param(Person("text", rows=2), marks=pytest.mark.slow)], ids=str)
 def test_spark_gives_the_same_integers_of_persons(person, spark):
     "A person is not a row: a column of few values says here whose a row is."
     family = Grouped(Exponential((0.0, 300.0), "wage"), "region", ["north", "south"])
@@ -149,7 +155,8 @@ OF_SEVERAL = {"groups": Grouped(Poisson((1, 5), "count"), "region", ["north", "s
                                                                                         ("code", "yes")])}
 
 
-@pytest.mark.parametrize("what", OF_SEVERAL)
+@pytest.mark.parametrize("what", [pytest.param(what, marks=pytest.mark.slow) if what == "groups" else what
+                                  for what in OF_SEVERAL])
 def test_spark_gives_the_same_integers_of_groups_and_margins(what, spark):
     "One query for all groups, and for all tables; a text that is missing stands for a level."
     model = OF_SEVERAL[what]
@@ -165,7 +172,8 @@ def test_spark_gives_the_same_integers_of_groups_and_margins(what, spark):
         assert list(found.integers[:4]) == counts
 
 
-@pytest.mark.parametrize("what", ["groups", "margins of pairs", "persons"])
+@pytest.mark.parametrize("what", [
+    pytest.param("groups", marks=pytest.mark.slow), "margins of pairs", "persons"])
 def test_a_release_of_a_spark_table_is_the_sums_and_noise(what, spark):
     "The whole of `release`: at a budget that is no protection, the numbers are the sums to a few parts."
     options = dict(person="count", combine={"wage": "sum"}) if what == "persons" else {}

@@ -42,7 +42,7 @@ def made(name, n=300, seed=5):
         return d.fit(release, prior, draws=40, warmup=60, chains=2, progress=False)
 
 
-OFTEN = ("share of anything", "whole levels", "naive Bayes", "log-linear")  # the others are of the same kinds
+OFTEN = ("share of anything", "whole levels", "log-linear")  # the others are of the same kinds
 
 
 @pytest.mark.parametrize("name", [name if name in OFTEN else pytest.param(name, marks=pytest.mark.slow)

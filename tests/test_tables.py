@@ -60,7 +60,7 @@ def test_the_sensitivity_is_attained_and_not_exceeded_by_any_two_tables_that_dif
 
 
 @pytest.mark.parametrize("made", [
-    lambda t: dpb.release(TWO, t, epsilon=2.0),
+    pytest.param(lambda t: dpb.release(TWO, t, epsilon=2.0), marks=pytest.mark.slow),  # the program of what is declared
     lambda t: dpb.release(TWO, t, epsilon=2.0, mechanism="gaussian", delta=1e-6),
     pytest.param(lambda t: dpb.release(TWO, t, epsilon=2.0, neighbours="add_remove", n_max=10_000),
                  marks=pytest.mark.slow),

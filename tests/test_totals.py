@@ -93,7 +93,7 @@ def refused(H, sums, chance, seed, tables):
     return out / tables
 
 
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("name", ["levels", pytest.param("rows that repeat", marks=pytest.mark.slow), "a table"])
 def test_right_tables_are_refused_as_rarely_as_is_said(name, monkeypatch):
     H, sums = TABLES[name]
     check_part(refused(H, sums, CHANCE, 1, 500))

@@ -123,6 +123,19 @@ def dearest():
     return dict(sorted(every.items(), key=lambda item: -item[1]))
 
 
+def keep_seconds(found, slower):
+    """Processor seconds of each test and notebook of this run and of each whole file of tests, for comparing runs.
+
+    They are kept in .cache/seconds.json.
+    """
+    path = ROOT / ".cache" / "seconds.json"
+    path.parent.mkdir(exist_ok=True)
+    each = {name: round(seconds, 2) for name, seconds in found.items()}
+    files = {name: round(seconds, 2) for name, seconds in sorted(SPENT.items(), key=lambda item: -item[1])}
+    path.write_text(json.dumps({"slower": round(slower, 2), "each": each, "files": files}, indent=1) + "\n",
+                    encoding="utf-8")
+
+
 def over(spent, slower):
     "What took more than its budget, in words; `slower`: how many times as slow as the budget's this machine is."
     kind = lambda name: name.partition("/")[0]
@@ -418,6 +431,7 @@ def main():
         count.add("the budget of processor time", beyond)
     elif beyond:
         print(beyond)
+    keep_seconds(found, pace)
     for name in [*found][:20]:
         print(f"{found[name]:6.0f} s of a processor  {name}")
     print(f"{sum(SPENT.values()):6.0f} s of a processor for all notebooks and files of tests, on a machine that takes "
