@@ -38,7 +38,8 @@ def first_cells(cells):
 
 def calls(text, name):
     "Whether a cell of code really calls a function."
-    return any(isinstance(node, ast.Call) and getattr(node.func, "id", "") == name for node in ast.walk(ast.parse(text)))
+    return any(isinstance(node, ast.Call) and getattr(node.func, "id", "") == name
+               for node in ast.walk(ast.parse(text)))
 
 
 def faults(cells):

@@ -155,8 +155,6 @@ def page_entries(notebook, cells, package):
                      "text": plain(below)})
     rows += [{"href": f"{page}.html#{name}", "title": title, "section": name, "kind": "name",
               "text": " ".join(said.split())} for name, said in public]
-    for row in rows:  # a heading is found by its own words: its page's title is only shown
-        row["objectID"] = row["href"]
     return rows
 
 
