@@ -5,6 +5,7 @@ of the pages as built.
 
 import base64
 import json
+import posixpath
 import re
 import sys
 from fnmatch import fnmatch
@@ -100,6 +101,45 @@ def test_old_addresses_lead_to_chapters():
     moved = json.loads((NBS / "redirects.json").read_text(encoding="utf-8"))
     assert {new for new in moved.values() if new not in pages | sources} == set()
     assert set(moved) & (pages | sources) <= {"source/cli.html"}
+
+
+TASKS = {  # what somebody came for: the page with the answer, and the call that gives it
+    "an interval for a published count": ("recipes/01_one_count.ipynb", "fit("),
+    "is A larger than B": ("recipes/04_larger.ipynb", "fit("),
+    "a mean income": ("recipes/03_mean_income.ipynb", "fit("),
+    "a logistic regression from margins": ("recipes/07_logistic.ipynb", "fit("),
+    "which weeks changed": ("recipes/05_weeks.ipynb", "contrast("),
+    "release a table with a budget": ("tutorials/01_first_release.ipynb", "release("),
+    "the budget for a wished width": ("recipes/11_wished_width.ipynb", "plan("),
+    "persons with several rows": ("recipes/09_many_rows.ipynb", "person="),
+    "publish an account of the budget": ("data_holder/09_report.ipynb", "ledger_report("),
+}
+
+
+def clicks(goal, start="index.ipynb", linked=None):
+    "The least number of links between two pages, in their text; None where there is no way."
+    linked = linked or (lambda name: {posixpath.normpath(posixpath.join(posixpath.dirname(name), link)) for cell in
+                                      cells(name) if cell["cell_type"] == "markdown" for link in
+                                      re.findall(r"\]\(([\w./]+\.ipynb)", "".join(cell["source"]))})
+    seen, edge, count = {start}, {start}, 0
+    while edge and goal not in edge:
+        edge, count = {link for name in edge for link in linked(name)} - seen, count + 1
+        seen |= edge
+    return count if edge else None
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_nine_tasks_are_few_clicks_from_the_home_page(task):
+    goal, call = TASKS[task]
+    assert clicks(goal) <= 3
+    shown = [cell for cell in cells(goal) if cell["cell_type"] == "code"
+             and not re.match(r"#\| *(hide|export)", "".join(cell["source"]))]
+    assert any(call in "".join(cell["source"]) for cell in shown), f"{goal} does not show {call}"
+
+
+def test_clicks_are_counted():
+    ways = {"index.ipynb": {"a"}, "a": {"b", "index.ipynb"}, "b": {"a"}, "c": {"b"}}
+    assert [clicks(goal, linked=ways.get) for goal in ("index.ipynb", "a", "b", "c")] == [0, 1, 2, None]
 
 
 def unseen(cells):
