@@ -1,6 +1,5 @@
 """A new law of noise and a new model, added to a copy of the package: how many files that takes, and that they work."""
 
-import filecmp
 import os
 import shutil
 import subprocess
@@ -105,6 +104,9 @@ assert rate.std() > 5 * rate.mean() / len(lengths) ** 0.5  # the noise is not fo
 def test_what_is_added_touches_two_files(tmp_path, added, line, works):
     "Its own, and the table in which it has a line; it is then written, read, released and fitted like the others."
     shutil.copytree(ROOT / LIB, tmp_path / LIB, ignore=shutil.ignore_patterns("__pycache__"))
+    git = lambda *words: subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *words], cwd=tmp_path,
+                                        check=True, capture_output=True, text=True).stdout.splitlines()
+    git("init", "-q"), git("add", "-A"), git("commit", "-qm", "The package as it is")
     for name, text in added.items():
         (tmp_path / LIB / name).write_text(text.lstrip())
     where, before, after = line
@@ -116,11 +118,7 @@ def test_what_is_added_touches_two_files(tmp_path, added, line, works):
     table.write_text(table.read_text().replace(before, after))
     done = run()
     assert done.returncode == 0, done.stdout + done.stderr
-    assert len(touched(ROOT / LIB, tmp_path / LIB)) == 2
-
-
-def touched(before, after):
-    "The files that are not the same under two folders."
-    names = {path.relative_to(root) for root in (before, after) for path in root.rglob("*.py")}
-    return [name for name in sorted(names) if not (before / name).is_file() or not (after / name).is_file()
-            or not filecmp.cmp(before / name, after / name, shallow=False)]
+    touched = lambda: {row[3:] for row in git("status", "--porcelain", "--untracked-files=all", "--ignored")}
+    assert touched() == {f"{LIB}/{name}" for name in (*added, where)}
+    (tmp_path / LIB / "second.json").write_text("{}")
+    assert len(touched()) == 3, "another table would be found"

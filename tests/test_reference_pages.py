@@ -57,6 +57,20 @@ def test_an_example_that_says_something_else_is_found():
     assert run("right", right) == "" and "Got:\n    1.0" in run("wrong", right.replace("\n1.0", "\n2.0"))
 
 
+def unexplained(things):
+    "Parameters of public functions and classes of which no comment says what they mean."
+    return [f"{name}: {row[0]}" for name, thing in things.items() for row in reference.parameters(thing) if not row[3]]
+
+
+def test_each_parameter_is_explained():
+    assert unexplained({name: getattr(dpb, name) for name in dpb.__all__}) == []
+
+
+def test_an_unexplained_parameter_is_found(monkeypatch):
+    monkeypatch.setattr(reference, "own_comments", lambda thing: {"model": "the model"})
+    assert unexplained({"calibrate": dpb.calibrate})[:1] == ["calibrate: `prior`"]
+
+
 def test_a_page_has_call_output_and_parameters():
     class Titles(dict):
         def __missing__(self, home):
@@ -67,5 +81,5 @@ def test_a_page_has_call_output_and_parameters():
     text = pages["from_a_release_to_a_posterior"]
     assert "## `fit` {#fit}" in text and "| `draws` | `int` | `1000` |" in text and ">>>" not in text
     assert pages["../public_names"].count("\n| [`") == len(dpb.__all__)
-    for name in dpb.__all__:  # a parameter that nobody explains is found in the source only
+    for name in dpb.__all__:
         ast.parse(reference.example(getattr(dpb, name))[0])

@@ -35,6 +35,8 @@ FIRST = {
     "which weeks changed": "recipes/weeks", "time series": "recipes/weeks", "compare": "recipes/larger",
     "is A larger than B": "recipes/larger", "rounded": "recipes/rounded", "suppressed": "recipes/rounded",
     "logistic from margins": "recipes/logistic", "yearly budget": "recipes/yearly_budget",
+    "choose epsilon": "recipes/wished_width", "how much epsilon do I need": "recipes/wished_width",
+    "ledger report": "data_holder/report", "what was spent": "data_holder/report",
     "course": "course/index", "gibbs sampler": "course/gibbs", "recipes": "recipes/index",
     "coverage": "evidence/calibration", "a million cells": "recipes/many_cells",
     "contrast": "posterior/contrasts", "explain": "posterior/route", "Suppressed": "noise/statements",

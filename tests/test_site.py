@@ -3,7 +3,9 @@ names it, under a title of its own; every old address leads to a chapter. `make 
 of the pages as built.
 """
 
+import base64
 import json
+import posixpath
 import re
 import sys
 from fnmatch import fnmatch
@@ -99,6 +101,73 @@ def test_old_addresses_lead_to_chapters():
     moved = json.loads((NBS / "redirects.json").read_text(encoding="utf-8"))
     assert {new for new in moved.values() if new not in pages | sources} == set()
     assert set(moved) & (pages | sources) <= {"source/cli.html"}
+
+
+TASKS = {  # what somebody came for: the page with the answer, and the call that gives it
+    "an interval for a published count": ("recipes/01_one_count.ipynb", "fit("),
+    "is A larger than B": ("recipes/04_larger.ipynb", "fit("),
+    "a mean income": ("recipes/03_mean_income.ipynb", "fit("),
+    "a logistic regression from margins": ("recipes/07_logistic.ipynb", "fit("),
+    "which weeks changed": ("recipes/05_weeks.ipynb", "contrast("),
+    "release a table with a budget": ("tutorials/01_first_release.ipynb", "release("),
+    "the budget for a wished width": ("recipes/11_wished_width.ipynb", "plan("),
+    "persons with several rows": ("recipes/09_many_rows.ipynb", "person="),
+    "publish an account of the budget": ("data_holder/09_report.ipynb", "ledger_report("),
+}
+
+
+def clicks(goal, start="index.ipynb", linked=None):
+    "The least number of links between two pages, in their text; None where there is no way."
+    linked = linked or (lambda name: {posixpath.normpath(posixpath.join(posixpath.dirname(name), link)) for cell in
+                                      cells(name) if cell["cell_type"] == "markdown" for link in
+                                      re.findall(r"\]\(([\w./]+\.ipynb)", "".join(cell["source"]))})
+    seen, edge, count = {start}, {start}, 0
+    while edge and goal not in edge:
+        edge, count = {link for name in edge for link in linked(name)} - seen, count + 1
+        seen |= edge
+    return count if edge else None
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_nine_tasks_are_few_clicks_from_the_home_page(task):
+    goal, call = TASKS[task]
+    assert clicks(goal) <= 3
+    shown = [cell for cell in cells(goal) if cell["cell_type"] == "code"
+             and not re.match(r"#\| *(hide|export)", "".join(cell["source"]))]
+    assert any(call in "".join(cell["source"]) for cell in shown), f"{goal} does not show {call}"
+
+
+def test_clicks_are_counted():
+    ways = {"index.ipynb": {"a"}, "a": {"b", "index.ipynb"}, "b": {"a"}, "c": {"b"}}
+    assert [clicks(goal, linked=ways.get) for goal in ("index.ipynb", "a", "b", "c")] == [0, 1, 2, None]
+
+
+def unseen(cells):
+    "Figures of a page that have no words for those who do not see them, and captions without a figure."
+    found = []
+    for cell in cells:
+        text = "".join(cell["source"])
+        if cell["cell_type"] == "code" and not re.match(r"#\| *hide", text):
+            drawn = any("image/png" in out.get("data", {}) for out in cell["outputs"])
+            said = {which: re.search(rf"^#\| fig-{which}: *\S", text, re.M) for which in ("alt", "cap")}
+            if drawn and not said["alt"] or said["cap"] and not drawn:
+                found.append(text.splitlines()[-1])
+        found += re.findall(r"!\[\]\([^)]*\)", text) if cell["cell_type"] == "markdown" else []
+    return found
+
+
+def test_each_figure_of_learn_and_do_is_told_in_words():
+    parts = {entry["section"]: entry["contents"] for entry in sidebar() if isinstance(entry, dict)}
+    pages = ["index.ipynb", "start.ipynb", *planned(parts["Learn"]), *planned(parts["Do"])]
+    assert {name: found for name in pages if (found := unseen(cells(name)))} == {}
+
+
+@pytest.mark.parametrize("text, drawn, faults", [
+    ("#| fig-cap: a\n#| fig-alt: b\nplot(x)", True, 0), ("plot(x)", True, 1), ("#| fig-cap: a\nplot(x)", True, 1),
+    ("#| fig-alt:\nplot(x)", True, 1), ("#| fig-cap: a\n#| fig-alt: b\nplot(x)", False, 1), ("print(x)", False, 0)])
+def test_a_figure_without_words_and_words_without_a_figure_are_found(text, drawn, faults):
+    outputs = [{"output_type": "display_data", "data": {"image/png": "iVBORw0KGgo="}}] * drawn
+    assert len(unseen([{"cell_type": "code", "source": [text], "outputs": outputs}])) == faults
 
 
 @pytest.mark.parametrize("text, stale", [
@@ -231,6 +300,58 @@ def test_a_broken_site_is_found_out(monkeypatch, tmp_path):
     assert [said for said in ("which is no page", "leads to no anchor", "leads nowhere")
             if not any(said in fault for fault in found)] == []
     assert len(found) == 3
+
+
+def test_a_heavy_site_is_found_out(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    docs = pytest.importorskip("docs")
+    for k in range(3):
+        (tmp_path / f"{k}.html").write_text("x" * docs.PAGE)
+    assert docs.heavy(tmp_path) == []
+    for k in range(2):
+        (tmp_path / f"{k}.html").write_text("x" * (docs.PAGE + 1))
+    (tmp_path / "search.json").write_text("x" * (docs.SITE - 3 * docs.PAGE))
+    assert [fault[:9] for fault in docs.heavy(tmp_path)] == ["the site ", "a page at"]
+    assert (docs.SITE, docs.PAGE) == (25_000_000, 100_000)
+
+
+def test_a_sidebar_lists_the_pages_of_the_open_part_only(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    docs = pytest.importorskip("docs")
+
+    def item(name, active="", below=""):
+        link = f'<a class="sidebar-link{active}" href="{name}.html"><span>{name}</span></a>'
+        return f"<li><div>{link}</div>{f'<ul>{below}</ul>' if below else ''}</li>"
+
+    def page(active):
+        entries = item("home") + item("learn", below=item("gibbs", active)) + item("do", below=item("rate"))
+        return ('<body class="nav-sidebar floating"><button aria-controls="quarto-sidebar">b</button>'
+                f'<nav id="quarto-sidebar"><div><ul>{entries}</ul></div></nav></body>')
+
+    listed = docs.shortened(page(" active"))
+    assert re.findall(r'href="(\w+)', listed) == ["home", "learn", "gibbs", "do"]
+    assert listed.count('aria-current="page"') == 1 and "button" in listed
+    assert docs.shortened(page("")) == '<body class="floating"></body>', "a page that it does not list has none"
+
+
+def test_code_looks_the_same_with_fewer_tags(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    docs = pytest.importorskip("docs")
+    line = ('<code class="sourceCode python"><span class="kw">def</span> <span class="fu">f</span>(x): a '
+            '<span class="op">=</span> <span class="st">&quot;</span><span class="st">b</span><span class="ss">c</span>'
+            '</code>')
+    said = docs.CODE.sub(docs.lighter, line).removeprefix('<code class="sourceCode python">')
+    assert said == '<b>def</b> <span class="fu">f</span>(x): a = <span class="st">"bc</span></code>'
+
+
+def test_figures_are_files_of_their_page(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    docs = pytest.importorskip("docs")
+    head = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + (640).to_bytes(4, "big") + (480).to_bytes(4, "big")
+    tag = f'<img src="data:image/png;base64,{base64.b64encode(head).decode()}" class="img-fluid" alt="a">'
+    shown = docs.pictures(tag * 2, tmp_path / "fit.html")
+    assert (tmp_path / "fit-2.png").read_bytes() == head and 'src="fit-1.png"' in shown
+    assert 'width="640" height="480"' in shown and "data:" not in shown and shown.count("figure-scroll") == 2
 
 
 def test_figures_come_before_their_code_and_tests_are_folded(monkeypatch):

@@ -664,16 +664,25 @@ def test_a_name_that_nothing_binds_is_found():
 BY_LAW = ("data_holder.release", "base.checks")
 
 
+ASKING = ("startswith", "endswith", "index", "count", "__eq__", "__contains__")  # comparisons by a method
+
+
 def told_apart(modules):
     "Where laws of noise are told apart by their names or classes, outside the room of the laws: module, line and text."
     from dp_bayes_nb.base.measurement import known_laws
     kinds, found = {*known_laws()}, []
     classes = {"Laplace", "Gaussian", *(type(law).__name__ for law in known_laws().values())}
     for name, tree in modules.items():
+        named = {target.id: node.value for node in ast.walk(tree) if isinstance(node, ast.Assign)
+                 for target in node.targets if isinstance(target, ast.Name)}
         for node in ast.walk(tree) if not name.startswith("noise.") else ():
             parts = ([node.left, *node.comparators] if isinstance(node, ast.Compare)
                      else [node.value] if isinstance(node, ast.MatchValue)
+                     else [node.func.value, *node.args] if getattr(getattr(node, "func", 0), "attr", "") in ASKING
                      else node.keys if isinstance(node, ast.Dict) and name not in BY_LAW else [])
+            parts = [named.get(getattr(part, "id", ""), part) for part in parts]  # through a variable
+            parts = [part.args[0] if getattr(getattr(part, "func", 0), "id", "") in ("set", "frozenset", "tuple")
+                     and part.args else part for part in parts]
             texts = {each.value for part in parts for each in (part, *getattr(part, "elts", ()))
                      if isinstance(each, ast.Constant)}
             asked = isinstance(node, ast.Call) and getattr(node.func, "id", "") == "isinstance" and classes & {
@@ -691,7 +700,9 @@ def test_laws_of_noise_are_asked_and_not_told_apart():
     'if noise.kind == "laplace": pass', 'kind in ("gaussian",)', 'jnp.where(noise.is_laplace, a, b)',
     'mechanism != "gaussian"', '"laplace" not in noise.kinds', '{"laplace": 5.0, "gaussian": 3.0}[kind]',
     "isinstance(statement, (Laplace, Exact))", 'match kind:\n    case "laplace": pass',
-    'np.array([kind == "laplace" for kind in kinds])'])
+    'np.array([kind == "laplace" for kind in kinds])', 'usual = "laplace"\nif noise.kind == usual: pass',
+    'HEAVY = ("laplace", "discrete_laplace")\nheavy = kind in HEAVY', 'kinds = frozenset({"gaussian"})\nkind in kinds',
+    'kind.startswith("laplace")', '("laplace", "gaussian").index(kind)'])
 def test_laws_that_are_told_apart_are_found(text):
     assert len(told_apart({"posterior.made_up": ast.parse(text)})) == 1
     assert told_apart({"noise.made_up": ast.parse(text)}) == []

@@ -79,7 +79,7 @@ def look(browser, server, names, shots):
                 if r.status >= 400 and not r.url.endswith("/favicon.ico") else None)
         for name in names:
             said.clear()
-            page.goto(base + name, wait_until="load")
+            page.goto(base + name, wait_until="load", timeout=300_000)  # a busy machine is no fault of a page
             page.evaluate("document.fonts.ready")
             found = page.evaluate(FAULTS)
             lines = [line for line in said if "favicon.ico" not in line and not ("404" in line and "console" in line)]

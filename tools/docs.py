@@ -10,10 +10,12 @@ import ast
 import base64
 import hashlib
 import html
+import itertools
 import json
 import posixpath
 import re
 import shutil
+import statistics
 import subprocess
 import sys
 import tarfile
@@ -23,9 +25,11 @@ from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote, urlsplit
+from xml.etree import ElementTree
 
 import search
 import yaml
+from browse import moved
 from pyproject import settings
 from reference import in_cell, jobs, pages, slug  # noqa: F401
 
@@ -500,7 +504,7 @@ def titles():
 
 
 def source_pages():
-    "One page per module of the package, with an anchor at each line for the source links."
+    "One page per module of the package, with an anchor at each definition for the source links."
     from smalldocs.highlight import highlight
 
     folder = PROC / "source"
@@ -508,16 +512,21 @@ def source_pages():
         inside = path.relative_to(ROOT / LIB)
         if path.name.startswith("_"):
             continue
-        code = highlight(path.read_text(encoding="utf-8").rstrip("\n"), "python")
-        lines = [f'<a id="L{k}" class="line"></a>{line}' for k, line in enumerate(code.split("\n"), 1)]
+        text = path.read_text(encoding="utf-8").rstrip("\n")
+        linked = {line.lineno for node in ast.walk(ast.parse(text)) if hasattr(node, "decorator_list")
+                  for line in (node, *node.decorator_list)}
+        code = "\n".join(f'<a id="L{k}"></a>{line}' if k in linked else line
+                         for k, line in enumerate(highlight(text, "python").split("\n"), 1))
         fence = "`" * 8
         body = (
             f'<pre class="sourceCode python module-source"><code class="sourceCode '
-            f'python">{chr(10).join(lines)}</code></pre>')
+            f'python">{code}</code></pre>')
         head = f"---\ntitle: {LIB}/{inside.as_posix()}\ntoc: false\nsearch: false\n---\n\n"
         page = folder / inside.with_suffix(".md")
         page.parent.mkdir(parents=True, exist_ok=True)
-        page.write_text(f"{head}{fence}{{=html}}\n{body}\n{fence}\n", encoding="utf-8")
+        back = posixpath.relpath(inside.with_suffix(".ipynb"), (Path("source") / inside).parent)
+        link = f"[The chapter that explains this code]({back})"
+        page.write_text(f"{head}{link}\n\n{fence}{{=html}}\n{body}\n{fence}\n", encoding="utf-8")
 
 
 def redirect(site):
@@ -587,6 +596,11 @@ def vendor_katex(site):
         shutil.copyfile(dist / name, target / name)
     for font in dist.glob("fonts/*.woff2"):
         shutil.copyfile(font, target / "fonts" / font.name)
+    for old in site.rglob("bootstrap-icons.woff"):  # each browser of today reads woff2
+        old.unlink()
+        style = next(old.parent.parent.glob("bootstrap-icons*.css"))
+        css = style.read_text(encoding="utf-8")
+        style.write_text(re.sub(r',\s*url\("[^"]*\.woff\?\w+"\) format\("woff"\)', "", css), encoding="utf-8")
     css = (dist / "katex.min.css").read_text(encoding="utf-8")
     css = re.sub(r",url\([^)]*\.(?:woff|ttf)\) format\(\"(?:woff|truetype)\"\)", "", css)
     (target / "katex.min.css").write_text(css, encoding="utf-8")
@@ -614,7 +628,7 @@ def find(site):
         elif fragment and fragment not in ids[page]:
             faults.append(f"search: {row['href']} leads to no anchor")
         rows.append(row)
-    (site / "search.json").write_text(json.dumps(rows, ensure_ascii=False), encoding="utf-8")
+    (site / "search.json").write_text(json.dumps(rows, ensure_ascii=False, separators=(",", ":")), encoding="utf-8")
     ranked = [path for path in site.rglob("fuse*.js")]
     if not ranked:
         faults.append("search: the site has no fuse.js whose place the ranking could take")
@@ -623,6 +637,9 @@ def find(site):
     return faults
 
 
+CODE = re.compile(r'(?<=<code class="sourceCode)([^>]*>)(.*?)(?=</code>)', re.S)
+PLAIN = r'<span class="(?:op|bu|va)">([^<]*)</span>'  # whose colour is that of the text, or nearly
+PICTURE = re.compile(r'<img (?=[^>]*image/png;base64,)[^>]*>')
 OUTPUT = re.compile(r'<div class="cell-output[^"]*">\s*<pre[^>]*><code[^>]*>(?P<text>.*?)</code></pre>', re.S)
 COLUMN = 120  # characters of code that fit beside the sidebar of a laptop, as styles.css sets them
 WIDE = 320  # pixels; a wider figure is shown at a legible size, to be scrolled where the window is narrow
@@ -636,19 +653,67 @@ addEventListener("DOMContentLoaded", () => {
 </script>"""
 
 
-def natural_width(tag):
-    """An <img> of a PNG, if it is wide, in a box that scrolls, with the width in pixels at which its smallest text,
-    drawn at 100 dots an inch, has the height of LEGIBLE pixels.
+def lighter(m):
+    "Highlighted code that looks the same with fewer tags: a word in bold is one of the language."
+    text = re.sub(r'class="(?:ss|ch)"', 'class="st"', re.sub(PLAIN, r"\1", m[2]))
+    text = re.sub(r'<span class="(\w+)">[^<]*</span>(?:<span class="\1">[^<]*</span>)+',
+                  lambda run: f'<span class="{run[1]}">{re.sub("<[^>]*>", "", run[0])}</span>', text)
+    text = re.sub(r'<span class="(?:kw|cf)">([^<]*)</span>', r"<b>\1</b>", text)
+    return m[1] + text.replace("&quot;", '"').replace("&#x27;", "'")
+
+
+def pictures(text, page):
+    "The page with each PNG that it holds in a file, under the page's name."
+    count = itertools.count(1)
+
+    def shown(tag):
+        picture = re.search(r"data:image/png;base64,([^\"']+)", tag[0])
+        file = page.with_name(f"{page.stem}-{next(count)}.png")
+        file.write_bytes(base64.b64decode(picture[1]))
+        return sized(tag[0].replace(picture[0], file.name), file, SMALLEST.get(digest(picture[1]), SMALL))
+
+    return PICTURE.sub(shown, text)
+
+
+def sized(tag, file, points):
+    """An <img> of a PNG with its size, which keeps its place until it is loaded. If it is wide, it stands in a box that
+    scrolls, with the width in pixels at which its smallest text, drawn at 100 dots an inch, is LEGIBLE pixels high.
     """
-    head = base64.b64decode(re.search(r"base64,([A-Za-z0-9+/]{40})", tag[0])[1])
-    width = int.from_bytes(head[16:20], "big")
+    width, height = (int.from_bytes(file.read_bytes()[k:k + 4], "big") for k in (16, 20))
+    tag = tag.replace("<img ", f'<img width="{width}" height="{height}" ', 1)
     if width <= WIDE:
-        return tag[0]
-    points = SMALLEST.get(digest(re.search(r"base64,([^\"']+)", tag[0])[1]), SMALL)
+        return tag
     least = min(width, round(width * LEGIBLE * 72 / 100 / points))
-    image = tag[0].replace('class="img-fluid"',
-                           f'class="img-fluid wide" style="--natural: {width}px; --least: {least}px"')
+    image = tag.replace('class="img-fluid"', f'class="img-fluid wide" style="--natural: {width}px; --least: {least}px"')
     return f'<div class="figure-scroll" tabindex="0" role="group" aria-label="Figure">{image}</div>'
+
+
+def shortened(text):
+    """The page with the sidebar's parts as links, of which only the open ones list their pages; a page that the sidebar
+    does not list, such as one of source, has none.
+    """
+    found = re.search(r'<nav id="quarto-sidebar".*?</nav>', text, re.S)
+    if found is None:
+        return text
+    bar = ElementTree.fromstring(found[0])
+
+    def listed(entries):
+        items = []
+        for entry in entries:
+            link, below = entry.find("div/a"), entry.find("ul")
+            here = [each for each in entry.iter("a") if "active" in each.get("class", "").split()]
+            first = next(each.get("href") for each in entry.iter("a") if each.get("href"))
+            current = ' active" aria-current="page' if link in here else ""
+            items.append(f'<li><a class="sidebar-link{current}" href="{html.escape(first)}">'
+                         + ElementTree.tostring(link.find("span"), "unicode", "html") + "</a>"
+                         + (listed(below) if below is not None and here else "") + "</li>")
+        return f'<ul class="list-unstyled">{"".join(items)}</ul>'
+
+    if any("active" in each.get("class", "").split() for each in bar.iter("a")):
+        head, rest = re.match(r"<nav[^>]*>", found[0])[0], listed(bar.find("div/ul"))
+        return text.replace(found[0], f"{head}{rest}</nav>")
+    text = re.sub(r'<button[^>]*aria-controls="quarto-sidebar".*?</button>', "", text.replace(found[0], ""), flags=re.S)
+    return text.replace(" has-sidebar", "").replace("nav-sidebar ", "")
 
 
 def wrapped(m):
@@ -671,13 +736,13 @@ def contents(text):
 
 
 def finish(site):
-    """What a reader feels and smalldocs leaves undone: wide figures, punctuation that stays with its formula,
-    the sidebar at the current page.
+    """What a reader feels and smalldocs leaves undone: figures, punctuation that stays with its formula, the sidebar
+    at the current page, and pages that are light.
     """
     for page in site.rglob("*.html"):
         text = page.read_text(encoding="utf-8")
-        text = re.sub(r'<img (?=[^>]*image/png;base64,)[^>]*>', natural_width, text)
-        text = OUTPUT.sub(wrapped, text)
+        text = shortened(pictures(text, page))
+        text = CODE.sub(lighter, OUTPUT.sub(wrapped, text))
         text = re.sub(r'([(\[])?(<span class="math inline">[^<]{1,40}</span>)([.,;:?!)\]’]+)?',
                       lambda m: f'<span class="together">{m[0]}</span>' if m[1] or m[3] else m[0], text)
         page.write_text(contents(text).replace("</body>", f"{CURRENT}</body>"), encoding="utf-8")
@@ -845,6 +910,19 @@ def check(site):
     return bad
 
 
+SITE, PAGE = 25_000_000, 100_000  # bytes: the most of the whole site, and of a page at the median
+
+
+def heavy(site):
+    "Whether the site, or a page at the median, has more bytes than a reader should wait for."
+    files = [path for path in site.rglob("*") if path.is_file()]
+    whole = sum(path.stat().st_size for path in files)
+    page = statistics.median(path.stat().st_size for path in files if path.suffix == ".html" and not moved(path))
+    print(f"docs: {whole / 1e6:.1f} MB, {page / 1e3:.0f} kB a page at the median")
+    return [f"{what} has {found:,.0f} bytes, more than {most:,}" for what, found, most in
+            (("the site", whole, SITE), ("a page at the median", page, PAGE)) if found > most]
+
+
 def main():
     bad = process()
     mend()
@@ -853,7 +931,7 @@ def main():
     site, said = render()
     vendor_katex(site)
     finish(site)
-    bad += said + find(site) + redirect(site) + check(site)
+    bad += said + find(site) + redirect(site) + check(site) + heavy(site)
     shutil.rmtree(DOCS, ignore_errors=True)
     shutil.move(str(site), str(DOCS))
     if bad:

@@ -9,6 +9,7 @@ import re
 import sys
 import textwrap
 import tokenize
+from functools import cache
 from io import StringIO
 from pathlib import Path
 
@@ -76,8 +77,14 @@ def comments(source):
         while line not in said and above in said and said[above][1]:  # a line that holds nothing else
             words.insert(0, said[above][0])
             above -= 1
-        found[name] = " ".join(words)
+        found[name] = " ".join(words) or found.get(name, "")
     return found
+
+
+@cache
+def own_comments(thing):
+    "`comments` of the source of a function or class itself."
+    return comments(textwrap.dedent(inspect.getsource(thing)))
 
 
 def told(thing):
@@ -85,7 +92,7 @@ def told(thing):
     found = {}
     for each in reversed(thing.__mro__) if isinstance(thing, type) else [inspect.unwrap(thing)]:
         if each.__module__.startswith(f"{LIB}."):
-            those = comments(textwrap.dedent(inspect.getsource(each)))
+            those = own_comments(each)
             found |= {name: words for name, words in those.items() if words or name not in found}
     return found
 

@@ -40,6 +40,10 @@ WORDS = {
     "recipes/logistic": "logistic from margins, odds ratio from published tables, regression from published tables",
     "recipes/many_cells": "million cells, many intervals, every cell, whole table",
     "recipes/many_rows": "many rows a person, repeated visits, protect a person",
+    "recipes/wished_width": "which epsilon, choose epsilon, how much epsilon, epsilon for a width, wished width, "
+                            "budget for a width, how much budget do i need, target width",
+    "data_holder/report": "ledger report, account of the budget, what was spent, publish the ledger, "
+                          "check the ledger, budget report",
     "recipes/yearly_budget": "yearly budget, monthly releases, spend epsilon, budget over time",
     "evidence/calibration": "evidence, does it work, coverage, do the intervals hold, validation",
     "evidence/scoreboard": "scoreboard, published figures, benchmarks",
@@ -89,7 +93,7 @@ WORDS = {
     "tables/log_linear": "contingency table, margins, log-linear, cross table, marginals",
     "tables/synthetic": "synthetic data, synthetic table, synthetic, microdata, multiple imputation",
     "research/evaluation": "calibration, coverage, sbc, simulation based calibration, calibrate",
-    "research/planning": "planning, sample size, power, plan, choose epsilon, expected width",
+    "research/planning": "planning, sample size, power, plan, expected width",
     "research/audit": "audit, check a release, membership inference, attack",
     "naive_bayes/model": "naive bayes, classifier",
     "hidden_markov/model": "hidden markov, hmm, states over time",
@@ -155,8 +159,6 @@ def page_entries(notebook, cells, package):
                      "text": plain(below)})
     rows += [{"href": f"{page}.html#{name}", "title": title, "section": name, "kind": "name",
               "text": " ".join(said.split())} for name, said in public]
-    for row in rows:  # a heading is found by its own words: its page's title is only shown
-        row["objectID"] = row["href"]
     return rows
 
 

@@ -129,7 +129,9 @@ class LogDensity:
     sampler: Callable | None  # sample(key) -> theta; needed for calibration only
     version: str | int | None  # raise it when the function comes to mean another prior
 
-    def __init__(self, fn: Callable, sample: Callable | None = None, *, sampler: Callable | None = None,
+    def __init__(self, fn: Callable,
+                 sample: Callable | None = None,  # sample(key) -> theta; needed for calibration only
+                 *, sampler: Callable | None = None,  # the same, by the name of its field
                  version: str | int | None = None):
         sampler = sample if sampler is None else sampler
         if not callable(fn):

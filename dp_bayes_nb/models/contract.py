@@ -83,7 +83,8 @@ class Model(Released, Fitted, Spoken):
 
 # %% ../../nbs/models/06_contract.ipynb #c0a7000b
 @dataclass_transform(frozen_default=True)
-def family_class(cls: type) -> Any:
+def family_class(cls: type  # a class that inherits from Model; its fields are its public declarations
+                 ) -> Any:
     """Decorator: make a model a frozen, hashable dataclass.
 
     >>> from dp_bayes_nb import Model, family_class

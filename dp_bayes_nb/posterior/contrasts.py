@@ -396,7 +396,7 @@ def contrast(data: Any,                # result of fit, InferenceData, or a Data
     south: 0.43 higher, with probability 1.00
     """
     if not isinstance(variable, str | None):
-        refuse("variable", "the name of a parameter, or None for the first", f"a {type(variable).__name__}",
+        refuse("variable", "the name of a parameter, or None for the first", type(variable).__name__,
                "a second result is passed as other=")
     if isinstance(against, bool):  # as before 0.8
         against = "rest" if against else None

@@ -222,7 +222,7 @@ def _default_range(release):
         found, release.noise, full_matrix(release), known_sums(release.family, (0.0, math.inf)))
     if not most < MAX_STEPS:
         refuse("n_range", "stated, as (0, N), because nothing that was published limits n", None,
-               "N is the largest number of records that there can be")
+               "N is the largest number of records that there can be; where their number is known, state n")
     step = 10 ** max(len(str(int(most))) - 2, 0)
     return 0, max(-(-int(most) // step) * step, 1)
 

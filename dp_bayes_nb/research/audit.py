@@ -66,8 +66,8 @@ class Audit:
     neighbours: str  # which tables the claim compares
     mechanism: str  # "laplace" or "gaussian"
     epsilon: float | None  # the claim; None with rho
-    delta: float | None
-    rho: float | None
+    delta: float | None  # of the claim; None with laplace noise and with rho
+    rho: float | None  # the claim in zCDP; None with epsilon
     sensitivity: float  # that the noise was designed for, in the norm of the noise, units of the sums
     moved: float  # how far the rows of the two tables are apart, likewise
     tables: str  # the two tables, in words
@@ -163,8 +163,8 @@ def _said(a):
 def audit(model: Model, *,              # what is released: public declarations
           epsilon: float | None = None, # the claim: epsilon, with delta for gaussian noise; or rho
           mechanism: str | None = None, # "laplace" or "gaussian"; None: gaussian with rho, else laplace
-          delta: float | None = None,
-          rho: float | None = None,
+          delta: float | None = None,   # of the claim with gaussian noise, in (0, 1); needed with epsilon
+          rho: float | None = None,     # the claim in zCDP, with gaussian noise, in place of epsilon and delta
           neighbours: str | None = None,  # "change_one", "change_value" or "add_remove"; None: what the model implies
           trials: int = 20_000,         # releases of each table
           tables: Any = None,           # two neighbouring tables, as `release` reads them; None: searched for

@@ -192,7 +192,7 @@ def _by_table(name, values):
     try:
         return as_numbers(given), labels[0] if labels else ()
     except (TypeError, ValueError):
-        refuse(name, "numbers, as many for each table", f"a {type(values).__name__}")
+        refuse(name, "numbers, as many for each table", type(values).__name__)
 
 
 def _checked_estimates(estimates, variances):
