@@ -3429,6 +3429,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                                         'dp_bayes_nb/models/reports.py'),
                                             'dp_bayes_nb.models.reports.RandomizedResponse.reporter': ( 'models/reports.html#randomizedresponse.reporter',
                                                                                                         'dp_bayes_nb/models/reports.py'),
+                                            'dp_bayes_nb.models.reports.RandomizedResponse.sensitivity': ( 'models/reports.html#randomizedresponse.sensitivity',
+                                                                                                           'dp_bayes_nb/models/reports.py'),
                                             'dp_bayes_nb.models.reports.RandomizedResponse.simulate': ( 'models/reports.html#randomizedresponse.simulate',
                                                                                                         'dp_bayes_nb/models/reports.py'),
                                             'dp_bayes_nb.models.reports.RandomizedResponse.simulate_records': ( 'models/reports.html#randomizedresponse.simulate_records',

@@ -81,8 +81,9 @@ def tied_unavailable(Q: np.ndarray, c: np.ndarray | None = None) -> str | None:
 def _leaves(Q, c, alpha):
     "Of each truth the least number of reports that speak for it, and log w of that number and of larger ones."
     b, R = background(Q)
-    theta, owner, used = likely_shares(Q, c, alpha), R.argmax(axis=1), (c > 0) & (R.max(axis=1) > 0)
-    out = []
+    owner, used = R.argmax(axis=1), (c > 0) & (R.max(axis=1) > 0)
+    several = np.bincount(owner[used], minlength=1).max() > 1
+    theta, out = likely_shares(Q, c, alpha) if several else np.full(Q.shape[1], 1.0), []
     for t in range(Q.shape[1]):
         a = np.flatnonzero(used & (owner == t))
         sure = a[b[a] == 0]  # which no other truth gives
@@ -233,7 +234,7 @@ def gibbs_shares(rng: np.random.Generator, Q: np.ndarray, printed: Printed, alph
 
 # %% ../../nbs/counts/09_reports.ipynb #c19a001a
 # § Bits: equations (5) and (6)
-_BUMP, _NODES_PER_SD, _ALL_NODES = 40.0, 10.0, 256  # a fall that ends the bump; nodes; a number of bits for all of them
+_BUMP, _NODES_PER_SD, _ALL_NODES = 40.0, 5.0, 256  # a fall that ends the bump; nodes; a number of bits for all of them
 
 
 class _Tilted(NamedTuple):

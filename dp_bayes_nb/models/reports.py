@@ -19,6 +19,7 @@ from ..base.measurement import Noise
 from .contract import Model, family_class
 from .counts import Bernoulli, Categorical, CategoricalLaw
 from .registry import family_from_dict
+from ..noise.laws import Having
 
 # %% ../../nbs/models/24_reports.ipynb #24000007
 # § Designs: equation (2)
@@ -184,7 +185,8 @@ class RandomizedResponse(Model):
     local_epsilon: Any = None  # computed: do not give it
 
     traced, integer, magnitude = ("model",), True, 1.0
-    exact_noise: ClassVar[Any] = ()
+    exact_noise: ClassVar[Any] = Having("count_log_pmf")
+    exact_without_noise = True
     methods = {"exact": "dp_bayes_nb.ways.reports:EXACT_REPORTS", "augment": "dp_bayes_nb.ways.reports:AUGMENT",
                "collapsed": None, "gibbs": None, "naive": None, "chain": None}
     preferred, fallback = ("exact",), "augment"
@@ -263,7 +265,7 @@ class RandomizedResponse(Model):
 
     # What is counted
     columns = property(lambda self: self.reporter.columns, doc="The column of reports.")
-    refusals = property(lambda self: {"sensitivity": _RANDOMISED} | (
+    refusals = property(lambda self: {"statistics": _RANDOMISED} | (
         {"statistic": _OF_BITS, "simulate_records": _OF_BITS} if self.bits is not None else {}) | (
         {} if isinstance(self.model, Bernoulli) else {"log_marginal": "it is for reports of yes or no"}),
         doc="What it refuses, and why.")
@@ -278,6 +280,12 @@ class RandomizedResponse(Model):
     def statistic(self, x: Any):
         "Which report is it?"
         return self.reporter.statistic(x)
+
+    def sensitivity(self, neighbours: str = "change_one", norm: str = "l1", grid_exponent: int | None = None) -> float:
+        "How far one respondent moves the counts of reports: a report is in one of them, bits in all."
+        if self.bits is None:
+            return self.reporter.sensitivity(neighbours, norm, grid_exponent)
+        return float(len(self.names)) if check_choice("norm", norm, ("l1", "l2")) == "l1" else len(self.names) ** 0.5
 
     def readings(self, s: Any, n: Any):
         "The share of each report."
