@@ -31,10 +31,10 @@ def table_means(Q, c, alpha):
     return w @ N / w.sum()
 
 
-def fitted(Q, seed=1, **more):
+def fitted(Q, seed=1, draws=2000, **more):
     model = RandomizedResponse(Categorical(["a", "b", "c"], "x"), matrix=Q)
     made = declare(model, dict(zip("abc", COUNTS)) if len(Q) == 3 else COUNTS, noise=SILENT, source="made up", **more)
-    return dpb.fit(made, Dirichlet(ALPHA), draws=5000, warmup=200, seed=seed, progress=False)
+    return dpb.fit(made, Dirichlet(ALPHA), draws=draws, warmup=200, seed=seed, progress=False)
 
 
 def has_means(idata, mean, errors=5.0, autocorrelation=1.0):
@@ -72,7 +72,7 @@ def test_cohorts_are_one_matrix():
 
 
 def test_the_declaration_is_kept():
-    for model in (RandomizedResponse(YES_NO, keep=0.8, answers="permanent", reports_per_person=12),
+    for model in (RandomizedResponse(YES_NO, keep=0.8, reports="permanent", reports_per_person=12),
                   RandomizedResponse(YES_NO, matrix=[[1.0, 0.3], [0.0, 0.7]])):
         made = declare(model, 30, n=100, noise=SILENT, source="made up")
         assert Release.from_json(made.to_json()) == made and made.budget["epsilon"] is None
@@ -130,7 +130,12 @@ def test_groups_are_pooled():
     pooled = dpb.fit(made, pool="partial", progress=False).posterior["probability"].values.reshape(-1, G)
     error = lambda draws: ((draws.mean(axis=0) - truth) ** 2).mean()
     assert error(pooled) < error(alone) and pooled.std(axis=0).mean() < alone.std(axis=0).mean()
-    assert set(dpb.contrast(made and dpb.fit(made, progress=False), dim="region", a="r0", b="r1").columns)
+
+
+def test_a_result_is_summed_up():
+    made = declare(RandomizedResponse(YES_NO, keep=0.75), 30, n=100, noise=SILENT, source="made up")
+    said = str(dpb.summary(dpb.fit(made, draws=200, progress=False)))
+    assert "local ε = 1.1" in said and "probability" in said
 
 
 @pytest.mark.slow
@@ -144,8 +149,9 @@ def test_models_of_reports_keep_the_contract():
 
 def test_rounded_and_noisy_counts_widen_the_posterior():
     model = RandomizedResponse(Categorical(["a", "b", "c"], "x"), epsilon=1.5)
-    run = lambda **more: dpb.fit(declare(model, [300, 240, 160], n=700, source="made up", **more), draws=1000,
-                                 seed=3, progress=False).posterior["probabilities"].std(["chain", "draw"]).values
+    run = lambda **more: dpb.fit(declare(model, [300, 240, 160], n=700, source="made up", **more), draws=500,
+                                 warmup=200, seed=3, progress=False).posterior["probabilities"].std(
+                                     ["chain", "draw"]).values
     exact, rounded, noisy = run(noise=SILENT), run(noise=SILENT, printed=Rounded(10)), run(noise=Laplace(scale=20))
     assert np.all(np.abs(rounded / exact - 1) < 0.2) and np.all(noisy > 1.1 * exact)
 
