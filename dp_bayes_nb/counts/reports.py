@@ -14,7 +14,7 @@ from scipy.optimize import brentq
 from scipy.special import gammaln
 
 from ..base.arguments import Said, refuse
-from .law import NEGLIGIBLE, log_gamma_ratio
+from .law import NEGLIGIBLE, convolve, log_gamma_ratio
 from .tree import Part, Passed, Rows, _log_printed, _take, _together, _trimmed, draw_down
 
 # %% ../../nbs/counts/09_reports.ipynb #c19a0006
@@ -60,7 +60,8 @@ def _log_power(c, log_odds, at):
         return _log_binomial(c[0], log_odds[0])
     w = np.ones(1)
     for each, odds in zip(c, log_odds):
-        w = np.convolve(w, np.exp(_log_binomial(each, odds + np.log(at)) - each * np.log1p(np.exp(odds) * at)))
+        step = np.exp(_log_binomial(each, odds + np.log(at)) - each * np.log1p(np.exp(odds) * at))
+        w = convolve(w, step, by_terms=True)
     with np.errstate(divide="ignore"):
         return np.log(w) - np.arange(len(w)) * np.log(at)
 
@@ -105,7 +106,7 @@ def _slope(leaves):
         return float((np.add.reduceat(w * j, start) / np.add.reduceat(w, start)).sum())
     return mean
 
-
+# %% ../../nbs/counts/09_reports.ipynb #c19b0009
 def _parts(leaves, x):
     return [Part(*_trimmed(least, value + x * (least + np.arange(len(value))))[:2], t)
             for t, (least, value) in enumerate(leaves)]
@@ -259,7 +260,7 @@ def _tilted(c, N, n, p, q):
     pt, qt = p * u / (1 - p + p * u), q * u / (1 - q + q * u)
     return _Tilted(log_front, pt, qt, N * pt * (1 - pt) + M * qt * (1 - qt))
 
-
+# %% ../../nbs/counts/09_reports.ipynb #c19b001a
 def log_bits(c: float, N: np.ndarray, n: int, p: float, q: float) -> np.ndarray:
     "log P(c bits set | N of n respondents have that truth), alike N in shape: equation (6)."
     t = _tilted(c, N, n, p, q)

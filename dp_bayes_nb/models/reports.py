@@ -46,7 +46,7 @@ def _share(name, value, ends="between 0 and 1"):
         refuse(name, f"a probability {ends}", value)
     return float(value)
 
-
+# %% ../../nbs/models/24_reports.ipynb #24010007
 def _design(Q, k):
     "A matrix as tuples of numbers; ValueError unless its columns are distributions of reports."
     try:
@@ -116,7 +116,7 @@ def _check_given(model):
     if model.bits is not None:
         _check_bits(model)
 
-
+# %% ../../nbs/models/24_reports.ipynb #2401000d
 def _check_bits(model):
     "A bit for each category, set more often for the truth."
     if not isinstance(model.model, Categorical):

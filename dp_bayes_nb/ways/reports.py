@@ -157,7 +157,7 @@ def _printed(family, one: Measurement) -> Printed:
     wide = _WIDE * np.max(scale * np.sqrt(2), initial=0.0) + np.max(np.minimum(high, n) - np.maximum(low, 0), initial=0)
     return Printed(c, rows, int(np.clip(2 * wide, 8, _LONGEST)))
 
-
+# %% ../../nbs/ways/04_reports.ipynb #3a01000d
 def augment(words: tuple, family: Any, data: Any, prior: Any, *, draws: int, chains: int, warmup: int = 1000,
             progress: bool = False) -> tuple[dict, dict]:
     "Draws of a chain: the shares, and the true counts `s`; and `lp`, the log likelihood of the reports."
