@@ -89,6 +89,7 @@ _jobs = {
         "Normal": "models.normal",
         "LogNormal": "models.normal",
         "NormalMixture": "models.mixture",
+        "RandomizedResponse": "models.reports",
         "Histogram": "models.histogram",
         "DateHistogram": "models.histogram",
         "calendar_edges": "models.histogram",

@@ -283,7 +283,8 @@ def _way(family, one: Measurement) -> str | None:
     exact = methods_of(family).get("exact")
     share = exact is not None and exact.law is not None
     printed = one.low is None or bool(np.all(np.asarray(one.low) == np.asarray(one.high)))
-    if one.floor is not None or np.any(np.asarray(one.noise.scale) <= 0):
+    silent = bool(np.any(np.asarray(one.noise.scale) <= 0))
+    if one.floor is not None or silent and not family.exact_without_noise:
         return None
     if one.n is not None:
         if len(one.z) > 1 or one.matrix is not None:

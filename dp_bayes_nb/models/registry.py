@@ -25,6 +25,7 @@ MODELS = {
     **dict.fromkeys(("NegativeBinomial", "ZeroInflatedPoisson", "ZeroInflatedNegativeBinomial", "TruncatedPoisson"),
                     "models.varied_counts"),
     "NormalMixture": "models.mixture",
+    "RandomizedResponse": "models.reports",
     "DateHistogram": "models.histogram",
     "Histogram": "models.histogram",
     "LinearRegression": "regression.model",

@@ -31,6 +31,11 @@ class Spoken:
     column_words: Any = {}  # what values of a column mean, by its name, where that is not plain
     wanted: Any = {}  # what numbers of a column must be beside their limits, by its name: for a message
 
+    @property
+    def truths(self: Any) -> tuple[str, ...]:
+        "Names of the confidential sums s: by default those of the released sums, without their noise."
+        return self.names
+
     def readings(self, s: Float[np.ndarray, "... m"], n: Any) -> dict[str, Any]:
         """What people read off sums of n records: averages, standard deviations and shares by name, in the units of the
         columns, arrays (…); NaN where there is nothing to read. By default nothing: the sums are what they are called.

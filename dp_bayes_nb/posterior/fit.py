@@ -222,7 +222,7 @@ def _confidential_group(releases, confidential):
     dims = {name: ["chain", "draw", *tables] for name in ("n", "share")}
     dims["s"] = ["chain", "draw", *tables, "statistic"]
     coords = {name: list(levels) for name, levels in groups.items()}
-    coords |= {"statistic": list((family.inner or family).names)}
+    coords |= {"statistic": list((family.inner or family).truths)}
     if "n" in confidential and len(releases) > 1:
         coords["table"] = list(range(len(releases)))
         confidential = {**confidential, "n": all_sizes(releases, confidential["n"])}
