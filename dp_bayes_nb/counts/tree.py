@@ -7,7 +7,7 @@ __all__ = ['Leaves', 'Tree', 'count_tree', 'tied_tilts', 'Part', 'Passed', 'pass
            'node_marginals']
 
 # %% ../../nbs/counts/02_tree.ipynb #c13a0003
-from typing import Callable, NamedTuple
+from typing import Any, Callable, NamedTuple
 
 import numpy as np
 from scipy.special import gammaln
@@ -68,7 +68,7 @@ def _log_between(x, y, scale, grid, kind):
 class Leaves(NamedTuple):
     "What is known of the leaf counts beforehand: weights Γ(α + s)/s! · e^{xs}, or e^{xs}/s! where they are Poisson."
     alpha: np.ndarray  # (leaves,) 1: flat
-    tilt: float = 0.0  # x
+    tilt: Any = 0.0  # x: of all leaves, or (leaves,)
     poisson: bool = False
 
 
@@ -193,7 +193,8 @@ def _log_leaves(prior, s, which=slice(None), hull=False):
     "log of the weights of leaf counts beforehand, s (leaves, …)."
     alpha = prior.alpha[which].reshape((-1,) + (1,) * (s.ndim - 1))
     ways = -gammaln(s + 1) if prior.poisson else log_gamma_ratio(s, np.maximum(alpha, 1.0) if hull else alpha)
-    return ways + prior.tilt * s
+    tilt = np.broadcast_to(prior.tilt, prior.alpha.shape)[which].reshape(alpha.shape)
+    return ways + tilt * s
 
 # %% ../../nbs/counts/02_tree.ipynb #c13a0012
 _DEEP = 150.0  # a fall of the log prior that ends the search
@@ -201,7 +202,7 @@ _DEEP = 150.0  # a fall of the log prior that ends the search
 
 def ended(tree: Tree, prior: Leaves) -> Tree:
     "The tree with an end to the count of every leaf: where the prior has fallen, or, of a flat one, where rows reach."
-    if not prior.poisson and prior.tilt >= 0:
+    if not prior.poisson and np.max(prior.tilt) >= 0:
         end = np.full(tree.leaves, tree.reach)
     else:
         f = lambda s: _log_leaves(prior, s, hull=True)
@@ -219,7 +220,7 @@ def check_bounded(tree: Tree, prior: Leaves):
     for v in range(len(tree.parent) - 1, -1, -1):
         ended[v] |= tree.parent[v] >= 0 and ended[tree.parent[v]]
     open_ended = int((~ended[:tree.leaves]).sum())
-    if open_ended and not prior.poisson and prior.tilt >= 0:
+    if open_ended and not prior.poisson and np.max(prior.tilt) >= 0:
         refuse("prior", f"SharedGamma(shape, rate) or Gamma(shape, rate), because nothing that was published limits "
                f"{open_ended} of the counts from above", Said("a prior under which they may be any number"),
                "or declare a total that contains them")

@@ -42,10 +42,11 @@ class Outer(NamedTuple):
     left_out: Callable = lambda y: (0.0, 0.0)
 
 
-def shared_rate(shape: float, rate: float, m: int) -> Outer:
-    "y = log λ of m Poisson leaves, λ ~ Gamma(shape, rate): equation (1)."
-    return Outer(lambda y: Leaves(np.ones(m), y, True), lambda y: shape * y - (rate + m) * np.exp(y),
-                 lambda y, total: total + shape - (rate + m) * np.exp(y), lambda y: (-m * np.exp(y), -m * np.exp(y)))
+def shared_rate(shape: float, rate: float, exposure: np.ndarray) -> Outer:
+    "y = log λ of Poisson(E λ) leaves, λ ~ Gamma(shape, rate): equation (1)."
+    E, own = exposure.sum(), np.log(exposure)
+    return Outer(lambda y: Leaves(np.ones(len(own)), y + own, True), lambda y: shape * y - (rate + E) * np.exp(y),
+                 lambda y, total: total + shape - (rate + E) * np.exp(y), lambda y: (-E * np.exp(y), -E * np.exp(y)))
 
 
 def unknown_size(alpha: np.ndarray) -> Outer:
@@ -222,20 +223,23 @@ def counts_unavailable(family, kind, n=None, prior=None) -> str | None:
 
 # %% ../../nbs/ways/02_noisy_tables.ipynb #c15a0011
 def sample_counts(rng: np.random.Generator, family: Counts, data: Any, prior: Any, shape: tuple) -> dict:
-    "Independent draws {counts: (*shape, m), s: the same}, and the shared `rate` where there is one."
+    "Independent draws {counts: (*shape, m), s: the same}, and a shared `rate`, or with exposures the `rates` (m,)."
     measurement, _ = the_table(data)
     tree, m, size = released_tree(family, measurement), len(family.names), int(np.prod(shape))
-    rate = {}
+    E, rate = family.exposure, {}
     if isinstance(prior, SharedGamma):
         a, r = float(prior.shape), float(prior.rate)
         printed = None if measurement.floor is None else released_tree(family, measurement, printed=True)
-        s = draw_outer(rng, tree, shared_rate(a, r, m), size, printed)[:, :m]
+        s = draw_outer(rng, tree, shared_rate(a, r, E), size, printed)[:, :m]
         if printed is None:
-            rate = {"rate": rng.gamma(a + s.sum(axis=1), 1 / (r + m)).reshape(shape)}
+            rate = {"rate": rng.gamma(a + s.sum(axis=1), 1 / (r + E.sum())).reshape(shape)}
     else:
         leaves = Leaves(np.ones(m)) if isinstance(prior, FlatCounts) else Leaves(
-            np.full(m, float(prior.shape)), -np.log1p(float(prior.rate)))
+            np.full(m, float(prior.shape)), -np.log1p(float(prior.rate) / E))
         s = draw_counts(rng, pass_up(tree, leaves)[0], size)[:, :m]
+        if family.stated is not None and not isinstance(prior, FlatCounts):  # conjugate: Gamma(a + s, r + E)
+            rates = rng.standard_gamma(float(prior.shape) + s) / (float(prior.rate) + E)
+            rate = {"rates": rates.reshape(*shape, m)}
     s = s.reshape(*shape, m)
     return {"counts": s, "s": s, **rate}
 
