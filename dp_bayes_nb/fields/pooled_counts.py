@@ -215,6 +215,9 @@ def _start():
 
 def cells_of(family, measurement) -> Cells:
     "The cells of a release of `Counts`, their likelihoods and what ties them."
+    if measurement.floor is not None:
+        refuse("release", "one whose rows would have been printed in any case, where counts are pooled",
+               Said("one with rows that were printed only because they were large"))
     tree = released_tree(family, measurement)
     readings = node_readings(tree, range(tree.leaves))
     curves = tabulate_curves(curves_of(readings, family.exposure, False), _start(), tree.leaves)
