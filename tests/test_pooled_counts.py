@@ -90,7 +90,7 @@ def test_what_is_refused_and_what_is_said():
     two = [declare(above.family, [k, 30], printed=Exact(), source=f"report {k}") for k in (12, 13)]
     with pytest.raises(ValueError, match="one release of Counts"):
         posterior_draws(two, pool="partial", draws=10)
-    events = declare(Grouped(Poisson((0, 5), "deaths"), "region", ["a", "b"]), [3, None], n=[1000, 2000],
+    events = declare(Grouped(Poisson((0, 5), "deaths"), "region", ["a", "b"]), [13, None], n=[1000, 2000],
                      printed=Suppressed(10), source="made up")
     with pytest.raises(ValueError, match=r"Counts\(names, exposure"):
         posterior_draws(events, pool="partial", draws=10)
