@@ -141,7 +141,7 @@ def _together(parts):
 
 # %% ../../nbs/fields/05_pooled_counts.ipynb #30e194d0
 def sum_up(tied: Tied, weight: Float[np.ndarray, "B U L"]) -> tuple[list, np.ndarray]:
-    "The published sums above the cells, and the log of the probability of what was printed of them (B,): equation (3)."
+    "The published sums above the cells, and the log probability of what was printed of them (B,): equation (3)."
     tree, total, B = tied.tree, np.zeros(len(weight)), len(weight)
     place = {int(v): i for i, v in enumerate(tied.unsure)}
     unions: dict = {}
@@ -257,7 +257,8 @@ def draw_cells(rng: np.random.Generator, cells: Cells, effects: str, mu: Float[n
         x[:, unsure] = _rates_given(rng, effects, s[:, unsure], mu[:, unsure], tau, cells.log_exposure[unsure])
     rest = np.flatnonzero(~unsure)
     x[:, rest] = draw_groups(rng, effects, Curves(*(part[rest] for part in cells.curves)), mu[:, rest], tau)
-    s[:, rest] = draw_printed(rng, [cells.readings[v] for v in rest], np.exp(cells.log_exposure[rest]), False, x[:, rest])
+    exposure = np.exp(cells.log_exposure[rest])
+    s[:, rest] = draw_printed(rng, [cells.readings[v] for v in rest], exposure, False, x[:, rest])
     return x, s
 
 

@@ -625,7 +625,9 @@ def pool_releases(releases: list, prior: Any, *, draws: int, chains: int, seed: 
         found = _stands_at(POOL_COUNTS)(words, alike.family, alike.seen[0], prior, (chains, draws))
     else:
         found = pooled_draws(words, alike.family, alike.seen, alike.sizes, prior, (chains, draws), alike.ranges)
-    hidden = {"s": s.reshape(*s.shape[:2], *alike.shape, *s.shape[3:])} if (s := found.pop("s", None)) is not None else {}
+    s = found.pop("s", None)
+    hidden = {} if s is None else {"s": s.reshape(*s.shape[:2], *alike.shape, *s.shape[3:])}
     infos = {name: np.full((chains, draws), found.pop(name)) for name in _SAID}
     theta, dims, coords = _named(alike, found, prior)
-    return Drawn(theta, infos, about(releases, prior, alike, words, seed, found), True, lambda: {}, hidden, dims, coords)
+    return Drawn(theta, infos, about(releases, prior, alike, words, seed, found), True, lambda: {}, hidden, dims,
+                 coords)
