@@ -435,30 +435,67 @@ def _efficiency(log_w):
     return float(w.sum() ** 2 / (len(w) * (w**2).sum()))
 
 
-def _proposals(rng, curves, hyper, shape, size):
-    "t and θ of `size` proposals, and their log weights: equation (4)."
-    t, theta, log_q = propose(rng, shape, size)
+def _weighed(curves, hyper, tie, t, theta, log_q):
+    "t and θ of proposals, and their log weights: equation (4), times what ties the groups."
     mu = theta @ np.asarray(hyper.design, float).T
-    log_z = _in_two(size, lambda at: log_evidence(hyper.effects, curves, mu[at], np.exp(t[at])))
+    log_z = _in_two(len(t), lambda at: log_evidence(hyper.effects, curves, mu[at], np.exp(t[at])))
+    if tie is not None:
+        log_z = log_z + tie(mu, np.exp(t))
     return t, theta, log_z + _log_prior(hyper, theta) + _log_prior_t(hyper.scale, t) - log_q
+
+
+_POOR = 0.3  # an efficiency, below which proposals are made again where groups are tied
+
+
+def _again(rng, t, theta, log_w, size):
+    "Proposals by the moments of others: t and θ, two in three of them t₅, the rest of three times the width; log q."
+    x, w = np.column_stack([t, theta]), np.exp(log_w - log_w.max())
+    w = np.sqrt(w) + 1e-3 / len(w) if _efficiency(log_w) * len(w) < 50 else w  # few that count: flatter
+    w /= w.sum()
+    mean, d = w @ x, x.shape[1]
+    root = np.linalg.cholesky((x - mean).T * w @ (x - mean) + 1e-9 * np.eye(d))
+    z = rng.standard_normal((size, d)) / np.sqrt(rng.chisquare(_DF, size) / _DF)[:, None]
+    z *= np.where(rng.random(size) < 1 / 3, _WIDER, 1.0)[:, None]
+    student = lambda s: -0.5 * (_DF + d) * np.log1p((z**2).sum(axis=1) / (_DF * s**2)) - d * np.log(s)
+    log_q = np.logaddexp(np.log(2 / 3) + student(1.0), np.log(1 / 3) + student(_WIDER))
+    x = mean + z @ root.T
+    return x[:, 0], x[:, 1:], log_q
 
 
 _MORE = 4  # times the first proposals, at most
 
 # %% ../../nbs/fields/02_pooling.ipynb #a0dd7f8c
+def draw_shared(rng: np.random.Generator, curves: Curves, hyper: Hyper, draws: int,
+                tie: Callable | None = None  # (N, G) μ and (N,) τ -> log of what ties the groups (N,), given their own
+                ) -> tuple:
+    "Draws of (m, β) (D, d) and τ (D,), the efficiency of the proposal, and how many draws these are worth: (4)."
+    groups = len(hyper.design)
+    size, shape = math.ceil(draws * np.clip(200_000 / (draws * groups), 1.25, 8)), shape_of(curves, hyper)
+    found = _weighed(curves, hyper, tie, *propose(rng, shape, size))
+    if tie is not None and _efficiency(found[2]) < _POOR:
+        found = max(found, _weighed(curves, hyper, tie, *_again(rng, *found, size)), key=lambda f: _efficiency(f[2]))
+    if size * (worth := _efficiency(found[2])) < draws:
+        more = math.ceil(min(1.1 * draws / worth - size, (_MORE - 1) * size))
+        new = propose(rng, shape, more) if tie is None else _again(rng, *found, more)
+        again = _weighed(curves, hyper, tie, *new)
+        found = tuple(map(np.concatenate, zip(found, again))) if tie is None else max(
+            found, again, key=lambda f: _efficiency(f[2]) * len(f[2]))
+    t, theta, log_w = found
+    at, effective = draw_by_weight(rng, log_w, draws)
+    return theta[at], np.exp(t[at]), _efficiency(log_w), effective
+
+
+def draw_new(rng: np.random.Generator, effects: str, theta, tau) -> np.ndarray:
+    "The coordinate of a new group in each draw, (D,)."
+    e = rng.standard_normal(len(tau)) if effects == "normal" else _draw_t3(rng, len(tau))
+    return theta[:, 0] + tau * e
+
+
 def pool_curves(words: tuple,  # of 32 bits: what the random numbers depend on
                 curves: Curves, hyper: Hyper, draws: int) -> PooledDraws:
     "Joint draws of location, slopes, spread and all groups: equations (1) and (4)."
-    rng, groups = np.random.default_rng(words), len(hyper.design)
-    size, shape = math.ceil(draws * np.clip(200_000 / (draws * groups), 1.25, 8)), shape_of(curves, hyper)
-    t, theta, log_w = _proposals(rng, curves, hyper, shape, size)
-    if size * (worth := _efficiency(log_w)) < draws:
-        more = math.ceil(min(1.1 * draws / worth - size, (_MORE - 1) * size))
-        t, theta, log_w = (np.concatenate(both) for both in zip((t, theta, log_w), _proposals(
-            rng, curves, hyper, shape, more)))
-    at, effective = draw_by_weight(rng, log_w, draws)
-    theta, tau, rngs = theta[at], np.exp(t[at]), rng.spawn(2)
-    mu = theta @ np.asarray(hyper.design, float).T
+    rng = np.random.default_rng(words)
+    theta, tau, efficiency, effective = draw_shared(rng, curves, hyper, draws)
+    rngs, mu = rng.spawn(2), theta @ np.asarray(hyper.design, float).T
     x = _in_two(draws, lambda at: draw_groups(rngs[at.start is not None], hyper.effects, curves, mu[at], tau[at]))
-    e = rng.standard_normal(draws) if hyper.effects == "normal" else _draw_t3(rng, draws)
-    return PooledDraws(theta, tau, x, theta[:, 0] + tau * e, _efficiency(log_w), effective)
+    return PooledDraws(theta, tau, x, draw_new(rng, hyper.effects, theta, tau), efficiency, effective)

@@ -31,6 +31,7 @@ class Fitted:
     default_prior: Any = None  # the prior where none is given
     prior_fields: Any = {}  # what the prior must know of the parameters: its static fields
     axes: Any = {}  # the coordinates of axes of parameters that no parameter has as `levels`, by name
+    derived: ClassVar[Mapping[str, tuple]] = {}  # axes of what a method draws beside the parameters, by name
     exact_noise: ClassVar[tuple] = ("laplace",)  # kinds of noise for which `log_marginal` is exact
     exact_without_noise: ClassVar[bool] = False  # and is it the law of a sum without noise, where the scale is 0?
     methods: Mapping[str, str | None] = {}  # its own methods: name -> "module:attribute"; None takes a generic one away

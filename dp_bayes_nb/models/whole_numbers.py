@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Float
 
 from ..base.arguments import check_sums, pytree, refuse
@@ -52,17 +53,41 @@ class SharedGamma:
 # § The model
 _NO_POPULATION = "it is a table of counts without a population behind it"
 
+
+def _exposures(given, names):
+    "One positive number a count, in the order of names, as a tuple."
+    wanted = f"one finite number > 0 for each of {len(names)} counts"
+    if isinstance(given, dict) and set(map(str, given)) != set(names):
+        unlike = sorted(set(map(str, given)) ^ set(names))[0]
+        refuse("exposure", "given for the names of the counts", f"{unlike!r:.60} in one of them only")
+    try:
+        found = np.array([float(x) for x in (map(given.get, names) if isinstance(given, dict) else given)])
+    except (TypeError, ValueError):
+        refuse("exposure", wanted, given)
+    if found.shape != (len(names),) or not np.all(np.isfinite(found) & (found > 0)):
+        refuse("exposure", wanted, f"{found[:8].tolist()!s:.80}", "a cell without exposure has no events: leave it out")
+    return tuple(found.tolist())
+
 # %% ../../nbs/models/16_whole_numbers.ipynb #c10a0007
 class Counts(Model):
     """Whole numbers from 0 on that are themselves what is asked for, by name; there is no population, and n is 1.
+
+    - `names:` of the counts, a list of different texts.
+    - `exposure:` what rates are per: a number > 0 for each count, in order or by name; None: 1 each. A count is
+      Poisson(exposure · rate) under a prior of rates.
 
     >>> from dp_bayes_nb import Counts, Laplace, declare, fit
     >>> release = declare(Counts(["north", "south"]), [40, 310], noise=Laplace(scale=2), source="a report")
     >>> idata = fit(release, draws=200, progress=False)
     >>> idata.posterior["counts"].mean(["chain", "draw"]).round(-1).values.tolist()
     [40.0, 310.0]
+    >>> deaths = declare(Counts(["north", "south"], exposure=[8000, 61000]), [4, 31], source="a report")
+    >>> idata = fit(deaths, SharedGamma(shape=0.5, rate=1), draws=200, progress=False)  # deaths per person
+    >>> print(f"{float(idata.posterior['rate'].mean()):.4f}")
+    0.0005
     """
     one_table, integer, fallback = True, True, "exact"
+    derived = {"rates": ("count",)}
     magnitude = math.inf
     default_prior = FlatCounts()
     methods = {"exact": "dp_bayes_nb.ways.noisy_tables:COUNTS", "collapsed": None, "gibbs": None, "naive": None,
@@ -71,7 +96,9 @@ class Counts(Model):
                 for part in ("statistic", "sensitivity", "moments", "simulate_records", "update",
                              "project")}
 
-    def __init__(self, names: Any):  # of the counts: a list of different texts
+    def __init__(self, names: Any,     # of the counts: a list of different texts
+                 exposure: Any = None  # a number > 0 for each, in order or by name; None: 1
+                 ):
         single = isinstance(names, (str, bytes, set, dict)) or not isinstance(names, Iterable)
         found = [] if single else list(names)
         if single or not all(isinstance(name, str) and name for name in found):
@@ -80,11 +107,16 @@ class Counts(Model):
             refuse("names", "different from each other, and one or more", found)
         check_sums("names", len(found))
         vars(self)["_names"] = tuple(map(str, found))
+        if exposure is not None:
+            vars(self)["_exposure"] = _exposures(exposure, self._names)
 
     def __setattr__(self, name, value):
         raise AttributeError(f"a model cannot be changed; make another Counts to change {name!r}")
 
     statistics = property(lambda self: self._names, doc="Names of the counts.")
+    stated = property(lambda self: vars(self).get("_exposure"), doc="The exposures, a tuple; None: none were declared.")
+    exposure = property(lambda self: np.ones(len(self._names)) if self.stated is None else np.array(self.stated),
+                        doc="What the rate of each count is per, (m,).")
 
     @property
     def parameters(self):
@@ -92,11 +124,15 @@ class Counts(Model):
         return {"counts": Parameter("whole", (len(self._names),), ("count",), self._names)}
 
     def __repr__(self):
-        return f"Counts({list(self._names)!r})" if len(self._names) < 8 else f"Counts of {len(self._names)} cells"
+        exposed = "" if self.stated is None else ", with exposure" if len(self._names) >= 8 \
+            else f", exposure={list(self.stated)!r}"
+        many = len(self._names) >= 8
+        return f"Counts of {len(self._names)} cells{exposed}" if many else f"Counts({list(self._names)!r}{exposed})"
 
     def to_dict(self):
         "The declaration, as JSON values."
-        return {"family": "Counts", "names": list(self._names)}
+        exposed = {} if self.stated is None else {"exposure": list(self.stated)}
+        return {"family": "Counts", "names": list(self._names), **exposed}
 
     def simulate(self, key: Any, theta: dict, n: Any):
         "The table itself."

@@ -171,8 +171,10 @@ def _inference_data(releases, drawn):
         coords |= {p.dims[-1]: list(p.levels)} if p.dims else {}
     coords |= own_coords
     released = {"released": np.concatenate([each.values for each in releases])}
+    derived = {name: list(dims) for name, dims in family.derived.items() if name in posterior}
     idata = inference_data({"posterior": posterior, "sample_stats": stats, "observed_data": released}, coords,
-                           {"released": [axis], **{n: list(p.dims) for n, p in parameters.items()}, **own_dims})
+                           {"released": [axis], **{n: list(p.dims) for n, p in parameters.items()}, **derived,
+                            **own_dims})
     add_groups(idata, {"constant_data": _constant_data(releases, axis, rows)})
     for name, value in {**attrs, "version": __version__}.items():
         idata.attrs[name] = idata.posterior.attrs[name] = value
