@@ -18,8 +18,8 @@ from ..models.registry import family_from_dict
 from ..models.promises import CHANGE_VALUE, LARGEST, RELATIONS, Person, relation
 from ..noise.design import MAX_STEPS
 from ..noise.statements import printing_from_json, printing_to_json
-from .checks import (DECLARED_RELATIONS, FROM_ELSEWHERE, READINGS, SCHEMA, check_source, is_extended,
-                                         n_json, several_rows)
+from .checks import (DECLARED_RELATIONS, FROM_ELSEWHERE, READINGS, SCHEMA, check_source,
+                                         is_extended, n_json, several_rows)
 from .files import open_sealed, parse, seal, tuples
 
 # %% ../../nbs/releases/04_schema.ipynb #b1d57811
