@@ -568,7 +568,8 @@ def _value_table(statement, value, low, high, name):
     with np.errstate(divide="ignore"):
         log_chance, beyond = np.log(chance), tuple(np.log(beyond).tolist())
     best = y[chance > chance.max() * (1 - 1e-9)]
-    z = best[np.argmin(np.abs(best - (y.mean() if math.isnan(value) else value)))]
+    near = value if not math.isnan(value) else y[-1] if math.isfinite(high) else y[0]
+    z = best[np.argmin(np.abs(best - near))]
     ends = (-np.inf if beyond[0] > -np.inf else y[0]), (np.inf if beyond[1] > -np.inf else y[-1])
     table = ValueTable(int(y[0]), log_chance, beyond) if len(y) > 1 or np.inf in np.abs(ends) else None
     return z, *ends, table

@@ -396,10 +396,13 @@ def _doubt_parts(made):
     q = len(made.names) // G
     used = full_matrix(made)[:, 1:] != 0
     size = used.sum(axis=1)
-    part = (used.astype(float) @ used.T == size) & (size[:, None] > size)  # [i, j]: row j is a part of row i
+    common = used.astype(float) @ used.T
+    part = (common == size) & (size[:, None] > size)  # [i, j]: row j is a part of row i
     for g in range(G):
         at = np.arange(g * q, (g + 1) * q)[[_keyed(row) for row in made.printed[g * q:(g + 1) * q]]]
-        low, high, within = found.low[at], found.high[at], part[np.ix_(at - g * q, at - g * q)]
+        there = part * (found.low[g * q:(g + 1) * q] > 0.0)  # parts that are not empty
+        alone = part & (there.astype(float) @ (common == 0).T == 0)  # may all parts beside that one be empty?
+        low, high, within = found.low[at], found.high[at], alone[np.ix_(at - g * q, at - g * q)]
         alike = within & (low[:, None] <= high) & (low <= high[:, None])
         if np.any(alike):
             i, j = at[np.argwhere(alike)[0]]
