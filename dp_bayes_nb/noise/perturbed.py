@@ -358,7 +358,8 @@ def printing_to_json(printed: Printing) -> Any:
     first, *rest = (getattr(printed, field.name) for field in fields(printed))  # type: ignore[arg-type]
     if isinstance(printed, _PAIRS):
         return {printed.word: [first, *rest]}
-    listed = lambda value: [listed(each) for each in value] if isinstance(value, tuple) else value
+    def listed(value: Any) -> Any:
+        return [listed(each) for each in value] if isinstance(value, tuple) else value
     names = [field.name for field in fields(printed)][1:]  # type: ignore[arg-type]
     return {printed.word: listed(first), **dict(zip(names, map(listed, rest)))}
 
