@@ -14,11 +14,17 @@ _jobs = {
         "declare": "releases.declare",
         "Laplace": "noise.statements",
         "Gaussian": "noise.statements",
-        "Exact": "noise.statements",
-        "Rounded": "noise.statements",
-        "Suppressed": "noise.statements",
-        "Clamped": "noise.statements",
-        "PrintedAbove": "noise.statements",
+        "Exact": "noise.printing",
+        "Rounded": "noise.printing",
+        "Suppressed": "noise.printing",
+        "Clamped": "noise.printing",
+        "PrintedAbove": "noise.printing",
+        "Within": "noise.printing",
+        "Bands": "noise.printing",
+        "RandomRounded": "noise.perturbed",
+        "CellKey": "noise.perturbed",
+        "Noise": "noise.perturbed",
+        "CanonicalNoise": "noise.perturbed",
         "combine": "releases.combine",
         "read_table": "releases.other_tools",
         "from_census": "releases.other_tools",
@@ -202,14 +208,24 @@ if _typing.TYPE_CHECKING:
     from .base.priors import Beta as Beta, Dirichlet as Dirichlet, LogDensity as LogDensity
     from .base.supports import Parameter as Parameter
     from .noise.design import Design as Design
+    from .noise.perturbed import (
+        CanonicalNoise as CanonicalNoise,
+        CellKey as CellKey,
+        Noise as Noise,
+        RandomRounded as RandomRounded,
+    )
+    from .noise.printing import (
+        Bands as Bands,
+        Clamped as Clamped,
+        Exact as Exact,
+        PrintedAbove as PrintedAbove,
+        Rounded as Rounded,
+        Suppressed as Suppressed,
+        Within as Within,
+    )
     from .noise.statements import (
         Laplace as Laplace,
         Gaussian as Gaussian,
-        Exact as Exact,
-        Rounded as Rounded,
-        Clamped as Clamped,
-        Suppressed as Suppressed,
-        PrintedAbove as PrintedAbove,
     )
     from .models.above import Above as Above
     from .models.bounds import Clip as Clip, Redact as Redact

@@ -14,7 +14,7 @@ from dp_bayes_nb import (
     read_table, simulate_like, simulate_release,
 )
 from dp_bayes_nb.base.checks import must_fail, wasserstein1
-from dp_bayes_nb.noise.statements import unprinted
+from dp_bayes_nb.noise.printing import unprinted
 from dp_bayes_nb.posterior.identity import as_releases, read_release_text, release_text
 from dp_bayes_nb.chains.measurements import rows_that_tell, without_implied
 from dp_bayes_nb.releases.document import measured

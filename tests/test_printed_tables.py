@@ -9,7 +9,7 @@ from scipy.special import gammaln
 from dp_bayes_nb import (Bernoulli, Categorical, Clamped, Clip, Counts, Exact, Exponential, Gamma,
                          Grouped, Laplace, Poisson, PrintedAbove, Release, Rounded, Suppressed, declare, fit,
                          read_table)
-from dp_bayes_nb.noise.statements import print_rows
+from dp_bayes_nb.noise.printing import print_rows
 from dp_bayes_nb.chains.measurements import without_implied
 from dp_bayes_nb.ways.noisy_tables import _by_size, released_tree
 from dp_bayes_nb.counts.tree import Leaves, node_marginals, pass_up

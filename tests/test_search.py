@@ -39,7 +39,7 @@ FIRST = {
     "ledger report": "data_holder/report", "what was spent": "data_holder/report",
     "course": "course/index", "gibbs sampler": "course/gibbs", "recipes": "recipes/index",
     "coverage": "evidence/calibration", "a million cells": "recipes/many_cells",
-    "contrast": "posterior/contrasts", "explain": "posterior/route", "Suppressed": "noise/statements",
+    "contrast": "posterior/contrasts", "explain": "posterior/route", "Suppressed": "noise/printing",
     "summary": "posterior/summary", "quantity": "posterior/quantities", "PolyaTree": "models/histogram",
     "LogisticRegression": "tables/logistic", "fit_many": "many/fit_many", "declare": "releases/declare",
 }

@@ -13,7 +13,7 @@ from dp_bayes_nb.base.checks import must_fail
 from dp_bayes_nb.base.measurement import Noise
 from dp_bayes_nb.noise import contradictions
 from dp_bayes_nb.noise.contradictions import Sums, check_known, check_whole
-from dp_bayes_nb.noise.statements import Unprinted
+from dp_bayes_nb.noise.printing import Unprinted
 from dp_bayes_nb.releases import checks
 
 TWO, HALF = db.Laplace(scale=2), db.Laplace(scale=0.5)

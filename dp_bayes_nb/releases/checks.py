@@ -23,7 +23,8 @@ from ..models.promises import as_person, check_person, checked_missing, known_su
 from ..noise.add_remove import size_design
 from ..noise.contradictions import check_known, check_rows, check_whole, reach, whole_unit
 from ..noise.design import MAX_STEPS, design
-from ..noise.statements import Exact, Unprinted, as_printed, printing_to_json, unprinted
+from ..noise.printing import Exact, Unprinted, as_printed, unprinted
+from ..noise.perturbed import CanonicalNoise, printing_to_json
 
 # %% ../../nbs/releases/02_checks.ipynb #5b11a00b
 # § Field by field
@@ -101,6 +102,14 @@ def _check_row_names(names):
         refuse("names", f"different texts of 1 to {_LONGEST_NAME} characters", f"{str(names[:8]):.200}")
 
 # %% ../../nbs/releases/02_checks.ipynb #2e4424fc
+def _check_whole(family, rows):
+    "Canonical noise is read of whole sums only."
+    if not (family.inner or family).integer and any(isinstance(step, CanonicalNoise) for row in rows
+                                                    for step in row.steps):
+        refuse("noise", "other than canonical, which is read of whole sums of sensitivity 1",
+               f"sums of {type(family.inner or family).__name__}")
+
+
 def _checked_rows(r):
     "Names, matrix, values, noise and what was printed, row by row; n."
     declared = r.source is not None
@@ -122,7 +131,8 @@ def _checked_rows(r):
     values = _vector("values", r.values, p, blank=not exact)
     known = scale == 0
     if not exact:  # refuses what cannot have been printed so
-        found = unprinted(rows, values, row_grid(r.family, matrix, Noise(kind, scale, grid)))
+        _check_whole(r.family, rows)
+        found = unprinted(rows, values, row_grid(r.family, matrix, Noise(kind, scale, grid)), names)
         known = known & (found.low == found.high)
     limits = _checked_range(r.n_range, n)
     if n is None and declared and G == 1 and np.any(known):

@@ -12,7 +12,8 @@ import json
 import numpy as np
 
 from ..base.arguments import Said, refuse
-from ..noise.statements import Exact, stacked
+from ..noise.statements import stacked
+from ..noise.printing import Exact
 from .checks import LONGEST_SOURCE, check_consistency
 from .document import Release
 

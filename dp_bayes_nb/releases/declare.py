@@ -22,8 +22,9 @@ from ..base.frames import by_label, own_index
 from ..base.meant import hinting
 from ..noise.contradictions import largest_n, together
 from ..noise.design import MAX_STEPS
-from ..noise.statements import (Exact, Laplace, Printing, Suppressed, Unprinted, as_printed, noise_law,
-                                          stacked)
+from ..noise.statements import Laplace, noise_law, stacked
+from ..noise.printing import Exact, Printing, Unprinted, as_printed
+from ..noise.perturbed import CellKey, RandomRounded, noise_steps
 from ..models.promises import known_sums
 from .checks import check_consistency, check_source, each_group, full_matrix
 from .document import Release
@@ -237,7 +238,7 @@ def declare(model: Any,              # what the numbers are sums of, such as Ber
             n_noise: Any = None,     # Laplace(...) or Gaussian(...) of n
             n_range: Any = None,     # (0, N) where n is unknown; see below
             matrix: Any = None,      # H (p, m), or (p, 1 + m) with n first, known or not; None: the sums themselves
-            printed: Any = None,     # Rounded(...), Clamped(...), …, or a list (or dict by name) with one a row
+            printed: Any = None,     # Rounded(...), Within(...), …, or a list (or dict by name) with one a row
             neighbours: str | None = None,  # "change_one", "add_remove", "change_value", or None: not stated
             source: str = ""         # needed: who published the numbers, where and when
             ) -> Release:
@@ -252,7 +253,8 @@ def declare(model: Any,              # what the numbers are sums of, such as Ber
     known exactly (scale 0) add up to n, n is that. Nothing can be checked against a design: ValueError for what
     contradicts itself (values off their grid or step, exact rows that disagree, a count above n or anything else that
     noise of the stated distribution would reach with a probability below 1e-9, a share in the place of a count), and
-    for what was left open. Warns of numbers that may be shares or percents. The budget is not stated (None). The same
+    for what was left open. Warns of numbers that may be shares or percents, and of totals whose cell key may be that of
+    a part. The budget is not stated (None). The same
     call gives the same release.
 
     Of a `Grouped` model, values are those of the groups one after another, (G, p) or flat, or a dict by the names of
@@ -282,15 +284,16 @@ def declare(model: Any,              # what the numbers are sums of, such as Ber
     row = matrix_has_n or isinstance(values, Mapping) and "n" in values or {"n", "count[n]"} & set(model.names)
     if n_noise is None and n is not None and isinstance(printed, Mapping) and "n" in printed and not row:
         n_noise = Laplace(scale=0)  # its print is stated
+    n_noise, (first_of_n,) = noise_steps(n_noise, 1)
+    of_n = first_of_n & of_n
     size = _records(n, n_noise, matrix_has_n, of_n)
     names, found, H = _rows(model, values, matrix, n is not None and n_noise is None)
-    law = _law_of(noise, printed, names)
-    by_row, first = _with_n(printed, names) if isinstance(size, float) else (printed, Exact())
-    rows = as_printed(_by_name("printed", by_row, names), len(names))
+    by_row = _with_n(printed, names) if isinstance(size, float) else printed
+    law, rows = _laws(noise, _by_name("printed", by_row, names), names)
     if not isinstance(size, int) and H is not None and H.shape[1] == len(model.names):
         H = np.column_stack([np.zeros(len(H)), H])
     if isinstance(size, float):
-        names, found, rows = ["n", *names], np.r_[size, found], (first, *rows)
+        names, found, rows = ["n", *names], np.r_[size, found], (of_n, *rows)
         law, H = stacked([noise_law(n_noise, 1), law]), np.vstack([np.eye(1, H.shape[1]), H])
     _check_blank(names, found, rows)
     made = Release(model, tuple(names), found, size if isinstance(size, int) else None, law, matrix=H, printed=rows,
@@ -299,30 +302,30 @@ def declare(model: Any,              # what the numbers are sums of, such as Ber
         made = replace(made, n_range=_default_range(made))
     check_consistency(made, declared=True)
     _check_shares(made)
+    _doubt_parts(made)
     return made
 
 # %% ../../nbs/releases/07_declare.ipynb #3437cc38
-def _law_of(noise, printed, names):
-    "The law of the noise of rows; none where only what was printed is stated."
-    if noise is None and printed is not None:
-        noise = Laplace(scale=0)
-    return noise_law(_by_name("noise", noise, names), len(names))
+def _laws(noise, printed, names):
+    "The law of the noise of rows, none where only what was printed is stated, and statements of what was printed."
+    law, first = noise_steps(_by_name("noise", Laplace(scale=0) if noise is None and printed is not None else noise, names),
+                             len(names))
+    return noise_law(law, len(names)), tuple(step & row for step, row in zip(first, as_printed(printed, len(names))))
 
 
 def _check_blank(names, values, rows):
     "Refuse a value that is not there where nobody says why."
     for name, value, row in zip(names, values, rows):
-        if math.isnan(value) and not any(isinstance(step, Suppressed) for step in row.steps):
+        if math.isnan(value) and not any(step.blank for step in row.steps):
             refuse(f"values[{name!r:.60}]", "a number", None,
-                   "a value left out below a threshold: printed=Suppressed(below)")
+                   "a value left out below a threshold: printed=Suppressed(below); a range: printed=Within(low, high)")
 
 
 def _with_n(printed, names):
-    "Statements for the rows, one or by row, and that for the noisy n beside them."
+    "Statements for the rows, one or by row, without that for the noisy n."
     if "n" in names:
         refuse("n_noise", "left out where a row is called 'n'", "two rows of this name", "give that row another name")
-    rest = {k: v for k, v in printed.items() if k != "n"} if isinstance(printed, Mapping) else printed
-    return rest, _statement_of_n(printed)
+    return {k: v for k, v in printed.items() if k != "n"} if isinstance(printed, Mapping) else printed
 
 
 def _statement_of_n(printed):
@@ -379,6 +382,37 @@ def _say_share(made, i, records, far):
         refuse(name, "a sum of whole numbers, as far as noise so small allows", value, fix)
     warn_user(printable(f"{name}, {value:g}, is taken for a sum{of}: {fix}"))
 
+# %% ../../nbs/releases/07_declare.ipynb #5fa20002
+def _keyed(row):
+    "Was a row perturbed by what may be the key of its records?"
+    return any(isinstance(step, (CellKey, RandomRounded)) for step in row.steps)
+
+
+def _doubt_parts(made):
+    "Warn of perturbed totals that may be of the same records as one of their parts."
+    if made.matrix is None or isinstance(made.printed, str) or not any(map(_keyed, made.printed)):
+        return
+    G, found = len(made.family.group_names), made.unprinted
+    q = len(made.names) // G
+    used = full_matrix(made)[:, 1:] != 0
+    size = used.sum(axis=1)
+    common = used.astype(float) @ used.T
+    part = (common == size) & (size[:, None] > size)  # [i, j]: row j is a part of row i
+    for g in range(G):
+        at = np.arange(g * q, (g + 1) * q)[[_keyed(row) for row in made.printed[g * q:(g + 1) * q]]]
+        there = part * (found.low[g * q:(g + 1) * q] > 0.0)  # parts that are not empty
+        alone = part & (there.astype(float) @ (common == 0).T == 0)  # may all parts beside that one be empty?
+        low, high, within = found.low[at], found.high[at], alone[np.ix_(at - g * q, at - g * q)]
+        alike = within & (low[:, None] <= high) & (low <= high[:, None])
+        if np.any(alike):
+            i, j = at[np.argwhere(alike)[0]]
+            warn_user(printable(
+                f"{made.names[i]!r:.60} may be of the same records as its part {made.names[j]!r:.60}: with consistent keys "
+                "both then have one deviation, and are one number that is counted twice here; where the other parts are "
+                "known to be empty, leave one of the two out"))
+            return
+
+
 # %% ../../nbs/releases/07_declare.ipynb #9a0600a1
 # § Groups
 def _declare_groups(model, values, noise, n, n_noise, n_range, matrix, printed, neighbours, source):
@@ -400,8 +434,7 @@ def _declare_groups(model, values, noise, n, n_noise, n_range, matrix, printed, 
     found = _of_groups("values", values, model, len(labels), labels, _own_names(model, H)).ravel()
     names = list(model.in_groups(labels))
     single = printed is None or isinstance(printed, Printing)
-    rows = as_printed(printed if single else _by_name("printed", printed, names), len(names))
-    law = _law_of(noise, printed, names)
+    law, rows = _laws(noise, printed if single else _by_name("printed", printed, names), names)
     _check_blank(names, found, rows)
     counts = None if sizes is None else [int(size) if size % 1 == 0 else size for size in sizes]
     made = Release(model, tuple(names), found, counts, law, matrix=H, printed=rows, neighbours=neighbours,
@@ -410,6 +443,7 @@ def _declare_groups(model, values, noise, n, n_noise, n_range, matrix, printed, 
         made = replace(made, n_range=_default_range(made))
     check_consistency(made, declared=True)
     _check_shares(made)
+    _doubt_parts(made)
     return made
 
 def _own_names(model, H):

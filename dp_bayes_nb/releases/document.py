@@ -22,7 +22,7 @@ from ..base.arguments import refuse
 from ..base.files import atomic_write
 from ..base.measurement import Measurement, Noise
 from ..models.promises import Person
-from ..noise.statements import Unprinted, unprinted
+from ..noise.printing import Unprinted, unprinted
 from .checks import check_read, checked_fields, row_grid, several_rows
 from .files import as_path, read_text
 from .schema import read_fields, to_json

@@ -24,8 +24,8 @@ from ..base.frames import check_present, one_length, quietly, table_of
 from ..base.measurement import law_of
 from ..models.contract import as_model
 from ..models.whole_numbers import Counts
-from ..noise.statements import (STATEMENTS, Clamped, Exact, Gaussian, Laplace, PrintedAbove, Suppressed,
-                                         stated_by)
+from ..noise.statements import STATEMENTS, Gaussian, Laplace, stated_by
+from ..noise.printing import Clamped, Exact, PrintedAbove, Suppressed
 from .declare import declare
 from .checks import check_source
 from .document import Release

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..base.arguments import printable, refuse
 from ..base.measurement import law_of
-from ..noise.statements import Exact
+from ..noise.printing import Exact
 from .checks import full_matrix
 from .document import Release
 

@@ -17,9 +17,9 @@ from ..base.measurement import Noise
 from ..models.registry import family_from_dict
 from ..models.promises import CHANGE_VALUE, LARGEST, RELATIONS, Person, relation
 from ..noise.design import MAX_STEPS
-from ..noise.statements import printing_from_json, printing_to_json
-from .checks import (DECLARED_RELATIONS, FROM_ELSEWHERE, READINGS, SCHEMA, check_source, is_extended,
-                                         n_json, several_rows)
+from ..noise.perturbed import printing_from_json, printing_to_json
+from .checks import (DECLARED_RELATIONS, FROM_ELSEWHERE, READINGS, SCHEMA, check_source,
+                                         is_extended, n_json, several_rows)
 from .files import open_sealed, parse, seal, tuples
 
 # %% ../../nbs/releases/04_schema.ipynb #b1d57811
@@ -61,15 +61,26 @@ def _person_json(r):
     return {} if r.person is None else {"person": r.person.to_dict()}
 
 # %% ../../nbs/releases/04_schema.ipynb #99674eea
+def _printed_rows(r):
+    "Statements by row, or one for all; a table of probabilities stands in its first row, to which others refer."
+    rows, seen = [printing_to_json(row) for row in r.printed], {}
+    if all(row == rows[0] for row in rows):
+        return rows[0]
+    for i, row in enumerate(r.printed):
+        first = seen.setdefault(row, i)
+        rows[i] = {"as_row": first} if first < i and any(step.random for step in row.steps) else rows[i]
+    return rows
+
+
 def _extended_json(r):
     "The JSON of a release that is declared, or of combinations of sums."
-    rows = "exact" if isinstance(r.printed, str) else [printing_to_json(row) for row in r.printed]
+    rows = "exact" if isinstance(r.printed, str) else _printed_rows(r)
     document = {"model": r.family.to_dict(), "names": list(r.names), "values": [_short(v) for v in r.values],
                 "n": n_json(r.n),
                 "noise": {"kind": r.noise.kind if isinstance(r.noise.kind, str) else list(r.noise.kind),
                           "scale": _rows(r.noise.scale), "grid": _rows(r.noise.grid)},
                 "matrix": None if r.matrix is None else [[_short(h) for h in row] for row in r.matrix],
-                "printed": rows[0] if rows != "exact" and all(row == rows[0] for row in rows) else rows,
+                "printed": rows,
                 "budget": {"epsilon": r.epsilon, "delta": r.delta, "rho": r.rho},
                 "n_range": None if r.n_range is None else list(r.n_range), "parts": list(r.parts)}
     return seal({key: document[key] if key in document else getattr(r, key) for key in (*_KEYS, *_EXTENDED)}
@@ -276,7 +287,14 @@ def _read_printed(value, p):
     "What was printed, in a document: one statement for all rows, or a list with one a row."
     if value == "exact":
         return value
-    return _items("printed", value, printing_from_json, p) if isinstance(value, list) else printing_from_json(value)
+    if not isinstance(value, list):
+        return printing_from_json(value)
+    rows: list = []
+    def read(row):
+        first = row.get("as_row") if isinstance(row, dict) and len(row) == 1 else None
+        rows.append(printing_from_json(row) if first is None else rows[_whole("printed", first, 0, len(rows) - 1)])
+        return rows[-1]
+    return _items("printed", value, read, p)
 
 # %% ../../nbs/releases/04_schema.ipynb #04d00008
 # § Schema 1

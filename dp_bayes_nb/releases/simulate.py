@@ -27,7 +27,7 @@ from .checks import full_matrix
 from .document import Release
 from ..noise.add_remove import check_largest, size_design, size_noise
 from ..noise.design import Design, check_privacy, designed, noise_design, simulate_values
-from ..noise.statements import print_rows
+from ..noise.printing import print_rows
 from ..base.supports import SUPPORTS
 
 # %% ../../nbs/releases/06_simulate.ipynb #9e6a55b6
@@ -181,15 +181,16 @@ def simulate_like(release: Release,      # whose design is copied
         refuse("n", f"left out, or the release's own, {release.n}", n)
     theta, n = _check_theta(family, theta), check_count("n", release.n if n is None else n)
     s, y = _copied(family, key, theta, float(n), full_matrix(release), release.noise)
-    return _with_sums(s, _printed_copy(release, np.asarray(y)))
+    return _with_sums(s, _printed_copy(release, np.asarray(y), key))
 
 # %% ../../nbs/releases/06_simulate.ipynb #9a03f001
-def _printed_copy(release, y):
-    "A simulated release of noisy numbers, printed as another was."
+def _printed_copy(release, y, key):
+    "A simulated release of noisy numbers, printed as another was, with the randomness of a key where that had a part."
     if isinstance(release.printed, str):
         values, there = y, np.ones(len(y), bool)
     else:
-        values, there = print_rows(release.printed, y)
+        words = np.asarray(jax.random.key_data(jax.random.fold_in(key, 2)), dtype=np.uint32)
+        values, there = print_rows(release.printed, y, np.random.default_rng(words))
     made = replace(release, values=values, simulated=True, id=None, schema=2) if np.all(there) else None
     if made is not None:
         return made
@@ -293,4 +294,4 @@ def _copy_groups(key, release, theta, n):
     sizes = release.n.astype(float) if n is None else _group_sizes(None, family, n, None)
     H = full_matrix(release)
     s, y = _groups_simulated(family, key, _check_theta(family, theta), jnp.asarray(sizes), H, release.noise)
-    return _with_sums(s, _printed_copy(release, np.asarray(y)))
+    return _with_sums(s, _printed_copy(release, np.asarray(y), key))

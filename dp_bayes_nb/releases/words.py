@@ -11,7 +11,7 @@ import numpy as np
 from ..base.arguments import printable
 from ..models.promises import value_words
 from ..noise.design import epsilon_of_rho
-from ..noise.statements import Exact
+from ..noise.printing import Exact
 from .checks import is_extended, may_be_alike, several_rows
 
 # %% ../../nbs/releases/03_words.ipynb #04d00015
