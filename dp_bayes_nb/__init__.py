@@ -20,7 +20,7 @@ _jobs = {
         "Clamped": "noise.statements",
         "PrintedAbove": "noise.statements",
         "combine": "releases.combine",
-        "read_table": "releases.other_tools",
+        "read_table": "releases.published",
         "from_census": "releases.other_tools",
         "from_opendp": "releases.other_tools",
         "from_tumult": "releases.other_tools",
@@ -249,8 +249,8 @@ if _typing.TYPE_CHECKING:
     from .releases.combine import combine as combine
     from .releases.declare import declare as declare
     from .releases.document import Release as Release
+    from .releases.published import read_table as read_table
     from .releases.other_tools import (
-        read_table as read_table,
         from_opendp as from_opendp,
         from_mbi as from_mbi,
         from_tumult as from_tumult,
