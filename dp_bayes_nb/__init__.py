@@ -26,7 +26,7 @@ _jobs = {
         "Noise": "noise.perturbed",
         "CanonicalNoise": "noise.perturbed",
         "combine": "releases.combine",
-        "read_table": "releases.other_tools",
+        "read_table": "releases.published",
         "from_census": "releases.other_tools",
         "from_opendp": "releases.other_tools",
         "from_tumult": "releases.other_tools",
@@ -268,8 +268,8 @@ if _typing.TYPE_CHECKING:
     from .releases.declare import declare as declare
     from .releases.document import Release as Release
     from .releases.examine import examine as examine
+    from .releases.published import read_table as read_table
     from .releases.other_tools import (
-        read_table as read_table,
         from_opendp as from_opendp,
         from_mbi as from_mbi,
         from_tumult as from_tumult,

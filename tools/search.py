@@ -58,6 +58,7 @@ WORDS = {
     "data_holder/persons": "several rows per person, user level, person id, repeated rows, contribution bounding",
     "releases/declare": "declare, published numbers, somebody else's numbers, noisy count from a website",
     "releases/combine": "combine releases, two releases, several releases",
+    "releases/published": "read a published table, csv, withheld numbers, suppressed, small counts hidden",
     "releases/other_tools": "opendp, import from opendp, mbi, tumult analytics",
     "releases/document": "release file",
     "releases/schema": "json, file format, schema",

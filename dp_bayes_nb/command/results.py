@@ -22,7 +22,7 @@ from .output import (answers_table, check_output, component_name, lines, number,
 from ..releases.combine import combine
 from ..releases.document import Release
 from ..releases.examine import CONFIDENTIAL, NOT_SAFE, examine
-from ..releases.other_tools import csv_columns
+from ..releases.published import csv_columns
 from ..releases.readings import MOST_SHOWN, describe_release, of_persons, readings, table, with_reach
 
 # %% ../../nbs/command/02_results.ipynb #c0de0207
