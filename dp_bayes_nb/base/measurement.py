@@ -8,7 +8,7 @@ __all__ = ['Released', 'known_laws', 'law_of', 'Noise', 'Measurement']
 # %% ../../nbs/base/05_measurement.ipynb #a18c1015
 from functools import cache, partial
 from importlib import import_module
-from typing import Any, Callable
+from typing import Any, Callable, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -120,6 +120,9 @@ class Measurement:
     high: Any = None  # (p,)
     # the row is known only because H s + e > floor; -inf: printed in any case; None: all rows were
     floor: Any = None  # (p,)
+    # of rows whose printing was random, (p,) ValueTables or None: log P(printed | H s + e), of which low and high are
+    # then the ends of what is possible; None: of no row
+    tables: Any = None
 
     def observed(self, s: Float[Array, "m"]) -> Float[Array, "p"]:
         "H s; s begins with n where n is unknown."
@@ -131,3 +134,25 @@ class Measurement:
 
 
 Released = Measurement  # a release of the sums themselves: H is the identity
+
+# %% ../../nbs/base/05_measurement.ipynb #a18c1f02
+class ValueTable(NamedTuple):
+    "log P(printed | the value of a row is start + i), for whole values."
+    start: int
+    log_chance: np.ndarray  # (K,)
+    beyond: tuple = (-np.inf, -np.inf)  # the same of all values below the table, and of all above it
+
+    def at(self, value: Any) -> np.ndarray:
+        "log P(printed | value); −∞ between whole numbers."
+        value = np.asarray(value, float)
+        low, high = (float(np.asarray(end)) for end in self.beyond)
+        chance, i = np.asarray(self.log_chance, float), value - float(np.asarray(self.start))
+        inside = chance[np.clip(np.nan_to_num(i), 0, len(chance) - 1).astype(int)]
+        found = np.where(i < 0, low, np.where(i >= len(chance), high, inside))
+        with np.errstate(invalid="ignore"):
+            return np.where(np.abs(i - np.rint(i)) < 1e-9, found, -np.inf)
+
+    def moved(self, offset: float) -> "ValueTable":
+        "The table of the value plus a whole number."
+        return self if offset == 0 else self._replace(start=int(np.rint(float(np.asarray(self.start)) + offset)))
+

@@ -50,7 +50,8 @@ class Tables:
 def look(one: Measurement) -> tuple:
     "What tables of one stack have in common."
     absent = tuple(part is None for part in (one.n, one.matrix, one.low, one.floor))
-    return one.noise.kind, np.shape(one.z), None if one.matrix is None else np.shape(one.matrix), absent
+    tables = one.tables and tuple(each and np.shape(each.log_chance) for each in one.tables)
+    return one.noise.kind, np.shape(one.z), None if one.matrix is None else np.shape(one.matrix), absent, tables
 
 
 def stack(measurements: list[Measurement]) -> Measurement:
@@ -151,7 +152,7 @@ def _rows(m, keep):
     matrix = np.eye(len(m.z))[keep] if m.matrix is None else take(m.matrix)
     matrix = None if m.n is not None and np.array_equal(matrix, np.eye(matrix.shape[1])) else matrix
     return Measurement(take(m.z), Noise(kind, take(m.noise.scale), take(m.noise.grid)), m.n, matrix,
-                       take(m.low), take(m.high), take(m.floor))
+                       take(m.low), take(m.high), take(m.floor), m.tables and tuple(m.tables[i] for i in keep))
 
 # %% ../../nbs/chains/06_measurements.ipynb #d4196779
 # § The log density: equation (1)

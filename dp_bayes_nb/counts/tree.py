@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from ..base.arguments import Said, refuse
-from ..base.measurement import law_of
+from ..base.measurement import ValueTable, law_of
 from .law import (LEAST_TIED, LONGEST, NEGLIGIBLE, coarse, convolve, draw_index, first_true,
                                     log_gamma_ratio, log_noise, overlap, span, split)
 
@@ -27,10 +27,11 @@ class Rows(NamedTuple):
     scale: np.ndarray  # (p,) b or σ; 0: no noise
     grid: np.ndarray  # (p,) step of the noise; 0: continuous
     kind: np.ndarray  # (p,) names of the laws of the noise
+    table: np.ndarray | None = None  # (p,) a ValueTable of the noisy count, or None; None: of no row
 
 
 def _take(rows, which):
-    return Rows(*(part[which] for part in rows))
+    return Rows(*(None if part is None else part[which] for part in rows))
 
 
 def _log_printed(rows: Rows, t: np.ndarray) -> np.ndarray:
@@ -47,7 +48,8 @@ def _log_printed(rows: Rows, t: np.ndarray) -> np.ndarray:
         if at.any():
             out[at] = _log_between(low[at] - t[at], high[at] - t[at], scale[at], grid[at], kind)
     out[sure] = np.where((t[sure] >= low[sure]) & (t[sure] <= high[sure]), 0.0, -np.inf)
-    return out
+    return out if rows.table is None else _with_tables(rows, t, out)
+
 
 # %% ../../nbs/counts/02_tree.ipynb #c13a0007
 def _log_between(x, y, scale, grid, kind):
@@ -61,6 +63,48 @@ def _log_between(x, y, scale, grid, kind):
         right = lower + np.log(-np.expm1(np.minimum(upper - lower, 0.0)))
         around = np.log1p(-np.minimum(np.exp(upper) + np.exp(tail(grid - x, scale, grid)), 1.0))
     return np.where(x > 0, right, around)
+
+
+# %% ../../nbs/counts/02_tree.ipynb #c13a0f21
+_SHORT = 64  # entries of tables that are read together
+
+
+def _with_tables(rows, t, out):
+    "The same, where rows have tables."
+    length = np.array([0 if table is None else len(table.log_chance) for table in rows.table])
+    short = np.flatnonzero((length > 0) & (length <= _SHORT) & (rows.scale == 0))
+    if len(short):
+        out[short] = _read_together(rows.table[short], length[short], t[short])
+    for i in np.setdiff1d(np.flatnonzero(length), short):
+        out[i] = _log_table(rows.table[i], t[i], rows.scale[i], rows.grid[i], rows.kind[i])
+    return out
+
+
+def _read_together(tables, length, t):
+    "What short tables say of the counts themselves, t (tables, …)."
+    chance = np.full((len(tables), length.max() + 2), -np.inf)  # what is below and above first and last
+    for row, k, table in zip(chance, length, tables):
+        row[0], row[1:k + 1], row[k + 1] = table.beyond[0], table.log_chance, table.beyond[1]
+    first = np.array([float(np.asarray(table.start)) for table in tables])
+    of_row = lambda part: part.reshape((-1,) + (1,) * (t.ndim - 1))
+    i = np.clip(t - of_row(first) + 1, 0, of_row(length + 1))
+    found = np.take_along_axis(chance, i.astype(int).reshape(len(tables), -1), axis=1).reshape(t.shape)
+    return np.where(np.abs(i - np.rint(i)) < 1e-9, found, -np.inf)
+
+
+def _log_table(table: ValueTable, t, scale, grid, kind):
+    "log P(printed | counts t) of one row: as the table says it of the count, or of the count with noise."
+    if scale == 0:
+        return table.at(t)
+    start, chance = float(np.asarray(table.start)), np.asarray(table.log_chance, float)
+    x = start + np.arange(len(chance)) - t[..., None]  # of the noise
+    parts = np.exp(_log_between(x, x, scale, grid, kind) + chance)
+    for end, (low, high) in zip(table.beyond, ((-np.inf, start - 1), (start + len(chance), np.inf))):
+        if float(np.asarray(end)) > -np.inf:
+            outside = _log_between(low - t, high - t, scale, grid, kind) + float(np.asarray(end))
+            parts = np.append(parts, np.exp(outside)[..., None], axis=-1)
+    with np.errstate(divide="ignore"):
+        return np.log(parts.sum(axis=-1))
 
 
 # %% ../../nbs/counts/02_tree.ipynb #c13a000c
@@ -110,11 +154,12 @@ def _unions(sets: list, leaves: int) -> tuple:
 
 # %% ../../nbs/counts/02_tree.ipynb #c13a0f11
 def count_tree(sets: list,  # of each row, the leaves it adds up, an array of their numbers
-               leaves: int, low, high, scale, grid, kind  # as in `Rows`, (p,) each, or of all
+               leaves: int, low, high, scale, grid, kind,  # as in `Rows`, (p,) each, or of all
+               table=None  # (p,) as in `Rows`
                ) -> Tree:
     "The forest of rows about sets of leaves."
     node, parent, _ = _unions(sets, leaves)
-    return _forest(leaves, parent, node, low, high, scale, grid, kind)
+    return _forest(leaves, parent, node, low, high, scale, grid, kind, *(() if table is None else (table,)))
 
 
 def _forest(leaves, parent, *parts) -> Tree:

@@ -6,6 +6,7 @@
 __all__ = ['EACH', 'GROUPS']
 
 # %% ../../nbs/fields/01_groups.ipynb #9a170003
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -35,11 +36,17 @@ class Groups(NamedTuple):
 
     def measurement(self, g: int) -> Measurement:
         "The numbers of one group, in NumPy."
-        return jax.tree.map(lambda leaf: leaf[g], self.each)
+        return one_group(self.each, g)
 
     def prior_of(self, g: int) -> Any:
         "The prior of one group."
         return jax.tree.map(lambda leaf: leaf[g], self.prior) if self.own else self.prior
+
+
+def one_group(each: Measurement, g: int) -> Measurement:
+    "The numbers of one of the groups of `by_group`, whose tables stand group by group."
+    one = jax.tree.map(lambda leaf: leaf[g], replace(each, tables=None))
+    return one if each.tables is None or not any(each.tables[g]) else replace(one, tables=each.tables[g])
 
 
 def by_group(family, one: Measurement) -> Measurement:
@@ -50,7 +57,9 @@ def by_group(family, one: Measurement) -> Measurement:
     noise = Noise(kinds, split(one.noise.scale), split(one.noise.grid))
     H = None if one.matrix is None else np.tile(np.asarray(one.matrix, float), (G, 1, 1))
     n = None if one.n is None else np.asarray(one.n, float)
-    return Measurement(split(one.z), noise, n, H, split(one.low), split(one.high), split(one.floor))
+    tables, q = one.tables, len(one.z) // G
+    tables = tables and tuple(tables[g * q:(g + 1) * q] for g in range(G))
+    return Measurement(split(one.z), noise, n, H, split(one.low), split(one.high), split(one.floor), tables)
 
 
 def groups_of(family, data: Any,  # as `fit` passes it on: a Measurement, or Tables of one
@@ -63,7 +72,8 @@ def groups_of(family, data: Any,  # as `fit` passes it on: a Measurement, or Tab
 # § The method of one group
 def method_of_group(groups: Groups) -> tuple[Method, bool]:
     "The method that one group would get, and whether it is given `Tables`."
-    one, prior = groups.measurement(0), groups.prior_of(0)
+    first = next((g for g, each in enumerate(groups.each.tables or ()) if any(each)), 0)  # that says the most
+    one, prior = groups.measurement(first), groups.prior_of(first)
     shown = one.n is not None and one.low is None and one.floor is None
     if not shown or np.any(groups.each.noise.scale == 0):
         return _chosen(groups, prior, [one]), True
@@ -275,5 +285,6 @@ def _way_of_one(family, data, prior):
 
 EACH = Way("groups", "each group by itself", "that of the way of one group",
            run_groups, normal=True, within=_way_of_one)
-GROUPS = Method(None, lambda family: True, groups_unavailable, ways=(EACH,), confidential=True)
+GROUPS = Method(None, lambda family: True, groups_unavailable, ways=(EACH,), confidential=True,
+                reads=True)
 GROUPS = GROUPS._replace(general=GROUPS, tables=GROUPS)

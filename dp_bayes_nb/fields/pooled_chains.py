@@ -426,7 +426,7 @@ def chains_unavailable(family, measurements: list) -> str | None:
     if family.lacks("moments") or free_size(family.parameters) == 0 or own:
         return (f"partial pooling is for models whose sums have a law given their parameters alone, and {name} has a "
                 "sampler of its own: use log_likelihood(releases, shared=False) in a model of your own")
-    if any(floors(one) or np.any(np.asarray(one.noise.scale) <= 0) for one in measurements):
+    if any(floors(one) or one.tables is not None or np.any(np.asarray(one.noise.scale) <= 0) for one in measurements):
         return ("partial pooling needs numbers with noise, printed whether they are large or small; fit such groups "
                 "one by one")
     if len({look(one) for one in measurements}) > 1:

@@ -31,7 +31,7 @@ from ..posterior.fit import _check_run, Drawn
 from ..posterior.identity import entropy_text, prior_to_json, _releases_text, run_entropy
 from ..posterior.route import _check_memory
 from ..curves.grid import exact_unavailable, is_plain, log_likelihood, on_a_line
-from .groups import by_group, groups_unavailable
+from .groups import by_group, one_group, groups_unavailable
 from ..chains.measurements import look, observed_law
 from ..chains.mesh import log_law
 from ..ways.methods import Way, _stands_at, methods_of
@@ -283,7 +283,7 @@ def _way(family, one: Measurement) -> str | None:
     exact = methods_of(family).get("exact")
     share = exact is not None and exact.law is not None
     printed = one.low is None or bool(np.all(np.asarray(one.low) == np.asarray(one.high)))
-    if one.floor is not None or np.any(np.asarray(one.noise.scale) <= 0):
+    if one.floor is not None or one.tables is not None or np.any(np.asarray(one.noise.scale) <= 0):
         return None
     if one.n is not None:
         if len(one.z) > 1 or one.matrix is not None:
@@ -464,8 +464,8 @@ def what_is_pooled(releases: list) -> Alike:
     if reason := groups_unavailable(family, seen):
         raise ValueError(reason)
     each, groups = by_group(family, seen[0]), range(len(family.group_names))
-    one = lambda g: jax.tree.map(lambda leaf: leaf[g], each)
-    return Alike(family.inner, list(map(one, groups)), each.n, ranges * len(groups), family.shape, dict(family.axes))
+    return Alike(family.inner, [one_group(each, g) for g in groups], each.n, ranges * len(groups), family.shape,
+                 dict(family.axes))
 
 # %% ../../nbs/fields/03_pooled_groups.ipynb #e583049f
 CURVES = Way("pooled curves", "a table of the likelihood of each group; what groups share is drawn given these tables, "

@@ -274,6 +274,7 @@ class Ends(NamedTuple):
 # %% ../../nbs/noise/04_statements.ipynb #f19b0403
 class Printing:
     "What was done to a noisy number before it was printed. `&` joins statements, in the order of what was done."
+    since: ClassVar[int] = 2  # the schema of release files that it came with
 
     @property
     def steps(self) -> tuple["Printing", ...]:
@@ -490,6 +491,11 @@ class Unprinted(NamedTuple):
     low: Float[np.ndarray, "p"]
     high: Float[np.ndarray, "p"]
     floor: Float[np.ndarray, "p"]  # −∞: printed in any case
+    tables: tuple | None = None  # (p,) ValueTables of rows whose printing was random, or None; None: of no row
+
+    def take(self, at: slice) -> "Unprinted":
+        "What is known of some rows."
+        return Unprinted(self.z[at], self.low[at], self.high[at], self.floor[at], self.tables and self.tables[at])
 
 
 def as_printed(printed: Any,  # a statement, a list with one a row, or None

@@ -111,7 +111,8 @@ def _each_seen(release):
     for g, name in enumerate(groups):
         noise = Noise(*(rows(getattr(seen.noise, part), g) for part in ("kind", "scale", "grid")))
         of_group = Measurement(rows(seen.z, g), noise, None if seen.n is None else seen.n[g], seen.matrix,
-                               *(rows(each, g) for each in (seen.low, seen.high, seen.floor)))
+                               *(rows(each, g) for each in (seen.low, seen.high, seen.floor)),
+                               seen.tables and seen.tables[g * len(noise.scale):(g + 1) * len(noise.scale)])
         yield name, of_group
 
 

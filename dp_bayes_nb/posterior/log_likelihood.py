@@ -196,6 +196,9 @@ def _form(release, divided):
 # %% ../../nbs/posterior/09_log_likelihood.ipynb #16f19a03
 def _normal_form(family, seen, one, keep):
     "Normal sums integrated out: a function of model, data and θ, and the data."
+    if seen.tables is not None:
+        refuse("release", "of one share, where numbers were printed at random", type(family).__name__,
+               "use fit(release)")
     if one or len(seen.z) == 1:
         return (_normal_row if one else _one_row), seen
     printed = seen.low is None or bool(np.all(np.asarray(seen.low) == np.asarray(seen.high)))

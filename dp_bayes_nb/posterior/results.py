@@ -237,7 +237,7 @@ def _group_tables(release):
     kind = one.noise.kind if isinstance(one.noise.kind, str) else one.noise.kind[:q]
     each = [Measurement(cut(one.z, g), Noise(kind, cut(one.noise.scale, g), cut(one.noise.grid, g)),
                         None if one.n is None else one.n[g], one.matrix, cut(one.low, g), cut(one.high, g),
-                        cut(one.floor, g)) for g in range(G)]
+                        cut(one.floor, g), one.tables and one.tables[g * q:(g + 1) * q]) for g in range(G)]
     return stacked_tables(release.family.inner, each, None, [release.n_range] * G)
 
 

@@ -27,7 +27,7 @@ from ..noise.statements import Exact, Unprinted, as_printed, printing_to_json, u
 
 # %% ../../nbs/releases/02_checks.ipynb #5b11a00b
 # § Field by field
-SCHEMA = 2  # of the files that are written today
+SCHEMA, READINGS = 2, 3  # of the files that are written today; of those with readings that are new in 0.10
 FROM_ELSEWHERE = "numbers that are declared from elsewhere name their source: declare(..., source=...)"
 DECLARED_RELATIONS = ("change_one", "add_remove", "change_value")
 _LONGEST_NAME, LONGEST_SOURCE = 400, 2000  # characters
@@ -50,11 +50,18 @@ def _checked_parts(parts):
     return tuple(parts)
 
 # %% ../../nbs/releases/02_checks.ipynb #02c4e007
+def schema_of(printed) -> int:
+    "The schema of a file with these statements: 3 where one is new in it, so that older versions refuse the file."
+    return READINGS if not isinstance(printed, str) and any(step.since > SCHEMA for row in printed for step in row.steps
+                                                            ) else SCHEMA
+
+
 def checked_fields(r):
     "The fields of a release in their normal form."
     as_model(r.family)
-    check_choice("schema", r.schema, (1, SCHEMA))
+    check_choice("schema", r.schema, (1, SCHEMA, READINGS))
     fields = _checked_rows(r)
+    fields["schema"] = 1 if r.schema == 1 else schema_of(fields["printed"])
     fields |= _checked_promise(r, fields["noise"].kind)
     if r.source is not None and not r.simulated:
         fields["id"] = _content(r, fields)
@@ -198,7 +205,7 @@ def _checked_promise(r, kind):
     declared, missing = r.source is not None, checked_missing(r.family, r.missing)
     check_choice("bounds_source", r.bounds_source, ("public", "private_quantile"))
     check_choice("simulated", r.simulated, (False, True))
-    if r.id is not None and not (r.schema == SCHEMA and isinstance(r.id, str) and re.fullmatch("[0-9a-f]{16}", r.id)):
+    if r.id is not None and not (r.schema >= SCHEMA and isinstance(r.id, str) and re.fullmatch("[0-9a-f]{16}", r.id)):
         refuse("id", "16 hexadecimal digits, or None as in schema 1", r.id)
     in_rho = not declared and r.rho is not None
     if in_rho:
@@ -271,8 +278,10 @@ def _content(r, fields):
 
 # %% ../../nbs/releases/02_checks.ipynb #02c4e00d
 # § What follows from the model and the budget
-def check_read(r: Any, id: Any):  # a release from a file; the id that stands there
+def check_read(r: Any, id: Any, schema: int = SCHEMA):  # a release from a file; the id and the schema that stand there
     "Refuse (ValueError) a release that is not what its id, its model and its budget imply."
+    if r.schema != schema:
+        refuse("schema", f"{r.schema} for these statements of what was printed", schema, "get a fresh copy")
     if r.id != id:
         refuse("id", f"{r.id!r}, as the content implies", f"{id!s:.60}", "get a fresh copy")
     if is_extended(r):
@@ -420,4 +429,4 @@ def each_group(r: Any, found: Unprinted):
     q = len(r.names) // len(r.family.group_names)
     for start in range(0, len(r.names), q):
         at = slice(start, start + q)
-        yield r.names[at], Unprinted(*(part[at] for part in found)), r.noise.take(at)
+        yield r.names[at], found.take(at), r.noise.take(at)

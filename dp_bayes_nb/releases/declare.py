@@ -232,7 +232,7 @@ def _default_range(release):
 def declare(model: Any,              # what the numbers are sums of, such as Bernoulli()
             values: Any,             # as printed, in the model's order, or by name (a dict); None: not printed
             *unnamed: Any,           # nothing: the rest is given by name
-            noise: Any = None,       # needed: Laplace(...), Gaussian(...), or a list (or dict by name) with one a row
+            noise: Any = None,       # Laplace(...), Gaussian(...), or a list (or dict by name), one a row; None: none
             n: Any = None,           # records (of groups: of each): public, or with n_noise noisy; None: unknown
             n_noise: Any = None,     # Laplace(...) or Gaussian(...) of n
             n_range: Any = None,     # (0, N) where n is unknown; see below
@@ -245,7 +245,8 @@ def declare(model: Any,              # what the numbers are sums of, such as Ber
 
     The numbers are z = H s + e: s are the sums of the model, H is `matrix`, e is the noise. Scales are in units of the
     sums (of `matrix` times the sums, where there is one); a scale of 0 says that a row is known exactly, unless it was
-    rounded or left blank: then it is an interval. One statement of printing holds for all rows, also for a noisy or
+    rounded or left blank: then it is an interval. Without noise at all, as where a table was only rounded or hidden,
+    `noise` is left out and `printed` given. One statement of printing holds for all rows, also for a noisy or
     rounded n; a list is for the rows of `values`. If n is unknown or noisy and no `n_range` is given, it is from 0 to
     the largest n with which the numbers are possible when each is off by 64 scales, rounded up to two digits; if rows
     known exactly (scale 0) add up to n, n is that. Nothing can be checked against a design: ValueError for what
@@ -283,7 +284,7 @@ def declare(model: Any,              # what the numbers are sums of, such as Ber
         n_noise = Laplace(scale=0)  # its print is stated
     size = _records(n, n_noise, matrix_has_n, of_n)
     names, found, H = _rows(model, values, matrix, n is not None and n_noise is None)
-    law = noise_law(_by_name("noise", noise, names), len(names))
+    law = _law_of(noise, printed, names)
     by_row, first = _with_n(printed, names) if isinstance(size, float) else (printed, Exact())
     rows = as_printed(_by_name("printed", by_row, names), len(names))
     if not isinstance(size, int) and H is not None and H.shape[1] == len(model.names):
@@ -301,6 +302,13 @@ def declare(model: Any,              # what the numbers are sums of, such as Ber
     return made
 
 # %% ../../nbs/releases/07_declare.ipynb #3437cc38
+def _law_of(noise, printed, names):
+    "The law of the noise of rows; none where only what was printed is stated."
+    if noise is None and printed is not None:
+        noise = Laplace(scale=0)
+    return noise_law(_by_name("noise", noise, names), len(names))
+
+
 def _check_blank(names, values, rows):
     "Refuse a value that is not there where nobody says why."
     for name, value, row in zip(names, values, rows):
@@ -393,7 +401,7 @@ def _declare_groups(model, values, noise, n, n_noise, n_range, matrix, printed, 
     names = list(model.in_groups(labels))
     single = printed is None or isinstance(printed, Printing)
     rows = as_printed(printed if single else _by_name("printed", printed, names), len(names))
-    law = noise_law(_by_name("noise", noise, names), len(names))
+    law = _law_of(noise, printed, names)
     _check_blank(names, found, rows)
     counts = None if sizes is None else [int(size) if size % 1 == 0 else size for size in sizes]
     made = Release(model, tuple(names), found, counts, law, matrix=H, printed=rows, neighbours=neighbours,

@@ -13,6 +13,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
@@ -52,7 +53,7 @@ class Release:
     epsilon: float | None = None  # total cost; None: nobody says, or the cost is rho
     delta: float | None = None  # total cost; None for laplace noise, and where the cost is rho
     neighbours: str | None = None  # what one record may do, a name of RELATIONS; None: what is implied
-    schema: int = 2  # of the file format; 1: read from a file of version 0.1.0, and written as one
+    schema: int = 2  # of the file format; 3: with a statement that version 0.9 does not know; 1: as in 0.1.0
     simulated: bool = False  # drawn with a JAX key: protects nobody
     bounds_source: str = "public"  # where the family's bounds come from
     missing: Any = "error"  # "drop": records without a value were left out; {"as": …}: what a missing value counted as
@@ -95,12 +96,9 @@ class Release:
     @property
     def released(self) -> Measurement:
         """What samplers see, as a JAX pytree: z (p,), noise scale and grid (p,), n () or None, H; low, high and floor
-        (p,) where not all was printed exactly.
+        (p,) where not all was printed exactly, and tables where printing was random.
         """
-        seen, found = measured(self), jnp.asarray
-        noise = Noise(seen.noise.kind, found(seen.noise.scale), found(seen.noise.grid))
-        return Measurement(noise=noise, **{name: value if value is None else found(value)
-                                           for name, value in vars(seen).items() if name != "noise"})
+        return jax.tree.map(jnp.asarray, measured(self))
 
     def __repr__(self): return in_words(self)
     def __eq__(self, other): return self.to_json() == other.to_json() if isinstance(other, Release) else NotImplemented
@@ -158,11 +156,11 @@ def _save(path: Path, text, overwrite):
 # %% ../../nbs/releases/05_document.ipynb #05d0c001
 # § Reading
 def from_json(text: str) -> Release:
-    "The release in a sealed JSON text of schema 1 or 2; a ValueError for anything else."
+    "The release in a sealed JSON text of schema 1, 2 or 3; a ValueError for anything else."
     try:
         fields = read_fields(text)
         release = Release(**fields)
-        check_read(release, fields.get("id"))
+        check_read(release, fields.get("id"), fields["schema"])
         return release
     # the last net: numbers and sizes are checked one by one
     except (ArithmeticError, MemoryError, RecursionError) as error:
@@ -181,9 +179,12 @@ def measured(r: Release) -> Measurement:
     if found is None:
         return Measurement(r.values - of_n, Noise(kind, r.noise.scale, r.noise.grid), n, H)
     exact, always = bool(np.all(found.low == found.high)), bool(np.all(np.isneginf(found.floor)))
+    tables = found.tables and tuple(None if each is None else each.moved(-offset)
+                                    for each, offset in zip(found.tables, of_n))
     noise = Noise(kind, r.noise.scale, row_grid(r.family, r.matrix, r.noise))
     return Measurement(found.z - of_n, noise, n, H, low=None if exact else found.low - of_n,
-                       high=None if exact else found.high - of_n, floor=None if always else found.floor - of_n)
+                       high=None if exact else found.high - of_n, floor=None if always else found.floor - of_n,
+                       tables=tables)
 
 
 def size_part(r: Release) -> Float[np.ndarray, "p"]:

@@ -18,8 +18,8 @@ from ..models.registry import family_from_dict
 from ..models.promises import CHANGE_VALUE, LARGEST, RELATIONS, Person, relation
 from ..noise.design import MAX_STEPS
 from ..noise.statements import printing_from_json, printing_to_json
-from .checks import (DECLARED_RELATIONS, FROM_ELSEWHERE, SCHEMA, check_source, is_extended, n_json,
-                                         several_rows)
+from .checks import (DECLARED_RELATIONS, FROM_ELSEWHERE, READINGS, SCHEMA, check_source,
+                                         is_extended, n_json, several_rows)
 from .files import open_sealed, parse, seal, tuples
 
 # %% ../../nbs/releases/04_schema.ipynb #b1d57811
@@ -88,12 +88,13 @@ def _rows(values):
 # %% ../../nbs/releases/04_schema.ipynb #7b52009b
 # § Reading
 def read_fields(text: Any) -> dict:
-    "The arguments of the release in a sealed JSON text of schema 1 or 2, every number checked; else a ValueError."
+    "The arguments of the release in a sealed JSON text of schema 1, 2 or 3, every number checked; else a ValueError."
     there = parse(text, "the release")
     if there.get("schema") == 1:
         return _read_1(open_sealed(text, "the release", 1, _KEYS_1))
     keys = (*_KEYS, *(_EXTENDED if "source" in there else ()), *(_OF_PERSONS if "person" in there else ()))
-    return _read_2(open_sealed(text, "the release", SCHEMA, keys))
+    schema = READINGS if there.get("schema") == READINGS else SCHEMA
+    return {**_read_2(open_sealed(text, "the release", schema, keys)), "schema": schema}
 
 # %% ../../nbs/releases/04_schema.ipynb #17ba0791
 def _whole(name, value, low, high):

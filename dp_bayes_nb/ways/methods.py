@@ -149,6 +149,7 @@ class Method(NamedTuple):
     # why `auto` does not take it where the model prefers it and it is available, or None
     unadvised: Callable = lambda family, kind, n, prior: None
     together: bool = False  # does one program of its kernel serve many groups?
+    reads: bool = False  # of `tables`: does it take rows whose printing was random, with their ValueTables?
 
     def way(self, family, data: Any, prior: Any) -> Way:
         "How its draws come for this data."
@@ -309,8 +310,14 @@ def _of_measurement(method, kind, matrix):
     return method if not any(found) else general or _refused(method, 0, found)
 
 
+_AT_RANDOM = ("numbers were printed at random (RandomRounded, CellKey, Noise), and only exact sums over whole counts, "
+              "of Bernoulli, Categorical and Counts with the priors of their own, take a probability for each count")
+
+
 def _of_tables(method, measurements):
     "A method as it is for several tables, unknown sizes, unprinted numbers and invariants."
+    if any(one.tables is not None for one in measurements) and not (method.tables and method.tables.reads):
+        return method._replace(unavailable=lambda family, kind, n, prior: _AT_RANDOM)
     if method.tables:
         return method.tables
     some = lambda what: any(bool(np.any(what(one))) for one in measurements)

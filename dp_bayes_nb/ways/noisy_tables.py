@@ -18,7 +18,7 @@ from scipy.special import gammaln, logsumexp
 
 from ..base.arguments import Said, refuse
 from ..base.chains import bind
-from ..base.measurement import Measurement, law_of
+from ..base.measurement import Measurement, ValueTable, law_of
 from ..base.priors import Beta, Dirichlet
 from ..models.whole_numbers import Counts, FlatCounts, SharedGamma
 from ..chains.collapsed import chain_kernel
@@ -169,9 +169,12 @@ def released_tree(family: Any, measurement: Measurement,
     low, high = _whole(low / factor), _whole(high / factor)
     low, high = np.minimum(low, high), np.maximum(low, high)
     parts = [low, high, scale / np.abs(factor), grid / np.abs(factor), np.array(noise.kinds)]
+    if measurement.tables is not None and not printed:
+        parts.append(_of_counts(measurement.tables, factor))
     if size is not None:
         sets.append(np.arange(H.shape[1]))
-        parts = [np.append(part, more) for part, more in zip(parts, (*size, 0.0, 1.0, noise.kinds[0]))]
+        parts = [np.append(part, more) for part, more in zip(
+            parts, (*size, 0.0, 1.0, noise.kinds[0], None))]
     return count_tree(sets, H.shape[1], *parts)
 
 # %% ../../nbs/ways/02_noisy_tables.ipynb #9aea07df
@@ -187,6 +190,23 @@ def _next_on_grid(x, grid):
     step = np.where(grid > 0, grid, 1.0)
     with np.errstate(invalid="ignore"):
         return np.where(np.isfinite(x), (np.floor(x / step) + 1) * step, x)
+
+# %% ../../nbs/ways/02_noisy_tables.ipynb #9aea07e0
+def _of_counts(tables, factor):
+    "Tables of values as tables of the counts that the values are multiples of, (p,) objects."
+    out = np.full(len(tables), None)
+    for i, (table, h) in enumerate(zip(tables, factor)):
+        out[i] = table if table is None or h == 1 else _of_multiples(table, float(h))
+    return out
+
+
+def _of_multiples(table, h):
+    "What a table of h · count says of the count."
+    start = float(np.asarray(table.start))
+    ends = np.sort(np.array([start, start + len(table.log_chance) - 1]) / h)
+    t = np.arange(np.ceil(ends[0] - 1e-9), np.floor(ends[1] + 1e-9) + 1)
+    return ValueTable(int(t[0]), table.at(h * t), table.beyond[::1 if h > 0 else -1])
+
 
 # %% ../../nbs/ways/02_noisy_tables.ipynb #c15a0010
 # § Counts
@@ -242,7 +262,7 @@ def sample_counts(rng: np.random.Generator, family: Counts, data: Any, prior: An
 
 CELLS = Way("counts", "the true counts of all cells from their exact distribution: independent draws",
             "none but that of arithmetic", at_once(sample_counts), counts=True)
-COUNTS = Method(None, lambda family: True, counts_unavailable, ways=(CELLS,))
+COUNTS = Method(None, lambda family: True, counts_unavailable, ways=(CELLS,), reads=True)
 COUNTS = COUNTS._replace(general=COUNTS, tables=COUNTS)
 
 # %% ../../nbs/ways/02_noisy_tables.ipynb #c15a0017
@@ -331,12 +351,14 @@ def _levels_of_tables(fallback: Method) -> Method:
         why = levels_unavailable(family, measurements, prior)
         if why and isinstance(prior, Beta) and len(measurements) > 1 and tables_law(family, measurements):
             return None
-        return None if why is None or fallback.unavailable(family, measurements, n, prior) is None else why
+        at_random = any(one.tables is not None for one in measurements)
+        return None if why is None or not at_random and fallback.unavailable(
+            family, measurements, n, prior) is None else why
     def kernel(family, data, prior):
         law = _several_law(family, data)
         return fallback.kernel(family, data, prior) if law is None else grid_kernel(family, law, prior, exact=True)
     return fallback._replace(kernel=kernel if fallback.kernel else None, unavailable=unavailable, groups=levels_groups,
-                             ways=(LEVELS, SUMMED, *fallback.ways), together=False)
+                             ways=(LEVELS, SUMMED, *fallback.ways), together=False, reads=True)
 
 
 def _levels_general(family_is_share: bool, matrix: Any) -> Method | None:
