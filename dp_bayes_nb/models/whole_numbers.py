@@ -62,10 +62,11 @@ class Counts(Model):
     >>> idata.posterior["counts"].mean(["chain", "draw"]).round(-1).values.tolist()
     [40.0, 310.0]
     """
-    one_table, integer, fallback = True, True, "exact"
+    one_table, integer, fallback = True, True, "lattice"
     magnitude = math.inf
     default_prior = FlatCounts()
-    methods = {"exact": "dp_bayes_nb.ways.noisy_tables:COUNTS", "collapsed": None, "gibbs": None, "naive": None,
+    methods = {"exact": "dp_bayes_nb.ways.noisy_tables:COUNTS",
+               "lattice": "dp_bayes_nb.ways.crossing_rows:LATTICE", "collapsed": None, "gibbs": None, "naive": None,
                "chain": None}
     refusals = {part: f"{_NO_POPULATION}; use Categorical or Bernoulli for records"
                 for part in ("statistic", "sensitivity", "moments", "simulate_records", "update",

@@ -292,7 +292,9 @@ def check_rows(names: tuple,        # of the rows, for messages
     every, exact = np.arange(len(names)), np.flatnonzero((noise.scale == 0) & (found.low == found.high))
     impossible = lambda rows: not _together(found, far, matrix, sums, rows)
     if not impossible(every):
-        return _check_counts(names, found, far, matrix, sums) if declared else None
+        if declared:
+            _check_counts(names, found, far, matrix, sums)
+        return
     if len(exact) and impossible(exact):
         refuse("values", "such that the rows known exactly (scale 0) agree with one another, with n and with the model",
                Said(f"{len(exact)} rows that contradict one another"), _in_conflict(names, exact, impossible)
