@@ -64,9 +64,11 @@ def summary(found):
     error = lambda name: round(float(column[name].std(ddof=1) / len(found) ** 0.5), 4) if len(found) > 1 else None
     quantiles = lambda name: np.quantile(column[name], [0.05, 0.5, 0.95]).round(3).tolist()
     return {"tables": len(found), "cells": len(found) * K,
-            **{name: [round(float(column[name].mean()), 4), error(name)] for name in ("inside", "rank", "width", "naive")},
+            **{name: [round(float(column[name].mean()), 4), error(name)]
+               for name in ("inside", "rank", "width", "naive")},
             **{f"{name}, 5%, 50%, 95%": quantiles(name) for name in ("wall", "processor", "ess", "rhat")},
-            "rhat above 1.01": float(np.mean(column["rhat"] > 1.01)), "ess below 400": float(np.mean(column["ess"] < 400))}
+            "rhat above 1.01": float(np.mean(column["rhat"] > 1.01)),
+            "ess below 400": float(np.mean(column["ess"] < 400))}
 
 
 if __name__ == "__main__":

@@ -396,7 +396,7 @@ def random_moves(rng: np.random.Generator, L: Lattice, basic: list, size: int) -
               ("more", possible_moves(L, more))]
     kinds = [(name, each) for name, each in kinds if len(each)]
     share = np.array([_SHARES[name] for name, _ in kinds])
-    many = np.ceil(size * share / share.sum()).astype(int) if len(kinds) else ()
+    many = np.ceil(size * share / max(share.sum(), 1e-9)).astype(int)
     return np.concatenate([np.empty((0, L.cells), np.int64), *(part[rng.integers(len(part), size=n)]
                                                                for (_, part), n in zip(kinds, many))])
 
@@ -475,10 +475,10 @@ def sample_lattice(rng: np.random.Generator, L: Lattice, chains: int, draws: int
         if effective > _ENOUGH * chains * draws and apart < _APART or past.size > _MOST_KEPT:
             break
         sweeps = int(_LONGER * sweeps)
-    found = found[:, :, np.linspace(0, found.shape[2] - 1, each).round().astype(int)].reshape(chains, M * each, -1)
-    found = found[:, np.linspace(0, M * each - 1, draws).round().astype(int)].astype(np.int64)
-    check_some(np.all(L.log_weight(found) > -np.inf))
-    return found, went.reshape(chains, M).mean(axis=1)
+    kept = found[:, :, np.linspace(0, found.shape[2] - 1, each).round().astype(int)].reshape(chains, M * each, -1)
+    drawn = kept[:, np.linspace(0, M * each - 1, draws).round().astype(int)].astype(np.int64)
+    check_some(np.all(L.log_weight(drawn) > -np.inf))
+    return drawn, went.reshape(chains, M).mean(axis=1)
 
 # %% ../../nbs/counts/09_lattice.ipynb #c19a021
 # § Does the chain reach every table?

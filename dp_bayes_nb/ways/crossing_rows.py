@@ -51,7 +51,8 @@ def released_lattice(family: Any, data: Any, prior: Any) -> Lattice:
                "large", prior, "a shared rate depends on all rows that were not printed")
     H, unit = _whole_rows(leaf_matrix(family, measurement.matrix, len(measurement.z), False))
     rows = Rows(np.arange(len(H)), *printed_rows(measurement, unit))
-    return lattice(H, rows, *_weights(prior, H.shape[1]), name=lambda i: repr(_row_name(H[i], family.names, i)))
+    cells, total, tails = _weights(prior, H.shape[1])
+    return lattice(H, rows, cells, total, tails, lambda i: repr(_row_name(H[i], family.names, i)))
 
 # %% ../../nbs/ways/04_crossing_rows.ipynb #c15d008
 # § Two ways
