@@ -1090,6 +1090,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                   'dp_bayes_nb/counts/lattice.py'),
                                             'dp_bayes_nb.counts.lattice._cell_weights': ( 'counts/lattice.html#_cell_weights',
                                                                                           'dp_bayes_nb/counts/lattice.py'),
+                                            'dp_bayes_nb.counts.lattice._check_size': ( 'counts/lattice.html#_check_size',
+                                                                                        'dp_bayes_nb/counts/lattice.py'),
                                             'dp_bayes_nb.counts.lattice._endless': ( 'counts/lattice.html#_endless',
                                                                                      'dp_bayes_nb/counts/lattice.py'),
                                             'dp_bayes_nb.counts.lattice._kept': ( 'counts/lattice.html#_kept',

@@ -178,6 +178,14 @@ def _row_weights(H, rows, at, v, t):
     return _log_printed(_take(rows, at), times[:, None] * t).sum(axis=0)
 
 
+def _check_size(size):
+    "Refuse tables of weights that no memory holds."
+    if size > _MOST_WEIGHTS:
+        refuse("release", f"such that all counts and rows have at most {_MOST_WEIGHTS} possible values",
+               f"about {size:.1g}", "divide large counts and their noise by a common unit, or give a prior that says "
+               "more")
+
+
 def _cell_weights(prior, v, K, t):
     "log of the prior weight of a variable, if it is a cell."
     return _log_leaves(prior, t[None], [v])[0] if v < K else np.zeros(len(t))
@@ -201,10 +209,7 @@ def lattice(H: np.ndarray,      # (rows, K) whole numbers
     several = node >= K
     np.maximum.at(first, node[several], low[several])
     np.minimum.at(last, node[several], high[several])
-    if (size := (last - first + 1).sum()) > _MOST_WEIGHTS:
-        refuse("release", f"such that all counts and rows have at most {_MOST_WEIGHTS} possible values",
-               f"about {size:.1g}", "divide large counts and their noise by a common unit, or give a prior that says "
-               "more")
+    _check_size((last - first + 1).sum())
     tables, near = [], []
     for v, (a, b) in enumerate(zip(first, last)):
         t, at = np.arange(a, b + 1), np.flatnonzero(node == v)
@@ -364,7 +369,8 @@ def basic_moves(L: Lattice) -> list:
     units = np.eye(K, dtype=np.int64)[free]
     used = np.any(L.matrix[:, free], axis=1)
     found = [units]
-    for rows in ({tuple(np.flatnonzero(each & used)) for each in (np.full(len(used), True), exact)} if len(free) else ()):
+    both = (used, exact & used) if len(free) else ()
+    for rows in {tuple(np.flatnonzero(each)) for each in both}:
         if rows:
             found.append(kernel_basis(np.unique(L.matrix[np.ix_(rows, free)], axis=0)) @ units)
     return found
