@@ -143,7 +143,7 @@ def _unions(sets: list, leaves: int) -> tuple:
             below = np.unique(top[sets[i]])
             if sum(size[v] for v in below) != len(sets[i]):
                 refuse("matrix", _NO_TREE, Said("rows that overlap"),
-                       "a model with a population, such as Categorical, has samplers that take any rows")
+                       "the lattice of counts takes any rows")
             for v in below:
                 parent[v] = len(parent)
             known[name] = top[sets[i]] = len(parent)

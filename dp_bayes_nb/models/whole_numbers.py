@@ -86,11 +86,12 @@ class Counts(Model):
     >>> print(f"{float(idata.posterior['rate'].mean()):.4f}")
     0.0005
     """
-    one_table, integer, fallback = True, True, "exact"
+    one_table, integer, fallback = True, True, "lattice"
     derived = {"rates": ("count",)}
     magnitude = math.inf
     default_prior = FlatCounts()
-    methods = {"exact": "dp_bayes_nb.ways.noisy_tables:COUNTS", "collapsed": None, "gibbs": None, "naive": None,
+    methods = {"exact": "dp_bayes_nb.ways.noisy_tables:COUNTS",
+               "lattice": "dp_bayes_nb.ways.crossing_rows:LATTICE", "collapsed": None, "gibbs": None, "naive": None,
                "chain": None}
     refusals = {part: f"{_NO_POPULATION}; use Categorical or Bernoulli for records"
                 for part in ("statistic", "sensitivity", "moments", "simulate_records", "update",

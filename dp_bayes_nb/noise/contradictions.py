@@ -8,7 +8,7 @@ __all__ = ['reach', 'Sums', 'whole_unit', 'together', 'check_whole', 'check_know
 # %% ../../nbs/noise/08_contradictions.ipynb #78ce34a9
 import math
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Callable, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -224,8 +224,8 @@ _LARGEST_PROGRAM = 4_000_000  # numbers of H up to which the linear program is s
 _SECONDS = 10.0  # after which it is given up, and nothing is refused
 
 
-def _program(found, far, matrix, sums, objective, rows):
-    "The linear program of equation (1), of some of the rows."
+def _program(found, far, matrix, sums, objective, rows, whole=False):
+    "The linear program of equation (1), of some of the rows; in whole numbers if `whole`."
     import scipy.optimize as so
     import scipy.sparse as ss
     m, H = matrix.shape[1] - 1, ss.csr_matrix(matrix[rows])
@@ -240,7 +240,36 @@ def _program(found, far, matrix, sums, objective, rows):
     if sums.partition:
         parts.append(so.LinearConstraint(np.r_[-1.0, np.ones(m)][None], 0.0, 0.0))
     bounds = so.Bounds(np.r_[sums.n[0], np.full(m, -np.inf)], np.r_[sums.n[1], np.full(m, np.inf)])
-    return so.milp(objective, constraints=parts, bounds=bounds, options={"time_limit": _SECONDS})
+    return so.milp(objective, constraints=parts, bounds=bounds, integrality=np.full(1 + m, int(whole)),
+                   options={"time_limit": _SECONDS})
+
+# %% ../../nbs/noise/08_contradictions.ipynb #beb3d0a1
+def irreducible(rows: np.ndarray, impossible: Callable) -> np.ndarray:
+    "Some of `rows`, of which impossible(rows) holds, that are impossible together while without any one they are not."
+    kept, size = np.asarray(rows), max(len(rows) // 2, 1)
+    while size:
+        i = 0
+        while i < len(kept):
+            rest = np.delete(kept, slice(i, i + size))
+            if len(rest) and impossible(rest):
+                kept = rest
+            else:
+                i += size
+        size //= 2
+    return kept
+
+
+_NAMED = 8  # rows that a refusal names
+
+
+def _in_conflict(names, rows, impossible):
+    "Names of rows that cannot be true together, as the beginning of what to do."
+    found = [repr(names[i])[:60] for i in irreducible(rows, impossible)]
+    if len(found) < 2:
+        return ""
+    more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+    return f"these cannot be true together, and any fewer of them can: {', '.join(found[:_NAMED])}{more}; "
+
 
 # %% ../../nbs/noise/08_contradictions.ipynb #5c889a9f
 _IMPOSSIBLE, _UNBOUNDED = 2, (3, 4)  # what SciPy says of a program; 4: one of both
@@ -261,19 +290,22 @@ def check_rows(names: tuple,        # of the rows, for messages
         check_whole(found, noise, matrix, sums, chance)
         check_known(names, found, noise, matrix, sums, chance)
     every, exact = np.arange(len(names)), np.flatnonzero((noise.scale == 0) & (found.low == found.high))
-    if _together(found, far, matrix, sums, every):
+    impossible = lambda rows: not _together(found, far, matrix, sums, rows)
+    if not impossible(every):
+        if declared:
+            _check_counts(names, found, far, matrix, sums)
         return
-    if len(exact) and not _together(found, far, matrix, sums, exact):
+    if len(exact) and impossible(exact):
         refuse("values", "such that the rows known exactly (scale 0) agree with one another, with n and with the model",
-               Said(f"{len(exact)} rows that contradict one another"),
-               "state the noise of the others; a rounded number is Rounded(step)")
+               Said(f"{len(exact)} rows that contradict one another"), _in_conflict(names, exact, impossible)
+               + "state the noise of the others; a rounded number is Rounded(step)")
     reached = sorted({f"{each:.3g}" for each in (far / np.maximum(noise.scale, 1e-300))[noise.scale > 0]}, key=float)
     within = f"each within {' or '.join(reached)} scales of its noise" if reached else "as they were printed"
     refuse("values", f"possible together, {within}",
-           Said(f"{len(every)} rows that contradict one another"),
+           Said(f"{len(every)} rows that contradict one another"), _in_conflict(names, every, impossible) + (
            _OVERLAP if sums.n == (1.0, 1.0) and matrix is not None else
            "check the scales, n and the matrix" + ("; a share is multiplied by n, and so is its noise" if sums.whole
-                                                   and np.all(np.abs(found.z) <= 1) else ""))
+                                                   and np.all(np.abs(found.z) <= 1) else "")))
 
 # %% ../../nbs/noise/08_contradictions.ipynb #03d118e4
 def _together(found, far, matrix, sums, rows):
@@ -288,6 +320,20 @@ def _together(found, far, matrix, sums, rows):
     low[rows] = np.maximum(0.0, found.low - slack)[rows]
     high[rows] = np.minimum(sums.n[1], found.high + slack)[rows]
     return low.sum() <= sums.n[1] and high.sum() >= sums.n[0]
+
+
+def _check_counts(names, found, far, matrix, sums):
+    "Refuse rows of a table of counts that real numbers could have, and no whole ones."
+    if not sums.whole or sums.n != (1.0, 1.0) or matrix is None or not 1 < matrix.size <= _LARGEST_PROGRAM:
+        return
+    every, zero = np.arange(len(names)), np.zeros(matrix.shape[1])
+    real = _program(found, far, matrix, sums, zero, every)
+    if real.x is None or np.all(np.abs(real.x - np.rint(real.x)) < 1e-6):
+        return
+    impossible = lambda rows: _program(found, far, matrix, sums, zero, rows, True).status == _IMPOSSIBLE
+    if impossible(every):
+        refuse("values", "possible together for whole numbers", Said(f"{len(every)} rows that contradict one another"),
+               _in_conflict(names, every, impossible) + "check the numbers and the matrix")
 
 
 def largest_n(found: Unprinted, noise: Noise, matrix: Float[np.ndarray, "p k"], sums: Sums) -> float:

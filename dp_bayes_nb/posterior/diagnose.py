@@ -194,12 +194,20 @@ def _worst(variable, label, choose):
     return variable.name + (f"[{', '.join(levels)}]" if levels else ""), float(values[at])
 
 # %% ../../nbs/posterior/03_diagnose.ipynb #e2a71c10
+def _stands_still(values, stats):
+    "Is a component the same in all draws of a chain? A whole number that all chains have while they move is known."
+    still = np.ptp(values, axis=1) == 0
+    if "moved" in stats and bool((stats["moved"] >= LEAST_MOVED).all()):
+        still &= (np.ptp(values, axis=(0, 1)) > 0) | (values[0, 0] != np.rint(values[0, 0]))
+    return bool(still.any())
+
+
 def _mixing_problems(idata, nuisance=()):
     "What rhat and the effective sample sizes of chains say; of a nuisance, only whether chains plainly disagree."
     problems, least = [], []
     chains, draws = idata.posterior.sizes["chain"], idata.posterior.sizes["draw"]
     for name, variable in sorted(idata.posterior.data_vars.items(), key=lambda item: item[0] in nuisance):
-        if (np.ptp(variable.values, axis=1) == 0).any():
+        if _stands_still(variable.values, idata.sample_stats):
             problems.append(f"a chain of {name} did not move; try another method or a longer warmup")
         worst = [(*_worst(variable, label, np.nanargmin), label) for label in ("ess_bulk", "ess_tail")]
         least += [] if name in nuisance else worst
@@ -244,6 +252,10 @@ def _sampler_problems(stats):
         problems.append(f"in {share:.0%} of the steps of a chain no record changed its cell: the noise is small beside "
                         "what one record adds, and tables that are far apart may be missed; compare with "
                         "method='collapsed'")
+    if "unproven" in stats and bool(stats["unproven"].any()):
+        problems.append("rows without noise cross in more than two families, and no theorem tells how soon the chain "
+                        "reaches every table: its chains began far apart, and agree unless rhat says otherwise; compare "
+                        "with another seed, or declare fewer rows as exact")
     if bool(stats["nonfinite"].any()):
         problems.append(f"{int(stats['nonfinite'].sum())} draws are not finite; use a more informative prior")
     return problems

@@ -140,10 +140,7 @@ def is_tree(H: np.ndarray) -> bool:
     return bool(alike and np.all((common == 0) | (common == np.minimum(size[:, None], size))))
 
 
-_ANY_ROWS = ("Categorical([...]) of the same cells, with n or n_range, takes any rows, in a minute or more; its counts "
-             "(s) and n are in idata.confidential")
-_AT_ONCE = ("; Counts([...]) of the rows themselves, without a matrix, has the exact posterior of each at once, and "
-            "what rows share is computed from its draws: a + b minus 'a or b'")
+_NESTED = "its rows must add up cells, and be nested or apart"
 
 # %% ../../nbs/ways/02_noisy_tables.ipynb #c15a000d
 def released_tree(family: Any, measurement: Measurement,
@@ -151,8 +148,8 @@ def released_tree(family: Any, measurement: Measurement,
                   printed: bool = False          # the rows "above the floor" in place of what was printed
                   ) -> Tree:
     "The tree of a measurement: what was printed of each node; ValueError where its rows are no tree."
-    noise, z = measurement.noise, np.asarray(measurement.z, float)
-    H, size = leaf_matrix(family, measurement.matrix, len(z), measurement.n is None), None
+    noise = measurement.noise
+    H, size = leaf_matrix(family, measurement.matrix, len(measurement.z), measurement.n is None), None
     if not family.one_table:
         size = (float(measurement.n),) * 2 if measurement.n is not None else n_range
     sets = [np.flatnonzero(row) for row in H]
@@ -160,18 +157,9 @@ def released_tree(family: Any, measurement: Measurement,
         sums = all(np.any(row) and np.all(row[row != 0] == row[row != 0][0]) for row in H)
         refuse("matrix", "of rows that add up cells, and are nested or apart",
                Said("rows that overlap" if sums else "a row that does not only add up cells"),
-               (_ANY_ROWS + _AT_ONCE * sums) * family.one_table)
+               "method='lattice' takes them" * family.one_table)
     factor = np.array([row[S[0]] for row, S in zip(H, sets)])
-    low, high = (z if end is None else np.asarray(end, float) for end in (measurement.low, measurement.high))
-    scale, grid = (np.asarray(part, float) for part in (noise.scale, noise.grid))
-    if printed:
-        floor = np.asarray(measurement.floor, float)
-        low, high = np.where(grid > 0, _next_on_grid(floor, grid), floor), np.full(len(z), np.inf)
-    low, high = _whole(low / factor), _whole(high / factor)
-    low, high = np.minimum(low, high), np.maximum(low, high)
-    parts = [low, high, scale / np.abs(factor), grid / np.abs(factor), np.array(noise.kinds)]
-    if measurement.tables is not None and not printed:
-        parts.append(_of_counts(measurement.tables, factor))
+    parts = printed_rows(measurement, factor, printed)
     if size is not None:
         sets.append(np.arange(H.shape[1]))
         parts = [np.append(part, more) for part, more in zip(
@@ -193,6 +181,20 @@ def _next_on_grid(x, grid):
         return np.where(np.isfinite(x), (np.floor(x / step) + 1) * step, x)
 
 # %% ../../nbs/ways/02_noisy_tables.ipynb #9aea07e0
+def printed_rows(measurement: Measurement, factor: np.ndarray, printed: bool = False) -> list:
+    "What was printed of each row divided by `factor`: low, high, scale, grid, kind, and tables if there are any."
+    noise, z = measurement.noise, np.asarray(measurement.z, float)
+    low, high = (z if end is None else np.asarray(end, float) for end in (measurement.low, measurement.high))
+    scale, grid = (np.asarray(part, float) for part in (noise.scale, noise.grid))
+    if printed:
+        floor = np.asarray(measurement.floor, float)
+        low, high = np.where(grid > 0, _next_on_grid(floor, grid), floor), np.full(len(z), np.inf)
+    low, high = _whole(low / factor), _whole(high / factor)
+    low, high = np.minimum(low, high), np.maximum(low, high)
+    parts = [low, high, scale / np.abs(factor), grid / np.abs(factor), np.array(noise.kinds)]
+    return [*parts, _of_counts(measurement.tables, factor)] if measurement.tables is not None and not printed else parts
+
+
 def _of_counts(tables, factor):
     "Tables of values as tables of the counts that the values are multiples of, (p,) objects."
     out = np.full(len(tables), None)
@@ -233,7 +235,7 @@ def one_table(measurements: list) -> str | None:
 def _matrix_unavailable(family, measurements, prior):
     first = measurements[0]
     if not is_tree(leaf_matrix(family, first.matrix, len(first.z), first.n is None)):
-        return "its rows must add up cells, and be nested or apart"
+        return _NESTED
     return None
 
 
@@ -267,7 +269,16 @@ def sample_counts(rng: np.random.Generator, family: Counts, data: Any, prior: An
 CELLS = Way("counts", "the true counts of all cells from their exact distribution: independent draws",
             "none but that of arithmetic", at_once(sample_counts), counts=True)
 COUNTS = Method(None, lambda family: True, counts_unavailable, ways=(CELLS,), reads=True)
-COUNTS = COUNTS._replace(general=COUNTS, tables=COUNTS)
+COUNTS = COUNTS._replace(tables=COUNTS)
+
+
+def _counts_of(matrix):
+    "The exact method for a matrix H of one table, if it is a tree."
+    nested = matrix is None or is_tree(np.asarray(matrix, float))
+    return COUNTS if nested else COUNTS._replace(unavailable=lambda family, kind, n=None, prior=None: _NESTED)
+
+
+COUNTS = COUNTS._replace(general=_counts_of)
 
 # %% ../../nbs/ways/02_noisy_tables.ipynb #c15a0017
 # § Shares and categories
