@@ -55,8 +55,9 @@ def harm(repetitions=600, cells=60, rate=4.0, seed=17):
     hide, base = Suppressed(5), RandomRounded(3)
     for _ in range(repetitions):
         true = rng.poisson(rate, cells).astype(float)
-        for name, statement, fill in (("hidden, as 0", hide, 0.0), ("hidden, as 2", hide, 2.0), ("hidden, read", hide, None),
-                                      ("base 3, as exact", base, 0.0), ("base 3, read", base, None)):
+        for name, statement, fill in (("hidden, as 0", hide, 0.0), ("hidden, as 2", hide, 2.0),
+                                      ("hidden, read", hide, None), ("base 3, as exact", base, 0.0),
+                                      ("base 3, read", base, None)):
             if name in ("hidden, as 0", "base 3, as exact"):
                 printed, _ = print_rows((statement,) * cells, true, rng)
             value = sum(log_likelihood(statement, v) if fill is None else exact(

@@ -4335,6 +4335,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                         'dp_bayes_nb/noise/printing.py'),
                                             'dp_bayes_nb.noise.printing.Bands.before': ( 'noise/printing.html#bands.before',
                                                                                          'dp_bayes_nb/noise/printing.py'),
+                                            'dp_bayes_nb.noise.printing.Bands.lattice': ( 'noise/printing.html#bands.lattice',
+                                                                                          'dp_bayes_nb/noise/printing.py'),
                                             'dp_bayes_nb.noise.printing.Clamped': ( 'noise/printing.html#clamped',
                                                                                     'dp_bayes_nb/noise/printing.py'),
                                             'dp_bayes_nb.noise.printing.Clamped.apply': ( 'noise/printing.html#clamped.apply',

@@ -91,7 +91,8 @@ def _distribution(name, pairs):
     if np.any(p < 0) or abs(p.sum() - 1) > _SUM:
         refuse(name, "of probabilities that sum to one", Said(f"a sum of {p.sum():.6g}" if np.all(p >= 0)
                                                               else f"{p.min():g}"))
-    found = sorted((int(d), each / p.sum()) for d, each in zip(whole, p) if each > 0)
+    total = 1.0 if abs(p.sum() - 1) < 1e-12 else p.sum()  # what was read once is not changed again
+    found = sorted((int(d), each / total) for d, each in zip(whole, p) if each > 0)
     return tuple((d, float(each)) for d, each in found)
 
 

@@ -329,7 +329,7 @@ class Bands(Printing):
     since: ClassVar[int] = 3
     word: ClassVar[str] = "bands"
     bands: Any  # ((limit, base), …): limits >= 0 that rise, bases > 0, units of the statistic
-    ties: str = "even"  # as of `Rounded`
+    ties: str = "even"  # as of `Rounded`, of the size of the number
 
     def __post_init__(self):
         try:
@@ -366,22 +366,27 @@ class Bands(Printing):
         limits = [0.0, *self.marks, np.inf]
         return zip(limits, limits[1:], (0.0, *(base for _, base in self.bands)))
 
+    def lattice(self, grid: Any):
+        step = np.where(grid > 0, grid, 1.0)
+        return np.where(np.any([np.mod(base, step) != 0 for _, base in self.bands], axis=0), 0.0, grid)
+
     def apply(self, y: Any):
         y = np.asarray(y, float)
         out = y.copy()
         for low, high, base in self._each():
             at = (np.abs(y) >= low) & (np.abs(y) < high)
-            out = np.where(at, Rounded(base, self.ties).apply(y), out) if base else out
+            out = np.where(at, np.copysign(Rounded(base, self.ties).apply(np.abs(y)), y), out) if base else out
         return out
 
     def before(self, ends: Any, grid: Any):
         closed = np.zeros(len(ends.low), bool)
         found = Ends(closed + np.inf, closed - np.inf, closed, closed)
+        turned = lambda e: Ends(-e.high, -e.low, e.under, e.above)
         for low, high, base in self._each():
-            was = Rounded(base, self.ties).before(_inside(ends, closed + base), grid) if base else ends
-            for side in (Ends(closed + low, closed + high, closed, ~closed),
-                         Ends(closed - high, closed - low, ~closed, closed)):
-                found = found.hull(was.overlap(side))
+            for turn in (lambda e: e, turned):  # positive numbers, and negative ones
+                to = turn(ends)
+                was = Rounded(base, self.ties).before(_inside(to, closed + base), grid) if base else to
+                found = found.hull(turn(was.overlap(Ends(closed + low, closed + high, closed, ~closed))))
         return Ends(*(np.where(np.isnan(ends.low), old, new) for old, new in zip(ends, found)))
 
 
@@ -519,7 +524,7 @@ def _check_printed(step, values, grid, shown, called):
         off = np.abs(q - np.rint(q)) > 1e-9 * np.maximum(1, np.abs(q))  # False for a blank
         if np.any(off & (step.lattice(grid) == step.multiple)):
             i = int(np.argmax(off))
-            refuse(called[i], f"a multiple of {step.multiple:g}, as {step!r} prints them", float(values[i]))
+            refuse(called[i], f"multiples of {step.multiple:g}, as {step!r} prints them", float(values[i]))
 
 # %% ../../nbs/noise/05_printing.ipynb #5fa10013
 # § Readings by tables: equation (1)
