@@ -98,7 +98,7 @@ def cell_ends(H, low, high, prior: Leaves) -> tuple:
     if np.any(least > most) or np.all(np.isfinite(most)):
         return least, most
     open_ = _endless(H, low, high)
-    if open_.any() and not prior.poisson and prior.tilt >= 0:
+    if open_.any() and not prior.poisson and np.any(np.broadcast_to(prior.tilt, len(open_))[open_] >= 0):
         refuse("prior", f"SharedGamma(shape, rate) or Gamma(shape, rate), because nothing that was published limits "
                f"{int(open_.sum())} of the counts from above", Said("a prior under which they may be any number"),
                "or declare a total that contains them")

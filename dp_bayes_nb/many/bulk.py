@@ -47,6 +47,7 @@ def _count_log_likelihood(released: Measurement, terms: int):
     s, j = low + jnp.arange(terms), jnp.arange(BLOCK)
     noise = released.noise.law.kernel((z - s) / scale)
     inside = s <= n
+    farthest = jnp.where(inside, noise, 0.0).min()
     s = jnp.where(inside, s, 0.0)
     log_c = jnp.where(inside, gammaln(n + 1) - gammaln(s + 1) - gammaln(n - s + 1) + noise, -jnp.inf)
     def block_sums(c):
@@ -60,7 +61,8 @@ def _count_log_likelihood(released: Measurement, terms: int):
         inner = jnp.where(up, c_up @ powers, c_down @ powers)  # (blocks, g)
         outer = jnp.where(up, m_up[:, None], m_down[:, None]) - BLOCK * jnp.arange(terms // BLOCK)[:, None] * a
         value = jax.nn.logsumexp(jnp.log(jnp.maximum(inner, 1e-300)) + outer, axis=0)
-        return value + jnp.where(up, low, high) * x - n * jax.nn.softplus(x)
+        value = value + jnp.where(up, low, high) * x - n * jax.nn.softplus(x)
+        return jnp.maximum(value, farthest)  # where counts beyond the window weigh most; else a bound that holds
     return log_likelihood
 
 # %% ../../nbs/many/01_bulk.ipynb #2bf25680

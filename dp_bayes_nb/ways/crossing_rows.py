@@ -32,15 +32,16 @@ def _whole_rows(matrix):
     return np.rint(matrix / unit[:, None]).astype(np.int64), unit
 
 
-def _weights(prior, K):
-    "The prior of the cells, the log weight of their sum or None, and the prior of one cell by itself."
+def _weights(prior, E):
+    "The prior of cells with exposures E (K,), the log weight of their sum or None, and the prior of one by itself."
+    K = len(E)
     if isinstance(prior, FlatCounts):
         return Leaves(np.ones(K)), None, None
     a, r = float(prior.shape), float(prior.rate)
-    gamma = Leaves(np.full(K, a), -np.log1p(r))
+    gamma = Leaves(np.full(K, a), -np.log1p(r / E))
     if not isinstance(prior, SharedGamma):
         return gamma, None, None
-    return Leaves(np.ones(K), 0.0, True), lambda S: gammaln(a + S) - S * np.log(r + K), gamma
+    return Leaves(np.ones(K), np.log(E), True), lambda S: gammaln(a + S) - S * np.log(r + E.sum()), gamma
 
 
 def released_lattice(family: Any, data: Any, prior: Any) -> Lattice:
@@ -51,7 +52,7 @@ def released_lattice(family: Any, data: Any, prior: Any) -> Lattice:
                "large", prior, "a shared rate depends on all rows that were not printed")
     H, unit = _whole_rows(leaf_matrix(family, measurement.matrix, len(measurement.z), False))
     rows = Rows(np.arange(len(H)), *printed_rows(measurement, unit))
-    cells, total, tails = _weights(prior, H.shape[1])
+    cells, total, tails = _weights(prior, family.exposure)
     return lattice(H, rows, cells, total, tails, lambda i: repr(_row_name(H[i], family.names, i)))
 
 # %% ../../nbs/ways/05_crossing_rows.ipynb #c15d008
@@ -67,19 +68,22 @@ def has_few_tables(family, data: Any, prior: Any) -> bool:
     return _listed(family, data, prior)[1] is not None
 
 
-def _as_drawn(rng, s, prior):
+def _as_drawn(rng, s, family, prior):
     "Draws of counts (chains, draws, K) by the names of a result."
     s = s.astype(float)
-    if not isinstance(prior, SharedGamma):
-        return {"counts": s, "s": s}
+    out, E = {"counts": s, "s": s}, family.exposure
+    if isinstance(prior, FlatCounts):
+        return out
     a, r = float(prior.shape), float(prior.rate)
-    return {"counts": s, "s": s, "rate": rng.gamma(a + s.sum(axis=-1), 1 / (r + s.shape[-1]))}
+    if isinstance(prior, SharedGamma):
+        return {**out, "rate": rng.gamma(a + s.sum(axis=-1), 1 / (r + E.sum()))}
+    return out if family.stated is None else {**out, "rates": rng.standard_gamma(a + s) / (r + E)}
 
 
 def sample_listed(rng: np.random.Generator, family: Any, data: Any, prior: Any, shape: tuple) -> dict:
     "Independent draws of counts whose possible tables are listed: {counts: (*shape, K), s: the same, rate}."
     L, tables = _listed(family, data, prior)
-    return _as_drawn(rng, draw_tables(rng, L, tables, int(np.prod(shape))).reshape(*shape, -1), prior)
+    return _as_drawn(rng, draw_tables(rng, L, tables, int(np.prod(shape))).reshape(*shape, -1), family, prior)
 
 
 def sample_lines(words: tuple, family: Any, data: Any, prior: Any, *, draws: int, warmup: int, chains: int,
@@ -88,7 +92,7 @@ def sample_lines(words: tuple, family: Any, data: Any, prior: Any, *, draws: int
     rng, L = np.random.default_rng(words), released_lattice(family, data, prior)
     s, went = sample_lattice(rng, L, chains, draws, warmup)
     fill = lambda value: np.repeat(np.broadcast_to(value, chains)[:, None], draws, axis=1)
-    return _as_drawn(rng, s, prior), {"moved": fill(went), "unproven": fill(connected(L) is None)}
+    return _as_drawn(rng, s, family, prior), {"moved": fill(went), "unproven": fill(connected(L) is None)}
 
 # %% ../../nbs/ways/05_crossing_rows.ipynb #c15d009
 def _of_lines(family, data, prior):
