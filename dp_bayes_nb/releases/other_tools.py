@@ -22,7 +22,7 @@ from ..noise.statements import STATEMENTS, Gaussian, Laplace
 from ..noise.printing import Clamped, Exact, PrintedAbove, Suppressed
 from .declare import declare
 from .document import Release
-from .published import (_STATED, _Reading, _Table, _as_table, _by_groups, _check_columns, _number,
+from .published import (_STATED, _Reading, _Table, _as_table, _by_groups, _number,
                                             _refuse_word)
 
 # %% ../../nbs/releases/10_other_tools.ipynb #ad6e12ad
