@@ -101,10 +101,11 @@ def private_quantile(data: Any,             # array, list, data frame, or CSV or
                      ) -> float:
     """A number near the q-quantile of a column, chosen among public candidates under ε-differential privacy.
 
-    Equations (1) and (2) of the chapter. The candidates are `linspace(lower, upper, candidates)`; for counts take
-    candidates = upper - lower + 1, or round the answer up, which costs nothing. With a `person` it is a quantile of
-    persons, of the numbers to which their rows are combined, and neighbouring tables differ in the rows of one person.
-    Warns if epsilon is too small for a quantile so far out among so few records.
+    A candidate's probability falls exponentially with the number of records by which its rank is off (equations 1
+    and 2 of the chapter). The candidates are `linspace(lower, upper, candidates)`; for counts take candidates =
+    upper - lower + 1, or round the answer up, which costs nothing. With a `person` it is a quantile of persons, of
+    the numbers to which their rows are combined, and neighbouring tables differ in the rows of one person. Warns if
+    epsilon is too small for a quantile so far out among so few records.
     Raises ValueError for q outside (0, 1), bounds that are not finite or not in order, fewer than 2 or more than 2000
     candidates, a budget that is refused, and data as in `exact_sums` (records missing or infinite, no numbers).
     Nothing is spent then. RuntimeError if OpenDP fails.

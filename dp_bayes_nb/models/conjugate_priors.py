@@ -113,8 +113,8 @@ class NormalMean:
 class NormalInverseGamma:
     """Joint prior of a mean and a variance, or of regression coefficients and a noise variance.
 
-    Equations (3) and (4) of the chapter. Given the variance v, the mean is N(mean, v / precision); v is
-    InverseGamma(shape, scale), with prior mean scale / (shape - 1). For regression, mean is one number or one for each
+    Given the variance v, the mean is N(mean, v / precision); v is InverseGamma(shape, scale), with prior mean
+    scale / (shape - 1) (equations 3 and 4 of the chapter). For regression, mean is one number or one for each
     coefficient, and precision one number, one for each coefficient, or a matrix. A precision, not a covariance.
 
     >>> from dp_bayes_nb import Normal, NormalInverseGamma, fit, simulate_release

@@ -70,7 +70,7 @@ def classify(idata: Any,     # result of fit
              ) -> Any:
     """Class probabilities of new rows, averaged over the uncertain parameters: a DataArray (row, class).
 
-    Equation (1) of the chapter.
+    p(class | row, θ) is averaged over the draws of θ (equation 1 of the chapter).
 
     >>> from dp_bayes_nb import Laplace, NaiveBayes, classify, declare, fit
     >>> model = NaiveBayes(("spam", ["no", "yes"]), {"link": ["no", "yes"]})

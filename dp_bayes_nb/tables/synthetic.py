@@ -124,12 +124,12 @@ def synthesize(idata: Any,     # result of fit
                ) -> list:
     """Tables of made-up records, each from another draw of the posterior: a list of pandas frames.
 
-    Equation (1) of the chapter. Columns have the names of the model (`value` where it names none), and texts are
-    categories with all declared levels. The same call gives the same tables; another seed, number of tables or of
-    records gives other ones, and no two tables share random numbers. Analyse each, and put the results into
-    `combine_synthetic`: one table taken for real gives intervals that are too short. `write_synthetic` writes them to
-    disk, with a card. Raises ValueError where the model cannot simulate whole records, in its own words, for pooled
-    results, and for more tables than draws.
+    Each table has a draw of θ, and its records are drawn given that (equation 1 of the chapter). Columns have the
+    names of the model (`value` where it names none), and texts are categories with all declared levels. The same
+    call gives the same tables; another seed, number of tables or of records gives other ones, and no two tables
+    share random numbers. Analyse each, and put the results into `combine_synthetic`: one table taken for real gives
+    intervals that are too short. `write_synthetic` writes them to disk, with a card. Raises ValueError where the
+    model cannot simulate whole records, in its own words, for pooled results, and for more tables than draws.
 
     >>> from dp_bayes_nb import Bernoulli, Laplace, declare, fit, synthesize
     >>> release = declare(Bernoulli("ill"), 312, n=1000, noise=Laplace(scale=2), source="Health office, 2024")
