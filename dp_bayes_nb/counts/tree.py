@@ -70,7 +70,7 @@ _SHORT = 64  # entries of tables that are read together
 
 
 def _with_tables(rows, t, out):
-    "The same, where rows have tables."
+    "log P(printed | the node counts t), (p, …); `out` says it of rows without a table."
     length = np.array([0 if table is None else len(table.log_chance) for table in rows.table])
     short = np.flatnonzero((length > 0) & (length <= _SHORT) & (rows.scale == 0))
     if len(short):
