@@ -16,7 +16,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..base.arguments import Said, check_count, check_positive, refuse
-from .printing import (Bands, Clamped, Ends, Exact, Printing, PrintedAbove, Rounded, Suppressed, Within,
+from .printing import (Bands, Clamped, Ends, Exact, Printing, PrintedAbove, Rounded,
+                                        Suppressed, Within,
                                         _InOrder, _backwards)
 from .statements import Laplace
 
