@@ -87,7 +87,7 @@ def check_possible(H, low, high, least, most, name: Callable) -> None:
 def _endless(H, low, high):
     "Which cells may grow for ever while no row leaves its ends: a linear program, (K,)."
     found = _program(H, np.where(np.isfinite(low), 0.0, -np.inf), np.where(np.isfinite(high), 0.0, np.inf), 0.0, 1.0,
-                       -np.ones(H.shape[1]), False)
+                     -np.ones(H.shape[1]), False)
     return found.x > 1e-6
 
 
@@ -318,7 +318,7 @@ def spans(rng: np.random.Generator, first, last) -> np.ndarray:
     start = np.where(number > WINDOW, -stride * rng.integers(WINDOW, size=len(number)), first)
     return start + stride * np.arange(WINDOW)[:, None]
 
-
+# %% ../../nbs/counts/11_lattice.ipynb #c19a02c
 def step_lines(rng: np.random.Generator, space: Space, y: np.ndarray, moves: Moves,
                spans: Callable = spans) -> np.ndarray:
     "Move each of W walkers, the columns of y (K + p + 1, W), along a line from its exact conditional; which went."

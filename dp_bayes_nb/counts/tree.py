@@ -70,7 +70,7 @@ _SHORT = 64  # entries of tables that are read together
 
 
 def _with_tables(rows, t, out):
-    "The same, where rows have tables."
+    "log P(printed | the node counts t), (p, …); `out` says it of rows without a table."
     length = np.array([0 if table is None else len(table.log_chance) for table in rows.table])
     short = np.flatnonzero((length > 0) & (length <= _SHORT) & (rows.scale == 0))
     if len(short):
@@ -107,6 +107,37 @@ def _log_table(table: ValueTable, t, scale, grid, kind):
         return np.log(parts.sum(axis=-1))
 
 
+# %% ../../nbs/counts/02_tree.ipynb #c13a0f23
+def _hulls(tables):
+    "The least log-concave tables above those of rows, (p,); None where all are so themselves."
+    known = {id(table): _concave(table) for table in (() if tables is None else tables) if table is not None}
+    if all(known[id(table)] is table for table in (() if tables is None else tables) if table is not None):
+        return None
+    found = np.empty(len(tables), dtype=object)
+    for i, table in enumerate(tables):
+        found[i] = None if table is None else known[id(table)]
+    return found
+
+
+def _concave(table):
+    "The least log-concave table above one; itself, if it is."
+    y = np.asarray(table.log_chance, float)
+    below, above = (int(float(np.asarray(end)) > -np.inf) for end in table.beyond)  # does it go on for ever?
+    top = max(y.max(), *np.asarray(table.beyond, float))
+    y = np.concatenate([np.full(below, top), y, np.full(above, top)])  # then it cannot rise again
+    at = np.flatnonzero(y > -np.inf)
+    kept: list = []
+    for i in at:  # points of the upper hull
+        while len(kept) > 1 and (y[kept[-1]] - y[kept[-2]]) * (i - kept[-1]) < (y[i] - y[kept[-1]]) * (
+                kept[-1] - kept[-2]):
+            kept.pop()
+        kept.append(i)
+    hull = np.interp(np.arange(len(y)), kept, y[kept], left=-np.inf, right=-np.inf)
+    inner, beyond = hull[below:len(y) - above], (top if below else -np.inf, top if above else -np.inf)
+    same = np.allclose(inner, table.log_chance, rtol=0, atol=1e-12) and beyond == tuple(table.beyond)
+    return table if same else table._replace(log_chance=inner, beyond=beyond)
+
+
 # %% ../../nbs/counts/02_tree.ipynb #c13a000c
 # § Trees
 class Leaves(NamedTuple):
@@ -125,6 +156,7 @@ class Tree(NamedTuple):
     start: np.ndarray  # (nodes + 1,) where the rows of a node begin
     low: np.ndarray  # (nodes,) the smallest count that is possible
     high: np.ndarray  # (nodes,) the largest one, or NO_END
+    hull: Any = None  # (p,) tables of the rows, log-concave ones above their own; None: they are so themselves
     reach: float = 1.0  # beyond it no row gives a count more weight, and rows that end it leave it next to none
 
 # %% ../../nbs/counts/02_tree.ipynb #c13a000d
@@ -174,7 +206,7 @@ def _forest(leaves, parent, *parts) -> Tree:
     reach = np.ceil(max(np.max(ends, initial=0.0) + _REACH * np.max(rows.scale, initial=0.0), 1.0))
     start = np.searchsorted(rows.node, np.arange(len(parent) + 1))
     none, all_ = np.zeros(len(parent)), np.full(len(parent), NO_END)
-    return _bounded(Tree(leaves, parent, children, rows, start, none, all_, min(reach, NO_END)))
+    return _bounded(Tree(leaves, parent, children, rows, start, none, all_, _hulls(rows.table), min(reach, NO_END)))
 
 # %% ../../nbs/counts/02_tree.ipynb #c13a0f13
 def known_totals(n, z, scale, kind: str) -> Tree:
@@ -219,13 +251,14 @@ def _narrowed(tree, low, high):
     return low, high
 
 # %% ../../nbs/counts/02_tree.ipynb #c13a000f
-def _log_rows(tree: Tree, t: np.ndarray, nodes: list | None = None) -> np.ndarray:
-    "log P(printed rows of each node | its count), t (nodes, …)."
+def _log_rows(tree: Tree, t: np.ndarray, nodes: list | None = None, hull: bool = False) -> np.ndarray:
+    "log P(printed rows of each node | its count), t (nodes, …); `hull`: by log-concave tables above their own."
     out = np.zeros(t.shape)
     if nodes is None:
-        if np.array_equal(tree.rows.node, np.arange(len(t))):  # one row a node
-            return _log_printed(tree.rows, t)
-        np.add.at(out, tree.rows.node, _log_printed(tree.rows, t[tree.rows.node]))
+        every = tree.rows._replace(table=tree.hull) if hull and tree.hull is not None else tree.rows
+        if np.array_equal(every.node, np.arange(len(t))):  # one row a node
+            return _log_printed(every, t)
+        np.add.at(out, every.node, _log_printed(every, t[every.node]))
         return out
     for i, v in enumerate(nodes):
         rows = _take(tree.rows, slice(tree.start[v], tree.start[v + 1]))
@@ -272,9 +305,12 @@ def check_bounded(tree: Tree, prior: Leaves):
 
 # %% ../../nbs/counts/02_tree.ipynb #c13a0013
 # § Windows and tilts: equation (3)
+_GAP = 20.0  # nats by which the largest weight may be below that of a log-concave table
+
+
 def log_nodes(tree, prior, tilt, t, hull=False):
     "log of the weight of each node's own count, without its neighbours; t (nodes, …)."
-    out = _log_rows(tree, t) + tilt.reshape((-1,) + (1,) * (t.ndim - 1)) * t
+    out = _log_rows(tree, t, hull=hull) + tilt.reshape((-1,) + (1,) * (t.ndim - 1)) * t
     out[:tree.leaves] += _log_leaves(prior, t[:tree.leaves], hull=hull)
     return out
 
@@ -284,12 +320,20 @@ def node_tilts(tree, tilt):
     return np.where(tree.parent >= 0, tilt[tree.parent], 0.0) - tilt
 
 
+def _lower(tree):
+    "How much lower the level of windows is, (nodes,): where tables are not log-concave."
+    if tree.hull is None:
+        return 0.0
+    own = [a is not b for a, b in zip(tree.rows.table, tree.hull)]
+    return _GAP * np.isin(np.arange(len(tree.parent)), tree.rows.node[own])
+
+
 def node_windows(tree, prior, tilt):
     "First and last count that matter of each node on its own, (nodes,) each."
     convex = np.zeros(len(tree.parent))
     convex[:tree.leaves] = np.maximum(1 - prior.alpha, 0.0) * (not prior.poisson)
     low, high, level = span(lambda t: log_nodes(tree, prior, tilt, t, hull=True), tree.low, tree.high,
-                            (convex > 0) * (np.log(tree.high + 2) + 1))
+                            (convex > 0) * (np.log(tree.high + 2) + 1) + _lower(tree))
     peak = (convex > 0) & (log_nodes(tree, prior, tilt, tree.low) > level)
     return np.where(peak, tree.low, low), high
 

@@ -16,7 +16,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..base.arguments import Said, check_count, check_positive, refuse
-from .printing import (Bands, Clamped, Ends, Exact, Printing, PrintedAbove, Rounded, Suppressed, Within,
+from .printing import (Bands, Clamped, Ends, Exact, Printing, PrintedAbove, Rounded,
+                                        Suppressed, Within,
                                         _InOrder, _backwards)
 from .statements import Laplace
 
@@ -67,7 +68,7 @@ class RandomRounded(Printing):
     def before(self, ends: Any, grid: Any):
         return ends._replace(low=ends.low - (self.base - 1), high=ends.high + (self.base - 1))
 
-
+# %% ../../nbs/noise/06_perturbed.ipynb #6fa10030
 def _numbers_of(name, value):
     "Finite numbers as an array."
     try:
@@ -223,7 +224,7 @@ class Noise(Printing):
     law: ClassVar[Any] = Laplace(scale=0)  # of what is left beside it
     reach = property(lambda self: float(max(-self.chances[0][0], self.chances[-1][0], 0)))
 
-    def __repr__(self): return f"Noise({ {d: round(p, 12) for d, p in self.chances} })".replace("( ", "(").replace(" )", ")")
+    def __repr__(self): return f"Noise({dict((d, round(p, 12)) for d, p in self.chances)})"
     def lattice(self, grid: Any): return np.where(grid > 0, 1.0, grid)
 
     def outcomes(self, y: np.ndarray) -> tuple:
@@ -234,8 +235,55 @@ class Noise(Printing):
         return ends._replace(low=ends.low - self.chances[-1][0], high=ends.high - self.chances[0][0])
 
 # %% ../../nbs/noise/06_perturbed.ipynb #6fa10015
+class _Tulap:
+    "The distribution of Tulap noise N of budget (`epsilon`, `delta`): equation (3) of the chapter."
+    epsilon: float
+    delta: float
+
+    def _tail(self, x):
+        "P(N ≥ x) without δ."
+        k, b = np.floor(np.abs(x) + 0.5), math.exp(-self.epsilon)
+        step = (1 - b) / (1 + b) * b**k
+        upper = np.where(k > 0, b**k / (1 + b), 0.5 + step / 2) - step * (np.abs(x) - k + 0.5)
+        return np.where(x < 0, 1 - upper, upper)
+
+    @property
+    def _q(self):
+        b = math.exp(-self.epsilon)
+        return 2 * self.delta * b / (-math.expm1(-self.epsilon) + 2 * self.delta * b)
+
+    @property
+    def cut(self) -> float:
+        "c of equation (3); infinite without δ."
+        half, b = self._q / 2, math.exp(-self.epsilon)
+        if half == 0:
+            return math.inf
+        k = max(math.floor(-math.log(half * (1 + b)) / self.epsilon), 0)
+        return k + 0.5 - (half - b ** (k + 1) / (1 + b)) * (1 + b) / ((1 - b) * b**k)
+
+    def between(self, low: Any, high: Any) -> np.ndarray:
+        "P(low ≤ N ≤ high), or the density where both are the same."
+        c, part = self.cut, (1 - math.exp(-self.epsilon)) / (1 + math.exp(-self.epsilon))
+        density = np.where(np.abs(low) <= c, part * np.exp(-self.epsilon * np.floor(np.abs(low) + 0.5)), 0.0)
+        inside = self._tail(np.clip(low, -c, c)) - self._tail(np.clip(high, -c, c))
+        return np.where(low == high, density, inside) / (1 - self._q)
+
+    def draw(self, y: np.ndarray, rng: Any):
+        "Numbers y (N,) with noise; without δ only with what is added to whole noise."
+        if not isinstance(rng, np.random.Generator):
+            refuse("rng", f"a NumPy generator, because {self!r} is drawn", rng)
+        if self.delta == 0:  # the rest of it is the law's
+            return y + rng.uniform(-0.5, 0.5, len(y))
+        c, b, out, todo = self.cut, -math.expm1(-self.epsilon), np.array(y, float), np.arange(len(y))
+        while len(todo):
+            e = rng.geometric(b, len(todo)) - rng.geometric(b, len(todo)) + rng.uniform(-0.5, 0.5, len(todo))
+            out[todo] = y[todo] + e
+            todo = todo[np.abs(e) > c]
+        return out
+
+# %% ../../nbs/noise/06_perturbed.ipynb #6fa10031
 @dataclass(frozen=True)
-class CanonicalNoise(Printing):
+class CanonicalNoise(_Tulap, Printing):
     """Tulap noise on a whole sum of sensitivity 1, as OpenDP's `make_canonical_noise`; given as `noise=` of `declare`.
 
     Without δ it is read as discrete Laplace noise of scale 1/ε, rounded off; with δ by a finite table (equation 3 of
@@ -273,34 +321,6 @@ class CanonicalNoise(Printing):
             return "canonical noise without δ only as it came out, or rounded to 1, 1/2, … of a whole number"
         return None
 
-    def _tail(self, x):
-        "P(N ≥ x) without δ."
-        k, b = np.floor(np.abs(x) + 0.5), math.exp(-self.epsilon)
-        step = (1 - b) / (1 + b) * b**k
-        upper = np.where(k > 0, b**k / (1 + b), 0.5 + step / 2) - step * (np.abs(x) - k + 0.5)
-        return np.where(x < 0, 1 - upper, upper)
-
-    @property
-    def _q(self):
-        b = math.exp(-self.epsilon)
-        return 2 * self.delta * b / (-math.expm1(-self.epsilon) + 2 * self.delta * b)
-
-    @property
-    def cut(self) -> float:
-        "c of equation (3); infinite without δ."
-        half, b = self._q / 2, math.exp(-self.epsilon)
-        if half == 0:
-            return math.inf
-        k = max(math.floor(-math.log(half * (1 + b)) / self.epsilon), 0)
-        return k + 0.5 - (half - b ** (k + 1) / (1 + b)) * (1 + b) / ((1 - b) * b**k)
-
-    def between(self, low: Any, high: Any) -> np.ndarray:
-        "P(low ≤ N ≤ high), or the density where both are the same."
-        c, part = self.cut, (1 - math.exp(-self.epsilon)) / (1 + math.exp(-self.epsilon))
-        density = np.where(np.abs(low) <= c, part * np.exp(-self.epsilon * np.floor(np.abs(low) + 0.5)), 0.0)
-        inside = self._tail(np.clip(low, -c, c)) - self._tail(np.clip(high, -c, c))
-        return np.where(low == high, density, inside) / (1 - self._q)
-
     def lattice(self, grid: Any): return np.zeros_like(np.asarray(grid, float))
 
     def before(self, ends: Any, grid: Any):
@@ -313,19 +333,6 @@ class CanonicalNoise(Printing):
         if rest:
             low, high, _ = _backwards(_InOrder(rest) if len(rest) > 1 else rest[0], low, np.zeros(1), ["values"])
         return self.between(low - y, high - y)
-
-    def draw(self, y: np.ndarray, rng: Any):
-        if not isinstance(rng, np.random.Generator):
-            refuse("rng", f"a NumPy generator, because {self!r} is drawn", rng)
-        if self.delta == 0:  # the rest of it is the law's
-            return y + rng.uniform(-0.5, 0.5, len(y))
-        c, out, todo = self.cut, np.array(y, float), np.arange(len(y))
-        while len(todo):
-            b = -math.expm1(-self.epsilon)
-            e = rng.geometric(b, len(todo)) - rng.geometric(b, len(todo)) + rng.uniform(-0.5, 0.5, len(todo))
-            out[todo] = y[todo] + e
-            todo = todo[np.abs(e) > c]
-        return out
 
 # %% ../../nbs/noise/06_perturbed.ipynb #6fa10016
 # § Noise and printing are one object
@@ -345,8 +352,8 @@ def noise_steps(noise: Any,  # as of `declare`
 
 # %% ../../nbs/noise/06_perturbed.ipynb #d8c368a7
 # § In a file
-_STATED = {each.word: each for each in (Rounded, Bands, Clamped, Suppressed, Within, PrintedAbove, RandomRounded, CellKey,
-                                       Noise, CanonicalNoise)}
+_STATED = {each.word: each for each in (Rounded, Bands, Clamped, Suppressed, Within, PrintedAbove,
+                                       RandomRounded, CellKey, Noise, CanonicalNoise)}
 _PAIRS = (Clamped, Within)  # whose two numbers are one list
 
 

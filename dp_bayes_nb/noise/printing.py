@@ -53,42 +53,13 @@ class Ends(NamedTuple):
 
 
 # %% ../../nbs/noise/05_printing.ipynb #f19b0403
-class Printing:
-    "What was done to a noisy number before it was printed. `&` joins statements, in the order of what was done."
-    since: ClassVar[int] = 2  # the schema of release files that it came with
-    word: ClassVar[str] = ""  # in a file
-    blank: ClassVar[bool] = False  # may it leave a row without a value?
+class _Chances:
+    "What becomes of numbers, and how likely: of a statement that moves all of them the same way, one number each."
     random: ClassVar[bool] = False  # had chance a part in it?
-    marks: tuple = ()  # where its rule changes
-    reach: float = 0.0  # how far it moves a number that is not beyond all marks, at most
-    multiple: float | None = None  # of what everything is that it prints
-
-    @property
-    def steps(self) -> tuple["Printing", ...]:
-        "What was done, one by one."
-        return (self,)
-
-    def __and__(self, other: "Printing") -> "Printing":
-        if not isinstance(other, Printing):
-            return NotImplemented
-        steps = tuple(step for step in self.steps + other.steps if step != Exact())
-        return _InOrder(steps) if len(steps) > 1 else steps[0] if steps else self
-
-    def lattice(self, grid: Any):
-        "The grid of what is printed, of numbers on a grid; 0: none."
-        return grid
 
     def apply(self, y: Any):
         "What is printed of a number; NaN: nothing."
         return y
-
-    def before(self, ends: Any, grid: Any):
-        "The ends of what numbers were, from the ends of what they became (NaN: nothing); low > high: impossible."
-        return ends
-
-    def misplaced(self, earlier: tuple, later: tuple) -> str | None:
-        "Why it cannot have been done after and before these others, or None."
-        return None
 
     def outcomes(self, y: np.ndarray) -> tuple:
         "What numbers (N,) may become, and how likely each is, (N, K) each."
@@ -112,6 +83,39 @@ class Printing:
         out, p = self.outcomes(y)
         at = (np.cumsum(p, axis=1) < rng.random((len(y), 1)) * p.sum(axis=1, keepdims=True)).sum(axis=1)
         return out[np.arange(len(y)), np.minimum(at, out.shape[1] - 1)]
+
+# %% ../../nbs/noise/05_printing.ipynb #5fa10020
+class Printing(_Chances):
+    "What was done to a noisy number before it was printed. `&` joins statements, in the order of what was done."
+    since: ClassVar[int] = 2  # the schema of release files that it came with
+    word: ClassVar[str] = ""  # in a file
+    blank: ClassVar[bool] = False  # may it leave a row without a value?
+    marks: tuple = ()  # where its rule changes
+    reach: float = 0.0  # how far it moves a number that is not beyond all marks, at most
+    multiple: float | None = None  # of what everything is that it prints
+
+    @property
+    def steps(self) -> tuple["Printing", ...]:
+        "What was done, one by one."
+        return (self,)
+
+    def __and__(self, other: "Printing") -> "Printing":
+        if not isinstance(other, Printing):
+            return NotImplemented
+        steps = tuple(step for step in self.steps + other.steps if step != Exact())
+        return _InOrder(steps) if len(steps) > 1 else steps[0] if steps else self
+
+    def lattice(self, grid: Any):
+        "The grid of what is printed, of numbers on a grid; 0: none."
+        return grid
+
+    def before(self, ends: Any, grid: Any):
+        "The ends of what numbers were, from the ends of what they became (NaN: nothing); low > high: impossible."
+        return ends
+
+    def misplaced(self, earlier: tuple, later: tuple) -> str | None:
+        "Why it cannot have been done after and before these others, or None."
+        return None
 
 
 @dataclass(frozen=True)
@@ -313,6 +317,46 @@ class PrintedAbove(Printing):
 
 
 # %% ../../nbs/noise/05_printing.ipynb #5fa10011
+def _as_bands(given):
+    "Bands ((limit, base), …) as they are kept; ValueError for what is none."
+    try:
+        rows = np.asarray(given, float)
+    except (TypeError, ValueError):
+        rows = np.zeros(0)
+    if rows.ndim != 2 or rows.shape[1:] != (2,) or not np.all(np.isfinite(rows)) or not (
+            np.all(np.diff(rows[:, 0]) > 0) and rows[0, 0] >= 0 and np.all(rows[:, 1] > 0)):
+        refuse("Bands", "given pairs (limit, base), limits >= 0 that rise and bases > 0", f"{given!s:.60}",
+               "such as Bands([(15, 10), (100, 50)]): to 10 from 15 on, to 50 from 100 on")
+    return tuple(map(tuple, rows.tolist()))
+
+
+def _joints(bands, ties):
+    "Each limit, the largest that is printed below it, and the least from there on."
+    least, bases = ("down" if ties == "either" else ties), (0.0, *(base for _, base in bands))
+    for (limit, base), below in zip(bands, bases):
+        most = Rounded(below, "up").apply(np.nextafter(limit, 0)) if below else limit
+        yield limit, float(most) if limit else 0.0, float(Rounded(base, least).apply(limit))
+
+
+def _each_band(bands):
+    "Of each band its ends, of positive numbers, and its base; 0: what is not rounded."
+    limits = [0.0, *(limit for limit, _ in bands), np.inf]
+    return zip(limits, limits[1:], (0.0, *(base for _, base in bands)))
+
+
+def _before_bands(rule, ends, grid):
+    "The ends of what numbers were, from the ends of what bands made of them."
+    closed = np.zeros(len(ends.low), bool)
+    found = Ends(closed + np.inf, closed - np.inf, closed, closed)
+    turned = lambda e: Ends(-e.high, -e.low, e.under, e.above)
+    for low, high, base in _each_band(rule.bands):
+        for turn in (lambda e: e, turned):  # positive numbers, and negative ones
+            to = turn(ends)
+            was = Rounded(base, rule.ties).before(_inside(to, closed + base), grid) if base else to
+            found = found.hull(turn(was.overlap(Ends(closed + low, closed + high, closed, ~closed))))
+    return Ends(*(np.where(np.isnan(ends.low), old, new) for old, new in zip(ends, found)))
+
+# %% ../../nbs/noise/05_printing.ipynb #5fa10021
 @dataclass(frozen=True)
 class Bands(Printing):
     """The number was rounded, large ones to a larger base: from each limit on to the multiples of its base.
@@ -332,17 +376,9 @@ class Bands(Printing):
     ties: str = "even"  # as of `Rounded`, of the size of the number
 
     def __post_init__(self):
-        try:
-            rows = np.asarray(self.bands, float)
-        except (TypeError, ValueError):
-            rows = np.zeros(0)
-        if rows.ndim != 2 or rows.shape[1:] != (2,) or not np.all(np.isfinite(rows)) or not (
-                np.all(np.diff(rows[:, 0]) > 0) and rows[0, 0] >= 0 and np.all(rows[:, 1] > 0)):
-            refuse("Bands", "given pairs (limit, base), limits >= 0 that rise and bases > 0", f"{self.bands!s:.60}",
-                   "such as Bands([(15, 10), (100, 50)]): to 10 from 15 on, to 50 from 100 on")
+        object.__setattr__(self, "bands", _as_bands(self.bands))
         check_choice("ties", self.ties, _TIES)
-        object.__setattr__(self, "bands", tuple(map(tuple, rows.tolist())))
-        for limit, below, least in self._joints():
+        for limit, below, least in _joints(self.bands, self.ties):
             if below > least:
                 refuse("Bands", "such that larger numbers are not printed smaller",
                        Said(f"{below:g} just below {limit:g}, {least:g} at {limit:g}"), "take another limit or base")
@@ -354,18 +390,6 @@ class Bands(Printing):
         ties = "" if self.ties == "even" else f", ties={self.ties!r}"
         return f"Bands([{', '.join(f'({limit:g}, {base:g})' for limit, base in self.bands)}]{ties})"
 
-    def _joints(self):
-        "Each limit, the largest that is printed below it, and the least from there on."
-        least, bases = ("down" if self.ties == "either" else self.ties), (0.0, *(base for _, base in self.bands))
-        for (limit, base), below in zip(self.bands, bases):
-            most = Rounded(below, "up").apply(np.nextafter(limit, 0)) if below else limit
-            yield limit, float(most) if limit else 0.0, float(Rounded(base, least).apply(limit))
-
-    def _each(self):
-        "Of each band its ends, of positive numbers, and its base; 0: what is not rounded."
-        limits = [0.0, *self.marks, np.inf]
-        return zip(limits, limits[1:], (0.0, *(base for _, base in self.bands)))
-
     def lattice(self, grid: Any):
         step = np.where(grid > 0, grid, 1.0)
         return np.where(np.any([np.mod(base, step) != 0 for _, base in self.bands], axis=0), 0.0, grid)
@@ -373,23 +397,14 @@ class Bands(Printing):
     def apply(self, y: Any):
         y = np.asarray(y, float)
         out = y.copy()
-        for low, high, base in self._each():
+        for low, high, base in _each_band(self.bands):
             at = (np.abs(y) >= low) & (np.abs(y) < high)
             out = np.where(at, np.copysign(Rounded(base, self.ties).apply(np.abs(y)), y), out) if base else out
         return out
 
-    def before(self, ends: Any, grid: Any):
-        closed = np.zeros(len(ends.low), bool)
-        found = Ends(closed + np.inf, closed - np.inf, closed, closed)
-        turned = lambda e: Ends(-e.high, -e.low, e.under, e.above)
-        for low, high, base in self._each():
-            for turn in (lambda e: e, turned):  # positive numbers, and negative ones
-                to = turn(ends)
-                was = Rounded(base, self.ties).before(_inside(to, closed + base), grid) if base else to
-                found = found.hull(turn(was.overlap(Ends(closed + low, closed + high, closed, ~closed))))
-        return Ends(*(np.where(np.isnan(ends.low), old, new) for old, new in zip(ends, found)))
+    def before(self, ends: Any, grid: Any): return _before_bands(self, ends, grid)
 
-
+# %% ../../nbs/noise/05_printing.ipynb #5fa10022
 @dataclass(frozen=True)
 class Within(_Between):
     """The number was printed as a range that it lies in, or by a number that stands for the range.
@@ -467,7 +482,7 @@ def as_printed(printed: Any,  # a statement, a list with one a row, or None
         refuse("printed", f"stated once, or for each of the {p} rows", f"{len(rows)} statements")
     return tuple(Exact() if row is None else row for row in rows)
 
-
+# %% ../../nbs/noise/05_printing.ipynb #5fa10023
 def unprinted(printed: tuple[Printing, ...],    # by row
               values: Float[np.ndarray, "p"],  # as printed; NaN: nothing
               grid: Float[np.ndarray, "p"],    # of the noise; 0: continuous
@@ -552,7 +567,7 @@ def _value_tables(statement, values, low, high, called):
             known[v] = _value_table(statement, math.nan if v == np.inf else v, a, b, name)
     return [known[v] for v in np.where(np.isnan(values), np.inf, values).tolist()]
 
-
+# %% ../../nbs/noise/05_printing.ipynb #5fa10024
 def _value_table(statement, value, low, high, name):
     "The table of one printed value."
     marks = [mark for step in statement.steps for mark in step.marks] + [low, high]

@@ -254,8 +254,8 @@ def _sampler_problems(stats):
                         "method='collapsed'")
     if "unproven" in stats and bool(stats["unproven"].any()):
         problems.append("rows without noise cross in more than two families, and no theorem tells how soon the chain "
-                        "reaches every table: its chains began far apart, and agree unless rhat says otherwise; compare "
-                        "with another seed, or declare fewer rows as exact")
+                        "reaches every table: its chains began far apart, and agree unless rhat says otherwise; "
+                        "compare with another seed, or declare fewer rows as exact")
     if bool(stats["nonfinite"].any()):
         problems.append(f"{int(stats['nonfinite'].sum())} draws are not finite; use a more informative prior")
     return problems

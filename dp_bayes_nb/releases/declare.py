@@ -308,8 +308,8 @@ def declare(model: Any,              # what the numbers are sums of, such as Ber
 # %% ../../nbs/releases/07_declare.ipynb #3437cc38
 def _laws(noise, printed, names):
     "The law of the noise of rows, none where only what was printed is stated, and statements of what was printed."
-    law, first = noise_steps(_by_name("noise", Laplace(scale=0) if noise is None and printed is not None else noise, names),
-                             len(names))
+    given = Laplace(scale=0) if noise is None and printed is not None else noise
+    law, first = noise_steps(_by_name("noise", given, names), len(names))
     return noise_law(law, len(names)), tuple(step & row for step, row in zip(first, as_printed(printed, len(names))))
 
 
@@ -407,9 +407,9 @@ def _doubt_parts(made):
         if np.any(alike):
             i, j = at[np.argwhere(alike)[0]]
             warn_user(printable(
-                f"{made.names[i]!r:.60} may be of the same records as its part {made.names[j]!r:.60}: with consistent keys "
-                "both then have one deviation, and are one number that is counted twice here; where the other parts are "
-                "known to be empty, leave one of the two out"))
+                f"{made.names[i]!r:.60} may be of the same records as its part {made.names[j]!r:.60}: with "
+                "consistent keys both then have one deviation, and are one number that is counted twice here; where "
+                "the other parts are known to be empty, leave one of the two out"))
             return
 
 
