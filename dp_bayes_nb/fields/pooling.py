@@ -443,12 +443,13 @@ def _weighed(curves, hyper, tie, t, theta, log_q):
         log_z = log_z + tie(mu, np.exp(t))
     return t, theta, log_z + _log_prior(hyper, theta) + _log_prior_t(hyper.scale, t) - log_q
 
-
+# %% ../../nbs/fields/02_pooling.ipynb #71d3e361
 _POOR = 0.3  # an efficiency, below which proposals are made again where groups are tied
 
 
-def _again(rng, t, theta, log_w, size):
+def _again(rng, found, size):
     "Proposals by the moments of others: t and θ, two in three of them t₅, the rest of three times the width; log q."
+    t, theta, log_w = found
     x, w = np.column_stack([t, theta]), np.exp(log_w - log_w.max())
     w = np.sqrt(w) + 1e-3 / len(w) if _efficiency(log_w) * len(w) < 50 else w  # few that count: flatter
     w /= w.sum()
@@ -473,10 +474,10 @@ def draw_shared(rng: np.random.Generator, curves: Curves, hyper: Hyper, draws: i
     size, shape = math.ceil(draws * np.clip(200_000 / (draws * groups), 1.25, 8)), shape_of(curves, hyper)
     found = _weighed(curves, hyper, tie, *propose(rng, shape, size))
     if tie is not None and _efficiency(found[2]) < _POOR:
-        found = max(found, _weighed(curves, hyper, tie, *_again(rng, *found, size)), key=lambda f: _efficiency(f[2]))
+        found = max(found, _weighed(curves, hyper, tie, *_again(rng, found, size)), key=lambda f: _efficiency(f[2]))
     if size * (worth := _efficiency(found[2])) < draws:
         more = math.ceil(min(1.1 * draws / worth - size, (_MORE - 1) * size))
-        new = propose(rng, shape, more) if tie is None else _again(rng, *found, more)
+        new = propose(rng, shape, more) if tie is None else _again(rng, found, more)
         again = _weighed(curves, hyper, tie, *new)
         found = tuple(map(np.concatenate, zip(found, again))) if tie is None else max(
             found, again, key=lambda f: _efficiency(f[2]) * len(f[2]))

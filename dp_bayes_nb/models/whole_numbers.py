@@ -109,7 +109,7 @@ class Counts(Model):
         check_sums("names", len(found))
         vars(self)["_names"] = tuple(map(str, found))
         if exposure is not None:
-            vars(self)["_exposure"] = _exposures(exposure, self._names)
+            vars(self)["_exposure"] = _exposures(exposure, vars(self)["_names"])
 
     def __setattr__(self, name, value):
         raise AttributeError(f"a model cannot be changed; make another Counts to change {name!r}")
