@@ -157,7 +157,7 @@ def _check_columns(columns, asked):
             refuse(word, f"a column of the table, which has {', '.join(map(repr, [*columns][:8]))}", name,
                    f"did you mean {close[0]!r}?" if close else "")
 
-
+# %% ../../nbs/releases/09_published.ipynb #ad6e3ea5
 # § Rows of a release
 class _Reading(NamedTuple):
     "What is read of a table, and how."
