@@ -331,7 +331,7 @@ def read_table(table: Any,           # path of a CSV file, a data frame in memor
         _refuse_word(unknown[0], ("scale", "sd", "error95"))
     spread = {key: each for key, each in (("scale", scale), ("sd", sd), ("error95", error95)) if each is not None}
     if not spread and (words is not None or stated.get("printed") is not None):
-        spread = {"sd": 0}
+        spread = {"scale": 0}
     if len(spread) != 1:
         refuse("the noise", "given by one of scale, sd, error95", Said(", ".join(spread) or "none of them"),
                "numbers without noise: printed=Exact(), or words={} where texts stand in place of some")
