@@ -166,6 +166,7 @@ def check_perturbed(count=30):
         assert not (found := wrong(release, tables)), (number, found)
 
 
+@pytest.mark.filterwarnings("ignore:.*may be of the same records")
 def test_cell_keys_and_noise_by_its_probabilities_leave_holes(monkeypatch):
     check_perturbed()
     monkeypatch.setattr(chapter, "_values", lambda table, unit: None)
