@@ -52,11 +52,12 @@ def test_counts_of_truths_against_every_table():
 
 def test_a_chain_where_a_report_speaks_for_several_truths():
     assert speaks_for_one(np.array(SKEW)) and not speaks_for_one(np.array(CYCLIC))
-    idata = fitted(CYCLIC)
+    idata = fitted(CYCLIC, draws=20_000)
     assert idata.posterior.attrs["method"] == "augment" and "lp" in idata.sample_stats
     mean = table_means(CYCLIC, COUNTS, ALPHA)
     has_means(idata, mean, autocorrelation=20.0)
-    must_fail(lambda: has_means(fitted(np.array(CYCLIC).T.tolist()), mean, autocorrelation=20.0), "Q transposed")
+    turned = np.array(CYCLIC).T.tolist()
+    must_fail(lambda: has_means(fitted(turned, draws=20_000), mean, autocorrelation=20.0), "Q transposed")
 
 
 def test_cohorts_are_one_matrix():

@@ -157,7 +157,7 @@ def _check_columns(columns, asked):
             refuse(word, f"a column of the table, which has {', '.join(map(repr, [*columns][:8]))}", name,
                    f"did you mean {close[0]!r}?" if close else "")
 
-
+# %% ../../nbs/releases/09_published.ipynb #ad6e3ea5
 # § Rows of a release
 class _Reading(NamedTuple):
     "What is read of a table, and how."
@@ -331,7 +331,7 @@ def read_table(table: Any,           # path of a CSV file, a data frame in memor
         _refuse_word(unknown[0], ("scale", "sd", "error95"))
     spread = {key: each for key, each in (("scale", scale), ("sd", sd), ("error95", error95)) if each is not None}
     if not spread and (words is not None or stated.get("printed") is not None):
-        spread = {"sd": 0}
+        spread = {"scale": 0}
     if len(spread) != 1:
         refuse("the noise", "given by one of scale, sd, error95", Said(", ".join(spread) or "none of them"),
                "numbers without noise: printed=Exact(), or words={} where texts stand in place of some")
