@@ -297,7 +297,8 @@ def test_a_third_look_finds_a_spread_that_many_groups_make_narrow(monkeypatch):
 
     def efficiency():
         shape = pooling.shape_of(curves, hyper)
-        return pooling._efficiency(pooling._proposals(np.random.default_rng(2), curves, hyper, shape, 640)[-1])
+        proposed = pooling.propose(np.random.default_rng(2), shape, 640)
+        return pooling._efficiency(pooling._weighed(curves, hyper, None, *proposed)[-1])
     assert efficiency() > 0.75
     monkeypatch.setattr(pooling, "_SEEN", 0)  # the mutant: two looks
     assert efficiency() < 0.7

@@ -207,7 +207,7 @@ def _mixing_problems(idata, nuisance=()):
     problems, least = [], []
     chains, draws = idata.posterior.sizes["chain"], idata.posterior.sizes["draw"]
     for name, variable in sorted(idata.posterior.data_vars.items(), key=lambda item: item[0] in nuisance):
-        if _stands_still(variable.values, idata.sample_stats):
+        if _stands_still(variable.values, getattr(idata, "sample_stats", {})):
             problems.append(f"a chain of {name} did not move; try another method or a longer warmup")
         worst = [(*_worst(variable, label, np.nanargmin), label) for label in ("ess_bulk", "ess_tail")]
         least += [] if name in nuisance else worst
