@@ -76,12 +76,13 @@ class Counts(Model):
     - `exposure:` what rates are per: a number > 0 for each count, in order or by name; None: 1 each. A count is
       Poisson(exposure · rate) under a prior of rates.
 
-    >>> from dp_bayes_nb import Counts, Laplace, declare, fit
+    >>> from dp_bayes_nb import Counts, Exact, Laplace, SharedGamma, declare, fit
     >>> release = declare(Counts(["north", "south"]), [40, 310], noise=Laplace(scale=2), source="a report")
     >>> idata = fit(release, draws=200, progress=False)
     >>> idata.posterior["counts"].mean(["chain", "draw"]).round(-1).values.tolist()
     [40.0, 310.0]
-    >>> deaths = declare(Counts(["north", "south"], exposure=[8000, 61000]), [4, 31], source="a report")
+    >>> people = Counts(["north", "south"], exposure=[8000, 61000])
+    >>> deaths = declare(people, [4, 31], printed=Exact(), source="a report")
     >>> idata = fit(deaths, SharedGamma(shape=0.5, rate=1), draws=200, progress=False)  # deaths per person
     >>> print(f"{float(idata.posterior['rate'].mean()):.4f}")
     0.0005

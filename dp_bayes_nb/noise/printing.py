@@ -423,7 +423,7 @@ class Within(_Between):
     word: ClassVar[str] = "within"
     blank: ClassVar[bool] = True
     low: float | None = None  # units of the statistic; both ends belong to the range; None: no lower end
-    high: float | None = None
+    high: float | None = None  # None: no upper end
 
     def misplaced(self, earlier: tuple, later: tuple) -> str | None:
         return "given as a range at last" if later else None
