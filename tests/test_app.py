@@ -1,6 +1,7 @@
 """The app of `make app` in a real browser: Voilà serves it, Playwright presses its keys in Chromium.
 
-One page for all tests, as one person meets it: explorer, calibration, own data, published numbers. Skipped where there is no Chromium.
+One page for all tests, as one person meets it: explorer, calibration, own data, published numbers.
+Skipped where there is no Chromium.
 """
 
 import os

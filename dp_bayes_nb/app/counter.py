@@ -308,6 +308,7 @@ def intervals(values: dict, levels, axis: str, marks=()) -> str:
                       dots([q[1, j]], [row], COLORS[method], radius=3)]
     low, high = min(0.0, *[float(np.min(v)) for v in values.values()]), max(float(np.quantile(v, 0.999))
                                                                             for v in values.values())
+    high += 0.03 * (high - low)
     marks += [words(low + 0.01 * (high - low), k - j - 0.25, str(level), anchor="start")
               for j, level in enumerate(levels)]
     return chart(marks, x=(low, high), y=(0, k), ylabel="", yticks=False,

@@ -119,7 +119,7 @@ def answer(text: str, fields: dict, draws: int = 2000) -> tuple[str, str, str]:
             for name, said, a, m, b in zip(names, printed, low, middle, high)]
     k = min(len(names), _MOST_SHOWN)
     rings = [dots([z], [k - j - 0.75], "#22272e", radius=4, opacity=0.5) for j, z in enumerate(values[:k]) if z == z]
-    picture = intervals({"ours": counts}, names, "true count", rings)
+    picture = intervals({"ours": counts}, names, "true count (grey: as printed)", rings)
     said = table(("name", "printed", "median", "95% interval"), rows)
     return picture, said + f"<p>The same in Python:</p><pre>{escape(python(text, fields))}</pre>", download(
         made, "declared.json")

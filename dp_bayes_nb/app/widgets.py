@@ -96,6 +96,8 @@ STYLE = """<style>
 .db-app .widget-html, .db-app .widget-html-content { height: auto; overflow: visible; line-height: 1.45; font-size:
   15px; }
 .db-app p { margin: .5em 0; line-height: 1.45; }
+.db-app pre { font: 13px/1.5 ui-monospace, monospace; white-space: pre; overflow-x: auto; background: #f6f7f9;
+  padding: 8px; }
 .db-app .db-split { display: grid; grid-template-columns: minmax(230px, 300px) minmax(0, 1fr); gap: 8px 28px;
   overflow: visible; align-items: start; }
 .db-app .db-controls { overflow: visible; }
