@@ -27,7 +27,7 @@ TESTED = $(shell $(PY) -c 'import sys; print("constraints.txt" if sys.version_in
 
 help:
 	@echo "make demo       a real table to a release, a posterior, a summary and a figure"
-	@echo "make app        five tools in a browser: explorer, calibration, budget, regression, your own data"
+	@echo "make app        six tools in a browser: explorer, calibration, budget, regression, your own data, published numbers"
 	@echo "make test       set-up, then every test; closes 'N passed, N failed' (PYTHON=python3.13: on another Python)"
 	@echo "make check      one notebook: export, lint, types, its cells and its outputs (NB='chains/collapsed')"
 	@echo "make slow       the repetitions and the statistical checks, file by file into results/slow.json; goes on where it ended"

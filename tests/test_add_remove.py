@@ -359,7 +359,8 @@ def all_that_is_said(folder, relation, sizes, only=None):
     return found
 
 
-@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("relation", [name if name == "combined" else pytest.param(name, marks=pytest.mark.slow)
+                                      for name in RELATIONS])
 def test_no_refusal_depends_on_how_many_records_there_are(relation, tmp_path, monkeypatch):
     "Every fault, kind of table and size; the messages of 0.6.0, which counted, are found."
     from dp_bayes_nb.data_holder import persons, sums

@@ -1,6 +1,7 @@
 """The app of `make app` in a real browser: Voilà serves it, Playwright presses its keys in Chromium.
 
-One page for all tests, as one person meets it: explorer, calibration, own data. Skipped where there is no Chromium.
+One page for all tests, as one person meets it: explorer, calibration, own data, published numbers.
+Skipped where there is no Chromium.
 """
 
 import os
@@ -227,6 +228,31 @@ def test_one_question_of_every_group_is_released_and_fitted(page, tmp_path):
     assert abs(float(size) - 1200) < 60
 
 
+def test_published_numbers_are_typed_and_answered(page, tmp_path):
+    "Lines and a footnote become intervals and a file; what cannot be is said, and nothing that is typed becomes HTML."
+    page.get_by_role("button", name="Published numbers", exact=True).first.click()
+    status, text = page.locator(".db-status:visible"), page.locator(".db-text:visible")
+    text.filter(has_text="1 to 4").wait_for()
+    with page.expect_download() as download:
+        page.locator("a.db-download:visible").click()
+    path = tmp_path / "declared.json"
+    download.value.save_as(path)
+    lines = page.locator(".widget-textarea:visible textarea")
+    lines.fill("north, 12\nsouth, *\nall, 40")
+    lines.press("Tab")
+    status.filter(has_text="contradict").wait_for()
+    assert "Traceback" not in status.inner_text() and not text.inner_text().strip()
+    lines.fill("<img src=x onerror=alert(1)>, 12\nsouth, *\nall, 15")
+    lines.press("Tab")
+    text.filter(has_text="3 to 3").filter(has_text="<img src=x").wait_for()
+    assert page.locator(".db-results:visible img").count() == 0
+
+    from dp_bayes_nb import Release
+
+    received = Release.load(path)
+    assert received.values.tolist()[:1] == [12.0] and received.source == "typed on a page"
+
+
 def test_keys_alone_reach_every_tool_on_a_phone(page):
     "Enter opens each tool, Tab goes on to its controls, focus is seen, and nothing is wider than a telephone."
     page.set_viewport_size({"width": 390, "height": 844})
@@ -238,7 +264,7 @@ def test_keys_alone_reach_every_tool_on_a_phone(page):
     shown, another = ("() => document.querySelector('.db-status')",
                       "old => { const now = document.querySelector('.db-status'); return now && now !== old && "
                       "now.offsetParent; }")
-    for name in ("Explorer", "Calibration", "Budget planner", "Regression", "Your data"):
+    for name in ("Explorer", "Calibration", "Budget planner", "Regression", "Your data", "Published numbers"):
         button, old = page.get_by_role("button", name=name, exact=True).first, page.evaluate_handle(shown)
         open_already = "mod-active" in button.get_attribute("class")
         button.focus()

@@ -100,6 +100,7 @@ def test_a_folder_knows_what_a_method_was_given(tmp_path):
             calibrate(Bernoulli(), Beta(1.0, 1.0), method=other, path=tmp_path / name, **design)
 
 
+@pytest.mark.slow
 def test_a_folder_names_a_known_method_and_digests_functions_as_a_fit_does(tmp_path):
     import json
 

@@ -36,6 +36,7 @@ def right():
     return said(db.simulate_release(POISSON, {k: v for k, v in THETA.items() if k != "size"}, 1500, 1.0, seed=6))
 
 
+@pytest.mark.slow
 def test_fit_names_the_model_for_counts_that_vary_more_and_is_silent_where_the_model_is_right(right):
     released = db.simulate_release(WIDE, THETA, 1500, 1.0, seed=5)
     words, result = said(as_poisson(released))

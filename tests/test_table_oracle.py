@@ -86,6 +86,7 @@ def apart(release, p, sweeps, wrong=1.0):
     return np.abs(p.mean((0, 1)) - mean) / sd, np.sqrt((error / sd) ** 2 + 1 / ess)
 
 
+@pytest.mark.slow  # the committed comparison, with its mutant, is looked at below
 def test_a_fit_of_pairs_agrees_with_sampling_the_counts():
     "Twelve cells within .05 sd, beyond three Monte Carlo errors of about .02; noise of another scale is told apart."
     release = d.simulate_release(MODEL, TRUTH, 1000, 0.5, seed=104)

@@ -162,6 +162,7 @@ def test_the_help_of_fit_names_its_parameters_and_who_needs_a_prior():
     assert families_and_parameters(old) == (set(), {"method"})
 
 
+@pytest.mark.slow
 def test_xla_does_not_ask_users_to_file_a_bug():
     "The log is silent from the import on, unless its level was chosen."
     code = "import dp_bayes_nb.base.arguments, jax, numpy as np; c = np.ones((300, 250)); jax.jit(lambda x: x + " \

@@ -1,4 +1,4 @@
-"""Serve the five tools to one person on this machine: `make app`.
+"""Serve the six tools to one person on this machine: `make app`.
 
 Voilà, with what a page needs that takes confidential tables: its address carries a token, requests under any other name
 than this machine's are refused (a hostile page could otherwise give its own name this machine's address), few kernels
