@@ -93,7 +93,7 @@ def tail_errors(prior, n, epsilon, z, levels=(0.5, 0.975, 0.995)):
 
 
 @pytest.mark.parametrize("design",
-                         [(Beta(1, 50), 100, 10, 0.0), *(pytest.param(*design, marks=pytest.mark.slow) for design in (
+                         [(Beta(1, 50), 100, 10, 0.0), *(pytest.param(design, marks=pytest.mark.slow) for design in (
                              (Beta(10, 10), 1000, 0.1, 300.0), (Beta(1, 1), 20, 20.0, 3.0))),
                           (Beta(1, 1), 4000, 0.04, 400.0)])  # the last: not all counts are in the window
 def test_bulk_tables_keep_the_tails_of_rare_counts(design):

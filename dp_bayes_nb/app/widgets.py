@@ -20,7 +20,7 @@ from .labs import (METHODS, MODELS, LineSetting, Setting, calibration_picture, c
                                   calibration_text, compare_limits, explore, explorer_picture, explorer_text, line_lab,
                                   line_picture, line_posterior, line_release, line_text, planner_picture, planner_text,
                                   planning_steps)
-from .published import NOISE, PRINTED, answer
+from .published import FOOTNOTE, NOISE, NUMBERED, PRINTED, answer
 from ..base.arguments import how_to_install
 from ..base.style import WORDS
 from .svg import chart
@@ -647,9 +647,8 @@ class Counter(OwnData):
 # § Published numbers
 class Published(Tool):
     "From lines that somebody else published to intervals for the true counts."
-    intro = (
-        "Counts that are public already, with what their footnote says: noise, rounding, hidden cells. One line each: "
-        "a name, a comma, and what was printed, such as 12, &lt;5, 5-9, or a star where the cell is hidden.")
+    intro = ("Counts that are public already, with what their footnote says. One line each: a name, a comma, and what "
+             "was printed, such as 12, &lt;5, 5-9, or a star where the cell is hidden.")
     empty = ("true count", "")
 
     def build(self) -> list:
@@ -667,23 +666,19 @@ class Published(Tool):
         self.link = part("link")
         self.noise.observe(self.kinds, "value")
         self.printed.observe(self.kinds, "value")
-        self.watch(self.lines, self.total, self.noise, self.size, self.whole, self.printed, self.step, self.source)
         self.kinds()
-        return [self.lines, self.total, self.noise, self.size, self.whole, self.printed, self.step, self.source,
-                self.link]
+        return [*self.watch(self.lines, self.total, self.noise, self.size, self.whole, self.printed, self.step,
+                            self.source), self.link]
 
     def kinds(self, *_):
         "Show the fields that are needed."
-        show = lambda control, wanted: setattr(control.layout, "display", None if wanted else "none")
-        show(self.size, self.noise.value != "none")
-        show(self.whole, self.noise.value != "none")
-        show(self.step, self.printed.value not in ("as it is", "cut off at 0 if it is negative"))
+        noisy = self.noise.value != "none"
+        for control, wanted in ((self.size, noisy), (self.whole, noisy), (self.step, self.printed.value in NUMBERED)):
+            control.layout.display = None if wanted else "none"
 
     def setting(self) -> tuple:
         "What is typed and stated."
-        return self.lines.value, {"noise": self.noise.value, "size": self.size.value, "whole": self.whole.value,
-                                  "printed": self.printed.value, "step": self.step.value, "total": self.total.value,
-                                  "source": self.source.value}
+        return self.lines.value, {name: getattr(self, name).value for name in FOOTNOTE}
 
     def update(self, setting):
         "Declare and fit; an answer to what was typed before goes where there is a fault."
