@@ -184,6 +184,11 @@ class Released:
         cells, and never repeat a sum in the message.
         """
 
+    def check_declared(self, release: Any, found: Any):
+        """Refuse (ValueError) a release whose printed numbers no records can give, beside what is asked of all sums:
+        `found` is what they can have been before they were printed. By default nothing is asked.
+        """
+
     def counted(self, data: Any, missing: str = "error", missing_as: Any = None):
         "The model with the public counts it needs of a table; itself where it needs none."
         return self

@@ -132,7 +132,8 @@ def _checked_rows(r):
     known = scale == 0
     if not exact:  # refuses what cannot have been printed so
         _check_whole(r.family, rows)
-        found = unprinted(rows, values, row_grid(r.family, matrix, Noise(kind, scale, grid)), names)
+        found = unprinted(rows, values, row_grid(r.family, matrix, Noise(kind, scale, grid)), names,
+                         r.family.open_ends)
         known = known & (found.low == found.high)
     limits = _checked_range(r.n_range, n)
     if n is None and declared and G == 1 and np.any(known):
@@ -397,6 +398,7 @@ def check_consistency(r: Any, declared: bool = False) -> None:
     if r.family.inner is not None:
         return _check_groups(r, found, limits, chance, declared)
     check_rows(r.names, found, r.noise, full_matrix(r), known_sums(r.family, limits), chance, declared)
+    r.family.check_declared(r, found)
 
 # %% ../../nbs/releases/02_checks.ipynb #9a02f003
 def _check_groups(r, found, limits, chance, declared):
