@@ -5832,6 +5832,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                                 'dp_bayes_nb/regression/tobit.py')},
             'dp_bayes_nb.releases.checks': { 'dp_bayes_nb.releases.checks._check_design': ( 'releases/checks.html#_check_design',
                                                                                             'dp_bayes_nb/releases/checks.py'),
+                                             'dp_bayes_nb.releases.checks._check_figures_of': ( 'releases/checks.html#_check_figures_of',
+                                                                                                'dp_bayes_nb/releases/checks.py'),
                                              'dp_bayes_nb.releases.checks._check_groups': ( 'releases/checks.html#_check_groups',
                                                                                             'dp_bayes_nb/releases/checks.py'),
                                              'dp_bayes_nb.releases.checks._check_noise': ( 'releases/checks.html#_check_noise',

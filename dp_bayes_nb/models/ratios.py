@@ -287,8 +287,9 @@ def _check_figures(model, release, found):
         refuse("noise", "none of the figures themselves", Said("noise of a figure"), "noise of the counts before they "
                "were divided is numerator=… and denominator=… of Ratio; a share of n known records with noise is "
                "declared of Bernoulli() with matrix=[[1 / n]]")
-    shared = getattr(model.denominator, "random", not isinstance(model.denominator, Printing) and _noises(model))
-    if len(rows) > 1 and model.denominator is not None and shared:
+    steps = model.denominator.steps if isinstance(model.denominator, Printing) else ()
+    perturbed = any(step.random for step in steps) or model.denominator is not None and not steps
+    if len(rows) > 1 and perturbed:
         refuse("values", "one figure where the base was perturbed at random before it divided", f"{len(rows)} figures")
     if np.any(np.isposinf(found.high[rows])) and not model.shares:
         refuse("values", "figures with an upper end, where they are of two rates", "one without")
@@ -297,7 +298,11 @@ def _check_figures(model, release, found):
     if low > high or _noises(model) is not None:
         return
     said = f"n = {low}" if low == high else f"any n from {low} to {high}"
-    for i, each in zip(rows, ends):
+    beyond = [each.low > each.up or each.high < 0 for each in ends] if model.shares else [False] * len(ends)
+    for i, each, outside in zip(rows, ends, beyond):
+        if outside and model.numerator is None and model.denominator is None:
+            refuse(f"values[{release.names[i]!r:.60}]", f"from 0 to {model.per:g}, because it is a share",
+                   float(release.values[i]), "percentages are Ratio(..., per=100)" if model.per == 1 else "")
         if not _any(model, [each], low, high):
             refuse(f"values[{release.names[i]!r:.60}]", f"a figure that a whole count of {said} gives",
                    float(release.values[i]), _nearest(model, [each], low, high))

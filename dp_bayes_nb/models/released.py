@@ -55,7 +55,7 @@ class Released:
     # is the table itself the only record, without a population behind it? Then n is 1, and need not be said
     one_table: ClassVar[bool] = False
     # are published numbers figures made of counts, so that it matters whether the end of a rounded one belongs to it?
-    open_ends: ClassVar[bool] = False
+    open_ends: Any = False
 
     # Groups: sums are released of each group of records by itself (chapter ‘Groups’)
     inner: Any = None  # the model of the records of one group; None: there are no groups
