@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import scipy.stats as st
 
-from dp_bayes_nb import (Bernoulli, Categorical, Clamped, Counts, Dirichlet, Gamma, Laplace, Ratio, Rounded, declare)
+from dp_bayes_nb import Bernoulli, Categorical, Clamped, Counts, Dirichlet, Gamma, Laplace, Ratio, Rounded, declare
 from dp_bayes_nb.releases.document import measured
 from dp_bayes_nb.ways.ratios import sample_ratios
 
@@ -99,7 +99,7 @@ def percent_change(rng):
 
 def study(rng, draw, tables):
     "Coverage and mean width of so many tables."
-    ends, bases, hits, naive_hits, base_hits, widths = (0.025, 0.975), [], [], [], [], []
+    ends, hits, naive_hits, base_hits, widths = (0.025, 0.975), [], [], [], []
     for _ in range(tables):
         truth, n, draws, base, naive = draw(rng)
         low, high = np.quantile(draws, ends)

@@ -164,7 +164,7 @@ NOT_RELEASED = {"Counts", "RandomizedResponse", "Ratio"}
 
 
 def test_every_model_is_audited():
-    "All that `release` takes: Counts has no records, answers of RandomizedResponse are noisy already, and a Ratio is no sum."
+    "All that `release` takes: Counts has no records, RandomizedResponse has its noise already, and a Ratio is no sum."
     assert {type(model).__name__ for model in TRIED.values()} == set(MODELS) - NOT_RELEASED
     assert {(type(TRIED[name]), promise) for name, promise, budget in CASES if here(name, promise, budget)} >= {
         (type(model), model.relation) for model in TRIED.values()}

@@ -45,9 +45,9 @@ def _step_from_json(name, given):
     "The statement in a JSON value."
     if set(given) == {"printed"}:
         return printing_from_json(given["printed"])
-    if set(given) == {"noise", "scale", "discrete"} and isinstance(given["noise"], str) and given["noise"] in STATEMENTS:
-        word = law_of(given["noise"]).word
-        return STATEMENTS[given["noise"]](**{word: given["scale"]}, discrete=given["discrete"])
+    kind = given.get("noise")
+    if set(given) == {"noise", "scale", "discrete"} and isinstance(kind, str) and kind in STATEMENTS:
+        return STATEMENTS[kind](**{law_of(kind).word: given["scale"]}, discrete=given["discrete"])
     refuse(name, "{'noise': kind, 'scale': number, 'discrete': true or false} or {'printed': statement}",
            f"{given!s:.60}")
 
@@ -152,7 +152,7 @@ def _below(noise, r, x, n):
     "P(x + e ≤ r (n + f), n + f > 0) for continuous noise, some of which may be none."
     law, b, c, _ = noise
     if math.isinf(r):
-        return np.broadcast_to((law.cdf(n / c) if c else 1.0) * (r > 0), np.broadcast_shapes(np.shape(x), np.shape(n)))
+        return (law.cdf(n / c) if c else 1.0) * (r > 0) + 0 * x
     if c == 0:
         return law.cdf((r * n - x) / b)
     if b == 0:
@@ -284,13 +284,13 @@ def _check_figures(model, release, found):
     of = figure_rows(model, release.matrix, len(release.names), release.n is None)
     rows = np.flatnonzero(of >= 0)
     if np.any(np.asarray(release.noise.scale)[rows] > 0):
-        refuse("noise", "none of the figures themselves", Said("noise of a figure"), "noise of the counts before they "
-               "were divided is numerator=… and denominator=… of Ratio; a share of n known records with noise is "
+        refuse("noise", "none of the figures themselves", Said("noise of a figure"), "noise of the counts before "
+               "they were divided is numerator=… and denominator=… of Ratio; a share of n known records with noise is "
                "declared of Bernoulli() with matrix=[[1 / n]]")
     steps = model.denominator.steps if isinstance(model.denominator, Printing) else ()
     perturbed = any(step.random for step in steps) or model.denominator is not None and not steps
     if len(rows) > 1 and perturbed:
-        refuse("values", "one figure where the base was perturbed at random before it divided", f"{len(rows)} figures")
+        refuse("values", "one figure, where its base was perturbed before it divided", f"{len(rows)} figures")
     if np.any(np.isposinf(found.high[rows])) and not model.shares:
         refuse("values", "figures with an upper end, where they are of two rates", "one without")
     low, high = _bases(release, found, of)
@@ -304,7 +304,7 @@ def _check_figures(model, release, found):
             refuse(f"values[{release.names[i]!r:.60}]", f"from 0 to {model.per:g}, because it is a share",
                    float(release.values[i]), "percentages are Ratio(..., per=100)" if model.per == 1 else "")
         if not _any(model, [each], low, high):
-            refuse(f"values[{release.names[i]!r:.60}]", f"a figure that a whole count of {said} gives",
+            refuse(f"values[{release.names[i]!r:.60}]", f"a figure that a count of {said} gives",
                    float(release.values[i]), _nearest(model, [each], low, high))
     if len(rows) > 1 and not _any(model, ends, low, high):
         refuse("values", f"figures of one base, {said}", release.values[rows].tolist(),
@@ -348,7 +348,8 @@ class _Figures(Model):
     def parameters(self) -> dict:
         "Those of the shares, or the rates of the counts."
         names = self.model.names
-        return self.model.parameters if self.shares else {"rates": Parameter("positive", (len(names),), ("count",), names)}
+        rates = {"rates": Parameter("positive", (len(names),), ("count",), names)}
+        return self.model.parameters if self.shares else rates
 
     @property
     def statistics(self) -> tuple[str, ...]:
@@ -385,12 +386,12 @@ class Ratio(_Figures):
       n records; its parameter and prior are this model's. Of `Counts([..., base])` it is the ratio of a rate to that
       of the last count, with exposures where they are stated; the parameter is `rates`, each with a Gamma prior.
     - `per`: the unit, 100 for percentages. `change`: the ratio less 1 is printed, in this unit.
-    - `numerator`, `denominator`: what was done to a count and to its base before they were divided: None, noise such as
-      `Laplace(scale=10)`, or a rule such as `Rounded(10)`. A base that is not positive gives no figure.
+    - `numerator`, `denominator`: what was done to a count and to its base before they were divided: None, noise such
+      as `Laplace(scale=10)`, or a rule such as `Rounded(10)`. A base that is not positive gives no figure.
 
-    The base is `n` of `declare`: known, rounded or noisy (`n_noise`), or anywhere in `n_range`, there with a flat prior
-    for shares. `printed` says how the figure itself was rounded or clamped. ValueError for anything else; `declare`
-    refuses figures that no whole counts give. Not for `release`.
+    The base is `n` of `declare`: known, rounded or noisy (`n_noise`), or anywhere in `n_range`, for shares with a flat
+    prior. `printed` says how the figure itself was rounded or clamped. ValueError for anything else; `declare` refuses
+    figures that no whole counts give. Not for `release`.
 
     >>> from dp_bayes_nb import Bernoulli, Ratio, Rounded, declare, fit
     >>> walks = Ratio(Bernoulli("walks", "yes"), per=100)
@@ -414,8 +415,9 @@ class Ratio(_Figures):
         _check(self)
 
     def __repr__(self):
-        said = [f"per={self.per:g}"] * (self.per != 1) + ["change=True"] * self.change + [
-            f"{name}={getattr(self, name)!r}" for name in ("numerator", "denominator") if getattr(self, name) is not None]
+        steps = {"numerator": self.numerator, "denominator": self.denominator}
+        said = [f"per={self.per:g}"] * (self.per != 1) + ["change=True"] * self.change
+        said += [f"{name}={step!r}" for name, step in steps.items() if step is not None]
         return f"Ratio({', '.join([repr(self.model), *said])})"
 
     def to_dict(self) -> dict:

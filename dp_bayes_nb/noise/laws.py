@@ -150,7 +150,7 @@ def _piece(low, high, start, slope):
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         top = np.exp(start + np.where(slope > 0, slope * high, slope * low))
         part = -np.expm1(-np.abs(slope) * length) / np.abs(slope)
-    return np.where(length > 0, top * np.where(np.abs(slope) * length < 1e-12, length, part), 0.0)
+        return np.where(length > 0, top * np.where(np.abs(slope) * length < 1e-12, length, part), 0.0)
 
 
 def _laplace_ratio(r, x, n, b, c):

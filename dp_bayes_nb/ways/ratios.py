@@ -65,8 +65,8 @@ def weighed(family: Any, one: Measurement, limits: tuple | None, prior: Any) -> 
                        np.zeros(len(alpha)), float(left.sum()))
     E, a = family.model.exposure, float(prior.shape)
     tilt = -np.log1p(float(prior.rate) / E)
-    return Weighed(family, n, log_base + log_gamma_ratio(n, a) + tilt[-1] * n, figures, ends, np.full(len(E), a), tilt,
-                   None)
+    log_base = log_base + log_gamma_ratio(n, a) + tilt[-1] * n
+    return Weighed(family, n, log_base, figures, ends, np.full(len(E), a), tilt, None)
 
 # %% ../../nbs/ways/06_ratios.ipynb #3f000008
 class Summed(NamedTuple):
@@ -87,11 +87,12 @@ def summed(w: Weighed, at: np.ndarray) -> Summed:
     with np.errstate(divide="ignore"):
         value = np.log(sums[-1])
         if w.rest is not None:
-            after = log_gamma_ratio(np.maximum(left, 0.0), w.rest) if w.rest > 0 else np.where(left == 0, 0.0, -np.inf)
+            after = np.where(left == 0, 0.0, -np.inf) if w.rest == 0 else log_gamma_ratio(np.maximum(left, 0.0), w.rest)
             value = value + np.where(left >= 0, after, -np.inf)
         top = np.maximum(value.max(axis=1), -1e300)
         total = np.exp(value - top[:, None])
-        return Summed(parts, sums, total, np.log(total.sum(axis=1)) + top + sum(part[2] for part in parts) + w.log_base[at])
+        scale = top + sum(part[2] for part in parts) + w.log_base[at]
+        return Summed(parts, sums, total, np.log(total.sum(axis=1)) + scale)
 
 
 _BLOCK = 2**9  # bases at a time
