@@ -7,7 +7,7 @@ __all__ = ['Ratio']
 
 # %% ../../nbs/models/25_ratios.ipynb #25000003
 import math
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -111,7 +111,8 @@ def ends_of(model: Any, j: int,  # of the figure
             most: float  # the largest base
             ) -> Ends:
     "The ends of a figure. One that was printed exactly has nine digits, or a millionth of what its noise moves it by."
-    shift, up, down = model.per * model.change, *model.units(j)
+    shift = model.per * model.change
+    up, down = model.units(j)
     least, largest = _decimal(low), _decimal(high)
     if low < high:
         return Ends(_decimal(least + shift), _decimal(largest + shift), low > least, high < largest, up, down)
@@ -278,7 +279,7 @@ def _bases(release, found, of):
     return (int(max(low, math.ceil(found.low[sure].max(initial=-np.inf))) if sure.any() else low),
             int(min(high, math.floor(found.high[sure].min(initial=np.inf))) if sure.any() else high))
 
-
+# %% ../../nbs/models/25_ratios.ipynb #25000011
 def _check_figures(model, release, found):
     "Refuse figures that no whole counts give: each alone, and all together."
     of = figure_rows(model, release.matrix, len(release.names), release.n is None)
@@ -310,7 +311,7 @@ def _check_figures(model, release, found):
         refuse("values", f"figures of one base, {said}", release.values[rows].tolist(),
                _nearest(model, ends, low, high).replace("give it", "give all"))
 
-# %% ../../nbs/models/25_ratios.ipynb #25000012
+# %% ../../nbs/models/25_ratios.ipynb #25000013
 # § The model
 def _check(model):
     "What was counted, the unit, and what was done before the division."
@@ -329,12 +330,22 @@ def _check(model):
     _noises(model)
 
 
+
+def _figure_names(model):
+    "Names of the figures, one for each count that is no base."
+    inner, word = model.model, "change" if model.change else "percent" if model.per == 100 else "ratio"
+    of = (inner.success,) if isinstance(inner, Bernoulli) else inner.levels if model.shares else inner.names[:-1]
+    return tuple(f"{word}[{name}]" for name in of)
+
+# %% ../../nbs/models/25_ratios.ipynb #25000014
 _NO_SUM = "a ratio is no sum of records: publish its counts, or declare what others printed"
 
 
 class _Figures(Model):
     "Figures of counts, by what was counted."
     model: Any
+    per: Any
+    change: Any
     refusals = {part: _NO_SUM for part in ("statistics", "statistic", "sensitivity", "moments", "simulate_records",
                                            "update", "project")}
     shares = property(lambda self: not isinstance(self.model, Counts), doc="Is each count a part of the base?")
@@ -354,10 +365,7 @@ class _Figures(Model):
     @property
     def statistics(self) -> tuple[str, ...]:
         "Names of the figures, one for each count, without the base."
-        word = "change" if self.change else "percent" if self.per == 100 else "ratio"
-        of = (self.model.success,) if isinstance(self.model, Bernoulli) else self.model.levels if self.shares \
-            else self.model.names[:-1]
-        return tuple(f"{word}[{name}]" for name in of)
+        return _figure_names(self)
 
     def units(self, j: int) -> tuple[float, float]:
         "κ E₀ and E of a figure."
@@ -377,7 +385,27 @@ class _Figures(Model):
         "Refuse figures that no whole counts of a possible base give."
         _check_figures(self, release, found)
 
-# %% ../../nbs/models/25_ratios.ipynb #25000013
+# %% ../../nbs/models/25_ratios.ipynb #25000015
+def _drawn(key, noise, scale, shape):
+    "Noise of one count by a JAX key."
+    if scale == 0:
+        return 0.0
+    return noise.law.discrete(key, jnp.full(shape, scale)) if noise.grid else scale * noise.law.line(key, shape)
+
+
+def _simulated(model, key, theta, n):
+    "Figures of a simulated table with the base n, before they are printed, (m,)."
+    if isinstance(model.numerator, Printing) or isinstance(model.denominator, Printing):
+        raise ValueError("simulate does not apply to Ratio where counts were rounded before they were divided")
+    key_x, key_up, key_down = jax.random.split(key, 3)
+    x, base = model.model.simulate(key_x, theta, n) if model.shares else jnp.asarray(jax.random.poisson(
+        key_x, theta["rates"][:-1] * model.model.exposure[:-1]), float), jnp.asarray(n, float)
+    if (noise := _noises(model)) is not None:
+        x, base = x + _drawn(key_up, noise, noise.b, x.shape), base + _drawn(key_down, noise, noise.c, ())
+    up, down = np.array([model.units(j) for j in range(len(model.statistics))]).T
+    return up * x / (down * jnp.where(base > 0, base, jnp.nan)) - model.per * model.change
+
+# %% ../../nbs/models/25_ratios.ipynb #25000016
 @family_class
 class Ratio(_Figures):
     """Percentages, ratios and percent changes that are printed without the counts behind them: for `declare`.
@@ -406,7 +434,7 @@ class Ratio(_Figures):
     denominator: Any = None  # and to the base
 
     traced, integer, magnitude = ("model",), False, math.inf
-    open_ends: ClassVar[bool] = True
+    open_ends = True
     methods = {"exact": "dp_bayes_nb.ways.ratios:RATIOS", "collapsed": None, "gibbs": None, "naive": None,
                "chain": None}
     fallback = "exact"
@@ -428,15 +456,4 @@ class Ratio(_Figures):
 
     def simulate(self, key: Any, theta: dict, n: Any):
         "Figures of a simulated table with the base n, before they are printed, (m,)."
-        key_x, *keys = jax.random.split(key, 3)
-        if isinstance(self.numerator, Printing) or isinstance(self.denominator, Printing):
-            raise ValueError("simulate does not apply to Ratio where counts were rounded before they were divided")
-        x = self.model.simulate(key_x, theta, n) if self.shares else jnp.asarray(jax.random.poisson(
-            key_x, theta["rates"][:-1] * self.model.exposure[:-1]), float)
-        noise, base = _noises(self), jnp.asarray(n, float)
-        if noise is not None:
-            draw = lambda key, scale, shape: scale * noise.law.line(key, shape) if not noise.grid else (
-                noise.law.discrete(key, jnp.full(shape, scale)) if scale else 0.0)
-            x, base = x + draw(keys[0], noise.b, x.shape), base + draw(keys[1], noise.c, ())
-        up, down = np.array([self.units(j) for j in range(len(self.statistics))]).T
-        return up * x / (down * jnp.where(base > 0, base, jnp.nan)) - self.per * self.change
+        return _simulated(self, key, theta, n)

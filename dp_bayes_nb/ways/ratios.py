@@ -43,7 +43,7 @@ class Weighed(NamedTuple):
             out.append((x[:, 0], np.exp(value - top[:, None]), top))
         return out
 
-
+# %% ../../nbs/ways/06_ratios.ipynb #3f000007
 def weighed(family: Any, one: Measurement, limits: tuple | None, prior: Any) -> Weighed:
     "What is summed of a measurement; `limits` of n where it is unknown."
     of = figure_rows(family, one.matrix, len(one.z), one.n is None)
@@ -68,7 +68,7 @@ def weighed(family: Any, one: Measurement, limits: tuple | None, prior: Any) -> 
     log_base = log_base + log_gamma_ratio(n, a) + tilt[-1] * n
     return Weighed(family, n, log_base, figures, ends, np.full(len(E), a), tilt, None)
 
-# %% ../../nbs/ways/06_ratios.ipynb #3f000008
+# %% ../../nbs/ways/06_ratios.ipynb #3f000009
 class Summed(NamedTuple):
     "A block of bases: sums over the counts behind the figures."
     parts: list  # of `Weighed.listed`
@@ -107,7 +107,7 @@ def base_weights(w: Weighed) -> np.ndarray:
                "check n, its range, and what was printed")
     return found
 
-# %% ../../nbs/ways/06_ratios.ipynb #3f00000a
+# %% ../../nbs/ways/06_ratios.ipynb #3f00000b
 # § Draws
 _TOGETHER = 2**22  # weights that are held at a time
 
@@ -145,7 +145,7 @@ def draw_behind(rng: np.random.Generator, w: Weighed, size: int) -> tuple[np.nda
     order = rng.permutation(size)
     return w.n[at][order], x[order]
 
-# %% ../../nbs/ways/06_ratios.ipynb #3f00000b
+# %% ../../nbs/ways/06_ratios.ipynb #3f00000c
 def _all_counts(rng, w, n, x):
     "Counts of all answers, (size, m): what was not printed is divided by the prior."
     counts = np.zeros((len(n), len(w.alpha)))
@@ -175,7 +175,7 @@ def sample_ratios(rng: np.random.Generator, family: Any, data: Any, prior: Any, 
     sizes = {} if limits is None else {"n": n.reshape(shape)}
     return {name: theta.reshape(*shape, *parameter.shape), "s": s.reshape(*shape, -1), **sizes}
 
-
+# %% ../../nbs/ways/06_ratios.ipynb #3f00000d
 def ratios_unavailable(family: Any, measurements: Any, n: Any = None, prior: Any = None) -> str | None:
     "Why there is no exact posterior of figures, or None."
     if not isinstance(measurements, list):
