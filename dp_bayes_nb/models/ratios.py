@@ -202,17 +202,22 @@ def _reach(model, name):
     return 0.0 if noise is None else float(noise.law.deep(_DEEP)) * (noise.b if name == "numerator" else noise.c)
 
 
-def behind(model: Any, ends: Ends,
-           n: np.ndarray  # bases, (N,)
-           ) -> tuple[np.ndarray, np.ndarray]:
-    "The counts that can be behind a figure, (N, W), and P(printed | x, n) of each; more of them have probability 0."
+def window(model: Any, ends: Ends, n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    "The first and the last count that can be behind a figure, (N,) each, for bases n."
     far, (low, high) = _reach(model, "denominator"), ends.ratios()
     bases = np.stack([np.maximum(n - far, 0.0), n + far])
     with np.errstate(invalid="ignore"):
         first = np.nan_to_num(np.floor((low * bases).min(axis=0)), nan=0.0, neginf=0.0) - _reach(model, "numerator")
         last = np.nan_to_num(np.ceil((high * bases).max(axis=0)), nan=0.0, posinf=1e300) + _reach(model, "numerator")
     most = n if model.shares else np.full(len(n), 1e15)
-    first, last = np.clip(np.floor(first), 0.0, most), np.clip(np.ceil(last), 0.0, most)
+    return np.clip(np.floor(first), 0.0, most), np.clip(np.ceil(last), 0.0, most)
+
+
+def behind(model: Any, ends: Ends,
+           n: np.ndarray  # bases, (N,)
+           ) -> tuple[np.ndarray, np.ndarray]:
+    "The counts that can be behind a figure, (N, W), and P(printed | x, n) of each; more of them have probability 0."
+    first, last = window(model, ends, n)
     width = float((last - first).max(initial=0.0)) + 1
     if width * len(n) > 2**26:
         refuse("printed", f"such that fewer than {2**26:g} pairs of a count and its base can be behind it",

@@ -15,7 +15,7 @@ from ..base.measurement import Measurement
 from ..base.priors import Beta, Dirichlet
 from ..counts.law import convolve_rows, draw_index, log_gamma_ratio
 from ..counts.tree import Rows, _log_printed
-from ..models.ratios import behind, ends_of, figure_rows
+from ..models.ratios import behind, ends_of, figure_rows, window
 from .methods import Method, Way, at_once
 from .noisy_tables import one_table, prior_counts, the_table
 
@@ -95,13 +95,20 @@ def summed(w: Weighed, at: np.ndarray) -> Summed:
         return Summed(parts, sums, total, np.log(total.sum(axis=1)) + scale)
 
 
-_BLOCK = 2**9  # bases at a time
+_BLOCK, _PAIRS = 2**9, 2**20  # bases, and pairs of a count and its base, at a time
+
+
+def _blocks(w, at):
+    "Positions of bases in blocks of neighbours."
+    ends = [window(w.model, each, w.n[at]) for each in w.ends]
+    width = max((float((last - first).max()) + 1 for first, last in ends if len(last)), default=1.0)
+    size = int(np.clip(_PAIRS // width, 1, _BLOCK))
+    return [at[k:k + size] for k in range(0, len(at), size)]
 
 
 def base_weights(w: Weighed) -> np.ndarray:
     "log of the sum of equation (2) over all counts, of each base, (N,)."
-    blocks = [np.arange(at, min(at + _BLOCK, len(w.n))) for at in range(0, len(w.n), _BLOCK)]
-    found = np.concatenate([summed(w, at).log_weight for at in blocks]) if blocks else np.empty(0)
+    found = np.concatenate([np.empty(0), *(summed(w, block).log_weight for block in _blocks(w, np.arange(len(w.n))))])
     if not np.any(found > -np.inf):
         refuse("release", "of figures that some whole counts and a base give", Said("figures that none give"),
                "check n, its range, and what was printed")
@@ -135,9 +142,8 @@ def draw_behind(rng: np.random.Generator, w: Weighed, size: int) -> tuple[np.nda
     "Independent draws of the base, (size,), and of the counts behind the figures, (size, K)."
     value = base_weights(w)
     at = np.sort(draw_index(rng, np.exp(value - value.max()), size))
-    x, bases = np.empty((size, len(w.figures))), np.unique(at)
-    for start in range(0, len(bases), _BLOCK):
-        block = bases[start:start + _BLOCK]
+    x = np.empty((size, len(w.figures)))
+    for block in _blocks(w, np.unique(at)):
         found, draws = summed(w, block), np.flatnonzero((at >= block[0]) & (at <= block[-1]))
         step = max(_TOGETHER // found.total.shape[1], 1)
         for some in (draws[k:k + step] for k in range(0, len(draws), step)):
