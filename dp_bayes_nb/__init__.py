@@ -96,6 +96,7 @@ _jobs = {
         "LogNormal": "models.normal",
         "NormalMixture": "models.mixture",
         "RandomizedResponse": "models.reports",
+        "Ratio": "models.ratios",
         "Histogram": "models.histogram",
         "DateHistogram": "models.histogram",
         "calendar_edges": "models.histogram",

@@ -206,10 +206,10 @@ def check(monkeypatch, name, later):
 
 def test_every_model_is_declared_here():
     """All but Counts, which has no population: nothing to simulate, no record, no sensitivity; Grouped, whose groups
-    have the models here, and whose own promises stand in test_grouped; and RandomizedResponse, whose stand in
-    test_reports.
+    have the models here, and whose own promises stand in test_grouped; RandomizedResponse, whose stand in
+    test_reports; and Ratio, whose figures are no sums of records (test_ratios).
     """
-    elsewhere = {"Counts", "Grouped", "RandomizedResponse"}
+    elsewhere = {"Counts", "Grouped", "RandomizedResponse", "Ratio"}
     assert {type(model).__name__ for model, *_ in DECLARED.values()} | elsewhere == set(MODELS)
     assert {*HERE_CHECKED, *THERE_CHECKED, *LAWS_CHECKED, *LATER_CHECKED} | elsewhere == set(MODELS)
 

@@ -276,7 +276,7 @@ PENDING = ()  # not in the stored reference
 # Models that 0.2.0 did not have.
 SINCE = {"Above", "Counts", "DateHistogram", "Grouped", "Histogram", "LogLinear", "LogisticRegression",
          "MultinomialLogistic", "MultivariateNormal", "NegativeBinomial", "NegativeBinomialRegression", "NormalMixture",
-         "OrderedLogistic", "PoissonRegression", "RandomizedResponse", "TobitRegression", "TruncatedPoisson",
+         "OrderedLogistic", "PoissonRegression", "RandomizedResponse", "Ratio", "TobitRegression", "TruncatedPoisson",
          "ZeroInflatedNegativeBinomial", "ZeroInflatedPoisson"}
 
 

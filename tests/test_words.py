@@ -142,7 +142,7 @@ def needs_a_prior():
             model.accept(None)
         except ValueError:
             needing.add(type(model).__name__)
-    elsewhere = {"Counts", "Grouped", "RandomizedResponse"}
+    elsewhere = {"Counts", "Grouped", "RandomizedResponse", "Ratio"}
     assert {type(model).__name__ for model, *_ in DECLARED.values()} >= set(MODELS) - elsewhere
     return needing - {"Above", "Grouped"}
 

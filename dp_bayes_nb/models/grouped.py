@@ -180,6 +180,7 @@ class Grouped(Model):
         return self.in_groups(self.model.names)
 
     integer = property(lambda self: self.model.integer, doc="Are the statistics whole numbers?")
+    open_ends = property(lambda self: self.model.open_ends, doc="Are they figures made of counts?")
     clips = property(lambda self: self.model.clips, doc="Is a record clipped or redacted?")
     beyond = property(lambda self: self.model.beyond, doc="Are numbers beyond the limits of a column records too?")
     magnitude = property(lambda self: self.model.magnitude, doc="The largest absolute value of a statistic.")

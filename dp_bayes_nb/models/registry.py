@@ -26,6 +26,7 @@ MODELS = {
                     "models.varied_counts"),
     "NormalMixture": "models.mixture",
     "RandomizedResponse": "models.reports",
+    "Ratio": "models.ratios",
     "DateHistogram": "models.histogram",
     "Histogram": "models.histogram",
     "LinearRegression": "regression.model",

@@ -54,6 +54,8 @@ class Released:
     beyond: ClassVar[bool] = False
     # is the table itself the only record, without a population behind it? Then n is 1, and need not be said
     one_table: ClassVar[bool] = False
+    # are published numbers figures made of counts, so that it matters whether the end of a rounded one belongs to it?
+    open_ends: Any = False
 
     # Groups: sums are released of each group of records by itself (chapter ‘Groups’)
     inner: Any = None  # the model of the records of one group; None: there are no groups
@@ -180,6 +182,11 @@ class Released:
         `sums` are the confidential exact integers. A refusal that depends on them tells something of the table, and no
         budget pays for it: look only at what the declaration makes public anyway, such as the numbers of records in
         cells, and never repeat a sum in the message.
+        """
+
+    def check_declared(self, release: Any, found: Any):
+        """Refuse (ValueError) a release whose printed numbers no records can give, beside what is asked of all sums:
+        `found` is what they can have been before they were printed. By default nothing is asked.
         """
 
     def counted(self, data: Any, missing: str = "error", missing_as: Any = None):

@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import log_ndtr as jax_log_ndtr
-from scipy.special import erfcx, log_ndtr, ndtr, ndtri, ndtri_exp
+from scipy.special import erfcx, log_ndtr, ndtr, ndtri, ndtri_exp, owens_t
 
 from ..base.arguments import Said, refuse
 from ..base.measurement import known_laws
@@ -38,6 +38,7 @@ PARTS = {
     "cdf": "distribution function: (u)",
     "quantile": "quantile: (p)",
     "log_tail": "tail: (x, scale, grid), log P(e >= x), on a grid or not",
+    "ratio_cdf": "ratio of two numbers with noise: (r, x, n, b, c), P(x + e <= r (n + f), n + f > 0), not on a grid",
     "line": "continuous draw: (key, shape)",
     "discrete": "draw on whole numbers: (key, scale), JAX",
     "dither": "way from a grid to the line: (U, z, scale, grid), of uniform U (2, p), to z and grid",
@@ -141,6 +142,33 @@ def _normal_given_sum(rng, mean, variance, z, scale):
     return np.where(left, mean + variance / scale + sd * tail, mean - variance / scale - sd * tail)
 
 
+# %% ../../nbs/noise/10_laws.ipynb #1a300021
+# § The ratio of two numbers with Laplace noise: equation (2)
+def _piece(low, high, start, slope):
+    "The integral of exp(start + slope m) over m from low to high; slope < 0 where high is infinite."
+    length = np.maximum(high - low, 0.0)
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        top = np.exp(start + np.where(slope > 0, slope * high, slope * low))
+        part = -np.expm1(-np.abs(slope) * length) / np.abs(slope)
+        return np.where(length > 0, top * np.where(np.abs(slope) * length < 1e-12, length, part), 0.0)
+
+
+def _laplace_ratio(r, x, n, b, c):
+    "P(x + e ≤ r (n + f), n + f > 0) for x ≥ 0 and n > 0."
+    r, x, n = np.broadcast_arrays(np.asarray(r, float), np.asarray(x, float), np.asarray(n, float))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        turn = np.where(r > 0, x / np.where(r > 0, r, 1.0), np.inf)  # where r m = x
+    near, far = np.minimum(n, turn), np.maximum(n, turn)
+    up, down, rise = -n / c, n / c, 1 / c  # of the density of f below and above n
+    out = 0.25 / c * _piece(0.0, near, up - x / b, rise + r / b)  # below both
+    out += np.where(turn > n, 0.25 / c * _piece(n, far, down - x / b, r / b - rise), 0.0)  # above n only
+    out += np.where(turn < n, 0.5 / c * _piece(near, n, up, rise + 0 * r)
+                    - 0.25 / c * _piece(near, n, up + x / b, rise - r / b), 0.0)  # above x / r only
+    above = np.where(np.isfinite(far), far, n)
+    return out + np.where(np.isfinite(turn), 0.5 / c * _piece(above, np.inf, down, -rise + 0 * r)
+                          - 0.25 / c * _piece(above, np.inf, down + x / b, -rise - r / b), 0.0)
+
+
 # %% ../../nbs/noise/10_laws.ipynb #1a300012
 def _laplace_ratios(z, s, scale):
     "p(z − s − 1)/p(z − s): up to z one step of an exponential function, from there on the other."
@@ -198,6 +226,7 @@ class LaplaceLaw(Law):
     log_cdf = staticmethod(laplace_log_cdf)
     cut = staticmethod(cut_laplace)
     log_tail = staticmethod(_laplace_tail)
+    ratio_cdf = staticmethod(_laplace_ratio)
     log_convolved = staticmethod(_log_normal_laplace)
     given_sum = staticmethod(_normal_given_sum)
     def count_log_pmf(self, z, eta, n, scale, grid): return noisy_binomial_log_pmf(z, eta, n, scale, grid)
@@ -269,6 +298,19 @@ def _gaussian_reach(chance, scale, grid):
     return -NormalDist().inv_cdf(chance) * scale + np.where(scale == 0, 0.0, grid)
 
 
+# %% ../../nbs/noise/10_laws.ipynb #1a300022
+# § The ratio of two numbers with Gaussian noise: equation (2)
+def _gaussian_ratio(r, x, n, b, c):
+    "P(x + e ≤ r (n + f), n + f > 0): P(U ≤ 0) less P(U ≤ 0, n + f ≤ 0), U = x + e − r (n + f)."
+    s = np.sqrt(b**2 + (r * c) ** 2)
+    h, k, rho = (r * n - x) / s, -n / c, -r * c / s
+    h = np.where(h == 0, 1e-300, h)
+    root = np.sqrt((1 - rho) * (1 + rho))
+    with np.errstate(divide="ignore", over="ignore"):
+        both = 0.5 * (ndtr(h) + ndtr(k)) - owens_t(h, (k / h - rho) / root) - owens_t(k, (h / k - rho) / root)
+    return ndtr(h) - np.maximum(both - np.where(h * k < 0, 0.5, 0.0), 0.0)
+
+
 # %% ../../nbs/noise/10_laws.ipynb #1a30000b
 class GaussianLaw(Law):
     "Gaussian noise of standard deviation σ, and on a grid its discrete law of parameter σ."
@@ -294,6 +336,7 @@ class GaussianLaw(Law):
     def quantile(self, p): return ndtri(p)
     def line(self, key, shape): return jax.random.normal(key, shape)
     convolved = staticmethod(_normal_sum)
+    ratio_cdf = staticmethod(_gaussian_ratio)
     log_convolved = staticmethod(_log_normal_sum)
     given_sum = staticmethod(_normal_given_normal)
     discrete = staticmethod(discrete_gaussian)

@@ -486,7 +486,8 @@ def as_printed(printed: Any,  # a statement, a list with one a row, or None
 def unprinted(printed: tuple[Printing, ...],    # by row
               values: Float[np.ndarray, "p"],  # as printed; NaN: nothing
               grid: Float[np.ndarray, "p"],    # of the noise; 0: continuous
-              names: tuple | None = None       # of the rows, for messages
+              names: tuple | None = None,      # of the rows, for messages
+              open_ends: bool = False          # is an end that does not belong to a number moved inwards by one float?
               ) -> Unprinted:
     "What the noisy numbers can have been. ValueError for a value that cannot have been printed so."
     blank = np.full(len(values), -np.inf)
@@ -498,7 +499,7 @@ def unprinted(printed: tuple[Printing, ...],    # by row
     for statement, at in rows.items():
         called = [f"values[{names[i]!r:.60}]" if names else "values" for i in at]
         shown = out.z[at]
-        low, high, floor = _backwards(statement, shown, np.asarray(grid, float)[at], called)
+        low, high, floor = _backwards(statement, shown, np.asarray(grid, float)[at], called, open_ends)
         out.low[at], out.high[at], out.floor[at] = low, high, floor
         inside = np.clip(shown, low, high)
         out.z[at] = np.where(np.isnan(inside), np.where(np.isfinite(high), high, low), inside)
@@ -508,7 +509,7 @@ def unprinted(printed: tuple[Printing, ...],    # by row
     return out._replace(tables=tuple(tables)) if any(tables) else out
 
 # %% ../../nbs/noise/05_printing.ipynb #88d94725
-def _backwards(statement, values, grid, called):
+def _backwards(statement, values, grid, called, open_ends=False):
     "Ends and floor of rows that share a statement."
     exact = statement == Exact()
     if np.any(bad := (grid <= 0) | (grid % 1 != 0)) and any(step.random for step in statement.steps):
@@ -529,6 +530,10 @@ def _backwards(statement, values, grid, called):
         value = values[np.argmax(wrong)]
         shown, fix = ("nothing", "add Suppressed(below)") if np.isnan(value) else (float(value), "check the statement")
         refuse(called[np.argmax(wrong)], f"such as {statement!r} prints", shown, fix)
+    if open_ends and not exact:
+        low, high = (np.array([float(f"{end:.12g}") for end in each]) for each in (low, high))  # in decimals
+        low, high = (np.where(off & (grid <= 0), np.nextafter(end, inwards), end)
+                     for end, off, inwards in ((low, ends.above, np.inf), (high, ends.under, -np.inf)))
     return low, high, np.where(grid > 0, floor - grid, floor)  # y > floor
 
 

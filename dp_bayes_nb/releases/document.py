@@ -90,8 +90,10 @@ class Release:
     @property
     def unprinted(self) -> Unprinted | None:
         "What the noisy numbers can have been before they were printed, (p,) each; None: all were printed exactly."
-        exact = isinstance(self.printed, str)
-        return None if exact else unprinted(self.printed, self.values, row_grid(self.family, self.matrix, self.noise))
+        if isinstance(self.printed, str):
+            return None
+        grid = row_grid(self.family, self.matrix, self.noise)
+        return unprinted(self.printed, self.values, grid, open_ends=self.family.open_ends)
 
     @property
     def released(self) -> Measurement:
