@@ -6,6 +6,7 @@
 __all__ = ['RandomizedResponse']
 
 # %% ../../nbs/models/24_reports.ipynb #24000004
+import dataclasses
 import math
 from typing import Any, ClassVar, NamedTuple
 
@@ -16,6 +17,8 @@ from jax.scipy.special import gammaln, xlogy
 
 from ..base.arguments import Said, check_choice, check_count, check_positive, refuse
 from ..base.measurement import Noise
+from ..base.priors import LearnedDirichlet
+from .accepted_priors import checked_numbers
 from .contract import Model, family_class
 from .counts import Bernoulli, Categorical, CategoricalLaw
 from .registry import family_from_dict
@@ -193,6 +196,8 @@ class _Designed(Model):
             return q + (p - q) * np.eye(k)
         return np.array(self.matrix if self.matrix is not None else kept(_keep(self, k), k))
 
+    counted = property(lambda self: tuple(self.Q[0]), doc="P(the first report) of the first truth and of the second.")
+
     @property
     def reporter(self) -> Any:
         "The model of one report: that of the truths, or codes where reports are other answers than truths."
@@ -215,7 +220,10 @@ class _Designed(Model):
 
     def accept(self, prior: Any):
         "A prior of the truths."
-        return self.model.accept(prior)
+        if not isinstance(prior, LearnedDirichlet) or isinstance(self.model, Bernoulli):
+            return self.model.accept(prior)
+        prior = dataclasses.replace(prior, alphas=np.atleast_1d(np.asarray(prior.alphas)))
+        return checked_numbers(prior, prior.alphas.shape, {"name": "probabilities", "sizes": (_many(self.model),)})
 
 # %% ../../nbs/models/24_reports.ipynb #2403000e
 _RANDOMISED = ("respondents randomise their answers themselves, and nothing is left to add: publish the counts of "
@@ -341,7 +349,6 @@ class RandomizedResponse(_Simulated):
 
     traced, integer, magnitude = ("model",), True, 1.0
     exact_noise: ClassVar[Any] = Having("count_log_pmf")
-    exact_without_noise = True
     methods = {"exact": "dp_bayes_nb.ways.reports:EXACT_REPORTS", "augment": "dp_bayes_nb.ways.reports:AUGMENT",
                "collapsed": None, "gibbs": None, "naive": None, "chain": None}
     preferred, fallback = ("exact",), "augment"
