@@ -211,8 +211,8 @@ def draw_indices(rng: np.random.Generator, value: np.ndarray) -> np.ndarray:
 
 
 def _log_reports(rows, at, t):
-    "log P(printed | counts t) of the reports `at`, alike in shape."
-    out = np.zeros(t.shape)
+    "log P(printed | counts t) of the reports `at`."
+    out, at = np.zeros(t.shape), np.broadcast_to(at, t.shape)
     for i in range(len(rows.node)):
         here = at == rows.node[i]
         if here.any():
@@ -220,8 +220,21 @@ def _log_reports(rows, at, t):
     return out
 
 
-def _move_counts(rng, printed, log_p, c):
-    "One sweep of equation (4): counts (chains, R), log_p (chains, R) of reports."
+_MOST_SEEN = 2**22  # numbers of a table
+
+
+def _seen(printed, R):
+    "A function (reports, counts) -> log P(printed | counts); the report R is n."
+    most = int(printed.c.sum() if printed.ends is None else printed.ends[1])
+    if (R + 1) * (most + 1) > _MOST_SEEN:
+        return lambda at, t: _log_reports(printed.rows, at, t)
+    t = np.arange(most + 1)
+    table = np.stack([_log_reports(printed.rows, np.full(len(t), a), t) for a in range(R + 1)])
+    return lambda at, t: table[at, np.minimum(t, most)]
+
+
+def _move_counts(rng, printed, seen, log_p, c):
+    "One sweep of equation (4): counts (chains, R), log_p (chains, R) of reports; seen: `_seen`."
     chains, R = c.shape
     order = rng.permuted(np.tile(np.arange(R), (chains, 1)), axis=1)[:, :R // 2 * 2]
     a, b = order[:, ::2], order[:, 1::2]
@@ -231,7 +244,7 @@ def _move_counts(rng, printed, log_p, c):
     inside = (t >= 0) & (t <= total[..., None])
     t = np.clip(t, 0, total[..., None])
     value = t * (log_p[at, a] - log_p[at, b])[..., None] - gammaln(t + 1) - gammaln(total[..., None] - t + 1)
-    value = value + _log_reports(printed.rows, a, t) + _log_reports(printed.rows, b, total[..., None] - t)
+    value = value + seen(a[..., None], t) + seen(b[..., None], total[..., None] - t)
     value = np.where(inside, value, -np.inf)
     new = np.take_along_axis(t, draw_indices(rng, value)[..., None], axis=-1)[..., 0]
     c = c.copy()
@@ -242,7 +255,7 @@ def _move_counts(rng, printed, log_p, c):
 _SITES = 4  # counts that are drawn with n in a sweep
 
 
-def _move_size(rng, printed, log_p, c):
+def _move_size(rng, printed, seen, log_p, c):
     "A few counts of each chain from equation (8), each with n: like `_move_counts` in shape."
     chains, R = c.shape
     c, at, (least, most) = c.copy(), np.arange(chains), printed.ends
@@ -253,7 +266,7 @@ def _move_size(rng, printed, log_p, c):
         inside, t = (t >= 0) & (n >= least) & (n <= most), np.maximum(t, 0)
         n = np.maximum(n, t)
         value = t * log_p[at, a][:, None] + gammaln(n + 1) - gammaln(t + 1)
-        value = value + _log_reports(printed.rows, a[:, None] + 0 * t, t) + _log_reports(printed.rows, R + 0 * t, n)
+        value = value + seen(a[:, None], t) + seen(np.array(R), n)
         c[at, a] = t[at, draw_indices(rng, np.where(inside, value, -np.inf))]
     return c
 
@@ -274,14 +287,14 @@ def gibbs_shares(rng: np.random.Generator, Q: np.ndarray, printed: Printed, alph
     """
     k, several = alpha.shape[-1], alpha.ndim > 1
     theta = _dirichlet(rng, np.ones((chains, k)))
-    c = np.tile(printed.c, (chains, 1)).astype(int)
+    c, seen = np.tile(printed.c, (chains, 1)).astype(int), printed.rows and _seen(printed, len(Q))
     kept, truths, value = *(np.empty((chains, draws, k)) for _ in range(2)), np.empty((chains, draws))
     for step in range(-warmup, draws):
         if printed.rows is not None:
             with np.errstate(divide="ignore"):
                 log_p = np.maximum(np.log(theta @ Q.T), -1e300)
-            c = _move_counts(rng, printed, log_p, c)
-            c = c if printed.ends is None else _move_size(rng, printed, log_p, c)
+            c = _move_counts(rng, printed, seen, log_p, c)
+            c = c if printed.ends is None else _move_size(rng, printed, seen, log_p, c)
         j, rest = split_reports(rng, Q, c, theta)
         theta = _dirichlet(rng, (_alpha_given(rng, alpha, j) if several else alpha) + j)
         if step >= 0:

@@ -18,6 +18,7 @@ from jaxtyping import Array, Float
 from ..base.arguments import check_count
 from ..base.chains import QUICKLY, bind
 from ..base.measurement import Noise
+from ..base.supports import constrain, free_size
 from .accepted_priors import accept_prior
 from .declarations import Codes
 from .released import optional
@@ -46,6 +47,10 @@ class Fitted:
     @optional("it does not give the moments of a record: add moments(theta)")
     def moments(self, theta: dict) -> tuple[Float[Array, "m"], Float[Array, "m m"]]:
         "Mean (m,) and covariance (m, m) of the statistic of one record."
+
+    def middle(self: Any) -> tuple[Float[Any, "m"], Float[Any, "m m"]]:
+        "`moments` where all unconstrained coordinates are 0."
+        return self.moments(constrain(self.parameters, jnp.zeros(free_size(self.parameters)))[0])
 
     def moments_error(self: Any, theta: dict) -> Float[Any, "m"]:
         "How far the means of `moments` may be off, (m,), where a rule of integration finds them; by default exact."

@@ -29,10 +29,11 @@ from ..noise.laws import Having
 REPORTS = ("fresh", "permanent")
 
 
-def kept(keep: float, k: int) -> tuple:
-    "Q where a report is the truth with probability `keep`, else any other answer."
-    other = (1 - keep) / (k - 1)
-    return tuple(tuple(keep if a == t else other for t in range(k)) for a in range(k))
+def kept(keep: float, k: int) -> np.ndarray:
+    "Q (k, k) where a report is the truth with probability `keep`, else any other answer."
+    Q = np.full((k, k), (1 - keep) / (k - 1))
+    np.fill_diagonal(Q, keep)
+    return Q
 
 
 def log_ratio(Q: Any) -> float:
@@ -154,7 +155,9 @@ def _check(model):
     "The model of the truths, the design, and the local ε."
     truths = family_from_dict(model.model, new=True) if isinstance(model.model, dict) else model.model
     if type(truths) not in (Bernoulli, Categorical):
-        refuse("model", "Bernoulli(...) or Categorical([...]), of the truths", truths)
+        refuse("model", "Bernoulli(...) or Categorical([...]), of the truths", truths,
+               "cells of several columns are categories, too, with matrix=numpy.kron(Q of one column, Q of the next); "
+               "log_likelihood(release) of them is a part of a log-linear model of your own")
     object.__setattr__(model, "model", truths)
     object.__setattr__(model, "bits", tuple(model.bits) if isinstance(model.bits, list) else model.bits)
     _check_given(model)
@@ -280,6 +283,17 @@ class _Simulated(_Counted):
         own = share * p * (1 - p) + (1 - share) * q * (1 - q)
         return q + (p - q) * share, jnp.diag(own) + (p - q) ** 2 * (jnp.diag(share) - jnp.outer(share, share))
 
+    def middle(self):
+        "`moments` where all truths are as likely, in NumPy: nothing is compiled."
+        k, m = _many(self.model), len(self.names)
+        r = self.Q.mean(axis=1)
+        C = -np.outer(r, r)
+        if self.bits is not None:
+            p, q = _bits(self)
+            C = np.full((k, k), -((p - q) / k) ** 2)
+        np.fill_diagonal(C, r * (1 - r))
+        return r[:m], C[:m, :m]
+
     def simulate(self, key: Any, theta: dict, n: Any):
         "Counts of the reports of n respondents, (m,)."
         if self.bits is None:
@@ -366,6 +380,19 @@ class RandomizedResponse(_Simulated):
         p, q = _share("p", p), _share("q", q)
         yes = p + (1 - p) * q, (1 - p) * q
         return cls(model, matrix=(yes, tuple(1 - each for each in yes)), **given)
+
+    @classmethod
+    def cohorts(cls, model: Any, matrices: list, sizes: list, **given: Any) -> "RandomizedResponse":
+        """Respondents in cohorts of public sizes, each cohort with its matrix Q[report, truth].
+
+        Reports are counted cohort by cohort, in this order. With a cohort for each public hash function this is local
+        hashing, or RAPPOR if reports are patterns of bits.
+        """
+        n = [check_count(f"sizes[{g}]", size, 1) for g, size in enumerate(sizes)]
+        if len(n) != len(matrices) or not n:
+            refuse("sizes", f"{len(matrices)} numbers of respondents, one for each matrix", sizes)
+        designs = [size / sum(n) * np.array(_design(Q, _many(model))) for size, Q in zip(n, matrices)]
+        return cls(model, matrix=np.concatenate(designs).tolist(), **given)
 
     def __repr__(self):
         return _shown(self)
