@@ -159,7 +159,7 @@ def test_unknown_and_noisy_numbers_of_respondents():
     weight = lambda c, n: np.exp(-abs(c - 14) / 2 - abs(n - 40) / 3)
     pairs = [(c, n) for n in range(71) for c in range(n + 1)]
     mean, size = share_mean(pairs, weight, (0.75, 0.25))
-    idata = dpb.fit(made, Beta(1.0, 1.0), draws=3000, warmup=200, seed=1, progress=False)
+    idata = dpb.fit(made, Beta(1.0, 1.0), draws=2000, warmup=100, seed=1, progress=False)
     near(idata.posterior["probability"].values, mean, 20)
     near(idata.confidential["n"].values, size, 20)
     assert idata.confidential["n"].values.max() <= 70 and np.ptp(idata.confidential["n"].values) > 10
@@ -233,7 +233,7 @@ def test_local_hashing_and_patterns_of_bits_are_cohorts(design):
 def test_a_concentration_that_is_learned(alike, other):
     rng, k, Q = np.random.default_rng(5), 8, RandomizedResponse(Categorical(8), keep=0.5)
     truth = np.array([0.9, 0.1, *np.zeros(k - 2)]) if alike < 1 else np.full(k, 1 / k)
-    made = declare(Q, rng.multinomial(2000, Q.Q @ truth), printed=Exact(), source="made up")
+    made = declare(Q, rng.multinomial(300, Q.Q @ truth), printed=Exact(), source="made up")
     learned = fit_shares(made, LearnedDirichlet([0.1, 10.0]), draws=500).std(axis=(0, 1))
     same = lambda alpha: np.testing.assert_allclose(learned, fit_shares(made, Dirichlet(alpha), draws=500).std(
         axis=(0, 1)), rtol=0.2)

@@ -180,9 +180,9 @@ def _in_run(rng, x, size, first, last, binomial):
 
 # %% ../../nbs/counts/10_count_curves.ipynb #7336cfd2
 # § Answers that were randomised: equation (4)
-def reported_odds(counted: tuple, x: np.ndarray) -> np.ndarray:
-    "Log odds of a counted report, at log odds x of the share, of any shape; `counted`: a and b."
-    a, b = counted
+def reported_odds(reported: tuple, x: np.ndarray) -> np.ndarray:
+    "Log odds of a counted report, at log odds x of the share, of any shape; `reported`: a and b."
+    a, b = reported
     if (a, b) == (1.0, 0.0):  # nobody randomised
         return x
     yes, no = expit(x), expit(-x)
@@ -190,10 +190,10 @@ def reported_odds(counted: tuple, x: np.ndarray) -> np.ndarray:
         return np.log(a * yes + b * no) - np.log((1 - a) * yes + (1 - b) * no)
 
 
-def draw_answers(rng: np.random.Generator, counted: tuple, size, c: Float[np.ndarray, "N G"],
+def draw_answers(rng: np.random.Generator, reported: tuple, size, c: Float[np.ndarray, "N G"],
                  x: Float[np.ndarray, "N G"]) -> Float[np.ndarray, "N G"]:
     "Draws of how many were successes, given counts c of reports and log odds x of shares."
-    a, b = counted
+    a, b = reported
     if (a, b) == (1.0, 0.0):
         return c
     yes, no = expit(x), expit(-x)

@@ -376,7 +376,7 @@ def _parts(way, family, detail, same, measurements, ends):
     if way == "printed":
         size = np.array([float(measurements[j].n) for j in same])
         law = curves_of([_reading(measurements[j]) for j in same], size, True)
-        yield same, lambda x: law(reported_odds(family.counted, x))
+        yield same, lambda x: law(reported_odds(family.reported, x))
         return
     by_model = way in ("row", "sizes")
     size = len(same) if by_model or way == "normal" else max(_AT_ONCE // (POINTS * max(detail, _TOTALS)), 1)
@@ -390,10 +390,10 @@ def _parts(way, family, detail, same, measurements, ends):
             yield at, partial(_normal_law, family, seen.n, seen.z, seen.noise)
         elif way == "count":
             law = _counts_law(seen.noise.kind, detail, seen.n, seen.z[:, 0], seen.noise.scale[:, 0])
-            yield at, lambda x, law=law: law(reported_odds(family.counted, x))
+            yield at, lambda x, law=law: law(reported_odds(family.reported, x))
         else:
             law = _cells_law(seen.noise.kind, detail, seen.z, seen.noise.scale, ends[at, 1])
-            yield at, lambda x, law=law: law(reported_odds(family.counted, x))
+            yield at, lambda x, law=law: law(reported_odds(family.reported, x))
 
 # %% ../../nbs/fields/03_pooled_groups.ipynb #c119a0cc
 # § Draws
@@ -481,8 +481,8 @@ def pooled_draws(words: tuple,        # of `entropy`
 def hidden_counts(words: tuple, family, measurements: list, x) -> np.ndarray:
     "Draws of the counts of groups of records given their log odds (draws, G), where each was printed."
     n, rng = np.array([float(one.n) for one in measurements]), np.random.default_rng((*words, 1))
-    c = draw_printed(rng, [_reading(one) for one in measurements], n, True, reported_odds(family.counted, x))
-    return draw_answers(rng, family.counted, n, c, x)
+    c = draw_printed(rng, [_reading(one) for one in measurements], n, True, reported_odds(family.reported, x))
+    return draw_answers(rng, family.reported, n, c, x)
 
 # %% ../../nbs/fields/03_pooled_groups.ipynb #1b1f0291
 def hyper_names(names: list, prior: Pooled) -> list:

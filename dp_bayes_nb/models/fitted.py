@@ -34,7 +34,7 @@ class Fitted:
     axes: Any = {}  # the coordinates of axes of parameters that no parameter has as `levels`, by name
     derived: ClassVar[Mapping[str, tuple]] = {}  # axes of what a method draws beside the parameters, by name
     exact_noise: ClassVar[tuple] = ("laplace",)  # kinds of noise for which `log_marginal` is exact
-    counted: Any = (1.0, 0.0)  # P(a record is counted) of a success and of any other, where answers are randomised
+    reported: Any = (1.0, 0.0)  # P(reported as a success) of a success and of another record
     methods: Mapping[str, str | None] = {}  # its own methods: name -> "module:attribute"; None takes a generic one away
     preferred: ClassVar[tuple[str, ...]] = ("exact",)  # the methods that `auto` takes first, where they are advised
     fallback: ClassVar[str] = "collapsed"  # the default method where none of these is

@@ -66,7 +66,8 @@ def _design(Q, k):
         refuse("matrix", "of probabilities whose columns sum to one" + across, array.sum(axis=0).round(6).tolist()[:8])
     if not np.all(array.max(axis=1) > 0):
         refuse("matrix", "of reports that are possible", Said("a row of zeros"), "leave the row out")
-    return tuple(map(tuple, (array / array.sum(axis=0)).tolist()))
+    total = array.sum(axis=0)  # a matrix that was divided once stays as it is, and its document too
+    return tuple(map(tuple, (array / np.where(np.abs(total - 1) < 1e-12, 1.0, total)).tolist()))
 
 # %% ../../nbs/models/24_reports.ipynb #2400000b
 # § The exact likelihood of counts of reports
@@ -199,7 +200,7 @@ class _Designed(Model):
             return q + (p - q) * np.eye(k)
         return np.array(self.matrix if self.matrix is not None else kept(_keep(self, k), k))
 
-    counted = property(lambda self: tuple(self.Q[0]), doc="P(the first report) of the first truth and of the second.")
+    reported = property(lambda self: tuple(self.Q[0]), doc="P(the first report) of the first truth and of the second.")
 
     @property
     def reporter(self) -> Any:
@@ -226,6 +227,8 @@ class _Designed(Model):
         if not isinstance(prior, LearnedDirichlet) or isinstance(self.model, Bernoulli):
             return self.model.accept(prior)
         prior = dataclasses.replace(prior, alphas=np.atleast_1d(np.asarray(prior.alphas)))
+        if prior.alphas.ndim != 1 or not len(prior.alphas):
+            refuse("prior.alphas", "a list of one number or more, each > 0", prior.alphas.tolist())
         return checked_numbers(prior, prior.alphas.shape, {"name": "probabilities", "sizes": (_many(self.model),)})
 
 # %% ../../nbs/models/24_reports.ipynb #2403000e
