@@ -126,6 +126,7 @@ _jobs = {
     "Priors": {
         "Beta": "base.priors",
         "Dirichlet": "base.priors",
+        "LearnedDirichlet": "base.priors",
         "Gamma": "models.conjugate_priors",
         "NormalMean": "models.conjugate_priors",
         "NormalInverseGamma": "models.conjugate_priors",
@@ -206,7 +207,8 @@ def __dir__() -> list[str]:
 
 if _typing.TYPE_CHECKING:
     from .base.checks import wasserstein1 as wasserstein1, ks_uniform as ks_uniform
-    from .base.priors import Beta as Beta, Dirichlet as Dirichlet, LogDensity as LogDensity
+    from .base.priors import Beta as Beta, Dirichlet as Dirichlet, LearnedDirichlet as LearnedDirichlet
+    from .base.priors import LogDensity as LogDensity
     from .base.supports import Parameter as Parameter
     from .noise.design import Design as Design
     from .noise.perturbed import (

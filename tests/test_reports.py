@@ -6,10 +6,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy.stats as st
 from scipy.special import gammaln
 
 import dp_bayes_nb as dpb
-from dp_bayes_nb import Bernoulli, Beta, Categorical, Dirichlet, Grouped, Laplace, RandomizedResponse, Rounded, declare
+from dp_bayes_nb import (Bernoulli, Beta, Categorical, Dirichlet, Exact, Grouped, Laplace, LearnedDirichlet, LogLinear,
+                         RandomizedResponse, RandomRounded, Rounded, Suppressed, declare)
 from dp_bayes_nb.base.checks import must_fail
 from dp_bayes_nb.counts.reports import draw_shares, speaks_for_one
 from dp_bayes_nb.ways.reports import known_reports
@@ -100,8 +102,7 @@ def test_rows_that_follow_from_n_are_put_back():
 def test_what_cannot_be_fitted_is_refused_in_words():
     bits = RandomizedResponse(Categorical(3), epsilon=1.0, bits=True)
     for made, said in ((declare(bits, [5, 6, 7], n=12, noise=Laplace(scale=2), source="made up"), "bits"),
-                       (declare(RandomizedResponse(Categorical(3), epsilon=1.0), [5, 6, 7], n_range=(0, 90),
-                                noise=Laplace(scale=2), source="made up"), "number of respondents"),
+                       (declare(bits, [5, 6, 7], n_range=(0, 90), noise=Laplace(scale=2), source="made up"), "bits"),
                        (declare(RandomizedResponse(Categorical(3), epsilon=1.0), [11, 7], n=18, noise=Laplace(scale=2),
                                 matrix=[[1, 1, 0], [0, 0, 1]], source="made up"), "sums")):
         with pytest.raises(ValueError, match=said):
@@ -118,6 +119,174 @@ def test_the_likelihood_is_exact():
     assert np.isclose(float(dpb.log_likelihood(made)({"probabilities": jnp.asarray(theta)})), by_hand, rtol=1e-12)
     slope = jax.grad(lambda p: dpb.log_likelihood(made)({"probabilities": p}))(jnp.asarray(theta))
     assert np.allclose(slope, np.array(SKEW).T @ (np.array(COUNTS) / (np.array(SKEW) @ theta)))
+
+
+SHARES = (np.arange(1000) + 0.5) / 1000
+
+
+def share_mean(counts, seen, Q):
+    "Mean share under a flat prior, given weights of counts of yes among n: (counts, n) -> weight."
+    r = Q[0] * SHARES + Q[1] * (1 - SHARES)
+    w = sum(seen(c, n) * st.binom.pmf(c, n, r) for c, n in counts)
+    return float(w @ SHARES / w.sum()), sum(n * float(w.sum()) for w, n in (
+        (seen(c, n) * st.binom.pmf(c, n, r), n) for c, n in counts)) / float(w.sum())
+
+
+def near(draws, mean, autocorrelation, slip=0.0):
+    "Means of chains, four standard errors; draws are worth 1 in `autocorrelation`; slip: of a grid."
+    error = 4 * draws.std() * (autocorrelation / draws.size) ** 0.5 + slip
+    assert abs(draws.mean() - mean) < error, (draws.mean(), mean, error)
+
+
+def fit_shares(made, prior=None, **more):
+    "Draws of the shares, or of the share."
+    return next(iter(dpb.fit(made, prior, progress=False, **more).posterior.data_vars.values())).values
+
+
+def test_counts_that_were_rounded_at_random():
+    made = declare(RandomizedResponse(YES_NO, keep=0.75), [15], n=40, printed=RandomRounded(3), source="made up")
+    chance = {13: 1 / 3, 14: 2 / 3, 15: 1, 16: 2 / 3, 17: 1 / 3}
+    mean, _ = share_mean([(c, 40) for c in chance], lambda c, n: chance[c], (0.75, 0.25))
+    share = fit_shares(made, Beta(1.0, 1.0), draws=1500, warmup=200, seed=1)
+    near(share, mean, 12)
+    other, _ = share_mean([(c, 40) for c in chance], lambda c, n: chance[c], (1.0, 0.0))
+    must_fail(lambda: near(share, other, 12), "reports taken as truths")
+
+
+def test_unknown_and_noisy_numbers_of_respondents():
+    made = declare(RandomizedResponse(YES_NO, keep=0.75), [14], n=40, n_noise=Laplace(scale=3), n_range=(0, 70),
+                   noise=Laplace(scale=2), source="made up")
+    weight = lambda c, n: np.exp(-abs(c - 14) / 2 - abs(n - 40) / 3)
+    pairs = [(c, n) for n in range(71) for c in range(n + 1)]
+    mean, size = share_mean(pairs, weight, (0.75, 0.25))
+    idata = dpb.fit(made, Beta(1.0, 1.0), draws=2000, warmup=100, seed=1, progress=False)
+    near(idata.posterior["probability"].values, mean, 20)
+    near(idata.confidential["n"].values, size, 20)
+    assert idata.confidential["n"].values.max() <= 70 and np.ptp(idata.confidential["n"].values) > 10
+    fixed, _ = share_mean([(c, 40) for c in range(41)], weight, (1.0, 0.0))
+    must_fail(lambda: near(idata.posterior["probability"].values, fixed, 20), "reports taken as truths")
+
+
+def test_pooled_groups_look_through_the_reports():
+    "Every way in which a count of reports is published gives about the pooled shares that the counts give."
+    rng, n = np.random.default_rng(1), np.full(6, 4000)
+    truth = rng.uniform(0.1, 0.4, 6)
+    c = rng.binomial(n, 0.25 + 0.5 * truth)[:, None]
+    model = Grouped(RandomizedResponse(YES_NO, keep=0.75), "region", list("abcdef"), sizes="public")
+    def pooled(**more):
+        return dpb.fit(declare(model, c // 3 * 3, n=n, source="made up", **more), pool="partial", draws=500,
+                       progress=False)
+    def close(idata):
+        assert np.abs(idata.posterior["probability"].mean(["chain", "draw"]).values - truth).max() < 0.06
+    for more in ({"printed": Exact()}, {"printed": RandomRounded(3)}, {"printed": Suppressed(5)},
+                 {"noise": Laplace(scale=5, discrete=True)}):
+        idata = pooled(**more)
+        close(idata)
+        if "printed" in more:
+            s = idata.confidential["s"].mean(["chain", "draw"]).values.ravel()
+            assert np.abs(s / n - truth).max() < 0.06
+    taken = Grouped(YES_NO, "region", list("abcdef"), sizes="public")
+    taken = declare(taken, c, n=n, printed=Exact(), source="made up")
+    must_fail(lambda: close(dpb.fit(taken, pool="partial", draws=500, progress=False)), "reports taken as truths")
+
+
+def test_groups_are_compared():
+    model = Grouped(RandomizedResponse(YES_NO, keep=0.75), "region", ["north", "south"], sizes="public")
+    made = declare(model, [[310], [420]], n=[1000, 900], printed=Exact(), source="made up")
+    line = dpb.contrast(dpb.fit(made, progress=False), a="south", b="north").iloc[0]
+    difference = (420 / 900 - 310 / 1000) / 0.5
+    assert abs(line["mean"] - difference) < 0.02 and 0.03 < line["sd"] < 0.06
+
+
+def hashed(rng):
+    "Q of twelve cohorts: a public hash of three words to two values, told rightly with probability 0.8."
+    return [np.where(np.arange(2)[:, None] == each, 0.8, 0.2) for each in rng.integers(0, 2, (12, 3))], 10
+
+
+def bloomed(rng):
+    "Q of two cohorts of RAPPOR: the pattern of three bits of a Bloom filter, each turned over with probability 1/4."
+    set_bit = np.where(rng.integers(0, 2, (2, 3, 3)) == 1, 0.75, 0.25)  # cohort, bit, word
+    patterns = np.array(list(itertools.product((0, 1), repeat=3)))[:, :, None]
+    return [np.prod(np.where(patterns == 1, each, 1 - each), axis=1) for each in set_bit], 60
+
+
+@pytest.mark.parametrize("design", [hashed, bloomed])
+def test_local_hashing_and_patterns_of_bits_are_cohorts(design):
+    "Against the product of the likelihoods of all cohorts on a grid."
+    rng = np.random.default_rng(3)
+    designs, n = design(rng)
+    c = np.concatenate([rng.multinomial(n, Q @ [0.6, 0.3, 0.1]) for Q in designs])
+    step = (np.arange(150) + 0.5) / 150
+    grid = np.array([(a, b, 1 - a - b) for a in step for b in step if a + b < 1])
+    value = sum(part @ np.log(Q @ grid.T) for part, Q in zip(np.split(c, len(designs)), designs))
+    w = np.exp(value - value.max())
+    mean = w @ grid / w.sum()
+    model = RandomizedResponse.cohorts(Categorical(3, "word"), designs, [n] * len(designs))
+    made = declare(model, c, printed=Exact(), source="made up")
+    x = fit_shares(made, draws=1500, warmup=200, seed=1)
+    agree = lambda mean: [near(x[..., t], mean[t], 25, 0.004) for t in (0, 1)]
+    agree(mean)
+    must_fail(lambda: agree(mean[::-1]), "words exchanged")
+
+
+@pytest.mark.parametrize("alike, other", [(0.1, 10.0), (10.0, 0.1)])
+def test_a_concentration_that_is_learned(alike, other):
+    rng, k, Q = np.random.default_rng(5), 8, RandomizedResponse(Categorical(8), keep=0.5)
+    truth = np.array([0.9, 0.1, *np.zeros(k - 2)]) if alike < 1 else np.full(k, 1 / k)
+    made = declare(Q, rng.multinomial(300, Q.Q @ truth), printed=Exact(), source="made up")
+    learned = fit_shares(made, LearnedDirichlet([0.1, 10.0]), draws=500).std(axis=(0, 1))
+    same = lambda alpha: np.testing.assert_allclose(learned, fit_shares(made, Dirichlet(alpha), draws=500).std(
+        axis=(0, 1)), rtol=0.2)
+    same(alike)
+    must_fail(lambda: same(other), "another α")
+
+
+def test_the_chain_learns_the_concentration_too():
+    "A cyclic design with two α, against the mixture on a grid; bits against their own α."
+    step = (np.arange(200) + 0.5) / 200
+    grid = np.array([(a, b, 1 - a - b) for a in step for b in step if a + b < 1])
+    rows = np.array([[1.0] * 3, [8.0] * 3])
+    c = np.array([30, 10, 12])
+    value = c @ np.log(np.array(CYCLIC) @ grid.T) + (rows - 1) @ np.log(grid).T
+    value += (gammaln(rows.sum(axis=1)) - gammaln(rows).sum(axis=1))[:, None]
+    w = np.exp(value - value.max())
+    made = declare(RandomizedResponse(Categorical(3), matrix=CYCLIC), c, printed=Exact(), source="made up")
+    x = fit_shares(made, LearnedDirichlet([1.0, 8.0]), draws=4000, warmup=200, seed=2)[..., 0]
+    near(x, float((w.sum(axis=0) @ grid)[0] / w.sum()), 25, 0.004)
+    must_fail(lambda: near(x, float((w[0] @ grid)[0] / w[0].sum()), 25, 0.004), "the first α alone")
+    bits = RandomizedResponse(Categorical(6), epsilon=3.0, bits=True)
+    made = declare(bits, [1000, 180, 90, 95, 97, 93], n=2000, printed=Exact(), source="made up")
+    x, own, other = (fit_shares(made, prior, draws=500).mean(axis=(0, 1))
+                     for prior in (LearnedDirichlet([0.1, 500.0]), Dirichlet(0.1), Dirichlet(500.0)))
+    np.testing.assert_allclose(x, own, atol=0.01)
+    must_fail(lambda: np.testing.assert_allclose(x, other, atol=0.01), "another α")
+
+
+def test_priors_that_are_learned_are_checked():
+    made = declare(RandomizedResponse(Categorical(3), keep=0.5), [5, 6, 7], printed=Exact(), source="made up")
+    for alphas in ([], [0.5, -1.0], "x", [[1.0, 2.0]]):
+        with pytest.raises(ValueError, match="alphas"):
+            dpb.fit(made, LearnedDirichlet(alphas), progress=False)
+    one = declare(RandomizedResponse(YES_NO, keep=0.75), [5], n=20, printed=Exact(), source="made up")
+    with pytest.raises(ValueError, match="prior must be"):
+        dpb.fit(one, LearnedDirichlet(), progress=False)
+
+
+def test_log_linear_truths_are_a_part_of_a_model_of_your_own():
+    model = LogLinear({"sex": ["f", "m"], "ill": ["no", "yes"]}, margins=[("sex",), ("ill",)])
+    with pytest.raises(ValueError, match="log_likelihood"):
+        RandomizedResponse(model, keep=0.8)
+    Q = np.kron(np.eye(2), [[0.8, 0.2], [0.2, 0.8]])  # sex is told, illness is randomised
+    reports = RandomizedResponse(Categorical(4, "sex and ill"), matrix=Q)
+    made, c = declare(reports, [40, 20, 35, 25], printed=Exact(), source="made up"), np.array([40, 20, 35, 25])
+    log_density = dpb.log_likelihood(made)
+    effects = jnp.array([0.1, -0.7])
+    cells = lambda x: model.cell_probabilities({"effects": x})
+    value, slope = jax.value_and_grad(lambda x: log_density({"probabilities": cells(x)}))(effects)
+    p = np.asarray(cells(effects))
+    by_hand = lambda p: gammaln(121) - gammaln(c + 1).sum() + c @ np.log(Q @ p)
+    assert np.isclose(float(value), by_hand(p), rtol=1e-12) and np.all(np.isfinite(slope)) and np.any(slope != 0)
+    must_fail(lambda: np.testing.assert_allclose(float(value), by_hand(p[[0, 2, 1, 3]])), "cells in another order")
 
 
 @pytest.mark.slow

@@ -127,8 +127,8 @@ def _tied(family, measurement):
 
 def _start_law(family, measurement):
     "Mean and covariance of H s at one θ, with a size of 1000 where it is unknown."
-    mean, covariance = _sums(family, constrain(family.parameters, jnp.zeros(free_size(family.parameters)))[0],
-                             1000.0 if measurement.n is None else measurement.n, measurement.n is None)
+    mean, covariance = _of_size(*family.middle(), 1000.0 if measurement.n is None else measurement.n,
+                                measurement.n is None)
     return np.asarray(measurement.observed(mean)), np.array(measurement.observed_covariance(covariance))
 
 
@@ -158,7 +158,11 @@ def _rows(m, keep):
 # § The log density: equation (1)
 def _sums(family, theta, n, unknown: bool):
     "Mean and covariance of the sums of one table; with the size in front where it is unknown."
-    mean, covariance = family.moments(theta)
+    return _of_size(*family.moments(theta), n, unknown)
+
+
+def _of_size(mean, covariance, n, unknown):
+    "Mean and covariance of the sums of n records, given those of one."
     mean, covariance = n * mean, n * covariance
     return (jnp.append(n, mean), jnp.pad(covariance, ((1, 0), (1, 0)))) if unknown else (mean, covariance)
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ..base.arguments import refuse
-from ..base.priors import Beta, Dirichlet
+from ..base.priors import Beta, Dirichlet, LearnedDirichlet
 from .options import warnings_as_lines
 from ..models.conjugate_priors import Gamma, NormalInverseGamma, NormalMean
 from ..models.accepted_priors import STATIC_FIELDS
@@ -114,7 +114,8 @@ def _plain_values(words):
 PRIORS: dict[str, Any] = {kind.__name__: kind for kind in (Beta, Dirichlet, Gamma, NormalMean, NormalInverseGamma,
                                                          SharedGamma, FlatCounts, Shrinkage, NormalEffects,
                                                          NormalCoefficients, InformationPrior, Overdispersion,
-                                                         PolyaTree, AtEnds)}
+                                                         PolyaTree, AtEnds,
+                                                         LearnedDirichlet)}
 _FILLED_IN = (*STATIC_FIELDS, "to_effects", "shapes")  # by the model
 
 

@@ -210,7 +210,8 @@ WITH_MODELS = ("plan", "release", "show", "examine", "fit", "predict", "contrast
                "calibrate", "audit")
 _PRIOR_HELP = (
     "prior: \"Beta(2, 5)\" for Bernoulli and Geometric, \"Dirichlet([1, 1, 2])\" for Categorical (default for both: "
-    "uniform), \"Gamma(2, 1)\" (shape, rate) for Poisson, Exponential, Pareto, Weibull and GammaData, "
+    "uniform), \"LearnedDirichlet([0.1, 1])\" for randomised reports, \"Gamma(2, 1)\" (shape, rate) for Poisson, "
+    "Exponential, Pareto, Weibull and GammaData, "
     "\"NormalMean(0, 1)\" (mean, precision) for a known variance, \"NormalInverseGamma(0, 1, 3, 2)\" (mean, "
     "precision, shape, scale) for an unknown one; for LinearRegression \"NormalInverseGamma([0, 0, 500], [1, 0.01, "
     "0.001], 2, 20000)\" (a mean and a precision for each coefficient, the intercept last; or the precision as a "

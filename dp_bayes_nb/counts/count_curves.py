@@ -10,7 +10,7 @@ from typing import Callable, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
-from scipy.special import betainc, gammainc, gammaincc, gammaln
+from scipy.special import betainc, expit, gammainc, gammaincc, gammaln
 from scipy.stats import binom, poisson
 
 from ..base.arguments import refuse
@@ -177,3 +177,25 @@ def _in_run(rng, x, size, first, last, binomial):
     with np.errstate(invalid="ignore"):
         s = np.where(low < 0.5, law.ppf(low + u * (high - low)), law.isf(lower + u * (upper - lower)))
     return np.clip(np.where(np.isfinite(s), s, first), first, last)
+
+# %% ../../nbs/counts/10_count_curves.ipynb #7336cfd2
+# § Answers that were randomised: equation (4)
+def reported_odds(reported: tuple, x: np.ndarray) -> np.ndarray:
+    "Log odds of a counted report, at log odds x of the share, of any shape; `reported`: a and b."
+    a, b = reported
+    if (a, b) == (1.0, 0.0):  # nobody randomised
+        return x
+    yes, no = expit(x), expit(-x)
+    with np.errstate(divide="ignore"):
+        return np.log(a * yes + b * no) - np.log((1 - a) * yes + (1 - b) * no)
+
+
+def draw_answers(rng: np.random.Generator, reported: tuple, size, c: Float[np.ndarray, "N G"],
+                 x: Float[np.ndarray, "N G"]) -> Float[np.ndarray, "N G"]:
+    "Draws of how many were successes, given counts c of reports and log odds x of shares."
+    a, b = reported
+    if (a, b) == (1.0, 0.0):
+        return c
+    yes, no = expit(x), expit(-x)
+    told, hidden = (p * yes / np.maximum(p * yes + q * no, 1e-300) for p, q in ((a, b), (1 - a, 1 - b)))
+    return (rng.binomial(c.astype(int), told) + rng.binomial((size - c).astype(int), hidden)).astype(float)

@@ -107,22 +107,25 @@ def _slope(leaves):
 
 # %% ../../nbs/counts/09_reports.ipynb #c19b0009
 def _parts(leaves, x):
-    return [Part(*_trimmed(least, value + x * (least + np.arange(len(value))))[:2], t)
-            for t, (least, value) in enumerate(leaves)]
+    "Weights of each j, tilted and scaled, and the log of all scales."
+    kept = [_trimmed(least, value + x * (least + np.arange(len(value)))) for least, value in leaves]
+    return [Part(low, w, t) for t, (low, w, _) in enumerate(kept)], sum(scale for *_, scale in kept)
 
 
-def tied_root(Q: np.ndarray, c: np.ndarray, alpha: np.ndarray) -> Part:
-    "The distribution of the total Σ j, and of its parts: equation (3)."
+def tied_root(Q: np.ndarray, c: np.ndarray, alpha: np.ndarray) -> tuple[Part, float]:
+    "The distribution of the total Σ j, and of its parts: equation (3); and log P(c | α), but for a constant."
     leaves, A, mean = _leaves(Q, c, alpha), float(alpha.sum()), None
     least, most = sum(low for low, _ in leaves), sum(low + len(value) - 1 for low, value in leaves)
     mean = _slope(leaves)
     ends = -np.log(A + most + 1), -np.log(A + least)  # 1/Γ(A + J) falls like exp(xJ) there
     x = brentq(lambda x: A + mean(x) - np.exp(-x), *ends, xtol=1e-9) if most > least else ends[0]
-    total = _together(_parts(leaves, x), False, least, most)
+    parts, scale = _parts(leaves, x)
+    total = _together(parts, False, least, most)
     J = total.low + np.arange(len(total.weights))
     value = -gammaln(A + J) - x * J
     w = total.weights * np.exp(value - value.max())
-    return total._replace(weights=w / w.sum())
+    evidence = scale + value.max() + np.log(w.sum()) + gammaln(A) - gammaln(alpha).sum()
+    return total._replace(weights=w / w.sum()), float(evidence)
 
 # %% ../../nbs/counts/09_reports.ipynb #c19a000b
 def _drawn(rng, root, leaves, size):
@@ -137,9 +140,27 @@ def _dirichlet(rng, alpha):
     return g / np.maximum(g.sum(axis=-1, keepdims=True), 1e-300)
 
 
-def draw_shares(rng: np.random.Generator, Q: np.ndarray, c: np.ndarray, alpha: np.ndarray, size: int) -> np.ndarray:
-    "Independent draws of shares of truths given counts of reports, (size, k): equation (3)."
-    return _dirichlet(rng, alpha + _drawn(rng, tied_root(Q, c, alpha), len(alpha), size))
+def _with_alpha(rng, of, alpha, size):
+    """Draws of numbers (size, k), and of the α behind each: alpha is (k,), or (A, k), rows that are equally likely
+    beforehand; of(α) gives a root and log P(c | α).
+    """
+    if alpha.ndim == 1:
+        return _drawn(rng, of(alpha)[0], len(alpha), size), alpha
+    roots, log_p = zip(*map(of, alpha))
+    p = np.exp(np.array(log_p) - max(log_p))  # eq. (7)
+    which, j = rng.choice(len(alpha), size, p=p / p.sum()), np.empty((size, alpha.shape[1]))
+    for a in np.unique(which):
+        here = which == a
+        j[here] = _drawn(rng, roots[a], alpha.shape[1], int(here.sum()))
+    return j, alpha[which]
+
+
+def draw_shares(rng: np.random.Generator, Q: np.ndarray, c: np.ndarray,
+                alpha: np.ndarray,  # (k,), or (A, k): rows that are equally likely beforehand
+                size: int) -> np.ndarray:
+    "Independent draws of shares of truths given counts of reports, (size, k): equations (3) and (7)."
+    j, alpha = _with_alpha(rng, lambda alpha: tied_root(Q, c, alpha), alpha, size)
+    return _dirichlet(rng, alpha + j)
 
 # %% ../../nbs/counts/09_reports.ipynb #c19a0010
 # § True counts: given shares, from equation (2)
@@ -179,11 +200,19 @@ class Printed(NamedTuple):
     c: np.ndarray  # (R,) possible counts that add up to n
     rows: Rows | None = None  # what was printed of them, `node` the report; None: they are known
     stretch: int = 1  # whole numbers among which a count is drawn
+    ends: tuple | None = None  # least and most n where it is unknown; a row with `node` R is printed of n
+
+
+def draw_indices(rng: np.random.Generator, value: np.ndarray) -> np.ndarray:
+    "A place along the last axis of log weights, for each of the others."
+    cdf = np.cumsum(np.exp(value - value.max(axis=-1, keepdims=True)), axis=-1)
+    k = (cdf < rng.random(value.shape[:-1])[..., None] * cdf[..., -1:]).sum(axis=-1)
+    return np.minimum(k, value.shape[-1] - 1)
 
 
 def _log_reports(rows, at, t):
-    "log P(printed | counts t) of the reports `at`, alike in shape."
-    out = np.zeros(t.shape)
+    "log P(printed | counts t) of the reports `at`."
+    out, at = np.zeros(t.shape), np.broadcast_to(at, t.shape)
     for i in range(len(rows.node)):
         here = at == rows.node[i]
         if here.any():
@@ -191,8 +220,21 @@ def _log_reports(rows, at, t):
     return out
 
 
-def _move_counts(rng, printed, log_p, c):
-    "One sweep of equation (4): counts (chains, R), log_p (chains, R) of reports."
+_MOST_SEEN = 2**22  # numbers of a table
+
+
+def _seen(printed, R):
+    "A function (reports, counts) -> log P(printed | counts); the report R is n."
+    most = int(printed.c.sum() if printed.ends is None else printed.ends[1])
+    if (R + 1) * (most + 1) > _MOST_SEEN:
+        return lambda at, t: _log_reports(printed.rows, at, t)
+    t = np.arange(most + 1)
+    table = np.stack([_log_reports(printed.rows, np.full(len(t), a), t) for a in range(R + 1)])
+    return lambda at, t: table[at, np.minimum(t, most)]
+
+
+def _move_counts(rng, printed, seen, log_p, c):
+    "One sweep of equation (4): counts (chains, R), log_p (chains, R) of reports; seen: `_seen`."
     chains, R = c.shape
     order = rng.permuted(np.tile(np.arange(R), (chains, 1)), axis=1)[:, :R // 2 * 2]
     a, b = order[:, ::2], order[:, 1::2]
@@ -202,30 +244,59 @@ def _move_counts(rng, printed, log_p, c):
     inside = (t >= 0) & (t <= total[..., None])
     t = np.clip(t, 0, total[..., None])
     value = t * (log_p[at, a] - log_p[at, b])[..., None] - gammaln(t + 1) - gammaln(total[..., None] - t + 1)
-    value = value + _log_reports(printed.rows, a, t) + _log_reports(printed.rows, b, total[..., None] - t)
+    value = value + seen(a[..., None], t) + seen(b[..., None], total[..., None] - t)
     value = np.where(inside, value, -np.inf)
-    cdf = np.cumsum(np.exp(value - value.max(axis=-1, keepdims=True)), axis=-1)
-    k = (cdf < rng.random(a.shape)[..., None] * cdf[..., -1:]).sum(axis=-1)
-    new = np.take_along_axis(t, np.minimum(k, printed.stretch - 1)[..., None], axis=-1)[..., 0]
+    new = np.take_along_axis(t, draw_indices(rng, value)[..., None], axis=-1)[..., 0]
     c = c.copy()
     c[at, a], c[at, b] = new, total - new
     return c
 
+
+_SITES = 4  # counts that are drawn with n in a sweep
+
+
+def _move_size(rng, printed, seen, log_p, c):
+    "A few counts of each chain from equation (8), each with n: like `_move_counts` in shape."
+    chains, R = c.shape
+    c, at, (least, most) = c.copy(), np.arange(chains), printed.ends
+    for _ in range(_SITES):
+        a = rng.integers(0, R, chains)
+        t = (c[at, a] - rng.integers(0, printed.stretch, chains))[:, None] + np.arange(printed.stretch)
+        n = (c.sum(axis=1) - c[at, a])[:, None] + t
+        inside, t = (t >= 0) & (n >= least) & (n <= most), np.maximum(t, 0)
+        n = np.maximum(n, t)
+        value = t * log_p[at, a][:, None] + gammaln(n + 1) - gammaln(t + 1)
+        value = value + seen(a[:, None], t) + seen(np.array(R), n)
+        c[at, a] = t[at, draw_indices(rng, np.where(inside, value, -np.inf))]
+    return c
+
+
 # %% ../../nbs/counts/09_reports.ipynb #c19a0014
+def _alpha_given(rng, alpha, j):
+    "A row of alpha (A, k) for each chain, given how many reports speak for each truth (chains, k): equation (7)."
+    total = alpha.sum(axis=1)
+    value = gammaln(total) - gammaln(total + j.sum(axis=1)[:, None])
+    value = value + (gammaln(alpha + j[:, None, :]) - gammaln(alpha)).sum(axis=2)
+    return alpha[draw_indices(rng, value)]
+
+
 def gibbs_shares(rng: np.random.Generator, Q: np.ndarray, printed: Printed, alpha: np.ndarray, *, draws: int,
                  warmup: int, chains: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Draws of shares (chains, draws, k) and of true counts, alike in shape, by the split of equation (2) and by (4);
-    and the log of (1) at each draw, (chains, draws).
+    """Draws of shares (chains, draws, k) and of true counts, alike in shape, by the split of equation (2), by (4), and
+    by (7) and (8) where α or n are unknown; and the log of (1) at each draw, (chains, draws). alpha: as `draw_shares`.
     """
-    theta = _dirichlet(rng, np.tile(1.0 + 0 * alpha, (chains, 1)))
-    c = np.tile(printed.c, (chains, 1)).astype(int)
-    kept, truths, value = *(np.empty((chains, draws, len(alpha))) for _ in range(2)), np.empty((chains, draws))
+    k, several = alpha.shape[-1], alpha.ndim > 1
+    theta = _dirichlet(rng, np.ones((chains, k)))
+    c, seen = np.tile(printed.c, (chains, 1)).astype(int), printed.rows and _seen(printed, len(Q))
+    kept, truths, value = *(np.empty((chains, draws, k)) for _ in range(2)), np.empty((chains, draws))
     for step in range(-warmup, draws):
         if printed.rows is not None:
             with np.errstate(divide="ignore"):
-                c = _move_counts(rng, printed, np.maximum(np.log(theta @ Q.T), -1e300), c)
+                log_p = np.maximum(np.log(theta @ Q.T), -1e300)
+            c = _move_counts(rng, printed, seen, log_p, c)
+            c = c if printed.ends is None else _move_size(rng, printed, seen, log_p, c)
         j, rest = split_reports(rng, Q, c, theta)
-        theta = _dirichlet(rng, alpha + j)
+        theta = _dirichlet(rng, (_alpha_given(rng, alpha, j) if several else alpha) + j)
         if step >= 0:
             kept[:, step] = theta
             truths[:, step] = j + rng.multinomial(rest, theta / theta.sum(axis=1, keepdims=True))
@@ -278,8 +349,8 @@ def log_bits(c: float, N: np.ndarray, n: int, p: float, q: float) -> np.ndarray:
 _MOST_BITS, _SPARE = 2**25, 12.0  # counts of all windows; by how much more than elsewhere windows are too wide
 
 
-def tied_bits(c: np.ndarray, n: int, p: float, q: float, alpha: np.ndarray) -> Part:
-    "The true counts behind counts of bits (k,), tied by n: equation (5)."
+def tied_bits(c: np.ndarray, n: int, p: float, q: float, alpha: np.ndarray) -> tuple[Part, float]:
+    "The true counts behind counts of bits (k,), tied by n: equation (5); and log P(c | α), but for a constant."
     k = len(c)
     if k * (n + 1) > _MOST_BITS:
         refuse("n", f"at most {_MOST_BITS // k - 1} for {k} bits", n, "categories that are joined need fewer bits")
@@ -294,21 +365,22 @@ def tied_bits(c: np.ndarray, n: int, p: float, q: float, alpha: np.ndarray) -> P
         while sign * (mean(ends[i]) - n) < 0 and abs(ends[i]) < 1e6:
             ends[i] *= 2
     x = brentq(lambda x: mean(x) - n, *ends, xtol=1e-6)
-    parts = []
+    parts, scale = [], gammaln(alpha.sum()) - gammaln(alpha).sum() - gammaln(alpha.sum() + n) - x * n
     for a, (_, value) in enumerate(rough):
         value = value + x * N
         kept = np.flatnonzero(value > value.max() - NEGLIGIBLE - _SPARE)
         some = N[kept[0]:kept[-1] + 1]
-        first, w, _ = _trimmed(some[0], log_bits(float(c[a]), some, n, p, q) + own[a][some.astype(int)] + x * some)
-        parts.append(Part(first, w, a))
+        log_w = log_bits(float(c[a]), some, n, p, q) + own[a][some.astype(int)] + x * some
+        first, w, of_weights = _trimmed(some[0], log_w)
+        parts, scale = [*parts, Part(first, w, a)], scale + of_weights
     root = _together(parts, False, n, n)
     if not root.weights.sum() > 0:
         refuse("values", "counts of bits that n respondents can have set", Said("counts that no table fits"))
-    return root
+    return root, float(scale + np.log(root.weights.sum()))
 
 
 def draw_bits(rng: np.random.Generator, c: np.ndarray, n: int, p: float, q: float, alpha: np.ndarray, size: int
               ) -> tuple[np.ndarray, np.ndarray]:
     "Independent draws of shares and of true counts given counts of bits, (size, k) each."
-    N = _drawn(rng, tied_bits(c, n, p, q, alpha), len(c), size)
+    N, alpha = _with_alpha(rng, lambda alpha: tied_bits(c, n, p, q, alpha), alpha, size)
     return _dirichlet(rng, alpha + N), N

@@ -24,7 +24,8 @@ from ..base.arguments import check_choice, check_positive, refuse
 from ..base.frames import by_label
 from ..base.measurement import Measurement, Noise, law_of
 from ..base.supports import Parameter, constrain
-from ..counts.count_curves import MOST, Reading, curves_of, draw_printed, reading_of
+from ..counts.count_curves import (MOST, Reading, curves_of, draw_answers, draw_printed, reading_of,
+                                             reported_odds)
 from ..counts.tree import Rows
 from ..curves.curve import log_convolved, start_of
 from ..base.chains import QUICKLY
@@ -288,12 +289,12 @@ def _way(family, one: Measurement) -> str | None:
     printed = one.low is None or bool(np.all(np.asarray(one.low) == np.asarray(one.high)))
     if one.floor is not None:
         return None
-    silent, own = bool(np.any(np.asarray(one.noise.scale) <= 0)), family.exact_without_noise
-    whole = share and not own and one.n is not None and len(one.z) == 1 and one.matrix is None
+    silent = bool(np.any(np.asarray(one.noise.scale) <= 0))
+    whole = share and one.n is not None and len(one.z) == 1 and one.matrix is None
     plain = printed and one.tables is None and not silent
     if whole and not plain and _spread_over(one) < MOST:
         return "printed"
-    if one.tables is not None or silent and not own:
+    if one.tables is not None or silent:
         return None
     if one.n is not None:
         if len(one.z) > 1 or one.matrix is not None:
@@ -374,7 +375,8 @@ def _parts(way, family, detail, same, measurements, ends):
     "Which groups, and their log likelihoods as a function of coordinates: of groups that look alike, some at a time."
     if way == "printed":
         size = np.array([float(measurements[j].n) for j in same])
-        yield same, curves_of([_reading(measurements[j]) for j in same], size, True)
+        law = curves_of([_reading(measurements[j]) for j in same], size, True)
+        yield same, lambda x: law(reported_odds(family.reported, x))
         return
     by_model = way in ("row", "sizes")
     size = len(same) if by_model or way == "normal" else max(_AT_ONCE // (POINTS * max(detail, _TOTALS)), 1)
@@ -387,9 +389,11 @@ def _parts(way, family, detail, same, measurements, ends):
         elif way == "normal":
             yield at, partial(_normal_law, family, seen.n, seen.z, seen.noise)
         elif way == "count":
-            yield at, _counts_law(seen.noise.kind, detail, seen.n, seen.z[:, 0], seen.noise.scale[:, 0])
+            law = _counts_law(seen.noise.kind, detail, seen.n, seen.z[:, 0], seen.noise.scale[:, 0])
+            yield at, lambda x, law=law: law(reported_odds(family.reported, x))
         else:
-            yield at, _cells_law(seen.noise.kind, detail, seen.z, seen.noise.scale, ends[at, 1])
+            law = _cells_law(seen.noise.kind, detail, seen.z, seen.noise.scale, ends[at, 1])
+            yield at, lambda x, law=law: law(reported_odds(family.reported, x))
 
 # %% ../../nbs/fields/03_pooled_groups.ipynb #c119a0cc
 # § Draws
@@ -469,15 +473,16 @@ def pooled_draws(words: tuple,        # of `entropy`
                                                              float(np.median(out.tau)))
     if all(_way(family, one) in ("printed", "count") for one in measurements) and any(
             _way(family, one) == "printed" for one in measurements):
-        found["s"] = hidden_counts(words, measurements, out.x).reshape(*shape, groups, 1)
+        found["s"] = hidden_counts(words, family, measurements, out.x).reshape(*shape, groups, 1)
     return {**found, "new_group": of(out.new), "efficiency": out.efficiency, "effective": out.effective,
             "size_correlation": far}
 
 
-def hidden_counts(words: tuple, measurements: list, x) -> np.ndarray:
+def hidden_counts(words: tuple, family, measurements: list, x) -> np.ndarray:
     "Draws of the counts of groups of records given their log odds (draws, G), where each was printed."
-    n = np.array([float(one.n) for one in measurements])
-    return draw_printed(np.random.default_rng((*words, 1)), [_reading(one) for one in measurements], n, True, x)
+    n, rng = np.array([float(one.n) for one in measurements]), np.random.default_rng((*words, 1))
+    c = draw_printed(rng, [_reading(one) for one in measurements], n, True, reported_odds(family.reported, x))
+    return draw_answers(rng, family.reported, n, c, x)
 
 # %% ../../nbs/fields/03_pooled_groups.ipynb #1b1f0291
 def hyper_names(names: list, prior: Pooled) -> list:

@@ -18,6 +18,7 @@ from jaxtyping import Array, Float
 from ..base.arguments import check_count
 from ..base.chains import QUICKLY, bind
 from ..base.measurement import Noise
+from ..base.supports import constrain, free_size
 from .accepted_priors import accept_prior
 from .declarations import Codes
 from .released import optional
@@ -33,7 +34,7 @@ class Fitted:
     axes: Any = {}  # the coordinates of axes of parameters that no parameter has as `levels`, by name
     derived: ClassVar[Mapping[str, tuple]] = {}  # axes of what a method draws beside the parameters, by name
     exact_noise: ClassVar[tuple] = ("laplace",)  # kinds of noise for which `log_marginal` is exact
-    exact_without_noise: ClassVar[bool] = False  # and is it the law of a sum without noise, where the scale is 0?
+    reported: Any = (1.0, 0.0)  # P(reported as a success) of a success and of another record
     methods: Mapping[str, str | None] = {}  # its own methods: name -> "module:attribute"; None takes a generic one away
     preferred: ClassVar[tuple[str, ...]] = ("exact",)  # the methods that `auto` takes first, where they are advised
     fallback: ClassVar[str] = "collapsed"  # the default method where none of these is
@@ -46,6 +47,10 @@ class Fitted:
     @optional("it does not give the moments of a record: add moments(theta)")
     def moments(self, theta: dict) -> tuple[Float[Array, "m"], Float[Array, "m m"]]:
         "Mean (m,) and covariance (m, m) of the statistic of one record."
+
+    def middle(self: Any) -> tuple[Float[Any, "m"], Float[Any, "m m"]]:
+        "`moments` where all unconstrained coordinates are 0."
+        return self.moments(constrain(self.parameters, jnp.zeros(free_size(self.parameters)))[0])
 
     def moments_error(self: Any, theta: dict) -> Float[Any, "m"]:
         "How far the means of `moments` may be off, (m,), where a rule of integration finds them; by default exact."

@@ -6,6 +6,7 @@
 __all__ = ['RandomizedResponse']
 
 # %% ../../nbs/models/24_reports.ipynb #24000004
+import dataclasses
 import math
 from typing import Any, ClassVar, NamedTuple
 
@@ -16,6 +17,8 @@ from jax.scipy.special import gammaln, xlogy
 
 from ..base.arguments import Said, check_choice, check_count, check_positive, refuse
 from ..base.measurement import Noise
+from ..base.priors import LearnedDirichlet
+from .accepted_priors import checked_numbers
 from .contract import Model, family_class
 from .counts import Bernoulli, Categorical, CategoricalLaw
 from .registry import family_from_dict
@@ -26,10 +29,11 @@ from ..noise.laws import Having
 REPORTS = ("fresh", "permanent")
 
 
-def kept(keep: float, k: int) -> tuple:
-    "Q where a report is the truth with probability `keep`, else any other answer."
-    other = (1 - keep) / (k - 1)
-    return tuple(tuple(keep if a == t else other for t in range(k)) for a in range(k))
+def kept(keep: float, k: int) -> np.ndarray:
+    "Q (k, k) where a report is the truth with probability `keep`, else any other answer."
+    Q = np.full((k, k), (1 - keep) / (k - 1))
+    np.fill_diagonal(Q, keep)
+    return Q
 
 
 def log_ratio(Q: Any) -> float:
@@ -62,7 +66,8 @@ def _design(Q, k):
         refuse("matrix", "of probabilities whose columns sum to one" + across, array.sum(axis=0).round(6).tolist()[:8])
     if not np.all(array.max(axis=1) > 0):
         refuse("matrix", "of reports that are possible", Said("a row of zeros"), "leave the row out")
-    return tuple(map(tuple, (array / array.sum(axis=0)).tolist()))
+    total = array.sum(axis=0)  # a matrix that was divided once stays as it is, and its document too
+    return tuple(map(tuple, (array / np.where(np.abs(total - 1) < 1e-12, 1.0, total)).tolist()))
 
 # %% ../../nbs/models/24_reports.ipynb #2400000b
 # § The exact likelihood of counts of reports
@@ -151,7 +156,9 @@ def _check(model):
     "The model of the truths, the design, and the local ε."
     truths = family_from_dict(model.model, new=True) if isinstance(model.model, dict) else model.model
     if type(truths) not in (Bernoulli, Categorical):
-        refuse("model", "Bernoulli(...) or Categorical([...]), of the truths", truths)
+        refuse("model", "Bernoulli(...) or Categorical([...]), of the truths", truths,
+               "cells of several columns are categories, too, with matrix=numpy.kron(Q of one column, Q of the next); "
+               "log_likelihood(release) of them is a part of a log-linear model of your own")
     object.__setattr__(model, "model", truths)
     object.__setattr__(model, "bits", tuple(model.bits) if isinstance(model.bits, list) else model.bits)
     _check_given(model)
@@ -193,6 +200,8 @@ class _Designed(Model):
             return q + (p - q) * np.eye(k)
         return np.array(self.matrix if self.matrix is not None else kept(_keep(self, k), k))
 
+    reported = property(lambda self: tuple(self.Q[0]), doc="P(the first report) of the first truth and of the second.")
+
     @property
     def reporter(self) -> Any:
         "The model of one report: that of the truths, or codes where reports are other answers than truths."
@@ -215,7 +224,12 @@ class _Designed(Model):
 
     def accept(self, prior: Any):
         "A prior of the truths."
-        return self.model.accept(prior)
+        if not isinstance(prior, LearnedDirichlet) or isinstance(self.model, Bernoulli):
+            return self.model.accept(prior)
+        prior = dataclasses.replace(prior, alphas=np.atleast_1d(np.asarray(prior.alphas)))
+        if prior.alphas.ndim != 1 or not len(prior.alphas):
+            refuse("prior.alphas", "a list of one number or more, each > 0", prior.alphas.tolist())
+        return checked_numbers(prior, prior.alphas.shape, {"name": "probabilities", "sizes": (_many(self.model),)})
 
 # %% ../../nbs/models/24_reports.ipynb #2403000e
 _RANDOMISED = ("respondents randomise their answers themselves, and nothing is left to add: publish the counts of "
@@ -271,6 +285,17 @@ class _Simulated(_Counted):
         share = jnp.asarray(theta["probabilities"])
         own = share * p * (1 - p) + (1 - share) * q * (1 - q)
         return q + (p - q) * share, jnp.diag(own) + (p - q) ** 2 * (jnp.diag(share) - jnp.outer(share, share))
+
+    def middle(self):
+        "`moments` where all truths are as likely, in NumPy: nothing is compiled."
+        k, m = _many(self.model), len(self.names)
+        r = self.Q.mean(axis=1)
+        C = -np.outer(r, r)
+        if self.bits is not None:
+            p, q = _bits(self)
+            C = np.full((k, k), -((p - q) / k) ** 2)
+        np.fill_diagonal(C, r * (1 - r))
+        return r[:m], C[:m, :m]
 
     def simulate(self, key: Any, theta: dict, n: Any):
         "Counts of the reports of n respondents, (m,)."
@@ -341,7 +366,6 @@ class RandomizedResponse(_Simulated):
 
     traced, integer, magnitude = ("model",), True, 1.0
     exact_noise: ClassVar[Any] = Having("count_log_pmf")
-    exact_without_noise = True
     methods = {"exact": "dp_bayes_nb.ways.reports:EXACT_REPORTS", "augment": "dp_bayes_nb.ways.reports:AUGMENT",
                "collapsed": None, "gibbs": None, "naive": None, "chain": None}
     preferred, fallback = ("exact",), "augment"
@@ -359,6 +383,19 @@ class RandomizedResponse(_Simulated):
         p, q = _share("p", p), _share("q", q)
         yes = p + (1 - p) * q, (1 - p) * q
         return cls(model, matrix=(yes, tuple(1 - each for each in yes)), **given)
+
+    @classmethod
+    def cohorts(cls, model: Any, matrices: list, sizes: list, **given: Any) -> "RandomizedResponse":
+        """Respondents in cohorts of public sizes, each cohort with its matrix Q[report, truth].
+
+        Reports are counted cohort by cohort, in this order. With a cohort for each public hash function this is local
+        hashing, or RAPPOR if reports are patterns of bits.
+        """
+        n = [check_count(f"sizes[{g}]", size, 1) for g, size in enumerate(sizes)]
+        if len(n) != len(matrices) or not n:
+            refuse("sizes", f"{len(matrices)} numbers of respondents, one for each matrix", sizes)
+        designs = [size / sum(n) * np.array(_design(Q, _many(model))) for size, Q in zip(n, matrices)]
+        return cls(model, matrix=np.concatenate(designs).tolist(), **given)
 
     def __repr__(self):
         return _shown(self)

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..base.arguments import refuse
 from ..base.measurement import Measurement
-from ..base.priors import Beta, Dirichlet
+from ..base.priors import Beta, Dirichlet, LearnedDirichlet
 from ..counts.reports import Printed, draw_bits, draw_shares, draw_truths, gibbs_shares, tied_unavailable
 from ..counts.tree import Rows
 from ..models.counts import Bernoulli
@@ -23,10 +23,12 @@ from .noisy_tables import _tables_in_order, prior_counts
 # %% ../../nbs/ways/04_reports.ipynb #3a000007
 # § What was published of each report
 def _rows_of(family, one: Measurement):
-    "The report that each row counts, (p,); None where a row is no count of one report."
+    "The report that each row counts, (p,), the number of reports for all of them; None where a row is another sum."
+    sized = int(one.n is None)  # a column for n stands in front
     H = np.eye(len(one.z), len(family.names)) if one.matrix is None else np.asarray(one.matrix)
-    alone = np.all((H == 0) | (H == 1)) and np.all(H.sum(axis=1) == 1)
-    return H.argmax(axis=1) if alone and H.shape[1] == len(family.names) else None
+    alone = np.all((H == 0) | (H == 1)) and np.all(H.sum(axis=1) == 1) and H.shape[1] == len(family.names) + sized
+    at = H.argmax(axis=1) - sized
+    return np.where(at < 0, len(family.Q), at) if alone else None
 
 
 def _is_known(one: Measurement) -> bool:
@@ -65,7 +67,13 @@ def reports_law(family, one: Measurement) -> ReportsLaw | None:
 
 
 def _prior_unavailable(prior):
-    return None if isinstance(prior, (Beta, Dirichlet)) else "it needs a Beta or a Dirichlet prior"
+    allowed = isinstance(prior, (Beta, Dirichlet, LearnedDirichlet))
+    return None if allowed else "it needs a Beta, a Dirichlet or a LearnedDirichlet prior"
+
+
+def _alpha(prior):
+    "Parameters of the prior: (k,), or rows that are equally likely (A, k)."
+    return prior.rows if isinstance(prior, LearnedDirichlet) else prior_counts(prior)
 
 
 def exact_reports_unavailable(family, measurements: Any, n=None, prior=None) -> str | None:
@@ -93,7 +101,7 @@ def _drawn(family, theta, truths, shape, tables):
 
 def sample_reports(rng: np.random.Generator, family: Any, data: Any, prior: Any, shape: tuple) -> dict:
     "Independent draws of the shares of truths and of the true counts `s`."
-    tables, alpha, size = _tables(data), prior_counts(prior), int(np.prod(shape))
+    tables, alpha, size = _tables(data), _alpha(prior), int(np.prod(shape))
     counts = _known_counts(family, tables)
     if family.bits is not None:
         p, q = family.Q[0, 0], family.Q[0, 1]
@@ -125,8 +133,6 @@ def augment_unavailable(family, measurements: Any, n=None, prior=None) -> str | 
         return None
     if len(measurements) > 1 and len(_known_counts(family, measurements)) < len(measurements):
         return "it is for one table, where counts are uncertain"
-    if any(one.n is None for one in measurements):
-        return "it needs the number of respondents, n, because reports that nobody counted cannot be told from none"
     if any(_rows_of(family, one) is None for one in measurements):
         return _SUMS
     return None if all(one.floor is None for one in measurements) else "it is for counts that are printed in any case"
@@ -142,24 +148,30 @@ def _first_counts(low, high, guess, n):
     return c if off == 0 else None
 
 # %% ../../nbs/ways/04_reports.ipynb #3a00000d
-def _printed(family, one: Measurement) -> Printed:
-    "What the chain is given of one table."
-    R, n, at = len(family.Q), float(one.n), _rows_of(family, one)
+def _printed(family, one: Measurement, ends: tuple) -> Printed:
+    "What the chain is given of one table, n between two ends."
+    R, n, at = len(family.Q), float(ends[1]), _rows_of(family, one)
     low, high = (np.asarray(one.z if end is None else end, float) for end in (one.low, one.high))
     scale, grid = (np.asarray(part, float) for part in (one.noise.scale, one.noise.grid))
-    rows = Rows(at, low, high, scale, grid, np.array(one.noise.kinds))
-    least, most, guess = np.zeros(R), np.full(R, n), np.full(R, np.nan)
-    sure = scale == 0
+    tables = one.tables and np.fromiter(one.tables, object, len(one.tables))
+    rows = Rows(at, low, high, scale, grid, np.array(one.noise.kinds), tables)
+    least, most, guess = np.zeros(R + 1), np.full(R + 1, n), np.full(R + 1, np.nan)  # n last
+    least[R], sure = ends[0], scale == 0
     np.maximum.at(least, at[sure], np.ceil(low[sure]))
     np.minimum.at(most, at[sure], np.floor(high[sure]))
     guess[at] = np.clip((np.maximum(low, 0) + np.minimum(high, n)) / 2, 0, n)
-    guess[np.isnan(guess)] = max(n - np.nansum(guess), 0.0) / max(np.isnan(guess).sum(), 1)
-    c = _first_counts(least, most, guess, n)
+    total = np.sum(guess[:R]) if np.isnan(guess[R]) else guess[R]
+    total = np.rint(np.clip((least[R] + most[R]) / 2 if np.isnan(total) else total,
+                            max(least[R], least[:R].sum()), min(most[R], most[:R].sum())))
+    missing = np.isnan(guess[:R])
+    guess[:R][missing] = max(total - np.nansum(guess[:R]), 0.0) / max(missing.sum(), 1)
+    c = _first_counts(least[:R], most[:R], guess[:R], total) if least[R] <= total <= most[R] else None
     if c is None:
-        refuse("release", "of counts that can add up to n", f"n = {n:g}, and counts that are from {least.sum():g} to "
-               f"{most.sum():g} together", "check n, and what was printed")
+        refuse("release", "of counts that can add up to n", f"n = {total:g}, and counts that are from "
+               f"{least[:R].sum():g} to {most[:R].sum():g} together", "check n, and what was printed")
     wide = _WIDE * np.max(scale * np.sqrt(2), initial=0.0) + np.max(np.minimum(high, n) - np.maximum(low, 0), initial=0)
-    return Printed(c, rows, int(np.clip(2 * wide, 8, _LONGEST)))
+    known = ends[0] == ends[1]
+    return Printed(c, rows, int(np.clip(2 * wide, 8, _LONGEST)), None if known else (least[R], most[R]))
 
 # %% ../../nbs/ways/04_reports.ipynb #3a01000d
 def augment(words: tuple, family: Any, data: Any, prior: Any, *, draws: int, chains: int, warmup: int = 1000,
@@ -168,17 +180,20 @@ def augment(words: tuple, family: Any, data: Any, prior: Any, *, draws: int, cha
     tables, rng = _tables(data), np.random.default_rng(words)
     counts = _known_counts(family, tables)
     known = len(counts) == len(tables)
-    printed = Printed(np.sum(counts, axis=0)) if known else _printed(family, tables[0])
-    theta, N, lp = gibbs_shares(rng, family.Q, printed, prior_counts(prior), draws=draws, warmup=warmup, chains=chains)
+    n = tables[0].n
+    ends = (data.least[0], data.most[0]) if n is None else (float(n), float(n))
+    printed = Printed(np.sum(counts, axis=0)) if known else _printed(family, tables[0], ends)
+    theta, N, lp = gibbs_shares(rng, family.Q, printed, _alpha(prior), draws=draws, warmup=warmup, chains=chains)
     flat = theta.reshape(-1, theta.shape[-1])
     truths = [N.reshape(flat.shape)] if len(tables) == 1 else [
         draw_truths(rng, family.Q, c.astype(int), flat) for c in counts]
-    return _drawn(family, flat, truths, (chains, draws), len(tables)), {"lp": lp}
+    sizes = {"n": N.sum(axis=2)} if n is None else {}
+    return {**_drawn(family, flat, truths, (chains, draws), len(tables)), **sizes}, {"lp": lp}
 
 
 CHAINED = Way("augmentation", "which reports speak for which truth, the counts of reports where they are uncertain, "
               "and the shares, in turn", "Monte Carlo error", augment, counts=True)
-AUGMENT = Method(None, lambda family: False, augment_unavailable, ways=(CHAINED,))
+AUGMENT = Method(None, lambda family: False, augment_unavailable, ways=(CHAINED,), reads=True)
 
 
 def _general(matrix: Any) -> Method:
