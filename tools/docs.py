@@ -644,7 +644,7 @@ def find(site):
 
 CODE = re.compile(r'(?<=<code class="sourceCode)([^>]*>)(.*?)(?=</code>)', re.S)
 PLAIN = r'<span class="(?:op|bu|va)">([^<]*)</span>'  # whose colour is that of the text, or nearly
-SHORT = ("b", "kw|cf"), ("u", "st"), ("i", "co"), ("var", "dv|fl|cn")  # words of the language, texts, comments, numbers
+LIGHT = ("b", "kw|cf"), ("u", "st"), ("i", "co"), ("var", "dv|fl|cn")  # words of the language, texts, comments, numbers
 PICTURE = re.compile(r'<img (?=[^>]*image/png;base64,)[^>]*>')
 OUTPUT = re.compile(r'<div class="cell-output[^"]*">\s*<pre[^>]*><code[^>]*>(?P<text>.*?)</code></pre>', re.S)
 COLUMN = 120  # characters of code that fit beside the sidebar of a laptop, as styles.css sets them
@@ -664,7 +664,7 @@ def lighter(m):
     text = re.sub(r'class="(?:ss|ch)"', 'class="st"', re.sub(PLAIN, r"\1", m[2]))
     text = re.sub(r'<span class="(\w+)">[^<]*</span>(?:<span class="\1">[^<]*</span>)+',
                   lambda run: f'<span class="{run[1]}">{re.sub("<[^>]*>", "", run[0])}</span>', text)
-    for tag, marks in SHORT:
+    for tag, marks in LIGHT:
         text = re.sub(f'<span class="(?:{marks})">([^<]*)</span>', rf"<{tag}>\1</{tag}>", text)
     return m[1] + text.replace("&quot;", '"').replace("&#x27;", "'")
 
