@@ -175,16 +175,16 @@ def test_cell_keys_and_noise_by_its_probabilities_leave_holes(monkeypatch):
 
 # ---------------------------------------------------------------- published examples
 
-TRUTH = np.array([15, 1, 3, 1, 20, 10, 10, 15, 3, 10, 10, 2, 12, 14, 7, 2])  # Working Paper 22 (1994)
+TRUTH = np.array([15, 1, 3, 1, 20, 10, 10, 15, 3, 10, 10, 2, 12, 14, 7, 2])  # of the chapter
 CELLS = [f"{county}, {level}" for county in ("Alpha", "Beta", "Gamma", "Delta")
          for level in ("low", "medium", "high", "very high")]
 
 
 def suppressed(blank, unit=1):
-    "The table of Working Paper 22 with its totals, without some of its cells; counts in thousands, say, by `unit`."
+    "The table of the chapter with its totals, without some of its cells; counts in thousands, say, by `unit`."
     H = np.vstack([np.eye(16), np.kron(np.eye(4), np.ones(4)), np.kron(np.ones(4), np.eye(4)), np.ones(16)])
     shown = [i for i in range(len(H)) if i not in blank]
-    return declare(Counts(CELLS), (H @ TRUTH * unit)[shown], matrix=H[shown], noise=SURE, source="a working paper")
+    return declare(Counts(CELLS), (H @ TRUTH * unit)[shown], matrix=H[shown], noise=SURE, source="an example")
 
 
 FAILING, HOLDING = (1, 2, 3, 5, 6, 8, 11, 12, 15), (1, 2, 3, 8, 9, 11, 12, 14, 15)

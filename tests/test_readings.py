@@ -2,6 +2,7 @@
 
 import json
 import math
+import warnings
 from itertools import product
 
 import numpy as np
@@ -139,6 +140,18 @@ def test_a_total_with_a_cell_key_of_its_own():
         check(cells)
     within_noise(fit(release, Gamma(SHAPE, RATE), progress=False).posterior["counts"].values[..., 0],
                  np.bincount(s[:, 0].astype(int), p / p.sum()))
+
+
+def test_a_total_is_doubted_where_it_shows_the_number_of_a_part():
+    def doubt(values):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            declare(Counts(["a", "b"]), values, matrix=[[1, 0], [0, 1], [1, 1]], printed=KEY, source="s")
+        return [str(each.message) for each in caught]
+
+    (said,) = doubt([3, 0, 3])
+    assert "may be of the same records as its part 'a'" in said
+    assert doubt([3, 0, 4]) == doubt([3, 9, 12]) == []  # another deviation; a part that is not empty
 
 
 def test_small_counts_are_hidden_after_they_were_rounded():

@@ -404,8 +404,10 @@ def _doubt_parts(made):
         alone = part & (there.astype(float) @ (common == 0).T == 0)  # may all parts beside that one be empty?
         low, high, within = found.low[at], found.high[at], alone[np.ix_(at - g * q, at - g * q)]
         alike = within & (low[:, None] <= high) & (low <= high[:, None])
-        if np.any(alike):
-            i, j = at[np.argwhere(alike)[0]]
+        ends = np.stack([found.low, found.high], axis=1)  # equal if a statement shows one number twice
+        for i, j in at[np.argwhere(alike)]:
+            if made.printed[i] == made.printed[j] and np.any(ends[i] != ends[j]):
+                continue
             warn_user(printable(
                 f"{made.names[i]!r:.60} may be of the same records as its part {made.names[j]!r:.60}: with "
                 "consistent keys both then have one deviation, and are one number that is counted twice here; where "
