@@ -435,12 +435,16 @@ def _efficiency(log_w):
     return float(w.sum() ** 2 / (len(w) * (w**2).sum()))
 
 
+def evidence_of_all(effects: str, curves: Curves, mu: Float[np.ndarray, "N G"], tau: Float[np.ndarray, "N"]
+                    ) -> np.ndarray:
+    "`log_evidence` by two threads."
+    return _in_two(len(tau), lambda at: log_evidence(effects, curves, mu[at], tau[at]))
+
+
 def _weighed(curves, hyper, tie, t, theta, log_q):
-    "t and θ of proposals, and their log weights: equation (4), times what ties the groups."
-    mu = theta @ np.asarray(hyper.design, float).T
-    log_z = _in_two(len(t), lambda at: log_evidence(hyper.effects, curves, mu[at], np.exp(t[at])))
-    if tie is not None:
-        log_z = log_z + tie(mu, np.exp(t))
+    "t and θ of proposals, and their log weights: equation (4); of tied groups with all that was printed."
+    mu, tau = theta @ np.asarray(hyper.design, float).T, np.exp(t)
+    log_z = evidence_of_all(hyper.effects, curves, mu, tau) if tie is None else tie(mu, tau)
     return t, theta, log_z + _log_prior(hyper, theta) + _log_prior_t(hyper.scale, t) - log_q
 
 # %% ../../nbs/fields/02_pooling.ipynb #71d3e361
@@ -467,7 +471,7 @@ _MORE = 4  # times the first proposals, at most
 
 # %% ../../nbs/fields/02_pooling.ipynb #a0dd7f8c
 def draw_shared(rng: np.random.Generator, curves: Curves, hyper: Hyper, draws: int,
-                tie: Callable | None = None  # (N, G) μ and (N,) τ -> log of what ties the groups (N,), given their own
+                tie: Callable | None = None  # (N, G) μ and (N,) τ -> log P(all that was printed), (N,), of tied groups
                 ) -> tuple:
     "Draws of (m, β) (D, d) and τ (D,), the efficiency of the proposal, and how many draws these are worth: (4)."
     groups = len(hyper.design)
