@@ -2121,6 +2121,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                                  'dp_bayes_nb/fields/pooled_counts.py'),
                                                   'dp_bayes_nb.fields.pooled_counts.chances': ( 'fields/pooled_counts.html#chances',
                                                                                                 'dp_bayes_nb/fields/pooled_counts.py'),
+                                                  'dp_bayes_nb.fields.pooled_counts.chances_between': ( 'fields/pooled_counts.html#chances_between',
+                                                                                                        'dp_bayes_nb/fields/pooled_counts.py'),
                                                   'dp_bayes_nb.fields.pooled_counts.draw_cells': ( 'fields/pooled_counts.html#draw_cells',
                                                                                                    'dp_bayes_nb/fields/pooled_counts.py'),
                                                   'dp_bayes_nb.fields.pooled_counts.draw_parts': ( 'fields/pooled_counts.html#draw_parts',

@@ -481,10 +481,12 @@ def draw_shared(rng: np.random.Generator, curves: Curves, hyper: Hyper, draws: i
         found = max(found, _weighed(curves, hyper, tie, *_again(rng, found, size)), key=lambda f: _efficiency(f[2]))
     if size * (worth := _efficiency(found[2])) < draws:
         more = math.ceil(min(1.1 * draws / worth - size, (_MORE - 1) * size))
-        new = propose(rng, shape, more) if tie is None else _again(rng, found, more)
-        again = _weighed(curves, hyper, tie, *new)
-        found = tuple(map(np.concatenate, zip(found, again))) if tie is None else max(
-            found, again, key=lambda f: _efficiency(f[2]) * len(f[2]))
+        if tie is None:
+            again = _weighed(curves, hyper, tie, *propose(rng, shape, more))
+            found = tuple(map(np.concatenate, zip(found, again)))
+        elif more > size:  # proposals of two kinds are not put together
+            found = max(found, _weighed(curves, hyper, tie, *_again(rng, found, more)),
+                        key=lambda f: _efficiency(f[2]) * len(f[2]))
     t, theta, log_w = found
     at, effective = draw_by_weight(rng, log_w, draws)
     return theta[at], np.exp(t[at]), _efficiency(log_w), effective
