@@ -15,7 +15,7 @@ from jaxtyping import Float
 from scipy.special import gammaincc
 
 from ..base.arguments import Said, refuse
-from ..base.linear_algebra import entries
+from ..base.linear_algebra import dense, entries
 from ..base.measurement import Noise
 from .design import TAIL
 from .printing import Unprinted
@@ -196,7 +196,7 @@ def check_known(names: tuple, found: Unprinted, noise: Noise, matrix: Float[np.n
     if chance is None or not np.any(b > 0) or (max(len(b), m) > _MOST_ROWS if matrix is not None
                                                else not (known and groups and len(b) == m)):
         return
-    H = None if matrix is None else np.asarray(matrix, float).tobytes()
+    H = None if matrix is None else dense(matrix).tobytes()
     W, k, rows = _combinations(H, (len(b), m), groups, known, b.tobytes())
     far = sum_reach(W * b, noise, chance)
     with np.errstate(invalid="ignore"):
