@@ -191,6 +191,7 @@ def sum_up(tied: Tied, weight: Float[np.ndarray, "B U L"]) -> tuple[list, np.nda
 # %% ../../nbs/fields/05_pooled_counts.ipynb #30e194d3
 # § A sum by its transform: equation (4)
 _SHORT, _FADED = 64, 50.0  # counts of a cell, up to which a sum is transformed; −log of a product that is nothing
+_PRODUCTS = 2**16
 
 
 def log_sums(tied: Tied, weight: Float[np.ndarray, "B U L"]) -> np.ndarray:
@@ -216,7 +217,9 @@ def _log_sum(tied, weight, v):
     size = int(min(most + 1, 2 * np.ceil(8.6 * np.sqrt(variance.max()) + 25 * (w.shape[2] - 1)) + 1))
     angle = _that_count(p[variance.argmin()], 2 * np.pi / size * np.arange(size // 2 + 1))
     transform = np.exp(1j * np.arange(w.shape[2])[:, None] * angle)
-    product = np.multiply.reduce(p @ transform.real + 1j * (p @ transform.imag), axis=1)
+    some = max(_PRODUCTS // (len(at) * len(angle) + 1), 1)  # which stay near the processor
+    product = np.concatenate([np.multiply.reduce(each @ transform.real + 1j * (each @ transform.imag), axis=1)
+                              for each in np.split(p, range(some, len(p), some))])
     product *= np.where((angle == 0) | (angle == np.pi), 1, 2) / size
     t = np.arange(max(first, np.floor(near.min() - size / 2)), min(last, np.ceil(near.max() + size / 2)) + 1)
     chance = np.maximum((product @ np.exp(-1j * angle[:, None] * t)).real, 0.0)  # eq. (4)
