@@ -64,9 +64,13 @@ def test_a_file_with_entries_of_a_short_matrix_is_refused(short, monkeypatch):
         Release.from_json(text)
 
 
-def test_what_a_file_could_not_hold_is_refused_when_it_is_declared(short):
+def test_what_a_file_could_not_hold_is_refused_when_it_is_declared(short, monkeypatch):
     with pytest.raises(ValueError, match="50 numbers at most that are not 0"):
         counties(G=30)
+    for where in ("declare", "files"):
+        monkeypatch.setattr(f"dp_bayes_nb.releases.{where}.MAX_BYTES", 1500)
+    with pytest.raises(ValueError, match="at most 1500 bytes"):
+        counties()
 
 
 def test_both_forms_have_one_posterior(monkeypatch):

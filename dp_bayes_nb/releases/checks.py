@@ -161,6 +161,7 @@ def _checked_kind(kind, p, declared):
 # %% ../../nbs/releases/02_checks.ipynb #050834b4
 # a number of H is a line of a file, of 6 characters or more; a long one is held by its entries, two lines each
 _LONGEST_ARRAY, _MOST_ENTRIES = MAX_BYTES // 6, MAX_BYTES // 12
+_A_ROW = 13  # numbers that are as long as all else that a file has of a row, about
 
 
 def held_matrix(matrix: Any) -> Any:
@@ -171,7 +172,7 @@ def held_matrix(matrix: Any) -> Any:
         array = matrix if issparse(matrix) else np.array(matrix, dtype=float)
     except (TypeError, ValueError):
         return np.empty(0)
-    if array.ndim != 2 or math.prod(array.shape) <= _LONGEST_ARRAY:
+    if array.ndim != 2 or array.shape[0] * (array.shape[1] + _A_ROW) <= _LONGEST_ARRAY:
         return dense(array)
     array = csr_array(array, dtype=float, copy=True)
     array.sum_duplicates()

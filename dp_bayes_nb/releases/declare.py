@@ -30,6 +30,7 @@ from ..noise.perturbed import CellKey, RandomRounded, noise_steps
 from ..models.promises import known_sums
 from .checks import check_consistency, check_source, each_group, full_matrix, held_matrix, sized
 from .document import Release
+from .files import MAX_BYTES
 
 # %% ../../nbs/releases/07_declare.ipynb #b1327a62
 # § Rows
@@ -257,8 +258,9 @@ def declare(model: Any,              # what the numbers are sums of, such as Ber
     contradicts itself (values off their grid or step, exact rows that disagree, a count above n or anything else that
     noise of the stated distribution would reach with a probability below 1e-9, a share in the place of a count), and
     for what was left open. Warns of numbers that may be shares or percents, and of totals whose cell key may be that of
-    a part. The budget is not stated (None). The same
-    call gives the same release.
+    a part. The budget is not stated (None). The same call gives the same release. A matrix of many rows and columns is
+    best one of `scipy.sparse`; it is held so where a file of 16 MiB would not hold all its numbers, and a release that
+    would not fit into a file is refused.
 
     Of a `Grouped` model, values are those of the groups one after another, (G, p) or flat, or a dict by the names of
     the groups; n is one number for each group, whose sizes are then public, or None; and a matrix is the H of one
@@ -301,6 +303,7 @@ def declare(model: Any,              # what the numbers are sums of, such as Ber
     _check_blank(names, found, rows)
     made = Release(model, tuple(names), found, size if isinstance(size, int) else None, law, matrix=H, printed=rows,
                    neighbours=neighbours, source=source, n_range=n_range)
+    _check_length(made)
     if made.n is None and n_range is None:
         made = replace(made, n_range=_default_range(made))
     check_consistency(made, declared=True)
@@ -338,6 +341,14 @@ def _statement_of_n(printed):
 
 # %% ../../nbs/releases/07_declare.ipynb #a653c9a5
 _SELDOM = 0.1  # probability that noise of counts leads so far from whole numbers, below which a warning asks
+
+
+def _check_length(made):
+    "Refuse, before anything is made of it, what a file would not hold."
+    H = made.matrix
+    numbers = 0 if H is None else 3 * H.nnz if issparse(H) else H.size
+    if 8 * numbers + 200 * len(made.names) + 3 * sum(map(len, made.names)) > MAX_BYTES:
+        made.to_json()
 
 
 def _kinds_of_rows(made):
@@ -447,6 +458,7 @@ def _declare_groups(model, values, noise, n, n_noise, n_range, matrix, printed, 
     counts = None if sizes is None else [int(size) if size % 1 == 0 else size for size in sizes]
     made = Release(model, tuple(names), found, counts, law, matrix=H, printed=rows, neighbours=neighbours,
                    source=source, n_range=n_range)
+    _check_length(made)
     if made.n is None and n_range is None:
         made = replace(made, n_range=_default_range(made))
     check_consistency(made, declared=True)
