@@ -5876,6 +5876,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                          'dp_bayes_nb/releases/declare.py'),
                                               'dp_bayes_nb.releases.declare._check_blank': ( 'releases/declare.html#_check_blank',
                                                                                              'dp_bayes_nb/releases/declare.py'),
+                                              'dp_bayes_nb.releases.declare._check_length': ( 'releases/declare.html#_check_length',
+                                                                                              'dp_bayes_nb/releases/declare.py'),
                                               'dp_bayes_nb.releases.declare._check_shares': ( 'releases/declare.html#_check_shares',
                                                                                               'dp_bayes_nb/releases/declare.py'),
                                               'dp_bayes_nb.releases.declare._crossed': ( 'releases/declare.html#_crossed',

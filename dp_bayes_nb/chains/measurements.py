@@ -58,7 +58,8 @@ def look(one: Measurement) -> tuple:
 
 def stack(measurements: list[Measurement]) -> Measurement:
     "Measurements that look alike, with a leading axis in front of all numbers."
-    stacked = lambda *leaves: numerical(*leaves).stack([numerical(leaf).asarray(dense(leaf) if issparse(leaf) else leaf, float) for leaf in leaves])
+    full = lambda leaf: numerical(leaf).asarray(dense(leaf) if issparse(leaf) else leaf, float)
+    stacked = lambda *leaves: numerical(*leaves).stack([full(leaf) for leaf in leaves])
     return jax.tree.map(stacked, *measurements)
 
 # %% ../../nbs/chains/06_measurements.ipynb #eed710a3

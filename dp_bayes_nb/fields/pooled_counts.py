@@ -331,10 +331,11 @@ def _unsure(cells: Cells) -> np.ndarray:
 
 def log_printed(cells: Cells, effects: str, mu: Float[np.ndarray, "N G"], tau: Float[np.ndarray, "N"]) -> np.ndarray:
     "log P(all that was printed | what cells share), (N,), up to a constant, of cells of which some are tied."
-    rest = np.flatnonzero(~_unsure(cells))
+    rest, tied = np.flatnonzero(~_unsure(cells)), cells.tied
+    assert tied is not None
     out = evidence_of_all(effects, Curves(*(part[rest] for part in cells.curves)), mu[:, rest], tau)
     for at, w, value in _parts(cells, effects, mu, tau):
-        out[at] += value + log_sums(cells.tied, w)
+        out[at] += value + log_sums(tied, w)
     return out
 
 # %% ../../nbs/fields/05_pooled_counts.ipynb #9f730e70

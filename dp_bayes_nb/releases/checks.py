@@ -350,8 +350,8 @@ def _check_size_design(r):
     if r.names != names:
         refuse("names", f"{str(names[:8]):.200}, as the family implies", f"{str(r.names[:8]):.200}", fix)
     if r.matrix.shape != H.shape or np.any(dense(r.matrix) != H):
-        refuse("matrix", f"{str(H.tolist()[:3]):.150}, as the family implies", f"{str(dense(r.matrix).tolist()[:3]):.150}",
-               fix)
+        refuse("matrix", f"{str(H.tolist()[:3]):.150}, as the family implies",
+               f"{str(dense(r.matrix).tolist()[:3]):.150}", fix)
     if r.n_range is None or r.n_range[0] != 0:
         refuse("n_range", "(0, n_max), where n is private", r.n_range, fix)
     if not isinstance(r.printed, str):

@@ -241,7 +241,7 @@ def declare(model: Any,              # what the numbers are sums of, such as Ber
             n: Any = None,           # records (of groups: of each): public, or with n_noise noisy; None: unknown
             n_noise: Any = None,     # Laplace(...) or Gaussian(...) of n
             n_range: Any = None,     # (0, N) where n is unknown; see below
-            matrix: Any = None,      # H (p, m), or (p, 1 + m) with n first; of scipy.sparse, too; None: the sums themselves
+            matrix: Any = None,      # H (p, m), or (p, 1 + m) with n first, or of scipy.sparse; None: the sums
             printed: Any = None,     # Rounded(...), Within(...), …, or a list (or dict by name) with one a row
             neighbours: str | None = None,  # "change_one", "add_remove", "change_value", or None: not stated
             source: str = ""         # needed: who published the numbers, where and when
@@ -299,7 +299,8 @@ def declare(model: Any,              # what the numbers are sums of, such as Ber
         H = sized(model, H)
     if isinstance(size, float):
         names, found, rows = ["n", *names], np.r_[size, found], (of_n, *rows)
-        law, H = stacked([noise_law(n_noise, 1), law]), (vstack if issparse(H) else np.vstack)([np.eye(1, H.shape[1]), H])
+        law, stack = stacked([noise_law(n_noise, 1), law]), vstack if issparse(H) else np.vstack
+        H = stack([np.eye(1, H.shape[1]), H])
     _check_blank(names, found, rows)
     made = Release(model, tuple(names), found, size if isinstance(size, int) else None, law, matrix=H, printed=rows,
                    neighbours=neighbours, source=source, n_range=n_range)
@@ -421,7 +422,8 @@ def _doubt_parts(made):
     for g in range(G):
         at = np.arange(g * q, (g + 1) * q)[[_keyed(row) for row in made.printed[g * q:(g + 1) * q]]]
         there = part * (found.low[g * q:(g + 1) * q] > 0.0)  # parts that are not empty
-        alone = part & (csr_array(there.astype(float)) @ (common == 0).T == 0)  # may all parts beside that one be empty?
+        # may all parts beside that one be empty?
+        alone = part & (csr_array(there.astype(float)) @ (common == 0).T == 0)
         low, high, within = found.low[at], found.high[at], alone[np.ix_(at - g * q, at - g * q)]
         alike = within & (low[:, None] <= high) & (low <= high[:, None])
         if np.any(alike):

@@ -63,7 +63,7 @@ class Release:
     # share them), and in schema 1 (of what is declared: a digest of it)
     id: str | None = None
     rho: float | None = None  # total cost of gaussian noise, zCDP, in place of epsilon and delta; None: nobody says
-    # H (p, m), or (p, 1 + m) with n first, as it must be where n is None; of groups that of one of them; None: identity;
+    # H (p, m), or (p, 1 + m) with n first, as must be where n is None; of groups that of one of them; None: identity;
     # a `scipy.sparse.csr_array` where it has more numbers than a file holds
     matrix: Any = None
     printed: Any = "exact"  # values stand here as they came out; or a statement a row of what was done to them, (p,)
@@ -101,7 +101,8 @@ class Release:
         """What samplers see, as a JAX pytree: z (p,), noise scale and grid (p,), n () or None, H; low, high and floor
         (p,) where not all was printed exactly, and tables where printing was random.
         """
-        return jax.tree.map(lambda part: jnp.asarray(dense(part) if issparse(part) else part), measured(self))
+        array = lambda part: jnp.asarray(dense(part) if issparse(part) else part)
+        return jax.tree.map(array, measured(self))
 
     def __repr__(self): return in_words(self)
     def __eq__(self, other): return self.to_json() == other.to_json() if isinstance(other, Release) else NotImplemented
