@@ -2,7 +2,8 @@
 
     python benchmarks/crossing_margins.py [tables] [results/crossing_margins.json] [seconds]
 
-Rates are Gamma(1, .1), the prior that is fitted; 4,000 draws a table, as a default fit makes them. Counts are whole, so
+Rates are Gamma(1, .1), the prior that is fitted, by `fit` with its default of 4,000 draws. A run goes on where the file
+ends. Counts are whole, so
 that an interval from the 2.5% to the 97.5% quantile contains a count in 95% or more of the tables; `rank` is the share
 of truths whose rank among the draws, ties broken at random, is in the middle 95%, and should be .95. The naive reading
 takes rounded cells as exact and ignores totals.
@@ -11,13 +12,13 @@ takes rounded cells as exact and ignores totals.
 import json
 import sys
 import time
+import warnings
+from pathlib import Path
 
 import numpy as np
 
+from dp_bayes_nb import Counts, Gamma, RandomRounded, declare, fit
 from dp_bayes_nb.base.draws import ess, rhat
-from dp_bayes_nb.base.measurement import ValueTable
-from dp_bayes_nb.counts.lattice import lattice, sample_lattice
-from dp_bayes_nb.counts.tree import Leaves, Rows
 
 ROWS, COLUMNS, BASE, SHAPE, RATE = 6, 8, 3, 1.0, 0.1
 K = ROWS * COLUMNS
@@ -31,31 +32,23 @@ def rounded(rng, y):
     return y - rest + BASE * (rng.random(len(y)) < rest / BASE)
 
 
-def readings(z):
-    "What rounded numbers say of the true ones, as rows."
-    table = np.full(len(z), None)
-    for i, value in enumerate(z):
-        y = np.arange(value - BASE + 1, value + BASE)
-        table[i] = ValueTable(int(y[0]), np.log(1 - np.abs(y - value) / BASE))
-    p, reach = len(z), BASE - 1.0
-    return Rows(np.arange(p), z - reach, z + reach, np.zeros(p), np.ones(p), np.full(p, "laplace"), table)
-
-
 def one(seed):
     "One table: for each cell whether intervals contain it, its rank and their width; seconds; diagnostics."
     rng = np.random.default_rng((4219, seed))
     truth = rng.poisson(rng.gamma(SHAPE, 1 / RATE, K))
     z = rounded(rng, H @ truth)
     start, processor = time.perf_counter(), time.process_time()
-    L = lattice(H, readings(z), Leaves(np.full(K, SHAPE), -np.log1p(RATE)))
-    draws, _ = sample_lattice(rng, L, 4, 1000)
+    cells = Counts([f"cell {j}" for j in range(K)])
+    release = declare(cells, z, matrix=H, printed=RandomRounded(BASE), source="made up")
+    draws = fit(release, Gamma(shape=SHAPE, rate=RATE), seed=seed, progress=False).confidential["s"].values
     seconds = time.perf_counter() - start, time.process_time() - processor
     s = draws.reshape(-1, K)
     low, high = np.quantile(s, [0.025, 0.975], axis=0)
     rank = ((s < truth).sum(axis=0) + rng.random(K) * ((s == truth).sum(axis=0) + 1)) / (len(s) + 1)
-    return {"inside": np.mean((low <= truth) & (truth <= high)), "rank": np.mean(np.abs(rank - 0.5) < 0.475),
+    row = {"inside": np.mean((low <= truth) & (truth <= high)), "rank": np.mean(np.abs(rank - 0.5) < 0.475),
             "width": np.mean(high - low), "naive": np.mean(z[:K] == truth), "wall": seconds[0], "processor": seconds[1],
-            "ess": float(ess(draws).min()), "rhat": float(np.nanmax(rhat(draws)))}
+            "ess": ess(draws).min(), "rhat": np.nanmax(rhat(draws))}
+    return {name: round(float(value), 4) for name, value in row.items()}
 
 
 def summary(found):
@@ -71,12 +64,25 @@ def summary(found):
             "ess below 400": float(np.mean(column["ess"] < 400))}
 
 
+def text(found):
+    "The file: the study in numbers, and the tables, a line each."
+    rows = ",\n".join(f"  {json.dumps(list(each.values()))}" for each in found)
+    said = json.dumps(summary(found) | {"columns": list(found[0])}, indent=1)
+    return f'{said[:-2]},\n "rows": [\n{rows}\n ]\n}}\n'
+
+
+def before(path):
+    "Tables of a file that a run goes on from."
+    there = json.loads(path.read_text()) if path.exists() else {}
+    return [dict(zip(there["columns"], row)) for row in there["rows"]] if "rows" in there else []
+
+
 if __name__ == "__main__":
+    warnings.simplefilter("ignore")
     tables, where, seconds = (*sys.argv[1:], *("1000", "results/crossing_margins.json", "1e9")[len(sys.argv) - 1:])
-    begin, found = time.perf_counter(), []
+    begin, found = time.perf_counter(), before(Path(where))
     while len(found) < int(tables) and time.perf_counter() - begin < float(seconds):
         found.append(one(len(found)))
-        with open(where, "w") as file:
-            json.dump(summary(found), file, indent=1)
-            file.write("\n")
+        if len(found) > 1:
+            Path(where).write_text(text(found))
     print(json.dumps(summary(found), indent=1))

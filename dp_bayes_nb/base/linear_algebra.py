@@ -17,6 +17,7 @@ import numpy as np
 from jax import lax
 from jax.custom_batching import custom_vmap
 from jaxtyping import Array, Float
+from scipy.sparse import issparse
 
 from . import arguments  # noqa: F401  (double precision)
 
@@ -185,3 +186,26 @@ def cholesky_many(S: Float[Array, "... m m"]) -> Float[Array, "... m m"]:
 def solve_lower_many(L: Float[Array, "... m m"], b: Float[Array, "... m k"]) -> Float[Array, "... m k"]:
     "Solve L x = b for each of many matrices."
     return jnp.vectorize(solve_lower, signature="(m,m),(m,k)->(m,k)")(L, b)
+
+# %% ../../nbs/base/04_linear_algebra.ipynb #5fa2f102
+# § Rows of a few numbers
+def entries(H: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    "Row, column and value of each number of a matrix that is not 0, row by row; H is NumPy's or SciPy's."
+    if issparse(H):
+        found = H.tocsr().tocoo()
+        return found.row.astype(np.int64), found.col.astype(np.int64), found.data
+    H = np.asarray(H, float)
+    row, column = np.nonzero(H)
+    return row, column, H[row, column]
+
+
+def dense(H: Any) -> np.ndarray:
+    "A matrix, NumPy's or SciPy's, as an array of floats."
+    return np.asarray(H.toarray() if issparse(H) else H, float)
+
+
+def is_identity(H: Any) -> bool:
+    "Is a matrix, NumPy's or SciPy's, the identity?"
+    row, column, value = entries(H)
+    return H.shape[0] == H.shape[1] == len(row) and bool(np.all(row == column) and np.all(value == 1))
+

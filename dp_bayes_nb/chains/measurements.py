@@ -15,9 +15,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 from jaxtyping import Array, Float
+from scipy.sparse import issparse
 
 from ..base.arguments import numerical, pytree, refuse
 from ..base.chains import Kernel, bind
+from ..base.linear_algebra import dense
 from ..base.linear_algebra import solve
 from ..base.measurement import Measurement, Noise
 from ..base.priors import log_density_free
@@ -56,7 +58,8 @@ def look(one: Measurement) -> tuple:
 
 def stack(measurements: list[Measurement]) -> Measurement:
     "Measurements that look alike, with a leading axis in front of all numbers."
-    stacked = lambda *leaves: numerical(*leaves).stack([numerical(leaf).asarray(leaf, float) for leaf in leaves])
+    full = lambda leaf: numerical(leaf).asarray(dense(leaf) if issparse(leaf) else leaf, float)
+    stacked = lambda *leaves: numerical(*leaves).stack([full(leaf) for leaf in leaves])
     return jax.tree.map(stacked, *measurements)
 
 # %% ../../nbs/chains/06_measurements.ipynb #eed710a3

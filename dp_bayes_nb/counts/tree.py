@@ -167,8 +167,8 @@ _REACH = 100.0  # scales beyond what was printed, where nothing is looked for
 NO_END = 2.0**50  # stands for a count without an end
 
 
-def _unions(sets: list, leaves: int) -> tuple:
-    "The node of each row, the parent of each node, and how many leaves it has."
+def _unions(sets: list, leaves: int) -> tuple | None:
+    "The node of each row, the parent of each node, and how many leaves it has; None where rows overlap."
     known, parent, size, top = {}, [-1] * leaves, [1] * leaves, np.arange(leaves)
     node = np.empty(len(sets), int)
     for i in sorted(range(len(sets)), key=lambda i: len(sets[i])):
@@ -176,8 +176,7 @@ def _unions(sets: list, leaves: int) -> tuple:
         if len(sets[i]) > 1 and name not in known:
             below = np.unique(top[sets[i]])
             if sum(size[v] for v in below) != len(sets[i]):
-                refuse("matrix", _NO_TREE, Said("rows that overlap"),
-                       "the lattice of counts takes any rows")
+                return None
             for v in below:
                 parent[v] = len(parent)
             known[name] = top[sets[i]] = len(parent)
@@ -186,13 +185,21 @@ def _unions(sets: list, leaves: int) -> tuple:
         node[i] = sets[i][0] if len(sets[i]) == 1 else known[name]
     return node, np.array(parent), size
 
+
+def are_nested(sets: list, leaves: int) -> bool:
+    "Are sets of leaves nested or apart?"
+    return _unions(sets, leaves) is not None
+
 # %% ../../nbs/counts/02_tree.ipynb #c13a0f11
 def count_tree(sets: list,  # of each row, the leaves it adds up, an array of their numbers
                leaves: int, low, high, scale, grid, kind,  # as in `Rows`, (p,) each, or of all
                table=None  # (p,) as in `Rows`
                ) -> Tree:
     "The forest of rows about sets of leaves."
-    node, parent, _ = _unions(sets, leaves)
+    found = _unions(sets, leaves)
+    if found is None:
+        refuse("matrix", _NO_TREE, Said("rows that overlap"), "the lattice of counts takes any rows")
+    node, parent, _ = found
     return _forest(leaves, parent, node, low, high, scale, grid, kind, *(() if table is None else (table,)))
 
 

@@ -21,7 +21,7 @@ from ..counts.law import convolve_rows, split_rows
 from ..counts.tree import Tree, _log_rows
 from .pooled_groups import Pooled, hyper_names, hyper_of, rate_of
 from .pooling import (EFFECTS, FURTHEST, POINTS, Curves, draw_groups, draw_new, draw_shared,
-                                        tabulate_curves)
+                                        evidence_of_all, tabulate_curves)
 from ..ways.noisy_tables import released_tree
 
 # %% ../../nbs/fields/05_pooled_counts.ipynb #81dfff7d
@@ -44,7 +44,7 @@ def effect_nodes(effects: str, tau: float, most: float) -> tuple:
 def chances(effects: str, a: Float[np.ndarray, "B G"], tau: Float[np.ndarray, "B"], low: Float[np.ndarray, "G"],
             length: int) -> Float[np.ndarray, "B G L"]:
     "P(y = low + l | what cells share): Poisson with log mean a + τ e, the effect integrated out."
-    e, w = effect_nodes(effects, float(tau.max()), float(low.max()) + length)
+    e, w = effect_nodes(effects, float(tau.max()), float(low.max(initial=0)) + length)
     log_mean = a[..., None] + tau[:, None, None] * e
     mean = np.exp(np.minimum(log_mean, 300.0))
     term = np.exp(low[:, None] * log_mean - mean - gammaln(low + 1)[:, None])
@@ -54,6 +54,29 @@ def chances(effects: str, a: Float[np.ndarray, "B G"], tau: Float[np.ndarray, "B
             term *= mean / (low[:, None] + j)
         out[..., j] = term @ w
     return out
+
+# %% ../../nbs/fields/05_pooled_counts.ipynb #3d13c5fb
+_BETWEEN = 0.06  # widths of a Poisson likelihood between two nodes
+
+
+def chances_between(effects: str, a: Float[np.ndarray, "B G"], tau: Float[np.ndarray, "B"],
+                    low: Float[np.ndarray, "G"], length: int) -> Float[np.ndarray, "B G L"]:
+    "`chances`, of many cells from a table."
+    least, which = np.unique(low, return_inverse=True)
+    first, step = a.min(initial=np.inf), _BETWEEN / math.sqrt(low.max(initial=0) + length + 1)
+    nodes = int((a.max(initial=-np.inf) - first) / step) + 7 if a.size else 0
+    if 2 * len(least) * nodes > a.shape[1] or not a.size:
+        return chances(effects, a, tau, low, length)
+    at = np.broadcast_to(np.tile(first + step * (np.arange(nodes) - 3), len(least)), (len(a), len(least) * nodes))
+    table = np.log(np.maximum(chances(effects, at, tau, np.repeat(least, nodes), length), 1e-300))
+    place, rows = (a - first) / step + 3, np.arange(len(a))[:, None]
+    j = np.floor(place).astype(int)
+    f, near, out = (place - j)[..., None], np.arange(-2, 4), np.zeros((*a.shape, length))
+    for k in near:
+        others = near[near != k]
+        out += np.prod((f - others) / (k - others), axis=-1)[..., None] * table[rows, which * nodes + j + k]
+    return np.exp(out)
+
 
 # %% ../../nbs/fields/05_pooled_counts.ipynb #569bbb6b
 # § Cells that a total ties: equation (3)
@@ -165,6 +188,70 @@ def sum_up(tied: Tied, weight: Float[np.ndarray, "B U L"]) -> tuple[list, np.nda
         unions[v] = Sum(whole.low + own.start, w / size[:, None], v, (whole,))
     return list(unions.values()), total
 
+# %% ../../nbs/fields/05_pooled_counts.ipynb #30e194d3
+# § A sum by its transform: equation (4)
+_SHORT, _FADED = 64, 50.0  # counts of a cell, up to which a sum is transformed; −log of a product that is nothing
+_PRODUCTS = 2**16
+
+
+def log_sums(tied: Tied, weight: Float[np.ndarray, "B U L"]) -> np.ndarray:
+    "log P(what was printed of the published sums), (B,): that of `sum_up`, by equation (4) where it applies."
+    tree, unions = tied.tree, np.arange(tied.tree.leaves, len(tied.tree.parent))
+    noisy = (tree.rows.node >= tree.leaves) & (tree.rows.scale > 0)
+    if weight.shape[2] > _SHORT or np.any(tree.parent[unions] >= 0) or np.any(noisy):
+        return sum_up(tied, weight)[1]
+    return sum((_log_sum(tied, weight, v) for v in unions), np.zeros(len(weight)))
+
+
+def _log_sum(tied, weight, v):
+    "log P(what was printed of a sum of cells), (B,)."
+    tree, below = tied.tree, np.array(tied.tree.children[v])
+    at = np.flatnonzero(np.isin(tied.unsure, below))
+    known = tree.low[np.setdiff1d(below, tied.unsure)].sum() + tied.low[at].sum()
+    w, most = weight[:, at], float(np.isfinite(tied.log_weight[at, ::-1]).argmax(axis=1) @ -np.ones(len(at)))
+    most += len(at) * (w.shape[2] - 1.0)
+    first, last = max(tree.low[v] - known, 0.0), min(tree.high[v] - known, most)
+    if first > last:
+        return np.full(len(w), -np.inf)
+    tilt, near, p, log_size, variance = _tilted(w, first, last)
+    size = int(min(most + 1, 2 * np.ceil(8.6 * np.sqrt(variance.max()) + 25 * (w.shape[2] - 1)) + 1))
+    angle = _that_count(p[variance.argmin()], 2 * np.pi / size * np.arange(size // 2 + 1))
+    transform = np.exp(1j * np.arange(w.shape[2])[:, None] * angle)
+    some = max(_PRODUCTS // (len(at) * len(angle) + 1), 1)  # which stay near the processor
+    product = np.concatenate([np.multiply.reduce(each @ transform.real + 1j * (each @ transform.imag), axis=1)
+                              for each in np.split(p, range(some, len(p), some))])
+    product *= np.where((angle == 0) | (angle == np.pi), 1, 2) / size
+    t = np.arange(max(first, np.floor(near.min() - size / 2)), min(last, np.ceil(near.max() + size / 2)) + 1)
+    chance = np.maximum((product @ np.exp(-1j * angle[:, None] * t)).real, 0.0)  # eq. (4)
+    apart = t - near[:, None]
+    chance = np.where(np.abs(apart) <= size / 2, chance * np.exp(-tilt[:, None] * apart), 0.0)
+    r = np.exp(_log_rows(tree, known + t[None], [v])[0])
+    return np.log(np.maximum(chance @ r, 1e-300)) + log_size - tilt * near
+
+
+def _tilted(w, first, last):
+    "λ (B,) and the mean near [first, last] that it leads to, tilted weights, the log of their sums, the variance."
+    y, tilt, near = np.arange(w.shape[2]), np.zeros(len(w)), None
+    for _ in range(40):
+        top = np.maximum(tilt * y[-1], 0.0)
+        e = np.exp(tilt[:, None] * y - top[:, None])
+        size, mean, square = np.moveaxis(w @ np.stack([e, e * y, e * y**2], axis=-1), -1, 0)
+        mean, variance = (mean / size).sum(axis=1), (square / size - (mean / size) ** 2).sum(axis=1)
+        near = np.clip(mean, first, last) if near is None else near
+        gap = near - mean
+        if np.all(np.abs(gap) <= 0.5 + 0.5 * np.sqrt(variance)):
+            break
+        tilt = tilt + np.clip(gap / np.maximum(variance, 1e-12), -1.0, 1.0)
+    return tilt, np.rint(near), w * e[:, None] / size[..., None], np.log(size).sum(axis=1) + top * w.shape[1], variance
+
+
+def _that_count(p, angle):
+    "The angles at which the product of the transforms of weights p (U, L) may be more than nothing."
+    lags = [(p[:, d:] * p[:, :p.shape[1] - d]).sum() for d in range(1, p.shape[1])]
+    fall = (1 - np.cos(np.arange(1, p.shape[1])[:, None] * angle)).T @ lags
+    return angle[fall <= _FADED]
+
+
 # %% ../../nbs/fields/05_pooled_counts.ipynb #30e194d1
 def _drawn_from(rng, w):
     "A position in each row of weights."
@@ -225,33 +312,40 @@ def cells_of(family, measurement) -> Cells:
 
 
 def _parts(cells: Cells, effects: str, mu, tau):
-    "Some distributions at a time, of like spread: their places, the sums above the tied cells, and the log of the tie."
+    "Some distributions at a time, of like spread: places, distributions of the counts, log P(printed cells)."
     tied: Any = cells.tied
-    U, L = tied.log_weight.shape
+    (U, L), printed = tied.log_weight.shape, np.exp(tied.log_weight)
     order, many = np.argsort(tau), max(_NUMBERS // (max(U, 1) * max(L, 2 * _NODES)), 1)
     for at in (order[k:k + many] for k in range(0, len(order), many)):
         a = mu[np.ix_(at, tied.unsure)] + cells.log_exposure[tied.unsure]
-        w = chances(effects, a, tau[at], tied.low, L) * np.exp(tied.log_weight)
-        yield at, *sum_up(tied, w / np.maximum(w.sum(axis=2, keepdims=True), 1e-300))
+        w = chances_between(effects, a, tau[at], tied.low, L) * printed
+        size = w.sum(axis=2, keepdims=True)
+        w = np.where(size > 1e-300, w, printed)  # of a cell that is impossible, what does not matter
+        yield at, w / w.sum(axis=2, keepdims=True), np.log(np.maximum(size, 1e-300)).sum(axis=(1, 2))
 
 
-def log_tie(cells: Cells, effects: str, mu: Float[np.ndarray, "N G"], tau: Float[np.ndarray, "N"]) -> np.ndarray:
-    "log P(published sums | what was printed of each cell, what cells share), (N,)."
-    out = np.empty(len(tau))
-    for at, _, value in _parts(cells, effects, mu, tau):
-        out[at] = value
+def _unsure(cells: Cells) -> np.ndarray:
+    "Which cells are tied and not known, (G,)."
+    return np.isin(np.arange(len(cells.readings)), [] if cells.tied is None else cells.tied.unsure)
+
+
+def log_printed(cells: Cells, effects: str, mu: Float[np.ndarray, "N G"], tau: Float[np.ndarray, "N"]) -> np.ndarray:
+    "log P(all that was printed | what cells share), (N,), up to a constant, of cells of which some are tied."
+    rest, tied = np.flatnonzero(~_unsure(cells)), cells.tied
+    assert tied is not None
+    out = evidence_of_all(effects, Curves(*(part[rest] for part in cells.curves)), mu[:, rest], tau)
+    for at, w, value in _parts(cells, effects, mu, tau):
+        out[at] += value + log_sums(tied, w)
     return out
 
 # %% ../../nbs/fields/05_pooled_counts.ipynb #9f730e70
 def draw_cells(rng: np.random.Generator, cells: Cells, effects: str, mu: Float[np.ndarray, "N G"],
                tau: Float[np.ndarray, "N"]) -> tuple[np.ndarray, np.ndarray]:
     "Log rates and counts, (N, G) each, given what cells share."
-    x, s, G = np.empty(mu.shape), np.empty(mu.shape), mu.shape[1]
-    unsure = np.zeros(G, bool)
+    x, s, unsure = np.empty(mu.shape), np.empty(mu.shape), _unsure(cells)
     if cells.tied is not None:
-        unsure[cells.tied.unsure] = True
-        for at, roots, _ in _parts(cells, effects, mu, tau):
-            drawn = draw_parts(rng, roots)
+        for at, w, _ in _parts(cells, effects, mu, tau):
+            drawn = draw_parts(rng, sum_up(cells.tied, w)[0])
             for v in np.flatnonzero(unsure):
                 s[at, v] = drawn[v]
         x[:, unsure] = _rates_given(rng, effects, s[:, unsure], mu[:, unsure], tau, cells.log_exposure[unsure])
@@ -261,19 +355,38 @@ def draw_cells(rng: np.random.Generator, cells: Cells, effects: str, mu: Float[n
     s[:, rest] = draw_printed(rng, [cells.readings[v] for v in rest], exposure, False, x[:, rest])
     return x, s
 
+# %% ../../nbs/fields/05_pooled_counts.ipynb #9f730e71
+_PROPOSALS = 30  # of a rate, until its curve is asked
+
 
 def _rates_given(rng, effects, s, mu, tau, log_exposure):
-    "Log rates given counts: all pairs of one count share one curve, shifted by the log exposure."
-    a, out = mu + log_exposure, np.empty(s.shape)
+    "Log rates given counts: effects are proposed, and kept by their likelihood over its largest value."
+    a, spread = (mu + log_exposure).ravel(), np.repeat(tau, s.shape[1])
+    count, out, todo = s.ravel(), np.empty(s.size), np.arange(s.size)
+    top = count * np.log(np.maximum(count, 1)) - count
+    for _ in range(_PROPOSALS):
+        e = rng.standard_t(3, len(todo)) if effects == "t3" else rng.standard_normal(len(todo))
+        x = a[todo] + spread[todo] * e
+        gap = count[todo] * x - np.exp(np.minimum(x, 300.0)) - top[todo]
+        kept = (rng.random(len(todo)) < np.exp(gap)) & (np.abs(e) < FURTHEST)
+        out[todo[kept]], todo = x[kept], todo[~kept]
+        if not len(todo):
+            break
+    if len(todo):
+        out[todo] = _rates_by_curves(rng, effects, count[todo], a[todo], spread[todo])
+    return out.reshape(s.shape) - log_exposure
+
+
+def _rates_by_curves(rng, effects, s, a, tau):
+    "Log means given counts, (N,): all pairs of one count share one curve."
     values, place = np.unique(s, return_inverse=True)
-    exact = curves_of([Reading(y, np.zeros(1)) for y in values], np.ones(len(values)), False)
-    curves = tabulate_curves(exact, _start(), len(values))
-    rows = np.broadcast_to(tau[:, None], s.shape)
+    curves = tabulate_curves(curves_of([Reading(y, np.zeros(1)) for y in values], np.ones(len(values)), False),
+                             _start(), len(values))
+    out = np.empty(len(s))
     for k in range(len(values)):
-        at = place.reshape(s.shape) == k
-        one = Curves(*(part[k:k + 1] for part in curves))
-        out[at] = draw_groups(rng, effects, one, a[at][:, None], rows[at])[:, 0]
-    return out - log_exposure
+        at, one = np.flatnonzero(place == k), Curves(*(part[k:k + 1] for part in curves))
+        out[at] = draw_groups(rng, effects, one, a[at, None], tau[at])[:, 0]
+    return out
 
 # %% ../../nbs/fields/05_pooled_counts.ipynb #5eabb5cf
 def rates_and_counts(words: tuple,       # of `entropy`
@@ -287,7 +400,7 @@ def rates_and_counts(words: tuple,       # of `entropy`
     cells, stands = cells_of(family, measurement), rate_of(family)
     hyper, names, units = hyper_of(stands, prior, family.stated, len(family.names))
     rng, draws = np.random.default_rng(words), math.prod(shape)
-    tie = None if cells.tied is None else partial(log_tie, cells, hyper.effects)
+    tie = None if cells.tied is None else partial(log_printed, cells, hyper.effects)
     theta, tau, efficiency, effective = draw_shared(rng, cells.curves, hyper, draws, tie)
     x, s = draw_cells(rng, cells, hyper.effects, theta @ np.asarray(hyper.design, float).T, tau)
     slopes = theta[:, 1:] / units

@@ -435,12 +435,16 @@ def _efficiency(log_w):
     return float(w.sum() ** 2 / (len(w) * (w**2).sum()))
 
 
+def evidence_of_all(effects: str, curves: Curves, mu: Float[np.ndarray, "N G"], tau: Float[np.ndarray, "N"]
+                    ) -> np.ndarray:
+    "`log_evidence` by two threads."
+    return _in_two(len(tau), lambda at: log_evidence(effects, curves, mu[at], tau[at]))
+
+
 def _weighed(curves, hyper, tie, t, theta, log_q):
-    "t and θ of proposals, and their log weights: equation (4), times what ties the groups."
-    mu = theta @ np.asarray(hyper.design, float).T
-    log_z = _in_two(len(t), lambda at: log_evidence(hyper.effects, curves, mu[at], np.exp(t[at])))
-    if tie is not None:
-        log_z = log_z + tie(mu, np.exp(t))
+    "t and θ of proposals, and their log weights: equation (4); of tied groups with all that was printed."
+    mu, tau = theta @ np.asarray(hyper.design, float).T, np.exp(t)
+    log_z = evidence_of_all(hyper.effects, curves, mu, tau) if tie is None else tie(mu, tau)
     return t, theta, log_z + _log_prior(hyper, theta) + _log_prior_t(hyper.scale, t) - log_q
 
 # %% ../../nbs/fields/02_pooling.ipynb #71d3e361
@@ -467,7 +471,7 @@ _MORE = 4  # times the first proposals, at most
 
 # %% ../../nbs/fields/02_pooling.ipynb #a0dd7f8c
 def draw_shared(rng: np.random.Generator, curves: Curves, hyper: Hyper, draws: int,
-                tie: Callable | None = None  # (N, G) μ and (N,) τ -> log of what ties the groups (N,), given their own
+                tie: Callable | None = None  # (N, G) μ and (N,) τ -> log P(all that was printed), (N,), of tied groups
                 ) -> tuple:
     "Draws of (m, β) (D, d) and τ (D,), the efficiency of the proposal, and how many draws these are worth: (4)."
     groups = len(hyper.design)
@@ -477,10 +481,12 @@ def draw_shared(rng: np.random.Generator, curves: Curves, hyper: Hyper, draws: i
         found = max(found, _weighed(curves, hyper, tie, *_again(rng, found, size)), key=lambda f: _efficiency(f[2]))
     if size * (worth := _efficiency(found[2])) < draws:
         more = math.ceil(min(1.1 * draws / worth - size, (_MORE - 1) * size))
-        new = propose(rng, shape, more) if tie is None else _again(rng, found, more)
-        again = _weighed(curves, hyper, tie, *new)
-        found = tuple(map(np.concatenate, zip(found, again))) if tie is None else max(
-            found, again, key=lambda f: _efficiency(f[2]) * len(f[2]))
+        if tie is None:
+            again = _weighed(curves, hyper, tie, *propose(rng, shape, more))
+            found = tuple(map(np.concatenate, zip(found, again)))
+        elif more > size:  # proposals of two kinds are not put together
+            found = max(found, _weighed(curves, hyper, tie, *_again(rng, found, more)),
+                        key=lambda f: _efficiency(f[2]) * len(f[2]))
     t, theta, log_w = found
     at, effective = draw_by_weight(rng, log_w, draws)
     return theta[at], np.exp(t[at]), _efficiency(log_w), effective

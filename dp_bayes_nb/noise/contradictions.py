@@ -15,6 +15,7 @@ from jaxtyping import Float
 from scipy.special import gammaincc
 
 from ..base.arguments import Said, refuse
+from ..base.linear_algebra import dense, entries
 from ..base.measurement import Noise
 from .design import TAIL
 from .printing import Unprinted
@@ -50,8 +51,12 @@ def _row_range(matrix: Float[np.ndarray, "p k"] | None, sums: Sums) -> tuple:
         if matrix is None:
             per_record = np.stack([sums.low, sums.high])
         else:
-            ends = plain(np.stack([matrix[:, 1:] * sums.low, matrix[:, 1:] * sums.high]))
-            per_record = matrix[:, 0] + np.stack([ends.min(axis=0).sum(axis=1), ends.max(axis=0).sum(axis=1)])
+            (row, column, value), p = entries(matrix), matrix.shape[0]
+            s = column > 0
+            at = column[s] - 1
+            ends = plain(np.stack([value[s] * sums.low[at], value[s] * sums.high[at]]))
+            per_record = np.bincount(row[~s], value[~s], p) + np.stack([
+                np.bincount(row[s], end, p) for end in (ends.min(axis=0), ends.max(axis=0))])
         reach = plain(np.stack([per_record * n for n in sums.n]))
     return reach[:, 0].min(axis=0), reach[:, 1].max(axis=0)
 
@@ -60,13 +65,14 @@ def whole_unit(matrix: Float[np.ndarray, "p k"] | None, rows: int) -> Float[np.n
     "What whole sums add up to multiples of, in each row of H (n, s), (p,); 0: nothing."
     if matrix is None:
         return np.ones(rows)
-    size = np.abs(matrix)
-    least = np.where(size > 0, size, np.inf).min(axis=1)
-    with np.errstate(invalid="ignore"):
-        alike = np.all(np.abs(size / least[:, None] - np.rint(size / least[:, None])) < 1e-12, axis=1)
-    whole = np.all((size == np.rint(size)) & (size < 2.0**53), axis=1)
-    common = np.gcd.reduce(np.where(whole[:, None], size, 0).astype(np.int64), axis=1).astype(float)
-    return np.where(alike & np.isfinite(least), least, common)
+    row, _, value = entries(matrix)
+    size, least = np.abs(value), np.full(rows, np.inf)
+    np.minimum.at(least, row, size)
+    alike, whole, common = np.isfinite(least), np.ones(rows, bool), np.zeros(rows, np.int64)
+    alike[row[np.abs(size / least[row] - np.rint(size / least[row])) >= 1e-12]] = False
+    whole[row[(size != np.rint(size)) | (size >= 2.0**53)]] = False
+    np.gcd.at(common, row, np.where(whole[row], size, 0).astype(np.int64))
+    return np.where(alike, least, common)
 
 # %% ../../nbs/noise/08_contradictions.ipynb #0afe7b68
 def _check_single(names, found, noise, matrix, sums, far):
@@ -190,7 +196,7 @@ def check_known(names: tuple, found: Unprinted, noise: Noise, matrix: Float[np.n
     if chance is None or not np.any(b > 0) or (max(len(b), m) > _MOST_ROWS if matrix is not None
                                                else not (known and groups and len(b) == m)):
         return
-    H = None if matrix is None else np.asarray(matrix, float).tobytes()
+    H = None if matrix is None else dense(matrix).tobytes()
     W, k, rows = _combinations(H, (len(b), m), groups, known, b.tobytes())
     far = sum_reach(W * b, noise, chance)
     with np.errstate(invalid="ignore"):
@@ -311,7 +317,7 @@ def check_rows(names: tuple,        # of the rows, for messages
 def _together(found, far, matrix, sums, rows):
     "Is it possible that these rows were published together?"
     if matrix is not None:
-        return (matrix.size > _LARGEST_PROGRAM or (len(matrix) < 2 and not sums.partition)
+        return (matrix.size > _LARGEST_PROGRAM or (matrix.shape[0] < 2 and not sums.partition)
                 or _program(found, far, matrix, sums, np.zeros(matrix.shape[1]), rows).status != _IMPOSSIBLE)
     if not sums.partition:  # each sum alone was looked at
         return True
@@ -339,7 +345,7 @@ def _check_counts(names, found, far, matrix, sums):
 def largest_n(found: Unprinted, noise: Noise, matrix: Float[np.ndarray, "p k"], sums: Sums) -> float:
     "The largest number of records that published numbers allow: equation (1); infinite where they set no limit."
     objective = np.r_[-1.0, np.zeros(matrix.shape[1] - 1)]
-    done = _program(found, reach(noise), matrix, sums._replace(n=(0.0, np.inf)), objective, np.arange(len(matrix)))
+    done = _program(found, reach(noise), matrix, sums._replace(n=(0.0, np.inf)), objective, np.arange(matrix.shape[0]))
     if done.status == 0:
         return float(math.ceil(-done.fun - 1e-6))
     return math.inf if done.status in _UNBOUNDED else 0.0

@@ -17,8 +17,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from scipy.sparse import issparse
 
 from ..base.arguments import Said, refuse
+from ..base.linear_algebra import entries
 from ..base.measurement import Noise
 from ..base.priors import Independent, LogDensity
 from ..models.contract import Model
@@ -122,7 +124,8 @@ def _counted(release):
     noise = release.noise
     counted: tuple = (told_model(release.family), release.names, release.values, release.n, noise.kind, noise.scale,
                       noise.grid)
-    return counted + tuple(each for each in (release.id, release.matrix, *_unusual(release)) if each is not None)
+    H = entries(release.matrix) if issparse(release.matrix) else release.matrix
+    return counted + tuple(each for each in (release.id, H, *_unusual(release)) if each is not None)
 
 
 def _unusual(release):

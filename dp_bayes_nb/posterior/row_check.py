@@ -14,6 +14,7 @@ import jax
 import numpy as np
 
 from ..base.arguments import refuse
+from ..base.linear_algebra import dense
 from ..base.measurement import Noise
 from .fit import posterior_draws
 from .identity import entropy, run_key
@@ -24,7 +25,7 @@ from ..releases.simulate import draw_noise
 # § Each row, given the others: equation (1)
 def _some_rows(release: Release, at: np.ndarray) -> Release:
     "A release of some rows of another; it is for a check, and says nothing about who made it."
-    H = (np.eye(len(release.values)) if release.matrix is None else np.asarray(release.matrix))[at]
+    H = (np.eye(len(release.values)) if release.matrix is None else dense(release.matrix))[at]
     own = tuple(release.family.names)  # the sums themselves go by these
     names = own if np.array_equal(H, np.eye(len(own))) else tuple(release.names[i] for i in at)
     return dataclasses.replace(release, names=names, values=release.values[at],
@@ -75,7 +76,7 @@ def row_check(release: Release,    # of two rows or more
     import xarray as xr
     _checked(release)
     rows = np.arange(len(release.values))
-    H = np.eye(len(rows)) if release.matrix is None else np.asarray(release.matrix)
+    H = np.eye(len(rows)) if release.matrix is None else dense(release.matrix)
     z_rep = []
     for j, key in zip(rows, jax.random.split(run_key(entropy(seed, "row_check", release.to_json())), len(rows))):
         drawn = posterior_draws(_some_rows(release, rows[rows != j]), prior, draws=draws, warmup=warmup, chains=chains,

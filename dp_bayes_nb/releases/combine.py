@@ -12,6 +12,7 @@ import json
 import numpy as np
 
 from ..base.arguments import Said, refuse
+from ..base.linear_algebra import dense
 from ..noise.statements import stacked
 from ..noise.printing import Exact
 from .checks import LONGEST_SOURCE, check_consistency
@@ -109,7 +110,7 @@ def _check_same(releases, ids):
 # %% ../../nbs/releases/08_combine.ipynb #76442df2
 def _stacked(releases):
     "The rows of all matrices, with a column for n where one has it."
-    parts = [np.eye(len(r.names)) if r.matrix is None else r.matrix for r in releases]
+    parts = [np.eye(len(r.names)) if r.matrix is None else dense(r.matrix) for r in releases]
     columns = max(H.shape[1] for H in parts)
     return np.vstack([np.pad(H, ((0, 0), (columns - H.shape[1], 0))) for H in parts])
 

@@ -17,9 +17,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
+from scipy.sparse import issparse
 
 from ..base.arguments import refuse
 from ..base.files import atomic_write
+from ..base.linear_algebra import dense, is_identity
 from ..base.measurement import Measurement, Noise
 from ..models.promises import Person
 from ..noise.printing import Unprinted, unprinted
@@ -61,7 +63,8 @@ class Release:
     # share them), and in schema 1 (of what is declared: a digest of it)
     id: str | None = None
     rho: float | None = None  # total cost of gaussian noise, zCDP, in place of epsilon and delta; None: nobody says
-    # H (p, m), or (p, 1 + m) with n first, as it must be where n is None; of groups that of one of them; None: identity
+    # H (p, m), or (p, 1 + m) with n first, as must be where n is None; of groups that of one of them; None: identity;
+    # a `scipy.sparse.csr_array` where it has more numbers than a file holds
     matrix: Any = None
     printed: Any = "exact"  # values stand here as they came out; or a statement a row of what was done to them, (p,)
     n_range: tuple[int, int] | None = None  # where n is None: from 0 to the largest number of records there can be
@@ -100,7 +103,8 @@ class Release:
         """What samplers see, as a JAX pytree: z (p,), noise scale and grid (p,), n () or None, H; low, high and floor
         (p,) where not all was printed exactly, and tables where printing was random.
         """
-        return jax.tree.map(jnp.asarray, measured(self))
+        array = lambda part: jnp.asarray(dense(part) if issparse(part) else part)
+        return jax.tree.map(array, measured(self))
 
     def __repr__(self): return in_words(self)
     def __eq__(self, other): return self.to_json() == other.to_json() if isinstance(other, Release) else NotImplemented
@@ -176,7 +180,8 @@ def measured(r: Release) -> Measurement:
     n, found = None if r.n is None else np.asarray(r.n, dtype=float), r.unprinted
     of_n, H, m = size_part(r), r.matrix, len(r.family.names) // len(r.family.group_names)
     if H is not None and n is not None and H.shape[1] > m:
-        H = None if np.array_equal(H[:, 1:], np.eye(m)) else H[:, 1:]
+        H = None if is_identity(H[:, 1:]) else H[:, 1:]
+    H = dense(H) if issparse(H) and not r.family.one_table else H  # counts are read by rows
     kind = r.noise.kind if np.any(r.noise.scale > 0) else "gaussian"  # without noise either is right, and simpler so
     if found is None:
         return Measurement(r.values - of_n, Noise(kind, r.noise.scale, r.noise.grid), n, H)
@@ -194,7 +199,7 @@ def size_part(r: Release) -> Float[np.ndarray, "p"]:
     G = len(r.family.group_names)
     if r.n is None or r.matrix is None or r.matrix.shape[1] == len(r.family.names) // G:
         return np.zeros(len(r.names))
-    return np.multiply.outer(np.asarray(r.n, dtype=float), r.matrix[:, 0]).ravel()
+    return np.multiply.outer(np.asarray(r.n, dtype=float), dense(r.matrix[:, [0]])[:, 0]).ravel()
 
 # %% ../../nbs/releases/05_document.ipynb #05d0c004
 # § The release of one group

@@ -11,8 +11,10 @@ import warnings
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array, issparse
 
 from ..base.arguments import check_choice, check_fraction, check_positive, refuse
+from ..base.linear_algebra import entries
 from ..base.measurement import Noise
 from ..models.registry import family_from_dict
 from ..models.promises import CHANGE_VALUE, LARGEST, RELATIONS, Person, relation
@@ -79,12 +81,20 @@ def _extended_json(r):
                 "n": n_json(r.n),
                 "noise": {"kind": r.noise.kind if isinstance(r.noise.kind, str) else list(r.noise.kind),
                           "scale": _rows(r.noise.scale), "grid": _rows(r.noise.grid)},
-                "matrix": None if r.matrix is None else [[_short(h) for h in row] for row in r.matrix],
+                "matrix": None if r.matrix is None else _matrix_json(r.matrix),
                 "printed": rows,
                 "budget": {"epsilon": r.epsilon, "delta": r.delta, "rho": r.rho},
                 "n_range": None if r.n_range is None else list(r.n_range), "parts": list(r.parts)}
     return seal({key: document[key] if key in document else getattr(r, key) for key in (*_KEYS, *_EXTENDED)}
                 | _person_json(r))
+
+
+def _matrix_json(H):
+    "H as JSON: its rows, or where it is held by its entries these, row by row."
+    if not issparse(H):
+        return [[_short(h) for h in row] for row in H]
+    row, column, value = entries(H)
+    return {"shape": list(H.shape), "row": row.tolist(), "column": column.tolist(), "value": _rows(value)}
 
 
 def _short(value):
@@ -243,7 +253,7 @@ def _read_extended(d):
     return {**budget, **{key: d[key] for key in as_written}, "family": family, "names": tuple(names),
             "values": np.array(_numbers_or_null("values", d["values"], p)),
             "noise": Noise(noise["kind"], scale, grid),
-            "matrix": _read_matrix(d["matrix"], p // len(family.group_names)),
+            "matrix": _read_matrix(d, p // len(family.group_names)),
             "printed": _read_printed(d["printed"], p), "simulated": d["origin"] == "simulated", "person": person}
 
 # %% ../../nbs/releases/04_schema.ipynb #397dd889
@@ -273,10 +283,29 @@ def _numbers_or_null(name, value, p):
     return _items(name, value, lambda v: math.nan if v is None else _number(name, v), p)
 
 
-def _read_matrix(value, p):
+def _read_entries(d, p):
+    "H in a document that has its entries, row by row, each once."
+    there = _part(d, "matrix", ("shape", "row", "column", "value"))
+    shape = tuple(_items("matrix", there["shape"], lambda size: _whole("matrix", size, 1, MAX_STEPS - 1), 2))
+    row, column = (np.array(_items("matrix", there[key], lambda at, end=end: _whole("matrix", at, 0, end - 1)))
+                   for key, end in zip(("row", "column"), shape))
+    value = there["value"]
+    value = np.array(_items("matrix", value, lambda v: _number("matrix", v)) if isinstance(value, list)
+                     else [_number("matrix", value)] * len(row))
+    place = np.diff(row * float(shape[1]) + column) if len(row) == len(column) == len(value) else np.zeros(1)
+    if shape[0] != p or np.any(place <= 0) or not np.all(value):
+        refuse("matrix", f"{p} rows, and the row, the column and the value of each number that is not 0, in their "
+               "order", f"{shape[0]} rows and {len(row)}, {len(column)} and {len(value)} numbers", "get a fresh copy")
+    return csr_array((value, (row, column)), shape=shape)
+
+
+def _read_matrix(d, p):
     "H in a document."
+    value = d["matrix"]
     if value is None:
         return None
+    if isinstance(value, dict):
+        return _read_entries(d, p)
     rows = _items("matrix", value, lambda row: _items("matrix", row, lambda v: _number("matrix", v)), p)
     if len({len(row) for row in rows}) > 1:
         refuse("matrix", "rows of one length", f"lengths {sorted({len(row) for row in rows})[:5]}")

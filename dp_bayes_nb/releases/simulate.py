@@ -20,6 +20,7 @@ from ..models.contract import Model, as_model
 from ..base.arguments import as_key, check_choice, check_count, refuse
 from ..base.frames import by_label
 from ..base.meant import as_before
+from ..base.linear_algebra import dense
 from ..base.measurement import Noise
 from ..models.counts import CategoricalLaw
 from ..models.promises import relation
@@ -197,7 +198,7 @@ def _printed_copy(release, y, key):
     if not np.any(there):
         refuse("theta", "such that a row or more would be printed", "none", "try another key")
     at = np.flatnonzero(there)
-    H = (np.eye(len(y)) if release.matrix is None else release.matrix)[at]
+    H = (np.eye(len(y)) if release.matrix is None else dense(release.matrix))[at]
     return replace(release, names=tuple(release.names[i] for i in at), values=values[at], simulated=True, id=None,
                    noise=release.noise.take(at), matrix=H,
                    printed=tuple(release.printed[i] for i in at), schema=2)

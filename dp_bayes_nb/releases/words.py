@@ -9,6 +9,7 @@ __all__ = ['DEPENDENT', 'SHOWN_DELTA']
 import numpy as np
 
 from ..base.arguments import printable
+from ..base.linear_algebra import dense
 from ..models.promises import value_words
 from ..noise.design import epsilon_of_rho
 from ..noise.printing import Exact
@@ -65,7 +66,7 @@ def _size(r):
         between = "" if r.n_range is None else f", between {r.n_range[0]} and {r.n_range[1]}"
         of = f"; {r.n_range[1]} in all" if total and between else between
         return f"n of each of {len(r.family.group_names)} groups {known}{of}"
-    row = next((name for name, h in zip(r.names, r.matrix) if h[0] and not h[1:].any()), None)
+    row = next((name for name, h in zip(r.names, dense(r.matrix)) if h[0] and not h[1:].any()), None)
     known = "unknown" if row is None else f"known by the row {printable(row)!r} only"
     return f"n is {known}" + ("" if r.n_range is None else f", between {r.n_range[0]} and {r.n_range[1]}")
 

@@ -12,11 +12,12 @@ import numpy as np
 from scipy.special import gammaln
 
 from ..base.arguments import Said, refuse
+from ..base.linear_algebra import dense
 from ..counts.lattice import Lattice, connected, draw_tables, every_table, lattice, sample_lattice
 from ..counts.tree import Leaves, Rows
 from ..models.whole_numbers import FlatCounts, SharedGamma
 from ..noise.contradictions import whole_unit
-from ..releases.declare import _row_name
+from ..releases.declare import row_names
 from .methods import Method, Way, at_once
 from .noisy_tables import leaf_matrix, one_table, printed_rows, the_table
 
@@ -50,10 +51,10 @@ def released_lattice(family: Any, data: Any, prior: Any) -> Lattice:
     if measurement.floor is not None and isinstance(prior, SharedGamma):
         refuse("prior", "FlatCounts() or Gamma(shape, rate) where rows form no tree and were printed because they were "
                "large", prior, "a shared rate depends on all rows that were not printed")
-    H, unit = _whole_rows(leaf_matrix(family, measurement.matrix, len(measurement.z), False))
+    H, unit = _whole_rows(dense(leaf_matrix(family, measurement.matrix, len(measurement.z), False)))
     rows = Rows(np.arange(len(H)), *printed_rows(measurement, unit))
     cells, total, tails = _weights(prior, family.exposure)
-    return lattice(H, rows, cells, total, tails, lambda i: repr(_row_name(H[i], family.names, i)))
+    return lattice(H, rows, cells, total, tails, lambda i: repr(row_names(H, family.names)[i]))
 
 # %% ../../nbs/ways/05_crossing_rows.ipynb #c15d008
 # § Two ways

@@ -15,9 +15,11 @@ import numpy as np
 from jax import lax
 from scipy.optimize import brentq
 from scipy.special import gammaln, logsumexp
+from scipy.sparse import issparse
 
 from ..base.arguments import Said, refuse
 from ..base.chains import bind
+from ..base.linear_algebra import entries
 from ..base.measurement import Measurement, ValueTable, law_of
 from ..base.priors import Beta, Dirichlet
 from ..models.whole_numbers import Counts, FlatCounts, SharedGamma
@@ -28,7 +30,7 @@ from ..curves.grid import grid_kernel, grid_posterior, quantile
 from ..chains.measurements import Tables, exact_tables_unavailable
 from .methods import (CATEGORIES, CHAIN, METHODS, SHARE, Method, Way, at_once, density_group,
                                            grid_density)
-from ..counts.tree import (Leaves, Passed, Tree, _log_between, _log_rows, count_tree, draw_counts,
+from ..counts.tree import (Leaves, Passed, Tree, _log_between, _log_rows, are_nested, count_tree, draw_counts,
                                                 node_marginals, pass_up, tied_tilts)
 
 # %% ../../nbs/ways/02_noisy_tables.ipynb #c15a0006
@@ -120,24 +122,30 @@ def draw_outer(rng: np.random.Generator, tree: Tree, outer: Outer, size: int,
 
 # %% ../../nbs/ways/02_noisy_tables.ipynb #c15a000c
 # § From a release to a tree
-def leaf_matrix(family: Any, matrix: Any, rows: int, unknown: bool) -> np.ndarray:
-    "H for the leaves of a model's tree, (p, leaves)."
+def leaf_matrix(family: Any, matrix: Any, rows: int, unknown: bool) -> Any:
+    "H for the leaves of a model's tree, (p, leaves); of SciPy where it was so."
     m = len(family.names)
-    H = np.eye(rows, m) if matrix is None else np.asarray(matrix, float)
+    H = np.eye(rows, m) if matrix is None else matrix if issparse(matrix) else np.asarray(matrix, float)
     n, H = (H[:, :1], H[:, 1:]) if unknown and matrix is not None else (np.zeros((rows, 1)), H)
     if family.one_table:
         return H
     return np.hstack([n + H, n]) if m == 1 else n + H  # successes and failures; levels
 
 
-def is_tree(H: np.ndarray) -> bool:
+def _summed(H):
+    "Of each row the leaves that it adds up, and the factor of all of them: NaN where they have several, or none."
+    row, column, value = entries(H)
+    ends = np.searchsorted(row, np.arange(H.shape[0] + 1))
+    least, most = np.full(H.shape[0], np.inf), np.full(H.shape[0], -np.inf)
+    np.minimum.at(least, row, value)
+    np.maximum.at(most, row, value)
+    return np.split(column, ends[1:-1]), np.where(least == most, least, np.nan)
+
+
+def is_tree(H: Any) -> bool:
     "Is every row a multiple of a sum of leaves, and are these sums nested or apart?"
-    used = H != 0
-    rows = np.unique(used, axis=0).astype(float)
-    factor = H.sum(axis=1, keepdims=True) / np.maximum(used.sum(axis=1, keepdims=True), 1)
-    alike = np.all(used.any(axis=1)) and np.all((H == factor) | ~used)
-    common, size = rows @ rows.T, rows.sum(axis=1)
-    return bool(alike and np.all((common == 0) | (common == np.minimum(size[:, None], size))))
+    sets, factor = _summed(H)
+    return not np.any(np.isnan(factor)) and are_nested(sets, H.shape[1])
 
 
 _NESTED = "its rows must add up cells, and be nested or apart"
@@ -152,13 +160,11 @@ def released_tree(family: Any, measurement: Measurement,
     H, size = leaf_matrix(family, measurement.matrix, len(measurement.z), measurement.n is None), None
     if not family.one_table:
         size = (float(measurement.n),) * 2 if measurement.n is not None else n_range
-    sets = [np.flatnonzero(row) for row in H]
+    sets, factor = _summed(H)
     if not is_tree(H):
-        sums = all(np.any(row) and np.all(row[row != 0] == row[row != 0][0]) for row in H)
         refuse("matrix", "of rows that add up cells, and are nested or apart",
-               Said("rows that overlap" if sums else "a row that does not only add up cells"),
+               Said("a row that does not only add up cells" if np.any(np.isnan(factor)) else "rows that overlap"),
                "method='lattice' takes them" * family.one_table)
-    factor = np.array([row[S[0]] for row, S in zip(H, sets)])
     parts = printed_rows(measurement, factor, printed)
     if size is not None:
         sets.append(np.arange(H.shape[1]))
@@ -274,7 +280,7 @@ COUNTS = COUNTS._replace(tables=COUNTS)
 
 def _counts_of(matrix):
     "The exact method for a matrix H of one table, if it is a tree."
-    nested = matrix is None or is_tree(np.asarray(matrix, float))
+    nested = matrix is None or is_tree(matrix)
     return COUNTS if nested else COUNTS._replace(unavailable=lambda family, kind, n=None, prior=None: _NESTED)
 
 
