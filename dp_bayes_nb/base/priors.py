@@ -120,7 +120,8 @@ class LearnedDirichlet:
     @property
     def rows(self) -> Float[np.ndarray, "A k"]:
         "Parameters of the Dirichlet distributions, one a row."
-        return np.repeat(np.asarray(self.alphas, float)[:, None], *self.sizes, axis=1)
+        (k,) = self.sizes
+        return np.repeat(np.asarray(self.alphas, float)[:, None], k, axis=1)
 
     def sample(self, key: Key[Array, ""], shape: tuple = ()) -> dict:
         "Draws of the parameter, (*shape, k)."

@@ -130,7 +130,7 @@ def _tied(family, measurement):
 
 def _start_law(family, measurement):
     "Mean and covariance of H s at one θ, with a size of 1000 where it is unknown."
-    mean, covariance = _of_size(*family.middle(), 1000.0 if measurement.n is None else measurement.n,
+    mean, covariance = _of_size(*family.middle_moments(), 1000.0 if measurement.n is None else measurement.n,
                                 measurement.n is None)
     return np.asarray(measurement.observed(mean)), np.array(measurement.observed_covariance(covariance))
 
@@ -161,7 +161,8 @@ def _rows(m, keep):
 # § The log density: equation (1)
 def _sums(family, theta, n, unknown: bool):
     "Mean and covariance of the sums of one table; with the size in front where it is unknown."
-    return _of_size(*family.moments(theta), n, unknown)
+    mean, covariance = family.moments(theta)
+    return _of_size(mean, covariance, n, unknown)
 
 
 def _of_size(mean, covariance, n, unknown):

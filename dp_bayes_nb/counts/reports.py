@@ -365,7 +365,8 @@ def tied_bits(c: np.ndarray, n: int, p: float, q: float, alpha: np.ndarray) -> t
         while sign * (mean(ends[i]) - n) < 0 and abs(ends[i]) < 1e6:
             ends[i] *= 2
     x = brentq(lambda x: mean(x) - n, *ends, xtol=1e-6)
-    parts, scale = [], gammaln(alpha.sum()) - gammaln(alpha).sum() - gammaln(alpha.sum() + n) - x * n
+    parts: list[tuple] = []
+    scale = gammaln(alpha.sum()) - gammaln(alpha).sum() - gammaln(alpha.sum() + n) - x * n
     for a, (_, value) in enumerate(rough):
         value = value + x * N
         kept = np.flatnonzero(value > value.max() - NEGLIGIBLE - _SPARE)

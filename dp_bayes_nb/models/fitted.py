@@ -48,7 +48,7 @@ class Fitted:
     def moments(self, theta: dict) -> tuple[Float[Array, "m"], Float[Array, "m m"]]:
         "Mean (m,) and covariance (m, m) of the statistic of one record."
 
-    def middle(self: Any) -> tuple[Float[Any, "m"], Float[Any, "m m"]]:
+    def middle_moments(self: Any) -> tuple[Float[Any, "m"], Float[Any, "m m"]]:
         "`moments` where all unconstrained coordinates are 0."
         return self.moments(constrain(self.parameters, jnp.zeros(free_size(self.parameters)))[0])
 

@@ -286,7 +286,7 @@ class _Simulated(_Counted):
         own = share * p * (1 - p) + (1 - share) * q * (1 - q)
         return q + (p - q) * share, jnp.diag(own) + (p - q) ** 2 * (jnp.diag(share) - jnp.outer(share, share))
 
-    def middle(self):
+    def middle_moments(self):
         "`moments` where all truths are as likely, in NumPy: nothing is compiled."
         k, m = _many(self.model), len(self.names)
         r = self.Q.mean(axis=1)

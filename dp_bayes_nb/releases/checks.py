@@ -136,7 +136,8 @@ def _checked_rows(r):
     known = scale == 0
     if not exact:  # refuses what cannot have been printed so
         _check_whole(r.family, rows)
-        found = unprinted(rows, values, row_grid(r.family, matrix, Noise(kind, scale, grid)), names)
+        found = unprinted(rows, values, row_grid(r.family, matrix, Noise(kind, scale, grid)), names,
+                         r.family.open_ends)
         known = known & (found.low == found.high)
     limits = _checked_range(r.n_range, n)
     if n is None and declared and G == 1 and np.any(known):
@@ -434,6 +435,7 @@ def check_consistency(r: Any, declared: bool = False) -> None:
     if r.family.inner is not None:
         return _check_groups(r, found, limits, chance, declared)
     check_rows(r.names, found, r.noise, sized(r.family, r.matrix), known_sums(r.family, limits), chance, declared)
+    r.family.check_declared(r, found)
 
 # %% ../../nbs/releases/02_checks.ipynb #9a02f003
 def _check_groups(r, found, limits, chance, declared):
@@ -450,6 +452,8 @@ def _check_groups(r, found, limits, chance, declared):
             check_rows(names, seen, noise, H, some, chance and chance / len(fine))
         if declared:
             check_known(names, seen, noise, H, some, chance and chance / len(fine))
+        if r.family.open_ends:
+            _check_figures_of(r, r.family.group_names[g], seen)
 
 
 def _possible(r, found, H, limits, chance):
@@ -469,6 +473,18 @@ def _possible(r, found, H, limits, chance):
         off = np.abs(of(r.values) / of(np.where(r.noise.grid > 0, r.noise.grid, 1.0)) % 1) > 0
         on_grid = ~np.any(off & (of(r.noise.grid) > 0), axis=1)
     return on_grid & np.all((y >= of(found.low) - slack) & (y <= of(found.high) + slack) & (slack > 0), axis=1)
+
+
+def _check_figures_of(r, group, found):
+    "Refuse the figures of a group that no records give, by the name of the group."
+    try:
+        r.family.inner.check_declared(r.group(group), found)
+    except ValueError as error:
+        reason = str(error)
+    else:
+        return
+    raise ValueError(f"group {group!r:.60}: {reason}")
+
 
 # %% ../../nbs/releases/02_checks.ipynb #be531ea9
 def each_group(r: Any, found: Unprinted):
