@@ -201,7 +201,7 @@ def _checked_matrix(matrix, p, m, n, alone):
         array = held_matrix(array[:, 1:].copy())
     numbers = array.data if issparse(array) else array
     numbers.setflags(write=False)
-    return None if n is not None and is_identity(array) else array
+    return None if n is not None and array.shape == (m, m) and is_identity(array) else array
 
 
 # %% ../../nbs/releases/02_checks.ipynb #5b1c0e24
