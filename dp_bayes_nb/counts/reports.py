@@ -158,7 +158,7 @@ def _with_alpha(rng, of, alpha, size):
 def draw_shares(rng: np.random.Generator, Q: np.ndarray, c: np.ndarray,
                 alpha: np.ndarray,  # (k,), or (A, k): rows that are equally likely beforehand
                 size: int) -> np.ndarray:
-    "Independent draws of shares of truths given counts of reports, (size, k): equations (3) and (7)."
+    "Independent draws of shares of truths given counts of reports, (size, k): equations (3) and (4)."
     j, alpha = _with_alpha(rng, lambda alpha: tied_root(Q, c, alpha), alpha, size)
     return _dirichlet(rng, alpha + j)
 
@@ -194,7 +194,7 @@ def draw_truths(rng: np.random.Generator, Q: np.ndarray, c: np.ndarray, theta: n
     return j + rng.multinomial(rest, theta / theta.sum(axis=1, keepdims=True))
 
 # %% ../../nbs/counts/09_reports.ipynb #c19a0013
-# § Any design: equations (2) and (4)
+# § Any design: equations (2) and (5)
 class Printed(NamedTuple):
     "What was published of counts of reports."
     c: np.ndarray  # (R,) possible counts that add up to n
@@ -219,7 +219,7 @@ def _log_reports(rows, at, t):
             out[here] += _log_printed(_take(rows, slice(i, i + 1)), t[here].reshape(1, -1)).reshape(t[here].shape)
     return out
 
-
+# %% ../../nbs/counts/09_reports.ipynb #ddc54d5c
 _MOST_SEEN = 2**22  # numbers of a table
 
 
@@ -234,7 +234,7 @@ def _seen(printed, R):
 
 
 def _move_counts(rng, printed, seen, log_p, c):
-    "One sweep of equation (4): counts (chains, R), log_p (chains, R) of reports; seen: `_seen`."
+    "One sweep of equation (5): counts (chains, R), log_p (chains, R) of reports; seen: `_seen`."
     chains, R = c.shape
     order = rng.permuted(np.tile(np.arange(R), (chains, 1)), axis=1)[:, :R // 2 * 2]
     a, b = order[:, ::2], order[:, 1::2]
@@ -251,12 +251,12 @@ def _move_counts(rng, printed, seen, log_p, c):
     c[at, a], c[at, b] = new, total - new
     return c
 
-
+# %% ../../nbs/counts/09_reports.ipynb #81789e37
 _SITES = 4  # counts that are drawn with n in a sweep
 
 
 def _move_size(rng, printed, seen, log_p, c):
-    "A few counts of each chain from equation (8), each with n: like `_move_counts` in shape."
+    "A few counts of each chain from equation (6), each with n: like `_move_counts` in shape."
     chains, R = c.shape
     c, at, (least, most) = c.copy(), np.arange(chains), printed.ends
     for _ in range(_SITES):
@@ -273,7 +273,7 @@ def _move_size(rng, printed, seen, log_p, c):
 
 # %% ../../nbs/counts/09_reports.ipynb #c19a0014
 def _alpha_given(rng, alpha, j):
-    "A row of alpha (A, k) for each chain, given how many reports speak for each truth (chains, k): equation (7)."
+    "A row of alpha (A, k) for each chain, given how many reports speak for each truth (chains, k): equation (4)."
     total = alpha.sum(axis=1)
     value = gammaln(total) - gammaln(total + j.sum(axis=1)[:, None])
     value = value + (gammaln(alpha + j[:, None, :]) - gammaln(alpha)).sum(axis=2)
@@ -304,7 +304,7 @@ def gibbs_shares(rng: np.random.Generator, Q: np.ndarray, printed: Printed, alph
     return kept, truths, value
 
 # %% ../../nbs/counts/09_reports.ipynb #c19a001a
-# § Bits: equations (5) and (6)
+# § Bits: equations (7) and (8)
 _BUMP, _NODES_PER_SD, _ALL_NODES = 40.0, 5.0, 256  # a fall that ends the bump; nodes; a number of bits for all of them
 
 
@@ -332,7 +332,7 @@ def _tilted(c, N, n, p, q):
 
 # %% ../../nbs/counts/09_reports.ipynb #c19b001a
 def log_bits(c: float, N: np.ndarray, n: int, p: float, q: float) -> np.ndarray:
-    "log P(c bits set | N of n respondents have that truth), alike N in shape: equation (6)."
+    "log P(c bits set | N of n respondents have that truth), alike N in shape: equation (8)."
     t = _tilted(c, N, n, p, q)
     if np.all(t.variance == 0):
         return t.log_front
@@ -350,7 +350,7 @@ _MOST_BITS, _SPARE = 2**25, 12.0  # counts of all windows; by how much more than
 
 
 def tied_bits(c: np.ndarray, n: int, p: float, q: float, alpha: np.ndarray) -> tuple[Part, float]:
-    "The true counts behind counts of bits (k,), tied by n: equation (5); and log P(c | α), but for a constant."
+    "The true counts behind counts of bits (k,), tied by n: equation (7); and log P(c | α), but for a constant."
     k = len(c)
     if k * (n + 1) > _MOST_BITS:
         refuse("n", f"at most {_MOST_BITS // k - 1} for {k} bits", n, "categories that are joined need fewer bits")

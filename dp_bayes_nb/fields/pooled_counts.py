@@ -202,7 +202,7 @@ def log_sums(tied: Tied, weight: Float[np.ndarray, "B U L"]) -> np.ndarray:
         return sum_up(tied, weight)[1]
     return sum((_log_sum(tied, weight, v) for v in unions), np.zeros(len(weight)))
 
-
+# %% ../../nbs/fields/05_pooled_counts.ipynb #c253b633
 def _log_sum(tied, weight, v):
     "log P(what was printed of a sum of cells), (B,)."
     tree, below = tied.tree, np.array(tied.tree.children[v])
@@ -323,7 +323,7 @@ def _parts(cells: Cells, effects: str, mu, tau):
         w = np.where(size > 1e-300, w, printed)  # of a cell that is impossible, what does not matter
         yield at, w / w.sum(axis=2, keepdims=True), np.log(np.maximum(size, 1e-300)).sum(axis=(1, 2))
 
-
+# %% ../../nbs/fields/05_pooled_counts.ipynb #2cf08e36
 def _unsure(cells: Cells) -> np.ndarray:
     "Which cells are tied and not known, (G,)."
     return np.isin(np.arange(len(cells.readings)), [] if cells.tied is None else cells.tied.unsure)

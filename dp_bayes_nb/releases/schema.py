@@ -311,7 +311,7 @@ def _read_matrix(d, p):
         refuse("matrix", "rows of one length", f"lengths {sorted({len(row) for row in rows})[:5]}")
     return rows
 
-
+# %% ../../nbs/releases/04_schema.ipynb #a3d6b08d
 def _read_printed(value, p):
     "What was printed, in a document: one statement for all rows, or a list with one a row."
     if value == "exact":
