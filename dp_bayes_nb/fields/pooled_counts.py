@@ -228,7 +228,7 @@ def _log_sum(tied, weight, v):
     r = np.exp(_log_rows(tree, known + t[None], [v])[0])
     return np.log(np.maximum(chance @ r, 1e-300)) + log_size - tilt * near
 
-
+# %% ../../nbs/fields/05_pooled_counts.ipynb #3e5baa9f
 def _tilted(w, first, last):
     "λ (B,) and the mean near [first, last] that it leads to, tilted weights, the log of their sums, the variance."
     y, tilt, near = np.arange(w.shape[2]), np.zeros(len(w)), None
