@@ -2,6 +2,7 @@
 
 import itertools
 
+import arviz as az
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -11,9 +12,10 @@ from scipy.special import gammaln
 
 import dp_bayes_nb as dpb
 from dp_bayes_nb import (Bernoulli, Beta, Categorical, Dirichlet, Exact, Grouped, Laplace, LearnedDirichlet, LogLinear,
-                         RandomizedResponse, RandomRounded, Rounded, Suppressed, declare)
+                         Noise, RandomizedResponse, RandomRounded, Rounded, Suppressed, declare)
 from dp_bayes_nb.base.checks import must_fail
 from dp_bayes_nb.counts.reports import draw_shares, speaks_for_one
+from dp_bayes_nb.posterior.fit import posterior_draws
 from dp_bayes_nb.ways.reports import known_reports
 from dp_bayes_nb.releases.document import Release, measured
 
@@ -330,3 +332,35 @@ def test_beta_prior_of_yes_or_no_is_used():
     made = declare(RandomizedResponse(YES_NO, keep=0.75), 30, n=100, noise=SILENT, source="made up")
     strong = dpb.fit(made, Beta(2000.0, 8000.0), draws=200, progress=False).posterior["probability"].values
     assert abs(strong.mean() - 0.2) < 0.005
+
+
+def test_counts_whose_readings_leave_out_numbers_are_drawn_as_whole_tables():
+    "Two tables that differ in three counts: pairs of counts do not connect them. Impossible ones are refused."
+    from dp_bayes_nb.counts import reports as counted
+    Q = np.array([[0.5, 0.1], [0.3, 0.3], [0.2, 0.6]])
+    model = RandomizedResponse(Categorical(["a", "b"], "x"), matrix=Q.tolist())
+    moved = lambda by: Noise({0: 0.5, by: 0.5})
+    release = declare(model, [10, 10, 10], n=27, printed=[moved(3), moved(2), moved(1)], source="x")
+    x = (np.arange(4000) + 0.5) / 4000
+    p = Q @ np.array([x, 1 - x])
+    tables = np.array([[7, 10, 10], [10, 8, 9]])
+    w = sum(np.exp((c * np.log(p.T) - gammaln(c + 1)).sum(axis=1)) for c in tables)
+    right = (w * x).sum() / w.sum()
+    sd = np.sqrt((w * x**2).sum() / w.sum() - right**2)
+
+    def check():
+        drawn = np.asarray(posterior_draws(release, Dirichlet([1.0, 1.0]), draws=2000).theta["probabilities"])[..., 0]
+        error = sd / np.sqrt(float(az.ess(drawn)))
+        assert error < 0.1 * sd and abs(drawn.mean() - right) < 4 * error, (drawn.mean(), right, error)
+    check()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(counted, "_draw_listed", lambda rng, printed, log_p: np.tile(tables[0], (len(log_p), 1)))
+        with pytest.raises(AssertionError):
+            check()
+    never = declare(model, [10, 10, 10], n=30, printed=[Noise({-3: 0.5, 3: 0.5})] * 3, source="x")
+    with pytest.raises(ValueError, match="add up to n"):
+        posterior_draws(never, Dirichlet([1.0, 1.0]), draws=50)
+    rule = Noise({k: 1 / 300 for k in range(-600, 600, 4)})
+    wide = declare(model, [1000] * 3, n=3000, printed=[rule] * 3, source="x")
+    with pytest.raises(ValueError, match="too many possible counts"):
+        posterior_draws(wide, Dirichlet([1.0, 1.0]), draws=50)

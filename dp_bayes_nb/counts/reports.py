@@ -201,6 +201,7 @@ class Printed(NamedTuple):
     rows: Rows | None = None  # what was printed of them, `node` the report; None: they are known
     stretch: int = 1  # whole numbers among which a count is drawn
     ends: tuple | None = None  # least and most n where it is unknown; a row with `node` R is printed of n
+    listed: tuple | None = None  # all counts (V, R) that are possible, and log P(printed | each) (V,); None: not listed
 
 
 def draw_indices(rng: np.random.Generator, value: np.ndarray) -> np.ndarray:
@@ -218,6 +219,38 @@ def _log_reports(rows, at, t):
         if here.any():
             out[here] += _log_printed(_take(rows, slice(i, i + 1)), t[here].reshape(1, -1)).reshape(t[here].shape)
     return out
+
+# %% ../../nbs/counts/09_reports.ipynb #c19a10d4
+_MOST_LISTED = 2**13  # tables of counts
+
+
+def list_counts(printed: Printed, least: np.ndarray, most: np.ndarray) -> tuple | None:
+    """All counts of reports between least and most (R + 1,), n last, that what was printed allows, (V, R), and the log
+    probability of what was printed given each, (V,); None where there are too many.
+    """
+    R, c, value = len(least) - 1, np.zeros((1, 0), int), np.zeros(1)
+    low, high = (np.append(np.cumsum(ends[R - 1::-1])[::-1], 0)[1:] for ends in (least, most))  # of the counts to come
+    for a in range(R):
+        t = np.arange(int(least[a]), int(min(most[a], most[R])) + 1)
+        seen = _log_reports(printed.rows, np.full(len(t), a), t)
+        t, seen = t[seen > -np.inf], seen[seen > -np.inf]
+        total = c.sum(axis=1)[:, None] + t
+        old, new = np.nonzero((total + low[a] <= most[R]) & (total + high[a] >= least[R]))
+        if len(old) > 16 * _MOST_LISTED:
+            return None
+        c, value = np.column_stack([c[old], t[new]]), value[old] + seen[new]
+    n = c.sum(axis=1)
+    value = value + _log_reports(printed.rows, np.full(len(n), R), n)
+    c, value = c[value > -np.inf], value[value > -np.inf]
+    return (c, value) if len(c) <= _MOST_LISTED else None
+
+
+def _draw_listed(rng, printed, log_p):
+    "Counts (chains, R) given log_p (chains, R) of reports, with n where it is unknown."
+    c, value = printed.listed
+    value = value + gammaln(c.sum(axis=1) + 1) - gammaln(c + 1).sum(axis=1)
+    return c[draw_indices(rng, np.maximum(log_p, -1e30) @ c.T + value)]
+
 
 # %% ../../nbs/counts/09_reports.ipynb #ddc54d5c
 _MOST_SEEN = 2**22  # numbers of a table
@@ -293,8 +326,11 @@ def gibbs_shares(rng: np.random.Generator, Q: np.ndarray, printed: Printed, alph
         if printed.rows is not None:
             with np.errstate(divide="ignore"):
                 log_p = np.maximum(np.log(theta @ Q.T), -1e300)
-            c = _move_counts(rng, printed, seen, log_p, c)
-            c = c if printed.ends is None else _move_size(rng, printed, seen, log_p, c)
+            if printed.listed is not None:
+                c = _draw_listed(rng, printed, log_p)
+            else:
+                c = _move_counts(rng, printed, seen, log_p, c)
+                c = c if printed.ends is None else _move_size(rng, printed, seen, log_p, c)
         j, rest = split_reports(rng, Q, c, theta)
         theta = _dirichlet(rng, (_alpha_given(rng, alpha, j) if several else alpha) + j)
         if step >= 0:

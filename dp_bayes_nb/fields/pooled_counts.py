@@ -7,12 +7,12 @@ __all__ = []
 
 # %% ../../nbs/fields/05_pooled_counts.ipynb #edb1201d
 import math
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
-from scipy.special import gammaln
+from scipy.special import gammaln, roots_legendre
 
 from ..base.arguments import Said, refuse
 from ..base.supports import SUPPORTS
@@ -27,32 +27,63 @@ from ..ways.noisy_tables import released_tree
 # %% ../../nbs/fields/05_pooled_counts.ipynb #81dfff7d
 # § Chances of counts given what cells share: equation (2)
 _STEP, _NODES, _MOST_NODES = 0.8, 32, 4096  # nodes: widths of a Poisson likelihood between two, least and most
+_FAR, _MANY = 100.0, 50  # spreads of the effect in such widths, and counts, from which nodes lie around the likelihood
 _STRETCH = 3.0  # spreads, from where nodes lie further apart
 _NUMBERS = 2**21  # in memory
 
 
-def effect_nodes(effects: str, tau: float, most: float) -> tuple:
-    "Nodes of the effect and their weights: dense enough for a spread and for counts up to `most`."
-    end = math.asinh((FURTHEST if effects == "t3" else 8.5) / _STRETCH)
-    nodes = math.ceil(math.pi * _STRETCH * end * tau * math.sqrt(most + 1) / _STEP)
-    v, w = np.polynomial.legendre.leggauss(int(np.clip(nodes, _NODES, _MOST_NODES)))
+_legendre = lru_cache(maxsize=32)(roots_legendre)
+
+
+def _last_node(effects):
+    return math.asinh((FURTHEST if effects == "t3" else 8.5) / _STRETCH)
+
+
+def _many_nodes(effects, widths):
+    "How many nodes a spread of so many widths needs."
+    nodes = _NODES * math.ceil(math.pi * _STRETCH * _last_node(effects) * widths / _STEP / _NODES)
+    return min(max(nodes, _NODES), _MOST_NODES)
+
+
+def effect_nodes(effects: str, widths: float) -> tuple:
+    "Nodes of the effect, their weights and the integral of its density, for a spread of so many widths (see `_STEP`)."
+    end = _last_node(effects)
+    v, w = _legendre(_many_nodes(effects, widths))
     e = _STRETCH * np.sinh(end * v)
     w = w * EFFECTS[effects].density(e) * np.cosh(end * v)
-    return e, w / w.sum()
+    return e, w / w.sum(), _STRETCH * end * w.sum()
+
+
+def _around(effects, a, tau, low, length):
+    "`chances` of one cell, (B, L), by steps over the log mean where the likelihood of its counts is."
+    y = low + np.arange(length)
+    width = 1 / math.sqrt(low + length)
+    u = np.arange(math.log(low) - 9 / math.sqrt(low), math.log(low + length) + 9 * width, width / 2)
+    e = (u - a[:, None]) / tau[:, None]
+    f = np.where(np.abs(e) <= (FURTHEST if effects == "t3" else 8.5), EFFECTS[effects].density(e), 0.0)
+    likelihood = np.exp(y * u[:, None] - np.exp(u)[:, None] - gammaln(y + 1))
+    return (f / tau[:, None]) @ likelihood * (width / 2 / effect_nodes(effects, 0.0)[2])
 
 
 def chances(effects: str, a: Float[np.ndarray, "B G"], tau: Float[np.ndarray, "B"], low: Float[np.ndarray, "G"],
             length: int) -> Float[np.ndarray, "B G L"]:
     "P(y = low + l | what cells share): Poisson with log mean a + τ e, the effect integrated out."
-    e, w = effect_nodes(effects, float(tau.max()), float(low.max(initial=0)) + length)
-    log_mean = a[..., None] + tau[:, None, None] * e
-    mean = np.exp(np.minimum(log_mean, 300.0))
-    term = np.exp(low[:, None] * log_mean - mean - gammaln(low + 1)[:, None])
+    widths = tau[:, None] * np.sqrt(low + length + 1)
+    far = (widths > _FAR) & (low >= _MANY)
     out = np.empty((*a.shape, length))
-    for j in range(length):
-        if j:
-            term *= mean / (low[:, None] + j)
-        out[..., j] = term @ w
+    near = np.flatnonzero(~far.all(axis=0))
+    if len(near):
+        e, w, _ = effect_nodes(effects, float(np.max(widths, where=~far, initial=0.0)))
+        log_mean = a[:, near, None] + tau[:, None, None] * e
+        mean, least = np.exp(np.minimum(log_mean, 300.0)), low[near, None]
+        term = np.exp(least * log_mean - mean - gammaln(least + 1))
+        for j in range(length):
+            if j:
+                term *= mean / (least + j)
+            out[:, near, j] = term @ w
+    for g in np.flatnonzero(far.any(axis=0)):
+        some = far[:, g]
+        out[some, g] = _around(effects, a[some, g], tau[some], float(low[g]), length)
     return out
 
 # %% ../../nbs/fields/05_pooled_counts.ipynb #3d13c5fb
@@ -315,8 +346,11 @@ def _parts(cells: Cells, effects: str, mu, tau):
     "Some distributions at a time, of like spread: places, distributions of the counts, log P(printed cells)."
     tied: Any = cells.tied
     (U, L), printed = tied.log_weight.shape, np.exp(tied.log_weight)
-    order, many = np.argsort(tau), max(_NUMBERS // (max(U, 1) * max(L, 2 * _NODES)), 1)
-    for at in (order[k:k + many] for k in range(0, len(order), many)):
+    order, width, k = np.argsort(tau), math.sqrt(float(tied.low.max(initial=0)) + L + 1), 0
+    most = lambda last: max(_NUMBERS // (max(U, 1) * max(L, _many_nodes(effects, width * tau[order[last]]))), 1)
+    while k < len(order):
+        at = order[k:k + most(min(k + most(k), len(order)) - 1)]
+        k += len(at)
         a = mu[np.ix_(at, tied.unsure)] + cells.log_exposure[tied.unsure]
         w = chances_between(effects, a, tau[at], tied.low, L) * printed
         size = w.sum(axis=2, keepdims=True)

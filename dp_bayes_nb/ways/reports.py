@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from ..base.arguments import refuse
+from ..base.arguments import Said, refuse
 from ..base.measurement import Measurement
 from ..base.priors import Beta, Dirichlet, LearnedDirichlet
-from ..counts.reports import Printed, draw_bits, draw_shares, draw_truths, gibbs_shares, tied_unavailable
+from ..counts.reports import (Printed, draw_bits, draw_shares, draw_truths, gibbs_shares, list_counts,
+                                        tied_unavailable)
 from ..counts.tree import Rows
 from ..models.counts import Bernoulli
 from ..models.reports import ReportsLaw
@@ -170,8 +171,27 @@ def _printed(family, one: Measurement, ends: tuple) -> Printed:
         refuse("release", "of counts that can add up to n", f"n = {total:g}, and counts that are from "
                f"{least[:R].sum():g} to {most[:R].sum():g} together", "check n, and what was printed")
     wide = _WIDE * np.max(scale * np.sqrt(2), initial=0.0) + np.max(np.minimum(high, n) - np.maximum(low, 0), initial=0)
-    known = ends[0] == ends[1]
-    return Printed(c, rows, int(np.clip(2 * wide, 8, _LONGEST)), None if known else (least[R], most[R]))
+    found = Printed(c, rows, int(np.clip(2 * wide, 8, _LONGEST)),
+                    None if ends[0] == ends[1] else (least[R], most[R]))
+    gaps = any(map(_has_gaps, () if tables is None else tables[sure]))
+    return _with_gaps(found, least, most) if gaps else found
+
+
+def _has_gaps(table):
+    "Does a reading leave out numbers between two that are possible?"
+    return table is not None and not np.all(np.diff(np.flatnonzero(np.isfinite(table.log_chance))) == 1)
+
+
+def _with_gaps(printed, least, most):
+    "Counts that are drawn from a list, because what was printed of them leaves out numbers in between."
+    listed = list_counts(printed, least, most)
+    if listed is None:
+        refuse("release", "of counts whose readings leave out no numbers in between, or leave few counts possible",
+               Said("one with too many possible counts to list"), "Counts takes more of them, without the truths")
+    if not len(listed[0]):
+        refuse("release", "of counts that can add up to n", Said("what was printed of counts that cannot"),
+               "check n, and what was printed")
+    return printed._replace(c=listed[0][0].astype(float), listed=listed)
 
 # %% ../../nbs/ways/04_reports.ipynb #3a01000d
 def augment(words: tuple, family: Any, data: Any, prior: Any, *, draws: int, chains: int, warmup: int = 1000,
