@@ -3656,6 +3656,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                  'dp_bayes_nb/models/ratios.py'),
                                            'dp_bayes_nb.models.ratios._figure_names': ( 'models/ratios.html#_figure_names',
                                                                                         'dp_bayes_nb/models/ratios.py'),
+                                           'dp_bayes_nb.models.ratios._listed': ( 'models/ratios.html#_listed',
+                                                                                  'dp_bayes_nb/models/ratios.py'),
                                            'dp_bayes_nb.models.ratios._nearest': ( 'models/ratios.html#_nearest',
                                                                                    'dp_bayes_nb/models/ratios.py'),
                                            'dp_bayes_nb.models.ratios._noises': ( 'models/ratios.html#_noises',

@@ -9,7 +9,7 @@ import scipy.stats as st
 
 import dp_bayes_nb as dpb
 from dp_bayes_nb import (Bernoulli, Beta, Categorical, Clamped, Counts, Dirichlet, Gamma, Gaussian, Grouped, Laplace,
-                         Ratio, Release, Rounded, Suppressed, Within, declare, explain, fit)
+                         RandomRounded, Ratio, Release, Rounded, Suppressed, Within, declare, explain, fit)
 from dp_bayes_nb.base.checks import must_fail
 from dp_bayes_nb.noise.printing import unprinted
 from dp_bayes_nb.releases.document import measured
@@ -244,3 +244,10 @@ def test_open_ends_are_asked_for():
     assert (open_.low[0], open_.high[0]) == (np.nextafter(36.5, 99), np.nextafter(37.5, 0))
     even = unprinted((Rounded(1, "even"),), np.array([38.0]), np.zeros(1), open_ends=True)
     assert (even.low[0], even.high[0]) == (37.5, 38.5)
+
+
+@pytest.mark.parametrize("step", [Rounded(5) & RandomRounded(3), Rounded(10, ties="up"), RandomRounded(3)], ids=str)
+def test_rules_in_a_row_before_the_division_are_read_from_the_file(step):
+    model = Ratio(Bernoulli("walks"), per=100, numerator=step, denominator=step)
+    release = declare(model, 33.0, n_range=(1, 60), printed=Rounded(1), source="a test")
+    assert Release.from_json(release.to_json()) == release

@@ -41,10 +41,17 @@ def _as_step(name, given):
     return given
 
 
+def _listed(value):
+    "A JSON value whose lists became tuples, with lists."
+    if isinstance(value, dict):
+        return {name: _listed(each) for name, each in value.items()}
+    return [_listed(each) for each in value] if isinstance(value, (list, tuple)) else value
+
+
 def _step_from_json(name, given):
     "The statement in a JSON value."
     if set(given) == {"printed"}:
-        return printing_from_json(given["printed"])
+        return printing_from_json(_listed(given["printed"]))
     kind = given.get("noise")
     if set(given) == {"noise", "scale", "discrete"} and isinstance(kind, str) and kind in STATEMENTS:
         return STATEMENTS[kind](**{law_of(kind).word: given["scale"]}, discrete=given["discrete"])

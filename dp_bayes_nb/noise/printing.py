@@ -529,6 +529,8 @@ def _backwards(statement, values, grid, called, open_ends=False):
     if np.any(wrong := ~(low <= high)):
         value = values[np.argmax(wrong)]
         shown, fix = ("nothing", "add Suppressed(below)") if np.isnan(value) else (float(value), "check the statement")
+        if value % 1 > 0 == grid[np.argmax(wrong)] % 1 < grid[np.argmax(wrong)]:
+            fix = "the true number is whole; a percentage or a ratio is declared with Ratio(model, per=100)"
         refuse(called[np.argmax(wrong)], f"such as {statement!r} prints", shown, fix)
     if open_ends and not exact:
         low, high = (np.array([float(f"{end:.12g}") for end in each]) for each in (low, high))  # in decimals

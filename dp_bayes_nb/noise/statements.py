@@ -238,6 +238,8 @@ def noise_law(noise: Any,  # a statement, a list of statements (one a row), or a
     if isinstance(noise, _Law):
         return noise.law(p)
     fix = "write Laplace(scale=…), Gaussian(sd=…) or another statement of it; scale 0 is for numbers without noise"
+    if noise is None:
+        fix = f"if there was none, printed= says so: Exact(), Rounded(step), Suppressed(below) for a blank; else {fix}"
     if not isinstance(noise, (list, tuple)) or not noise or not all(isinstance(row, _Law) for row in noise):
         refuse("noise", "stated: Laplace(...), Gaussian(...), or a list with one of them a row", noise, fix)
     if len(noise) != p:
