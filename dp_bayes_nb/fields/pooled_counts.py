@@ -53,7 +53,7 @@ def effect_nodes(effects: str, widths: float) -> tuple:
     w = w * EFFECTS[effects].density(e) * np.cosh(end * v)
     return e, w / w.sum(), _STRETCH * end * w.sum()
 
-
+# %% ../../nbs/fields/05_pooled_counts.ipynb #c14ac21c
 def _around(effects, a, tau, low, length):
     "`chances` of one cell, (B, L), by steps over the log mean where the likelihood of its counts is."
     y = low + np.arange(length)
