@@ -110,8 +110,10 @@ def large():
     release = declared(population, deaths)
     wall, processor = time.time(), time.process_time()
     found = posterior_draws(release, pool="partial", draws=250)
-    print(f"{LARGE:,} counties: {time.time() - wall:.0f} s, {time.process_time() - processor:.0f} processor seconds; "
-          f"efficiency {found.infos['efficiency'][0, 0]:.2f}, effective {found.infos['effective'][0, 0]:.0f}")
+    seen = {"counties": LARGE, "wall": round(time.time() - wall), "processor": round(time.process_time() - processor),
+            **{name: round(float(found.infos[name][0, 0]), 2) for name in ("efficiency", "effective")}}
+    RESULTS.with_name("counties_large.json").write_text(json.dumps(seen, indent=1) + "\n")
+    print(seen)
 
 
 if __name__ == "__main__":
