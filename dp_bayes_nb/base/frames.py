@@ -10,6 +10,7 @@ import itertools
 import logging
 import math
 import os
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -97,7 +98,9 @@ def own_index(value: Any) -> bool:
 
 def group_text(key: Any) -> str:
     "The name of a group: its label, or several joined by a comma."
-    return ", ".join(map(group_text, key)) if isinstance(key, tuple) else str(key)
+    if isinstance(key, tuple):
+        return ", ".join(map(group_text, key))
+    return key if isinstance(key, str) else re.sub(r"[T ]00:00(:00(\.0+)?)?$", "", str(key))  # a day at midnight
 
 
 def _index_keys(index, axes):
@@ -113,11 +116,29 @@ def _of_array(asked, array, axes):
         refuse(asked, f"along {', '.join(map(repr, axes))}", f"the dimensions {', '.join(map(str, array.dims))}",
                ".values where the numbers are in order")
     array = array.transpose(*axes, *rest)
-    labels = [array[name].values.tolist() if name in array.coords else list(axes[name]) for name in axes]
+    labels = [labels_of(array[name]) if name in array.coords else list(axes[name]) for name in axes]
     rows = array.values.reshape(math.prod(map(len, labels)), *array.shape[len(axes):])
     named = bool(rest) and rest[0] in array.coords
     return list(itertools.product(*labels)), [
         dict(zip(array[rest[0]].values.tolist(), row)) if named else row for row in rows]
+
+
+# %% ../../nbs/base/06_frames.ipynb #da7e0001
+def labels_of(axis) -> list:
+    "The labels along a dimension of draws: dates as dates, of which xarray keeps nanoseconds."
+    values = np.asarray(axis.values)
+    if values.dtype.kind != "M":
+        return values.tolist()
+    days = values.astype("datetime64[D]")
+    return list(days if (days == values).all() else values)
+
+
+def as_label(given: Any, labels: list) -> Any:
+    "A label as it stands among `labels`: a text, date or time as the date that it is; anything else as it is."
+    try:
+        return np.datetime64(given) if labels and isinstance(labels[0], np.datetime64) else given
+    except (TypeError, ValueError):
+        return given
 
 
 # %% ../../nbs/base/06_frames.ipynb #7ec85d89

@@ -13,9 +13,9 @@ from typing import Any, Callable, NamedTuple
 import numpy as np
 from scipy.stats import rankdata
 
-from ..base.arguments import check_choice, check_count, check_fraction, refuse, warn_user
+from ..base.arguments import check_choice, check_count, check_fraction, check_positive, refuse, warn_user
 from ..base.draws import as_dataset, group
-from ..base.frames import by_label, group_text
+from ..base.frames import as_label, by_label, group_text, labels_of
 from ..base.meant import as_before, hinting
 from ..base.style import COLORS, GREY
 from .identity import entropy, read_releases_text
@@ -60,7 +60,7 @@ def _together(array):
     "Draws whose dimensions of groups are one, with labels such as 'west, f'."
     import xarray as xr
     dims, draws = _dims(array), [name for name in array.dims if name in ("chain", "draw")]
-    labels = list(map(group_text, itertools.product(*(array[name].values.tolist() for name in dims))))
+    labels = list(map(group_text, itertools.product(*(labels_of(array[name]) for name in dims))))
     values = array.transpose(*draws, *dims).values
     return xr.DataArray(values.reshape(*values.shape[:len(draws)], -1), dims=(*draws, ", ".join(dims)),
                         coords={", ".join(dims): labels}, name=array.name)
@@ -81,7 +81,7 @@ def cells_of(data, variable=None, dim=None, asked="data") -> Cells:
     if array.dtype.kind not in "biuf" or not array.size or not np.isfinite(array.values).all():
         refuse(asked, "finite draws", "draws that are missing, infinite or not numbers",
                "see the warnings of the fit, or leave those groups out with .sel")
-    levels = {name: np.asarray(array[name].values).tolist() for name in dims}
+    levels = {name: labels_of(array[name]) for name in dims}
     if name := next((name for name, labels in levels.items() if len(set(labels)) < len(labels)), None):
         refuse(asked, f"draws with different labels along {name}", "the same label twice")
     x = np.asarray(array.values, float)
@@ -97,7 +97,7 @@ def _first_dim(data, variable, dim, asked="data"):
 
 # %% ../../nbs/posterior/06_contrasts.ipynb #cbf50d5c
 # § What is compared with what
-COLUMNS = ("mean", "sd", "low", "median", "high", "above", "direction", "best", "worst")
+COLUMNS = ("mean", "sd", "low", "median", "high", "above", "direction", "beyond", "best", "worst")
 
 
 class Sides(NamedTuple):
@@ -116,7 +116,8 @@ def _chosen(name, wanted, dim, levels):
     if isinstance(wanted, tuple) and group_text(wanted) in levels:  # one group of several dimensions
         wanted = group_text(wanted)
     several = list(wanted) if isinstance(wanted, (list, tuple, np.ndarray)) else [wanted]
-    several = [group_text(each) if isinstance(each, tuple) and each not in levels else each for each in several]
+    several = [group_text(each) if isinstance(each, tuple) and each not in levels else as_label(each, levels)
+               for each in several]
     for each in several:
         if each not in levels:
             refuse(name, f"a level of {dim}, such as {levels[0]!r}" if len(levels) > 12
@@ -131,10 +132,14 @@ def _pairs(a, b, dim, levels, against):
     first, second = _chosen("a", a, dim, levels), _chosen("b", b, dim, levels)
     if against == "rest":
         return np.array([(i, i) for i in first])
-    if against == "previous":
-        if a is not None and 0 in first:
-            refuse("a", f"levels with one before them, not the first of {dim}", levels[0])
-        return np.array([(i, i - 1) for i in first if i])
+    if against is not None:
+        lag = 1 if against == "previous" else against
+        if lag >= len(levels):
+            refuse("against", f"less than the {len(levels)} levels of {dim}", against)
+        if a is not None and min(first) < lag:
+            before = "one before them" if lag == 1 else f"{lag} before them"
+            refuse("a", f"levels with {before}, not the first of {dim}", group_text(levels[min(first)]))
+        return np.array([(i, i - lag) for i in first if i >= lag])
     if a is None and b is None:
         return np.array([(i, j) for i in first for j in second if i < j]).reshape(-1, 2)
     return np.array([(i, j) for i in first for j in second if i != j]).reshape(-1, 2)
@@ -170,7 +175,8 @@ def _within(data, variable, dim, a, b, against):
     if len(levels) < 2:
         refuse("dim", "of two levels or more", f"{dim} with one")
     if against and b is not None:
-        what = {"rest": "the mean of the other groups", "previous": "the level before it"}[against]
+        what = {"rest": "the mean of the other groups", "previous": "the level before it"}.get(
+            against, f"the level {against} before it")
         refuse("b", f"left out with against={against!r}: a is compared with {what}", b)
     pairs, rest = _pairs(a, b, dim, levels, against), against == "rest"
     if not len(pairs):
@@ -319,15 +325,16 @@ def heavy_tailed(values):
     return (top[0] > 0) & (k * (1 + m**-0.5) >= 0.5)
 
 
-def _summary(values, level, hdi, null, how="ratio"):
+def _summary(values, level, hdi, null, how="ratio", beyond=None):
     "Columns of the answer for some lines; NaN for mean and sd of ratios that need not have any."
     low, high = _ends(values, level, hdi)
     above, below = (values > null).mean(axis=0), (values < null).mean(axis=0)
     with np.errstate(over="ignore", invalid="ignore"):
         moments = np.stack([values.mean(axis=0), values.std(axis=0, ddof=1)])
     mean, sd = np.where(heavy_tailed(values), np.nan, moments) if how != "difference" else moments
-    return {"mean": mean, "sd": sd, "low": low,
-            "median": np.median(values, axis=0), "high": high, "above": above, "direction": np.maximum(above, below)}
+    far = {} if beyond is None else {"beyond": (np.abs(values - null) > beyond).mean(axis=0)}
+    return {"mean": mean, "sd": sd, "low": low, "median": np.median(values, axis=0), "high": high, "above": above,
+            "direction": np.maximum(above, below), **far}
 
 # %% ../../nbs/posterior/06_contrasts.ipynb #36fc0fb6
 def _null(how, null):
@@ -371,7 +378,8 @@ def contrast(data: Any,                # result of fit, InferenceData, or a Data
              b: Any = None,            # likewise: with which they are compared
              *, other: Any = None,     # result of a release of other records
              how: str | Callable = "difference",  # "ratio", "odds_ratio", or a function of two arrays
-             against: str | None = None,  # "rest", the mean of the other groups; "previous", the level before
+             against: str | int | None = None,  # "rest": the others' mean; "previous": the level before; 52: that 52 before
+             beyond: float | None = None,  # how far from `null` matters, such as 0.2: adds the probability of more
              null: float | None = None,  # value of no difference; None: 0, of ratios 1
              level: float = 0.95,      # posterior probability of the interval
              hdi: bool = False,        # an interval of highest density? Else of equal tails
@@ -383,10 +391,12 @@ def contrast(data: Any,                # result of fit, InferenceData, or a Data
     Returns a pandas frame with mean, sd, low, median, high, the probability `above` the value of no difference, and the
     probability of `direction`. Without `a` and `b` all pairs; with `b` each group against it; with `a` it against each.
     With `against="rest"` each, or `a`, against the mean of the others (unweighted); with `against="previous"` each
-    level, or `a`, against the one before it in the order of the levels, as weeks are. With `other` each group against
-    the one of the same name, or `a` of the first result against `b` of the other. Other dimensions of the variable are
-    columns of the answer. `mean` and `sd` of ratios, odds and functions are NaN, with a warning, where they need not
-    exist. ValueError for levels that are not there, for results that share a release, for draws that are not finite.
+    level, or `a`, against the one before it in the order of the levels, as weeks are, and with `against=52` against the
+    one 52 levels before it. With `other` each group against the one of the same name, or `a` of the first result
+    against `b` of the other. Other dimensions of the variable are columns of the answer. `beyond=0.2` adds a column: the
+    probability that the contrast is more than 0.2 from `null`; of ratios, that the change is more than 20%, up or down.
+    `mean` and `sd` of ratios, odds and functions are NaN, with a warning, where they need not exist. ValueError for
+    levels that are not there, for results that share a release, for draws that are not finite.
 
     >>> from dp_bayes_nb import Bernoulli, Grouped, Laplace, contrast, declare, fit
     >>> model = Grouped(Bernoulli("ill"), "region", ["north", "south"])
@@ -401,12 +411,14 @@ def contrast(data: Any,                # result of fit, InferenceData, or a Data
     if isinstance(against, bool):  # as before 0.8
         against = "rest" if against else None
     if against is not None:
-        check_choice("against", against, ("rest", "previous"))
+        against = (check_choice("against", against, ("rest", "previous")) if isinstance(against, str)
+                   else check_count("against", against, fix="or \"rest\", or \"previous\""))
     if other is not None and against:
         refuse("against", "None where two results are compared", against)
     if not callable(how):
         check_choice("how", how, HOWS)
     level, null = check_fraction("level", level), _null(how, null)
+    beyond = None if beyond is None else check_positive("beyond", beyond)
     cells, sides = (_within(data, variable, dim, a, b, against) if other is None
                     else _between(data, other, variable, dim, a, b, independent))
     _check_values(how, sides)
@@ -415,7 +427,7 @@ def contrast(data: Any,                # result of fit, InferenceData, or a Data
         refuse("b", f"a level that the others are compared with, where all pairs are {lines} lines", b)
     if draws:
         return _as_array(cells.name, _values(how, sides, slice(None)), sides.labels, cells.shape)
-    parts = [_summary(_values(how, sides, some), level, hdi, null, how) for some in _in_chunks(lines, size)]
+    parts = [_summary(_values(how, sides, some), level, hdi, null, how, beyond) for some in _in_chunks(lines, size)]
     return _joined(sides.labels, parts)
 
 # %% ../../nbs/posterior/06_contrasts.ipynb #ac18baab
@@ -515,8 +527,8 @@ def _checked(name, values, groups, axes=None):
 def _axes_of(data, variable, dim):
     "The dimensions of the groups of a picture, with their labels: {name: labels}."
     array = _variable(data, variable, "data")
-    return {name: array[name].values.tolist() for name in _dims(array)} if dim == ", ".join(_dims(array)) else {
-        dim: array[dim].values.tolist()}
+    dims = _dims(array) if dim == ", ".join(_dims(array)) else [dim]
+    return {name: labels_of(array[name]) for name in dims}
 
 
 def _public_sizes(data, labels):
@@ -545,7 +557,7 @@ def _sizes_of(results, axes, sizes):
         n = getattr(data, "confidential", {}).get("n")
         parts = [_public_sizes(data, axes)] if n is None else [n.mean(("chain", "draw")), n.std(("chain", "draw"))]
         if parts[0] is None or not parts[0].dims or not all(
-                name in axes and set(axes[name]) <= set(parts[0][name].values.tolist()) for name in parts[0].dims):
+                name in axes and set(axes[name]) <= set(labels_of(parts[0][name])) for name in parts[0].dims):
             continue
         mean, *sd = [(every + part).transpose(*axes).values.ravel() for part in parts]
         return [f"{a:,.0f} ± {b:,.0f}" for a, b in zip(mean, sd[0])] if sd else [f"{a:,.0f}" for a in mean]

@@ -14,6 +14,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from ..base.arguments import check_fraction, refuse, warn_user
 from ..base.draws import as_dataset
+from ..base.frames import labels_of
 from .contrasts import _chosen, _dims, _ends, _ids, _variable, heavy_tailed
 from .identity import entropy
 
@@ -149,10 +150,10 @@ def quantity(result: Any,                # what `fit` returned
     array = _variable(result, variable, "result").transpose("chain", "draw", ...)
     dims = _dims(array)
     if set(labels) != set(dims):
-        wanted = ", ".join(f"{dim}={array[dim].values.tolist()[0]!r}" for dim in dims)
+        wanted = ", ".join(f"{dim}={labels_of(array[dim])[0]!r}" for dim in dims)
         refuse("labels", f"one of each dimension of {array.name!r}, such as {wanted}" if dims else
                f"left out: {array.name!r} is one number", labels)
-    at = {dim: _chosen(dim, labels[dim], dim, array[dim].values.tolist()) for dim in dims}
+    at = {dim: _chosen(dim, labels[dim], dim, labels_of(array[dim])) for dim in dims}
     x = np.asarray(array.isel(at).values, float)
     if x.size != array.shape[0] * array.shape[1]:
         refuse("labels", "one of each dimension", labels, "contrast compares many groups at once")

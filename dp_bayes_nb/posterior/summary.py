@@ -17,7 +17,7 @@ import numpy as np
 
 from ..base.arguments import check_fraction, printable
 from ..base.draws import group
-from ..base.frames import group_text
+from ..base.frames import group_text, labels_of
 from ..base.chains import QUICKLY
 from .diagnose import _LEAST_EFFECTIVE
 from .results import _fitted_releases, is_pooled
@@ -117,7 +117,7 @@ def _heading(idata, releases):
 def _rows_of(name, array, real, shares, tails):
     "Columns of the rows of one parameter."
     dims, x = array.dims[2:], array.values.reshape(array.shape[0] * array.shape[1], -1)
-    places = [array[dim].values.tolist() for dim in dims]
+    places = [labels_of(array[dim]) for dim in dims]
     at = np.ndindex(*map(len, places))
     labels = [group_text(tuple(labels[i] for labels, i in zip(places, place))) for place in at]
     plain = dims == ("coefficient",)  # a row is the coefficient's name
