@@ -4908,6 +4908,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                             'dp_bayes_nb/posterior/contrasts.py'),
                                                  'dp_bayes_nb.posterior.contrasts.Sides': ( 'posterior/contrasts.html#sides',
                                                                                             'dp_bayes_nb/posterior/contrasts.py'),
+                                                 'dp_bayes_nb.posterior.contrasts._against': ( 'posterior/contrasts.html#_against',
+                                                                                               'dp_bayes_nb/posterior/contrasts.py'),
                                                  'dp_bayes_nb.posterior.contrasts._among_first': ( 'posterior/contrasts.html#_among_first',
                                                                                                    'dp_bayes_nb/posterior/contrasts.py'),
                                                  'dp_bayes_nb.posterior.contrasts._as_array': ( 'posterior/contrasts.html#_as_array',

@@ -368,6 +368,20 @@ def _as_array(name, values, labels, shape):
     coords = {key: ("line", np.asarray(column)) for key, column in labels.items()}
     return xr.DataArray(values.reshape(*shape, -1), dims=("chain", "draw", "line"), coords=coords, name=name)
 
+
+def _against(against, other):
+    "What groups of one result are compared with: None, \"rest\", \"previous\", or the one so many levels before."
+    if isinstance(against, bool):  # as before 0.8
+        against = "rest" if against else None
+    if isinstance(against, str):
+        check_choice("against", against, ("rest", "previous"))
+    elif against is not None:
+        against = check_count("against", against, fix='or "rest", or "previous"')
+    if other is not None and against is not None:
+        refuse("against", "None where two results are compared", against)
+    return against
+
+
 # %% ../../nbs/posterior/06_contrasts.ipynb #3da6f0f5
 @as_before(against="rest")
 @hinting
@@ -378,7 +392,7 @@ def contrast(data: Any,                # result of fit, InferenceData, or a Data
              b: Any = None,            # likewise: with which they are compared
              *, other: Any = None,     # result of a release of other records
              how: str | Callable = "difference",  # "ratio", "odds_ratio", or a function of two arrays
-             against: str | int | None = None,  # "rest": the others' mean; "previous": the level before; 52: that 52 before
+             against: str | int | None = None,  # "rest": the others' mean; "previous" or 52: the level so far before
              beyond: float | None = None,  # how far from `null` matters, such as 0.2: adds the probability of more
              null: float | None = None,  # value of no difference; None: 0, of ratios 1
              level: float = 0.95,      # posterior probability of the interval
@@ -393,9 +407,9 @@ def contrast(data: Any,                # result of fit, InferenceData, or a Data
     With `against="rest"` each, or `a`, against the mean of the others (unweighted); with `against="previous"` each
     level, or `a`, against the one before it in the order of the levels, as weeks are, and with `against=52` against the
     one 52 levels before it. With `other` each group against the one of the same name, or `a` of the first result
-    against `b` of the other. Other dimensions of the variable are columns of the answer. `beyond=0.2` adds a column: the
-    probability that the contrast is more than 0.2 from `null`; of ratios, that the change is more than 20%, up or down.
-    `mean` and `sd` of ratios, odds and functions are NaN, with a warning, where they need not exist. ValueError for
+    against `b` of the other. Other dimensions of the variable are columns of the answer. `beyond=0.2` adds a column,
+    the probability that the contrast is more than 0.2 from `null`; of ratios, that the change is more than 20%, up or
+    down. `mean` and `sd` of ratios, odds and functions are NaN, with a warning, where they need not exist. ValueError for
     levels that are not there, for results that share a release, for draws that are not finite.
 
     >>> from dp_bayes_nb import Bernoulli, Grouped, Laplace, contrast, declare, fit
@@ -408,13 +422,7 @@ def contrast(data: Any,                # result of fit, InferenceData, or a Data
     if not isinstance(variable, str | None):
         refuse("variable", "the name of a parameter, or None for the first", type(variable).__name__,
                "a second result is passed as other=")
-    if isinstance(against, bool):  # as before 0.8
-        against = "rest" if against else None
-    if against is not None:
-        against = (check_choice("against", against, ("rest", "previous")) if isinstance(against, str)
-                   else check_count("against", against, fix="or \"rest\", or \"previous\""))
-    if other is not None and against:
-        refuse("against", "None where two results are compared", against)
+    against = _against(against, other)
     if not callable(how):
         check_choice("how", how, HOWS)
     level, null = check_fraction("level", level), _null(how, null)
