@@ -51,6 +51,8 @@ _jobs = {
         "contrast": "posterior.contrasts",
         "ranks": "posterior.contrasts",
         "plot_groups": "posterior.contrasts",
+        "plot_series": "posterior.series",
+        "plot_map": "posterior.maps",
         "plot_posterior": "posterior.results",
         "predict": "posterior.results",
         "predictive_check": "posterior.results",
@@ -295,6 +297,8 @@ if _typing.TYPE_CHECKING:
         column_quantiles as column_quantiles,
     )
     from .posterior.log_likelihood import log_likelihood as log_likelihood
+    from .posterior.maps import plot_map as plot_map
+    from .posterior.series import plot_series as plot_series
     from .many.fit_many import fit_many as fit_many
     from .fields.pooled_groups import Pooled as Pooled
     from .posterior.results import (
