@@ -38,7 +38,7 @@ def _kept(data):
 
 
 def words_of(data, array, at) -> str:
-    "What is drawn, for an axis: `predicted` by the name of the parameter, a part of it with its name, and what is held."
+    "What is drawn: `predicted` by the name of the parameter, a part of it with its own, and what is held."
     names = list(getattr(_kept(data), "data_vars", ()))
     parts = {"predicted": "", "trend": ", trend", "surface": ", surface"}
     name = names[0] + parts[array.name] if array.name in parts and names[0] not in parts else array.name or "value"
