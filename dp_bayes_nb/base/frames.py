@@ -125,20 +125,24 @@ def _of_array(asked, array, axes):
 
 # %% ../../nbs/base/06_frames.ipynb #da7e0001
 def labels_of(axis) -> list:
-    "The labels along a dimension of draws: dates as dates, of which xarray keeps nanoseconds."
+    "The labels along a dimension of draws: dates as days or seconds, of which xarray keeps nanoseconds."
     values = np.asarray(axis.values)
     if values.dtype.kind != "M":
         return values.tolist()
-    days = values.astype("datetime64[D]")
-    return list(days if (days == values).all() else values)
+    coarse = (values.astype(f"datetime64[{unit}]") for unit in "Ds")
+    return list(next((each for each in coarse if (each == values).all()), values))
 
 
 def as_label(given: Any, labels: list) -> Any:
     "A label as it stands among `labels`: a text, date or time as the date that it is; anything else as it is."
+    if not labels or not isinstance(labels[0], np.datetime64):
+        return given
     try:
-        return np.datetime64(given) if labels and isinstance(labels[0], np.datetime64) else given
+        date = np.datetime64(given)
     except (TypeError, ValueError):
         return given
+    same = date.astype(labels[0].dtype)
+    return same if same == date else date
 
 
 # %% ../../nbs/base/06_frames.ipynb #7ec85d89
