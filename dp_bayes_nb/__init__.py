@@ -40,6 +40,9 @@ _jobs = {
         "fit_many": "many.fit_many",
         "fit_partitions": "many.clusters",
         "Pooled": "fields.pooled_groups",
+        "Along": "fields.structures",
+        "OnMap": "fields.structures",
+        "Regression": "fields.structures",
         "extend": "posterior.extend",
         "log_likelihood": "posterior.log_likelihood",
     },
@@ -301,6 +304,9 @@ if _typing.TYPE_CHECKING:
     from .posterior.series import plot_series as plot_series
     from .many.fit_many import fit_many as fit_many
     from .fields.pooled_groups import Pooled as Pooled
+    from .fields.structures import Along as Along
+    from .fields.structures import OnMap as OnMap
+    from .fields.structures import Regression as Regression
     from .posterior.results import (
         predict as predict,
         predictive_check as predictive_check,

@@ -478,6 +478,12 @@ def pooled_draws(words: tuple,        # of `entropy`
             "size_correlation": far}
 
 
+def counted(groups) -> bool:
+    "Are there counts to be drawn: counts all, some of them rounded, hidden or printed at random?"
+    ways = [_way(groups.family, one) for one in groups.seen]
+    return "printed" in ways and set(ways) <= {"printed", "count"}
+
+
 def hidden_counts(words: tuple, family, measurements: list, x) -> np.ndarray:
     "Draws of the counts of groups of records given their log odds (draws, G), where each was printed."
     n, rng = np.array([float(one.n) for one in measurements]), np.random.default_rng((*words, 1))

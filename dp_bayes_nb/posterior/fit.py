@@ -16,7 +16,7 @@ from .diagnose import _diagnose, _doubts, all_sizes
 from .identity import (_releases_text, as_releases, entropy_text, prior_to_json, run_entropy)
 from ..chains.measurements import confidential_sums, tables_of
 from ..ways.methods import SAID, _stands_at
-from .route import _check_memory, check_pooled, route
+from .route import _check_memory, check_pooled, pools, route
 from ..releases.document import Release
 
 # %% ../../nbs/posterior/04_fit.ipynb #6b20d1e4
@@ -50,25 +50,30 @@ def _confidential(chosen, family, data, prior, theta, known, words, usual):
     return {name: value[:, :, 0] if one and value.ndim == 3 + (name == "s") else value for name, value in known.items()}
 
 # %% ../../nbs/posterior/04_fit.ipynb #2df13233
-POOLED = "dp_bayes_nb.fields.pooled_groups:pool_releases"  # is imported when it is asked for
+# are imported when they are asked for
+POOLED = "dp_bayes_nb.fields.pooled_groups:pool_releases"
+STRUCTURED = "dp_bayes_nb.fields.structured:pool_structured"
 
 
-def _pooled(releases, prior, method, options, **run):
-    "Draws of tables that are partially pooled."
+def _pooled(releases, prior, pool, method, options, **run):
+    "Draws of tables or groups that are partially pooled, or lie along time or on a map."
     check_pooled(releases, method, options)
-    return _stands_at(POOLED)(releases, prior, **run)
+    if isinstance(pool, str):
+        return _stands_at(POOLED)(releases, prior, **run)
+    return _stands_at(STRUCTURED)(releases, prior, pool, **run)
+
 
 # %% ../../nbs/posterior/04_fit.ipynb #c0d90fa0
 def posterior_draws(release: Release | list, prior=None, *, method: str = "auto", draws: int = 1000, warmup: int = 1000,
                     chains: int = 4,
-                    seed: Any = 0, progress: bool = True, pool: str = "none", **options) -> Drawn:
+                    seed: Any = 0, progress: bool = True, pool: Any = "none", **options) -> Drawn:
     """What `fit` does before it makes an `InferenceData`:
     the same arguments and draws, without ArviZ and without diagnostics.
     """
     check_double()
     releases = as_releases(release)
-    if check_choice("pool", pool, ("none", "partial")) == "partial":
-        return _pooled(releases, prior, method, options, draws=draws, warmup=warmup, chains=chains, seed=seed,
+    if pools(pool):
+        return _pooled(releases, prior, pool, method, options, draws=draws, warmup=warmup, chains=chains, seed=seed,
                        progress=progress)
     found = route(releases, prior, method, options)
     draws, warmup, chains, seed = _check_run(draws, warmup, chains, seed)
@@ -107,7 +112,7 @@ def fit(release: Release | list,    # what was published; a list: of independent
         seed: Any = 0,
         progress: bool = True,      # show a bar on a terminal or in a notebook
         # "partial": each table of a list, or each group of a release, has its own θ, alike ones; `prior` is a `Pooled`
-        pool: str = "none",
+        pool: Any = "none",         # or Along, OnMap, Regression, or a list of these
         **options: Any              # of the method
         ) -> Any:
     """Posterior of a model's parameters given a release, as ArviZ data (`InferenceData`; of ArviZ 1 a `DataTree`).
@@ -119,6 +124,8 @@ def fit(release: Release | list,    # what was published; a list: of independent
     same gives the same draws. `progress`: a bar. `pool="partial"`: groups of a release, or tables of a list, are alike:
     pass `Pooled(...)` or no prior; `location`, `spread` and `new_group` come with them, `slope` and `effect`
     where there are any; of models with several coordinates `location` has an axis `coordinate`; draws are of chains.
+    `pool=Along("week")`, `OnMap(...)`, `Regression(...)` or a list: groups lie along time, on a map, or around a
+    regression: `trend` or `surface`, `season`, `predicted` (all positions, released or not) and `share` come with them.
 
     posterior: one variable (chain, draw, ...) a parameter, with rhat, ess_bulk and ess_tail as attributes; of `Grouped`
     all groups at once, its columns as axes. sample_stats: (chain, draw) arrays, always `nonfinite`; of chains what they

@@ -249,6 +249,12 @@ def route(releases: list[Release], prior: Any, method: str = "auto", options: di
 
 # of groups and tables that are pooled; it is imported when it is asked for
 POOLED_WAY = "dp_bayes_nb.fields.pooled_groups:pooled_way"
+FIELD_WAY = "dp_bayes_nb.fields.structured:field_way"
+
+
+def pools(pool: Any) -> bool:
+    "Are groups tied? ValueError for a word that means nothing."
+    return not isinstance(pool, str) or check_choice("pool", pool, ("none", "partial")) == "partial"
 
 
 def check_pooled(releases: list[Release], method: Any, options: dict):
@@ -264,7 +270,7 @@ def check_pooled(releases: list[Release], method: Any, options: dict):
 def explain(release: Release | list,  # as for `fit`, and so are the others
             prior: Any = None,        # of the model, or a Pooled
             *, method: str = "auto",  # a name of the table of methods
-            pool: str = "none",       # or "partial"
+            pool: Any = "none",       # or "partial", Along, OnMap, Regression, or a list of these
             **options: Any            # other arguments of `fit`
             ) -> Route:
     """How `fit` would fit a release, without fitting it: the method, the way to its draws, why, and its error.
@@ -282,10 +288,11 @@ def explain(release: Release | list,  # as for `fit`, and so are the others
     check_double()
     options = {name: value for name, value in options.items() if name not in RUN}
     releases = as_releases(release)
-    if check_choice("pool", pool, ("none", "partial")) == "partial":
+    if pools(pool):
         check_pooled(releases, method, options)
-        way = _stands_at(POOLED_WAY)(releases, prior)
-        return Route("pooled", way.name, way.how, way.error, "pool='partial' was asked for", {})
+        word = isinstance(pool, str)
+        way = _stands_at(POOLED_WAY)(releases, prior) if word else _stands_at(FIELD_WAY)(releases, prior, pool)
+        return Route("pooled", way.name, way.how, way.error, f"pool={'partial' if word else '…'!r} was asked for", {})
     found = route(releases, prior, method, options)
     family, accepted, kind, n, matrix, tables = _asked(releases, prior)
     reasons = method_reasons(family, accepted, kind, n, matrix, tables)

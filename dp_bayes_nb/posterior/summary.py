@@ -86,10 +86,17 @@ def noise_shares(idata) -> dict[str, np.ndarray]:
 _SHOWN, _WIDE = 40, 100  # rows that are printed, of which `frame` has all; characters of a line
 
 
+def _tied(attrs):
+    "How groups are tied, in words."
+    words = {"along": "along {by}", "map": "on the map of {by}", "regression": "around {formula}"}
+    said = [words[each["kind"]].format(**each) for each in json.loads(attrs["structure_json"])]
+    return " and ".join(said) + ("" if attrs.get("moves", 0) == 0 else "; draws of a chain")
+
+
 def _method_words(family, attrs):
     "The method and how its draws err, in words."
     if attrs.get("pool", "none") != "none":
-        return "groups are alike (partially pooled)"
+        return "groups are alike (partially pooled)" if attrs["pool"] == "partial" else f"groups are tied: {_tied(attrs)}"
     method = methods_of(family).get(attrs["method"])
     parts = () if method is None else (method, method.general, method.tables)
     ways = [way for part in parts if isinstance(part, Method) for way in part.ways if way.name == attrs.get("way")]
