@@ -621,7 +621,9 @@ def pool_structured(releases: list, prior: Any, pool: Any, *, draws: int, chains
                              warmup=warmup, progress=progress)
     draws, warmup, chains, seed = _check_run(draws, warmup, chains, seed)
     one, shape = ready(releases, prior, pool), (chains, draws)
-    _check_memory(one.alike.family, draws * len(one.field.X), chains)
+    whole = one.alike.family.one_table  # its draws are of all groups at once
+    _check_memory(one.alike.family, draws * (math.ceil(len(one.field.X) / len(one.layout.seen)) if whole else
+                                             len(one.field.X)), chains)
     text = json.dumps(one.layout.said)
     words = run_entropy(releases, one.prior, "pooled", seed, {"pool": text})
     drawn, doubt, moves = _drawn(np.random.default_rng(words), one, chains * draws)
