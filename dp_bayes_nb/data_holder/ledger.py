@@ -329,6 +329,42 @@ def _label(name, value):
                else f"{len(value)} characters")
     return value
 
+# %% ../../nbs/data_holder/07_ledger.ipynb #5e710051
+# § What was spent by week, month, quarter or year
+BY = ("week", "month", "quarter", "year")
+
+
+class Period(NamedTuple):
+    "What was spent in one period, by the UTC dates of the entries."
+    period: str  # "2026-W03" (ISO weeks and their years), "2026-01", "2026-Q1" or "2026"
+    entries: int
+    spent: tuple[Decimal, ...]  # (epsilon, delta) or (rho,)
+    left: Decimal  # at its end, of the year's budget in epsilon or rho; without one of the total
+
+
+def period_of(time_: str,  # ISO 8601
+              by: str      # one of BY
+              ) -> str:
+    "The period of an entry. Its first four characters are the year."
+    day = datetime.fromisoformat(time_)
+    day = day if day.tzinfo is None else day.astimezone(timezone.utc)
+    year, week, _ = day.isocalendar()
+    return {"week": f"{year:04d}-W{week:02d}", "month": f"{day.year:04d}-{day.month:02d}", "year": f"{day.year:04d}",
+            "quarter": f"{day.year:04d}-Q{(day.month + 2) // 3}"}[by]
+
+
+def by_period(state: State, by: str, yearly: Decimal | None) -> tuple[Period, ...]:
+    "The account, period by period; periods without entries are left out."
+    unit, held = state.units[0], [(period_of(e.time, by), e) for e in state.entries]
+    rows = []
+    for name in sorted({period for period, _ in held}):
+        own = [e for period, e in held if period == name]
+        so_far = add(getattr(e, unit) for period, e in held
+                     if period <= name and (yearly is None or period[:4] == name[:4]))
+        spent = tuple(add(getattr(e, each) for e in own) for each in state.units)
+        rows.append(Period(name, len(own), spent, EXACT.subtract(yearly or state.total[0], so_far)))
+    return tuple(rows)
+
 # %% ../../nbs/data_holder/07_ledger.ipynb #887309d0
 # § The ledger
 class Ledger:
@@ -388,6 +424,16 @@ class Ledger:
                    "it has an epsilon already")
         at = amount("delta", delta)
         return epsilon_of_rho(state.spent[0], at), epsilon_of_rho(state.rho, at)
+
+    def by_period(self, by: str,  # "week" (of ISO years), "month", "quarter" or "year"
+                  yearly: Any = None  # budget of each year, in epsilon or rho; None: what is left is of the total
+                  ) -> tuple[Period, ...]:
+        """What was spent in each period that has entries, and what was left at its end; below 0 if it was overspent,
+        since the file enforces its total and no yearly budget. ValueError for another word, and a yearly budget of 0.
+        """
+        check_choice("by", by, BY)
+        budget = None if yearly is None else amount("yearly", yearly, 1)
+        return by_period(read_state(self.path), by, budget)
 
     def spend(self, *, epsilon: Any = None,   # price, > 0; may be left out with rho
               delta: Any = 0,                 # price; beside rho alone: at which delta a ledger in epsilon is charged
