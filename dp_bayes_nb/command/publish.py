@@ -176,13 +176,15 @@ def _check_ledger_options(args, page):
 
 def _show_periods(ledger, args):
     "A line for each period that has entries, with what was left at its end."
-    units, of = ("epsilon", "delta") if ledger.unit == "epsilon" else ("rho",), "total" if args.yearly is None else "year"
+    units = ("epsilon", "delta") if ledger.unit == "epsilon" else ("rho",)
+    of = "total" if args.yearly is None else "year"
     for row in ledger.by_period(args.by, args.yearly):
         price = "  ".join(f"{unit} {spent}" for unit, spent in zip(units, row.spent))
-        print(f"{row.period}  {row.entries} entries  {price}  {row.left} left of the {of}")
+        many = f"{row.entries} entr{'y' if row.entries == 1 else 'ies'}"
+        print(f"{row.period}  {many}  {price}  {row.left} left of the {of}")
     return 0
 
-
+# %% ../../nbs/command/05_publish.ipynb #5e710064
 def _show_account(ledger, args):
     "A page for people, or an entry of the registry: printed, or written to a file."
     from dp_bayes_nb.data_holder.report import ledger_report, registry_entry

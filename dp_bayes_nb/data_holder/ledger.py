@@ -8,7 +8,7 @@ __all__ = ['Ledger', 'in_sequence', 'in_parallel', 'subsampled']
 # %% ../../nbs/data_holder/07_ledger.ipynb #77de68da
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import contextmanager, suppress
 from datetime import datetime, timezone
 from decimal import ROUND_CEILING, Context, Decimal, Inexact, InvalidOperation
@@ -294,11 +294,13 @@ def create_state(path: Path, total: State, timeout: float):
                      f"got {total.epsilon} and {total.delta}; leave them out to open it")
 
 # %% ../../nbs/data_holder/07_ledger.ipynb #4d134bc0
-def spend_state(path: Path, entry: Entry, timeout: float):
+def spend_state(path: Path, entry: Entry, timeout: float,
+                price: Callable[[Entry, State], Entry] = lambda entry, state: entry  # what it costs in this account
+                ):
     "Append one entry, if the account has the budget for it; durable on return."
     with locked(path, timeout) as folder:
         state = read_state(path, folder)
-        entry = affordable(entry, state, f"the ledger {str(path)!r}")
+        entry = affordable(price(entry, state), state, f"the ledger {str(path)!r}")
         _remove_strays(path, folder)
         write_state(path, state._replace(entries=(*state.entries, entry)), folder)
 
@@ -320,6 +322,20 @@ def _remove_strays(path, folder):
         if is_temporary(name, path.name):
             with suppress(FileNotFoundError):
                 os.unlink(name, dir_fd=folder)
+
+# %% ../../nbs/data_holder/07_ledger.ipynb #5e710063
+def new_entry(*, data: str, release: str, epsilon: Any = None, delta: Any = 0, mechanism: str = "unnamed",
+              rho: Any = None, bounds: tuple[int, ...] = ()) -> Entry:
+    "An entry of this moment, as `Ledger.spend` takes it, checked."
+    now = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    given = {name: None if value is None else amount(name, value, 1)
+             for name, value in (("epsilon", epsilon), ("rho", rho))}
+    if rho is None and epsilon is None:
+        refuse("epsilon", "a finite number > 0, unless rho is given", None)
+    if not isinstance(bounds, tuple) or not all(type(number) is int for number in bounds):
+        refuse("bounds", "a tuple of numbers of entries", bounds)
+    return Entry(now, _label("data", data), _label("release", release), _label("mechanism", mechanism),
+                 given["epsilon"], amount("delta", delta), given["rho"], bounds)
 
 
 def _label(name, value):
@@ -346,7 +362,10 @@ def period_of(time_: str,  # ISO 8601
               by: str      # one of BY
               ) -> str:
     "The period of an entry. Its first four characters are the year."
-    day = datetime.fromisoformat(time_)
+    try:
+        day = datetime.fromisoformat(time_)
+    except ValueError:
+        refuse("the time of an entry", "a date and a time of ISO 8601", time_)
     day = day if day.tzinfo is None else day.astimezone(timezone.utc)
     year, week, _ = day.isocalendar()
     return {"week": f"{year:04d}-W{week:02d}", "month": f"{day.year:04d}-{day.month:02d}", "year": f"{day.year:04d}",
@@ -451,15 +470,8 @@ class Ledger:
         the unit of the ledger, for labels that are not 1 to 1000 characters, and for a damaged file; TimeoutError if
         the lock is held. Nothing is spent then.
         """
-        now = datetime.now(timezone.utc).isoformat(timespec="seconds")
-        given = {name: None if value is None else amount(name, value, 1)
-                 for name, value in (("epsilon", epsilon), ("rho", rho))}
-        if rho is None and epsilon is None:
-            refuse("epsilon", "a finite number > 0, unless rho is given", None)
-        if not isinstance(bounds, tuple) or not all(type(number) is int for number in bounds):
-            refuse("bounds", "a tuple of numbers of entries", bounds)
-        entry = Entry(now, _label("data", data), _label("release", release), _label("mechanism", mechanism),
-                      given["epsilon"], amount("delta", delta), given["rho"], bounds)
+        entry = new_entry(epsilon=epsilon, delta=delta, data=data, release=release, mechanism=mechanism, rho=rho,
+                          bounds=bounds)
         spend_state(self.path, entry, self.timeout)
 
     def __repr__(self):

@@ -26,11 +26,10 @@ PER = {"day": (364, 7, (1, 7, 28, 91, 364)), "week": (52, 1, (1, 2, 4, 13, 26, 5
 
 def year_moved(kind: str,  # of the noise
                most: int, every: int,
-               held: int   # base periods in which the person may count
+               held: int   # releases in which the person may count
                ) -> float:
     "How far one person moves all releases of a year, in the norm of the noise: equation (1)."
-    full, rest = divmod(held, every)
-    return float(law_of(kind).distance([most * every] * full + [most * rest] * (rest > 0)))
+    return float(law_of(kind).distance([most * every] * held))
 
 # %% ../../nbs/research/18_series_planning.ipynb #5e710011
 # § The interval of one number: equations (2) and (3)
@@ -44,7 +43,7 @@ def _noise_transform(kind, scale, step, size):
     return np.fft.rfft(np.exp(law.log_tail(k, scale, step)) - np.exp(law.log_tail(k + step, scale, step))).real
 
 
-def sum_chances(up: Float[np.ndarray, "..."], down: Float[np.ndarray, "..."],  # means of the two counts
+def sum_chances(up: Any, down: Any,  # means of the two counts, numbers or arrays
                 terms: int, kind: str, scale: float,  # noises
                 step: float, size: int) -> Float[np.ndarray, "... L"]:
     "P(D = step k) for k = 0, 1, …, and after the middle …, −2, −1: equation (2)."
@@ -113,15 +112,15 @@ class SeriesPlan:
     >>> found.best["every"], found.best["releases"], found.mechanism
     (13, 4, 'gaussian')
     """
-    # a dict a frequency: every, releases, epsilon or rho of one release, scale, expected, width_95 (in events), width
-    # (over the expected count); with a walk smoothed and newest; with a change compared, delay, power, false_alarms
+    # a dict a frequency: every, releases, held (in which a person may count), epsilon or rho of one release, scale,
+    # expected, width_95 (in events), width (over the expected count); with a walk smoothed and newest; with a change
+    # compared (releases on each side), delay (in base periods), power, false_alarms (in a year)
     table: list
     best: dict | None  # the row for the wish; None without a wish, and where none reaches it
     wish: str  # in words; empty without one
     per: str  # the base period: "day", "week" or "month"
     mechanism: str  # "laplace" or "gaussian"
-    held: int  # base periods of a year in which one person may count
-    bounded: bool  # whether that is fewer than all of them, which the releases have to enforce
+    bounded: bool  # whether a person counts in a stated number of releases only, which they have to enforce
 
     @property
     def message(self) -> str:
@@ -153,8 +152,8 @@ def plan_series(typical: float,             # expected count of one base period,
                 ) -> SeriesPlan:
     """How often to publish a count, and with how much noise, from one budget a year; spends nothing.
 
-    A person may be in every period, and releases compose in sequence. `weeks_per_person` divides the cost, and holds
-    only where the releases enforce it (chapter ‘Week by week’); nothing can be planned on a habit of people.
+    A person may be in every period, and releases compose in sequence. With `weeks_per_person` they cost less,
+    and only where `ReleaseSeries` enforces it; nothing can be planned on a habit of people.
     ValueError for numbers that are no such thing, and for two wishes at once.
 
     >>> from dp_bayes_nb import plan_series
@@ -166,19 +165,21 @@ def plan_series(typical: float,             # expected count of one base period,
                                                  delta, "change_one", rho)
     typical, most = check_positive("typical", typical, "a count of one base period"), check_count("most", most)
     year, days, usual = PER[check_choice("per", per, PER)]
-    held = year if weeks_per_person is None else min(year, check_count("weeks_per_person", weeks_per_person) * days)
+    weeks = year if weeks_per_person is None else check_count("weeks_per_person", weeks_per_person)
     wish = _checked_wish(per, width, change, within, power, walk)
     false_alarms = check_fraction("false_alarms", false_alarms)
     rows = []
     for e in _checked_every(every, usual, year):
+        held = min(year // e, weeks * -(-days // e))  # a week has several releases that are shorter
         scale = float(law_of(kind).scale_for(year_moved(kind, most, e, held), epsilon, delta, rho))
-        one, mean = most * min(e, held), e * typical
+        one, mean = most * e, e * typical
         price = {"epsilon": one / scale} if kind == "laplace" else {"rho": one**2 / (2 * scale**2)}
         found = expected_width(kind, scale, mean)
-        rows.append({"every": e, "releases": year // e, **price, "scale": scale, "expected": mean, "width_95": found,
-                     "width": found / mean, **_smoothed(kind, scale, mean, walk, e, found / mean),
+        rows.append({"every": e, "releases": year // e, "held": held, **price, "scale": scale, "expected": mean,
+                     "width_95": found, "width": found / mean, **_smoothed(kind, scale, mean, walk, e, found / mean),
                      **_noticed(kind, scale, mean, change, within, power, false_alarms, e, year // e)})
-    return SeriesPlan(rows, _best(rows, width, change, within, power), wish, per, kind, held, held < year)
+    return SeriesPlan(rows, _best(rows, width, change, within, power), wish, per, kind,
+                      weeks_per_person is not None)
 
 # %% ../../nbs/research/18_series_planning.ipynb #5e710029
 def _checked_every(every, usual, year):
@@ -240,7 +241,7 @@ def _best(rows, width, change, within, power):
 
 def _message(plan):
     "The answer in words."
-    bound = f"; each person in at most {plan.held} {plan.per}s a year, which the releases must enforce" * plan.bounded
+    bound = "; each person in as many releases as `held` says, which ReleaseSeries enforces" * plan.bounded
     if not plan.wish:
         return f"no wish was stated{bound}"
     if (row := plan.best) is None:
@@ -249,4 +250,5 @@ def _message(plan):
     often = f"every {row['every']} {plan.per}s" if row["every"] > 1 else f"every {plan.per}"
     found = (f"delay {row['delay']:g} {plan.per}s, chance {row['power']:.2f}" if "delay" in row else
              f"width {row.get('smoothed', row['width']):.2f}")
-    return f"{plan.wish}: release {often}, {row['releases']} a year, each with {price}, scale {row['scale']:.3g}: {found}{bound}"
+    noise = f"{price}, scale {row['scale']:.3g}"
+    return f"{plan.wish}: release {often}, {row['releases']} a year, each with {noise}: {found}{bound}"
