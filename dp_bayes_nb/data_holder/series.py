@@ -8,6 +8,7 @@ __all__ = ['ReleaseSeries']
 # %% ../../nbs/data_holder/10_series.ipynb #5e720004
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -82,9 +83,9 @@ class ReleaseSeries:
     """Releases of one period after another, in which each person counts in at most `periods_per_person` periods.
 
     Together they cost `periods_per_person` times the price of one, for a person added or removed with all rows:
-    equation (1) of the chapter. `release(model, data, at)` takes the rows of all periods so far, of which it keeps those of
-    period `at` that count. ValueError for declarations that are no such thing, and for a budget in rho from a ledger
-    in epsilon.
+    equation (1) of the chapter. `release(model, data, at)` takes the rows of all periods so far, of which it keeps
+    those of period `at` that count. ValueError for declarations that are no such thing, and for a budget in rho from a
+    ledger in epsilon.
 
     >>> import pandas as pd
     >>> from dp_bayes_nb import Bernoulli, Ledger, ReleaseSeries
@@ -94,7 +95,7 @@ class ReleaseSeries:
     >>> series.ledger.left[0]
     Decimal('0.0')
     """
-    ledger: Ledger
+    ledger: Ledger  # that pays
     name: str  # of the data set and of the series, in the ledger
     person: str  # the column that says whose a row is
     period: str  # the column of the period: texts of one length, such as "2026-W03", or whole numbers

@@ -173,7 +173,7 @@ def plan_series(typical: float,             # expected count of one base period,
         held = min(year // e, weeks * -(-days // e))  # a week has several releases that are shorter
         scale = float(law_of(kind).scale_for(year_moved(kind, most, e, held), epsilon, delta, rho))
         one, mean = most * e, e * typical
-        price = {"epsilon": one / scale} if kind == "laplace" else {"rho": one**2 / (2 * scale**2)}
+        price = {"rho": one**2 / (2 * scale**2)} if law_of(kind).rho else {"epsilon": one / scale}
         found = expected_width(kind, scale, mean)
         rows.append({"every": e, "releases": year // e, "held": held, **price, "scale": scale, "expected": mean,
                      "width_95": found, "width": found / mean, **_smoothed(kind, scale, mean, walk, e, found / mean),
