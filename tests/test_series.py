@@ -16,7 +16,9 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from dp_bayes_nb import Bernoulli, Categorical, Ledger, ReleaseSeries, ledger_report, plan_series, registry_entry, release
+from dp_bayes_nb import (
+    Bernoulli, Categorical, Ledger, ReleaseSeries, ledger_report, plan_series, registry_entry, release,
+)
 from dp_bayes_nb.base.checks import must_fail
 from dp_bayes_nb.data_holder.series import kept_rows
 
@@ -66,7 +68,8 @@ def test_rows_that_count_stay_when_periods_are_added():
     table = visits(1)
     for at in WEEKS:
         assert kept_by(table[table["week"] <= at], at, 2) == kept_by(table, at, 2)
-    last = lambda t, at, most: by_loops(t.assign(week=t["week"].map(lambda w: 99 - int(w[-2:]))), 99 - int(at[-2:]), most)
+    turned = lambda week: 99 - int(week[-2:])
+    last = lambda t, at, most: by_loops(t.assign(week=t["week"].map(turned)), turned(at), most)
 
     def check(kept):
         assert all(kept(table[table["week"] <= at], at, 2) == kept(table, at, 2) for at in WEEKS)
