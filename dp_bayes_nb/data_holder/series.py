@@ -48,8 +48,8 @@ def charged_in(name: str, said: str, at: Any, most: int) -> Callable[[Entry, Sta
         if any(text.startswith(f"{said}; period {at!r}; ") for text in own):
             refuse("at", "a period that this series has not released", at,
                    "a second release would count its people again")
-        free = {unit: Decimal(0) for unit in ("epsilon", "rho") if getattr(entry, unit) is not None}
-        return entry._replace(**free) if len(own) >= most else entry
+        free = lambda price: None if price is None else Decimal(0)
+        return entry._replace(epsilon=free(entry.epsilon), rho=free(entry.rho)) if len(own) >= most else entry
     return charged
 
 
