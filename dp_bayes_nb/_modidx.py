@@ -7136,6 +7136,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                                       'dp_bayes_nb/research/series_planning.py'),
                                                       'dp_bayes_nb.research.series_planning._checked_every': ( 'research/series_planning.html#_checked_every',
                                                                                                                'dp_bayes_nb/research/series_planning.py'),
+                                                      'dp_bayes_nb.research.series_planning._checked_scale': ( 'research/series_planning.html#_checked_scale',
+                                                                                                               'dp_bayes_nb/research/series_planning.py'),
                                                       'dp_bayes_nb.research.series_planning._checked_wish': ( 'research/series_planning.html#_checked_wish',
                                                                                                               'dp_bayes_nb/research/series_planning.py'),
                                                       'dp_bayes_nb.research.series_planning._message': ( 'research/series_planning.html#_message',

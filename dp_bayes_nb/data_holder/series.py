@@ -136,6 +136,8 @@ def _check_series(series):
     for name in ("name", "person", "period"):
         if not isinstance(value := getattr(series, name), str) or not 0 < len(value) <= 100:
             refuse(name, "a text of 1 to 100 characters", value)
+    if series.person == series.period:
+        refuse("period", "another column than that of the person", series.period)
     check_count("periods_per_person", series.periods_per_person)
     if (series.epsilon is None) == (series.rho is None):
         refuse("epsilon", "given, or rho, and not both", series.epsilon, "it is the price of each release")

@@ -16,7 +16,7 @@ from jaxtyping import Float
 from ..base.arguments import check_choice, check_count, check_fraction, check_positive, refuse
 from ..base.meant import hinting
 from ..base.measurement import law_of
-from ..noise.design import check_privacy
+from ..noise.design import MAX_STEPS, TAIL, check_privacy
 
 # %% ../../nbs/research/18_series_planning.ipynb #5e710007
 # § What one person can do in a year: equation (1)
@@ -47,7 +47,7 @@ def sum_chances(up: Any, down: Any,  # means of the two counts, numbers or array
                 terms: int, kind: str, scale: float,  # noises
                 step: float, size: int) -> Float[np.ndarray, "... L"]:
     "P(D = step k) for k = 0, 1, …, and after the middle …, −2, −1: equation (2)."
-    turn = np.exp(2j * np.pi * np.arange(size // 2 + 1) / (size * step)) - 1
+    turn = np.exp(-2j * np.pi * np.arange(size // 2 + 1) / (size * step)) - 1
     up, down = np.asarray(up, float)[..., None], np.asarray(down, float)[..., None]
     product = np.exp(up * turn + down * turn.conj()) * _noise_transform(kind, scale, step, size) ** terms
     return np.maximum(np.fft.irfft(product, size), 0)
@@ -167,11 +167,14 @@ def plan_series(typical: float,             # expected count of one base period,
     year, days, usual = PER[check_choice("per", per, PER)]
     weeks = year if weeks_per_person is None else check_count("weeks_per_person", weeks_per_person)
     wish = _checked_wish(per, width, change, within, power, walk)
-    false_alarms = check_fraction("false_alarms", false_alarms)
+    if check_fraction("false_alarms", false_alarms) < LEAST:
+        refuse("false_alarms", f"at least {LEAST:g}", false_alarms, "smaller chances are not computed")
+    if typical * year >= MAX_STEPS:
+        refuse("typical", f"a count below {MAX_STEPS // year:g}", typical, "whole numbers beyond are no floats")
     rows = []
     for e in _checked_every(every, usual, year):
         held = min(year // e, weeks * -(-days // e))  # a week has several releases that are shorter
-        scale = float(law_of(kind).scale_for(year_moved(kind, most, e, held), epsilon, delta, rho))
+        scale = _checked_scale(kind, year_moved(kind, most, e, held), epsilon, delta, rho)
         one, mean = most * e, e * typical
         price = {"rho": one**2 / (2 * scale**2)} if law_of(kind).rho else {"epsilon": one / scale}
         found = expected_width(kind, scale, mean)
@@ -182,6 +185,18 @@ def plan_series(typical: float,             # expected count of one base period,
                       weeks_per_person is not None)
 
 # %% ../../nbs/research/18_series_planning.ipynb #5e710029
+LEAST = 1e-6  # chance of a false alarm
+
+
+def _checked_scale(kind, moved, epsilon, delta, rho):
+    "The scale of the noise for a budget, if `release` can draw it."
+    about = moved * law_of(kind).multiplier(epsilon, delta, rho)
+    if not 1e-9 < about < MAX_STEPS / TAIL:
+        refuse("rho" if epsilon is None else "epsilon", f"such that the noise scale is below {MAX_STEPS // TAIL}",
+               rho if epsilon is None else epsilon, "choose another budget")
+    return float(law_of(kind).scale_for(moved, epsilon, delta, rho))
+
+
 def _checked_every(every, usual, year):
     "Candidates: whole numbers of base periods that divide a year."
     if isinstance(every, (str, bytes, dict)):
