@@ -158,6 +158,9 @@ _jobs = {
         "plan": "research.planning",
         "Plan": "research.planning",
         "plan_bounds": "research.bounds_planning",
+        "plan_series": "research.series_planning",
+        "SeriesPlan": "research.series_planning",
+        "ReleaseSeries": "data_holder.series",
         "Design": "noise.design",
         "audit": "research.audit",
         "Audit": "research.audit",
@@ -358,5 +361,7 @@ if _typing.TYPE_CHECKING:
     from .research.evaluation import calibrate as calibrate
     from .research.hmm_routes import state_probabilities as state_probabilities, relabel as relabel
     from .research.planning import plan as plan, Plan as Plan
+    from .research.series_planning import plan_series as plan_series, SeriesPlan as SeriesPlan
+    from .data_holder.series import ReleaseSeries as ReleaseSeries
     from .research.ranks import Calibration as Calibration, plot_intervals as plot_intervals, mmd2 as mmd2
     from .papers.experiments import run_experiment as run_experiment, Experiment as Experiment

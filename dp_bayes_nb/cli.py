@@ -64,7 +64,8 @@ def build_parser() -> argparse.ArgumentParser:
              f"{one['fit-many']}\n\n{EXAMPLE_FAMILY}")
     _command(commands, "synthesize", "tables of made-up records from posterior draws", one["synthesize"])
     _command(commands, "ledger", "show a ledger, or create one",
-             f"{one['ledger']}\n  dp-bayes ledger budget.json\n  dp-bayes ledger budget.json --report -o account.md")
+             f"{one['ledger']}\n  dp-bayes ledger budget.json\n  dp-bayes ledger budget.json --by month --yearly 1\n"
+             "  dp-bayes ledger budget.json --report -o account.md")
     _command(commands, "calibrate", "does a method tell the truth? by simulation; opens no data",
              f"{one['calibrate']}\n\n{EXAMPLE_FAMILY}")
     _command(commands, "audit", "try to refute the promise of a release; exit code 1 if it is contradicted",

@@ -131,6 +131,10 @@ def test_release_then_ledger(folder):
     code, out, err = dp_bayes("ledger", "budget.json", cwd=folder)
     assert (code, err) == (0, "")
     assert "survey of 2026" in out and "0.5 spent, 0.5 left" in out
+    when = Ledger(folder / "budget.json").entries[0].time
+    for yearly, left in (([], "0.5 left of the total"), (["--yearly", "0.8"], "0.3 left of the year")):
+        code, out, err = dp_bayes("ledger", "budget.json", "--by", "month", *yearly, cwd=folder)
+        assert (code, out, err) == (0, f"{when[:7]}  1 entry  epsilon 0.5  delta 0  {left}\n", "")
 
 
 REFUSED = {
@@ -269,6 +273,10 @@ def test_parquet_gaussian_and_a_ledger_with_delta(folder):
                                              (["ledger", ".", "--create", "--epsilon", "1"], "name a file in it"),
                           (["ledger", "new.json", "--create"], "--epsilon"),
                                              (["ledger", "new.json", "--create", "--epsilon", "-1"], "> 0"),
+                          (["ledger", "budget.json", "--by", "day"], "--by must be one of 'week', 'month'"),
+                          (["ledger", "budget.json", "--yearly", "1"], "--by must be left out with --report"),
+                          (["ledger", "budget.json", "--by", "year", "--yearly", "0"], "--yearly must be a finite"),
+                          (["ledger", "new.json", "--create", "--epsilon", "1", "--by", "year"], "left out with"),
                           (["inspect"], "invalid choice"), ([], "required")])
 def test_refused_ledgers_and_commands(folder, arguments, said):
     code, out, err = dp_bayes(*arguments, cwd=folder)

@@ -282,6 +282,8 @@ OPTIONS["ledger"] = (
     ("--registry", "an entry of the public registry of deployments, as YAML; the TOML file has what only you can say: "
      "name, data_curators, description, intended_use, data_product_region, registry_authors (default: none)",
      {"metavar": "ABOUT.toml"}),
+    ("--by", "one line for each week, month, quarter or year (default: one line an entry)", {"metavar": "PERIOD"}),
+    ("--yearly", "with --by: the budget of each year, of which the rest is shown (default: the ledger's total)", {}),
     ("-o --output", "file to write the page or the entry to (default: print it)", {"default": None}), _FORCE)
 
 # %% ../../nbs/command/03_options.ipynb #0c030016

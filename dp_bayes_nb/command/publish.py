@@ -138,24 +138,13 @@ def run_quantile(args) -> int:
 def run_ledger(args) -> int:
     "Create a ledger, or show one; as a page for people or an entry of the registry where asked for."
     from dp_bayes_nb.data_holder.ledger import Ledger
-    if args.create and os.path.isfile(args.path):
-        refuse("--create", "given with a new ledger", args.path,
-               f"a ledger's total never changes; dp-bayes ledger {args.path} shows it")
-    if args.create and args.epsilon is None and args.rho is None:
-        refuse("--epsilon", "given with --create, or --rho", None, "it is the total of the new ledger")
     page = args.report or args.registry is not None
-    if args.create and (page or args.output is not None):
-        refuse("--create", "left out with --report, --registry and -o", args.path)
-    if args.report and args.registry is not None:
-        refuse("--report", "left out with --registry", True, "ask for one after the other")
-    if not args.create and (args.epsilon is not None or args.rho is not None or (args.delta is not None and not page)):
-        refuse("--epsilon, --delta and --rho", "left out without --create",
-               next(v for v in (args.epsilon, args.rho, args.delta) if v is not None))
-    if args.output is not None and not page:
-        refuse("-o", "given with --report or --registry, and only then", args.output)
+    _check_ledger_options(args, page)
     if page:
         return _show_account(Ledger(args.path), args)
     ledger = (Ledger(args.path, args.epsilon, args.delta or 0, rho=args.rho) if args.create else Ledger(args.path))
+    if args.by is not None:
+        return _show_periods(ledger, args)
     entries, units = ledger.entries, ("epsilon", "delta") if ledger.unit == "epsilon" else ("rho",)
     for e in entries:
         price = "  ".join(f"{unit} {getattr(e, unit)}" for unit in units)
@@ -165,6 +154,37 @@ def run_ledger(args) -> int:
     return 0
 
 # %% ../../nbs/command/05_publish.ipynb #1508476f
+def _check_ledger_options(args, page):
+    "Which options of `ledger` go together."
+    if args.create and os.path.isfile(args.path):
+        refuse("--create", "given with a new ledger", args.path,
+               f"a ledger's total never changes; dp-bayes ledger {args.path} shows it")
+    if args.create and args.epsilon is None and args.rho is None:
+        refuse("--epsilon", "given with --create, or --rho", None, "it is the total of the new ledger")
+    if args.create and (page or args.output is not None or args.by is not None):
+        refuse("--create", "left out with --report, --registry, --by and -o", args.path)
+    if args.by is not None and page or args.yearly is not None and args.by is None:
+        refuse("--by", "left out with --report and --registry, and given with --yearly", args.by)
+    if args.report and args.registry is not None:
+        refuse("--report", "left out with --registry", True, "ask for one after the other")
+    if not args.create and (args.epsilon is not None or args.rho is not None or (args.delta is not None and not page)):
+        refuse("--epsilon, --delta and --rho", "left out without --create",
+               next(v for v in (args.epsilon, args.rho, args.delta) if v is not None))
+    if args.output is not None and not page:
+        refuse("-o", "given with --report or --registry, and only then", args.output)
+
+
+def _show_periods(ledger, args):
+    "A line for each period that has entries, with what was left at its end."
+    units = ("epsilon", "delta") if ledger.unit == "epsilon" else ("rho",)
+    of = "total" if args.yearly is None else "year"
+    for row in ledger.by_period(args.by, args.yearly):
+        price = "  ".join(f"{unit} {spent}" for unit, spent in zip(units, row.spent))
+        many = f"{row.entries} entr{'y' if row.entries == 1 else 'ies'}"
+        print(f"{row.period}  {many}  {price}  {row.left} left of the {of}")
+    return 0
+
+# %% ../../nbs/command/05_publish.ipynb #5e710064
 def _show_account(ledger, args):
     "A page for people, or an entry of the registry: printed, or written to a file."
     from dp_bayes_nb.data_holder.report import ledger_report, registry_entry

@@ -8,7 +8,7 @@ __all__ = ['Ledger', 'in_sequence', 'in_parallel', 'subsampled']
 # %% ../../nbs/data_holder/07_ledger.ipynb #77de68da
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import contextmanager, suppress
 from datetime import datetime, timezone
 from decimal import ROUND_CEILING, Context, Decimal, Inexact, InvalidOperation
@@ -294,11 +294,13 @@ def create_state(path: Path, total: State, timeout: float):
                      f"got {total.epsilon} and {total.delta}; leave them out to open it")
 
 # %% ../../nbs/data_holder/07_ledger.ipynb #4d134bc0
-def spend_state(path: Path, entry: Entry, timeout: float):
+def spend_state(path: Path, entry: Entry, timeout: float,
+                price: Callable[[Entry, State], Entry] = lambda entry, state: entry  # what it costs in this account
+                ):
     "Append one entry, if the account has the budget for it; durable on return."
     with locked(path, timeout) as folder:
         state = read_state(path, folder)
-        entry = affordable(entry, state, f"the ledger {str(path)!r}")
+        entry = affordable(price(entry, state), state, f"the ledger {str(path)!r}")
         _remove_strays(path, folder)
         write_state(path, state._replace(entries=(*state.entries, entry)), folder)
 
@@ -321,6 +323,20 @@ def _remove_strays(path, folder):
             with suppress(FileNotFoundError):
                 os.unlink(name, dir_fd=folder)
 
+# %% ../../nbs/data_holder/07_ledger.ipynb #5e710063
+def new_entry(*, data: str, release: str, epsilon: Any = None, delta: Any = 0, mechanism: str = "unnamed",
+              rho: Any = None, bounds: tuple[int, ...] = ()) -> Entry:
+    "An entry of this moment, as `Ledger.spend` takes it, checked."
+    now = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    given = {name: None if value is None else amount(name, value, 1)
+             for name, value in (("epsilon", epsilon), ("rho", rho))}
+    if rho is None and epsilon is None:
+        refuse("epsilon", "a finite number > 0, unless rho is given", None)
+    if not isinstance(bounds, tuple) or not all(type(number) is int for number in bounds):
+        refuse("bounds", "a tuple of numbers of entries", bounds)
+    return Entry(now, _label("data", data), _label("release", release), _label("mechanism", mechanism),
+                 given["epsilon"], amount("delta", delta), given["rho"], bounds)
+
 
 def _label(name, value):
     "A name for an entry."
@@ -328,6 +344,45 @@ def _label(name, value):
         refuse(name, "a text of 1 to 1000 characters", value if not isinstance(value, str)
                else f"{len(value)} characters")
     return value
+
+# %% ../../nbs/data_holder/07_ledger.ipynb #5e710051
+# § What was spent by week, month, quarter or year
+BY = ("week", "month", "quarter", "year")
+
+
+class Period(NamedTuple):
+    "What was spent in one period, by the UTC dates of the entries."
+    period: str  # "2026-W03" (ISO weeks and their years), "2026-01", "2026-Q1" or "2026"
+    entries: int
+    spent: tuple[Decimal, ...]  # (epsilon, delta) or (rho,)
+    left: Decimal  # at its end, of the year's budget in epsilon or rho; without one of the total
+
+
+def period_of(time_: str,  # ISO 8601
+              by: str      # one of BY
+              ) -> str:
+    "The period of an entry. Its first four characters are the year."
+    try:
+        day = datetime.fromisoformat(time_)
+    except ValueError:
+        refuse("the time of an entry", "a date and a time of ISO 8601", time_)
+    day = day if day.tzinfo is None else day.astimezone(timezone.utc)
+    year, week, _ = day.isocalendar()
+    return {"week": f"{year:04d}-W{week:02d}", "month": f"{day.year:04d}-{day.month:02d}", "year": f"{day.year:04d}",
+            "quarter": f"{day.year:04d}-Q{(day.month + 2) // 3}"}[by]
+
+
+def by_period(state: State, by: str, yearly: Decimal | None) -> tuple[Period, ...]:
+    "The account, period by period; periods without entries are left out."
+    unit, held = state.units[0], [(period_of(e.time, by), e) for e in state.entries]
+    rows = []
+    for name in sorted({period for period, _ in held}):
+        own = [e for period, e in held if period == name]
+        so_far = add(getattr(e, unit) for period, e in held
+                     if period <= name and (yearly is None or period[:4] == name[:4]))
+        spent = tuple(add(getattr(e, each) for e in own) for each in state.units)
+        rows.append(Period(name, len(own), spent, EXACT.subtract(yearly or state.total[0], so_far)))
+    return tuple(rows)
 
 # %% ../../nbs/data_holder/07_ledger.ipynb #887309d0
 # § The ledger
@@ -389,6 +444,16 @@ class Ledger:
         at = amount("delta", delta)
         return epsilon_of_rho(state.spent[0], at), epsilon_of_rho(state.rho, at)
 
+    def by_period(self, by: str,  # "week" (of ISO years), "month", "quarter" or "year"
+                  yearly: Any = None  # budget of each year, in epsilon or rho; None: what is left is of the total
+                  ) -> tuple[Period, ...]:
+        """What was spent in each period that has entries, and what was left at its end; below 0 if it was overspent,
+        since the file enforces its total and no yearly budget. ValueError for another word, and a yearly budget of 0.
+        """
+        check_choice("by", by, BY)
+        budget = None if yearly is None else amount("yearly", yearly, 1)
+        return by_period(read_state(self.path), by, budget)
+
     def spend(self, *, epsilon: Any = None,   # price, > 0; may be left out with rho
               delta: Any = 0,                 # price; beside rho alone: at which delta a ledger in epsilon is charged
               data: str,                      # name of the data set
@@ -405,15 +470,8 @@ class Ledger:
         the unit of the ledger, for labels that are not 1 to 1000 characters, and for a damaged file; TimeoutError if
         the lock is held. Nothing is spent then.
         """
-        now = datetime.now(timezone.utc).isoformat(timespec="seconds")
-        given = {name: None if value is None else amount(name, value, 1)
-                 for name, value in (("epsilon", epsilon), ("rho", rho))}
-        if rho is None and epsilon is None:
-            refuse("epsilon", "a finite number > 0, unless rho is given", None)
-        if not isinstance(bounds, tuple) or not all(type(number) is int for number in bounds):
-            refuse("bounds", "a tuple of numbers of entries", bounds)
-        entry = Entry(now, _label("data", data), _label("release", release), _label("mechanism", mechanism),
-                      given["epsilon"], amount("delta", delta), given["rho"], bounds)
+        entry = new_entry(epsilon=epsilon, delta=delta, data=data, release=release, mechanism=mechanism, rho=rho,
+                          bounds=bounds)
         spend_state(self.path, entry, self.timeout)
 
     def __repr__(self):

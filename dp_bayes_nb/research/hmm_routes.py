@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['hmm_record_sensitivity', 'published_cost', 'published_temperature', 'prior_start', 'confidential_kernel', 'cells_of',
-           'neighbour_log_weights', 'held_out_log_probability', 'held_out_score', 'state_probabilities', 'relabel']
+           'held_out_score', 'state_probabilities', 'relabel']
 
 # %% ../../nbs/research/08_hmm_routes.ipynb #77de68da
 from typing import Any
@@ -151,7 +151,7 @@ def held_out_log_probability(shape: Shape, theta: dict, path, counts: Float[Arra
                for table, size, name in zip(counts, shape.sizes, shape.names))
     return jax.nn.logsumexp(neighbour_log_weights(theta, path) + each, axis=-1)
 
-
+# %% ../../nbs/research/08_hmm_routes.ipynb #5e710062
 def held_out_score(shape: Shape, theta: dict, path: Int[Array, "s R T"],
                    counts: Float[Array, "F R T J"]) -> Float[Array, ""]:
     "Mean log probability of a held-out record: draws averaged within each cell, summed over cells, divided by records."

@@ -1,0 +1,178 @@
+"""Releases period after period: whose rows count, what the ledger is told, and what a plan of a year promises.
+
+The rows that count are compared with loops over people on every engine, prices with all that a person can have lost.
+"""
+
+import json
+import threading
+from collections import defaultdict
+from decimal import Decimal
+from pathlib import Path
+
+import duckdb
+import narwhals as nw
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from dp_bayes_nb import (
+    Bernoulli, Categorical, Ledger, ReleaseSeries, ledger_report, plan_series, registry_entry, release,
+)
+from dp_bayes_nb.base.checks import must_fail
+from dp_bayes_nb.data_holder.series import kept_rows
+
+FIXTURE = Path(__file__).parent / "fixtures" / "ledger_schema_1.json"
+WEEKS = [f"2026-W{week:02d}" for week in range(9, 13)]
+
+
+def visits(seed=0, rows=300, people=60, weeks=tuple(WEEKS)):
+    "Made-up visits, of some people several in a week."
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame({"id": [f"p{i}" for i in rng.integers(0, people, rows)], "week": rng.choice(weeks, rows),
+                         "ill": rng.integers(0, 2, rows)})
+
+
+def by_loops(table, at, most):
+    "The rows of a period that count, person by person: (id, ill), sorted."
+    own = defaultdict(set)
+    for row in table.itertuples():
+        own[row.id].add(row.week)
+    return sorted((row.id, row.ill) for row in table.itertuples()
+                  if row.week == at and at in sorted(own[row.id])[:most])
+
+
+def kept_by(frame, at, most):
+    "What `kept_rows` keeps, in the same form, from any engine."
+    found = nw.to_native(kept_rows(nw.from_native(frame), "id", "week", at, most))
+    found = found.df() if isinstance(found, duckdb.DuckDBPyRelation) else found
+    found = found.collect() if isinstance(found, pl.LazyFrame) else found
+    return sorted(zip(found["id"].to_list() if isinstance(found, pl.DataFrame) else found["id"].tolist(),
+                      found["ill"].to_list() if isinstance(found, pl.DataFrame) else found["ill"].tolist()))
+
+
+ENGINES = {"pandas": lambda t: t, "polars": pl.from_pandas, "polars, lazy": lambda t: pl.from_pandas(t).lazy(),
+           "duckdb": lambda t: duckdb.connect().from_df(t), "categories": lambda t: t.astype({"week": "category"})}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_first_periods_of_each_person_count(engine):
+    table = visits()
+    frame = ENGINES[engine](table)
+    for at in WEEKS:
+        for most in (1, 2, 3):
+            assert kept_by(frame, at, most) == by_loops(table, at, most)
+
+
+def test_rows_that_count_stay_when_periods_are_added():
+    table = visits(1)
+    for at in WEEKS:
+        assert kept_by(table[table["week"] <= at], at, 2) == kept_by(table, at, 2)
+    turned = lambda week: 99 - int(week[-2:])
+    last = lambda t, at, most: by_loops(t.assign(week=t["week"].map(turned)), turned(at), most)
+
+    def check(kept):
+        assert all(kept(table[table["week"] <= at], at, 2) == kept(table, at, 2) for at in WEEKS)
+    must_fail(lambda: check(last), "the last periods of a person")
+
+
+@pytest.mark.parametrize("engine", ["pandas", "polars, lazy", "duckdb"])
+def test_a_series_releases_what_counts_and_pays_for_few(engine, tmp_path):
+    table = visits(2, rows=4000, people=900)
+    series = ReleaseSeries(Ledger(tmp_path / "b.json", epsilon=10), "visits", "id", "week", 2, epsilon=5)
+    for at in WEEKS:
+        made = series.release(Bernoulli("ill"), ENGINES[engine](table), at, combine="any", n_max=5000)
+        ill = defaultdict(int)
+        for person, value in by_loops(table, at, 2):
+            ill[person] = max(ill[person], value)
+        exact = [sum(ill.values()), len(ill) - sum(ill.values())]
+        assert np.abs(made.values - exact).max() < 12  # of noise of scale 0.2
+    assert [str(e.epsilon) for e in series.ledger.entries] == ["5.0", "5.0", "0", "0"]
+    assert series.ledger.left[0] == 0 and {e.data for e in series.ledger.entries} == {"visits"}
+
+
+def test_periods_may_be_whole_numbers_and_another_model(tmp_path):
+    table = visits(3).assign(week=lambda t: t["week"].str[-2:].astype(int))
+    series = ReleaseSeries(Ledger(tmp_path / "b.json", rho=1), "visits", "id", "week", 1, rho=0.5)
+    for at in (9, np.int64(10), 11):
+        made = series.release(Categorical([0, 1], "ill"), table, at, rows=2, n_max=1000)
+        assert made.rho == 0.5 and made.n is None
+    assert [str(e.rho) for e in series.ledger.entries] == ["0.5", "0", "0"]
+
+
+def test_accounts_with_free_entries_are_read_reported_and_closed(tmp_path):
+    series = ReleaseSeries(Ledger(tmp_path / "b.json", epsilon=1), "visits", "id", "week", 1, epsilon=1)
+    for at in WEEKS:
+        series.release(Bernoulli("ill"), visits(4), at, combine="any", n_max=1000)
+    again = Ledger(tmp_path / "b.json")
+    assert (len(again.entries), again.left[0]) == (4, 0)
+    assert json.loads((tmp_path / "b.json").read_text())["schema"] == 1  # as before
+    assert "series" in ledger_report(again) and "| left | 0 | 0 |" in ledger_report(again)
+    about = {"name": "V", "data_curators": ["A"], "description": "D", "intended_use": "U", "data_product_region": "E",
+             "registry_authors": ["A"]}
+    assert "epsilon: 1" in registry_entry(again, about)
+    with pytest.raises(ValueError, match="has left, 0"):
+        release(Bernoulli("ill"), visits(4), epsilon=0.1, ledger=again)
+    second = ReleaseSeries(again, "visits 2", "id", "week", 1, epsilon=1)
+    with pytest.raises(ValueError, match="has left, 0"):
+        second.release(Bernoulli("ill"), visits(4), WEEKS[0], combine="any", n_max=1000)
+
+
+def test_one_of_many_that_release_the_same_period_gets_it(tmp_path):
+    table, made, refused = visits(5), [], []
+    series = ReleaseSeries(Ledger(tmp_path / "b.json", epsilon=3), "visits", "id", "week", 3, epsilon=1)
+    series.release(Bernoulli("ill"), table, WEEKS[0], combine="any", n_max=1000)
+
+    def wish():
+        try:
+            made.append(series.release(Bernoulli("ill"), table, WEEKS[1], combine="any", n_max=1000))
+        except ValueError as error:
+            refused.append(str(error))
+    crowd = [threading.Thread(target=wish) for _ in range(4)]
+    for thread in crowd:
+        thread.start()
+    for thread in crowd:
+        thread.join()
+    assert len(made) == 1 and len(refused) == 3 and all("has not released" in text for text in refused)
+    assert series.ledger.spent[0] == 2
+
+
+def test_a_long_declaration_keeps_whose_rows_it_is_of(tmp_path):
+    series = ReleaseSeries(Ledger(tmp_path / "b.json", epsilon=1), "v" * 100, "id", "week", 1, epsilon=1)
+    levels = [f"level {'x' * 30} {k}" for k in range(100)]
+    table = visits(6).assign(ill=levels[3])
+    series.release(Categorical(levels, "ill"), table, WEEKS[0], combine="first", n_max=1000)
+    (entry,) = series.ledger.entries
+    assert len(entry.release) <= 1000 and "; person: the rows of each 'id'" in entry.release
+    assert entry.release.endswith("; neighbours: add_remove")
+
+
+def test_old_ledgers_have_an_account_by_period():
+    old = Ledger(FIXTURE)
+    for by in ("week", "month", "quarter", "year"):
+        rows = old.by_period(by)
+        assert sum(row.entries for row in rows) == len(old.entries)
+        assert sum(row.spent[0] for row in rows) == old.spent[0] and rows[-1].left == old.left[0]
+    with pytest.raises(ValueError, match="by must be one of"):
+        old.by_period("decade")
+
+
+def test_the_prices_of_a_plan_never_exceed_its_budget():
+    "As decimals that a ledger adds up: the last digits of floats may not take a year beyond its total."
+    for budget in ({"epsilon": 1}, {"epsilon": 0.7}, {"rho": 0.02}, {"epsilon": 1, "delta": 1e-6}):
+        for weeks in (None, 3):
+            for row in plan_series(100, **budget, weeks_per_person=weeks).table:
+                unit = "rho" if "rho" in row else "epsilon"
+                total = Decimal(str(budget.get(unit, 0.02436))) * Decimal("1.0001")
+                assert Decimal(repr(row[unit])) * row["held"] <= total
+                assert row[unit] * row["held"] > 0.99 * float(total)
+
+
+def test_a_year_that_is_planned_can_be_released(tmp_path):
+    "The noise of the release at the planned price is the planned one, with people in every week and in two."
+    for weeks, scale in ((None, 52.0), (2, 2.0)):
+        (row,) = plan_series(100, epsilon=1, every=1, weeks_per_person=weeks).table
+        assert row["scale"] == pytest.approx(scale)
+        made = release(Bernoulli("ill"), visits(7), epsilon=row["epsilon"], neighbours="add_remove", n_max=1000,
+                       person="id", combine="any")
+        assert made.noise.scale == pytest.approx([scale] * 2, rel=1e-9)
