@@ -2527,6 +2527,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                              'dp_bayes_nb/fields/structured.py'),
                                                'dp_bayes_nb.fields.structured.blended': ( 'fields/structured.html#blended',
                                                                                           'dp_bayes_nb/fields/structured.py'),
+                                               'dp_bayes_nb.fields.structured.climb': ( 'fields/structured.html#climb',
+                                                                                        'dp_bayes_nb/fields/structured.py'),
                                                'dp_bayes_nb.fields.structured.doubt_of': ( 'fields/structured.html#doubt_of',
                                                                                            'dp_bayes_nb/fields/structured.py'),
                                                'dp_bayes_nb.fields.structured.draw_at': ( 'fields/structured.html#draw_at',

@@ -58,7 +58,10 @@ def setting_at(field: Field, z, scale: float) -> Setting:
 
 # %% ../../nbs/fields/09_structured.ipynb #ec219499
 # § A few points
-POINTS, _CANDIDATES, _STEP, _DF = 15, 2048, 0.15, 5  # points; candidates; of slopes; degrees of freedom
+POINTS, _CANDIDATES, _STEP, _DF = 15, 2048, 0.15, 5  # points; candidates; largest step of slopes; degrees of freedom
+
+
+_CLOSE, _OVER = 4, 0.5  # points that are blended; how far parabolas may rise above the best point
 
 
 class Point(NamedTuple):
@@ -70,21 +73,22 @@ class Point(NamedTuple):
     found: Propagated
 
 
-def point_at(field: Field, table: Table, z, scale: float, near: Propagated | None) -> Point:
+def point_at(field: Field, table: Table, z, scale: float, near: Point | None) -> Point:
     "A point, whose slope needs no new sites: the evidence does not change with them, to first order."
-    found = propagate(field, table, setting_at(field, z, scale), None if near is None else near.sites)
+    found = propagate(field, table, setting_at(field, z, scale), None if near is None else near.found.sites)
     value, d = found.value - 0.5 * float(z @ z), len(z)
     def at(x):
         normal = log_normal_evidence(field, found.sites, setting_at(field, x, scale))
         return value if normal is None else normal + found.each - 0.5 * float(x @ x)
-    e = _STEP * np.eye(d)
+    step = np.full(d, _STEP) if near is None else np.minimum(_STEP, np.abs(np.diagonal(near.bend))**-0.5)
+    e = np.diag(step)
     up, down = np.array([at(z + row) for row in e]), np.array([at(z - row) for row in e])
-    H = np.diag((up + down - 2 * value) / _STEP**2)
+    H = np.diag((up + down - 2 * value) / step**2)
     for i in range(d):
         for j in range(i):
-            H[i, j] = H[j, i] = (at(z + e[i] + e[j]) - up[i] - up[j] + value) / _STEP**2
+            H[i, j] = H[j, i] = (at(z + e[i] + e[j]) - up[i] - up[j] + value) / (step[i] * step[j])
     size, axes = np.linalg.eigh(H)
-    return Point(z, value, (up - down) / (2 * _STEP), (axes * np.minimum(size, -0.2)) @ axes.T, found)
+    return Point(z, value, (up - down) / (2 * step), (axes * np.minimum(size, -0.2)) @ axes.T, found)
 
 
 def blended(points: list, x: Float[np.ndarray, "n d"]) -> tuple[np.ndarray, np.ndarray]:
@@ -94,10 +98,12 @@ def blended(points: list, x: Float[np.ndarray, "n d"]) -> tuple[np.ndarray, np.n
     metric = (axes * np.maximum(size, 1.0)) @ axes.T
     away = x[:, None] - np.array([point.z for point in points])
     distance = np.einsum("nki,ij,nkj->nk", away, metric, away)
-    weight = (distance + 1e-6)**-2.5
+    close = np.sort(distance, axis=1)[:, [min(_CLOSE, len(points)) - 1]]
+    weight = np.where(distance <= close, (distance + 1e-6)**-3.0, 0.0)
     each = [p.value + away[:, k] @ p.slope + 0.5 * np.einsum("ni,ij,nj->n", away[:, k], p.bend, away[:, k])
             for k, p in enumerate(points)]
-    return (weight * np.array(each).T).sum(axis=1) / weight.sum(axis=1), distance
+    each = np.minimum(np.array(each).T, best.value + _OVER)
+    return (weight * each).sum(axis=1) / weight.sum(axis=1), distance
 
 # %% ../../nbs/fields/09_structured.ipynb #1c8f2dd6
 class Explored(NamedTuple):
@@ -127,37 +133,52 @@ class Candidates:
         return x, np.logaddexp(-0.5 * (x**2).sum(axis=1) + self.peak, student - np.log(np.diagonal(root)).sum())
 
 # %% ../../nbs/fields/09_structured.ipynb #21ec4882
-_AHEAD = 5  # points, from which on those are chosen that fill gaps
+_CLIMB, _NEAR, _FEW, _GAIN = 12, 6.0, 9, 0.05  # steps; log densities below the largest; points so near; a gain that is none
+
+
+def climb(points: list, add) -> None:
+    "Newton steps of the log posterior from the best point on, shortened along the axes of its curvature."
+    reach = 1.0
+    for _ in range(_CLIMB):
+        best = max(points, key=lambda p: p.value)
+        size, axes = np.linalg.eigh(-best.bend)
+        step = axes @ np.clip(axes.T @ best.slope / size, -reach, reach)
+        if best.slope @ step + 0.5 * step @ best.bend @ step < _GAIN:
+            break
+        add(np.clip(best.z + step, _LOW, _HIGH))
+        reach = 1.0 if points[-1].value > best.value else reach / 3
 
 
 def explore(field: Field, table: Table, scale: float) -> Explored:
-    "The posterior of the sizes by a few points: the first look for the mode, the others go where weight is far from one."
+    "The posterior of the sizes by a few points: a search for the mode, then points where weight is far from any."
     d, points = 1 + len(field.parts), []
     def add(z):
-        near = min(points, key=lambda p: ((p.z - z)**2).sum()).found if points else None
+        near = min(points, key=lambda p: ((p.z - z)**2).sum()) if points else None
         points.append(point_at(field, table, np.asarray(z, float), scale, near))
     for first in (-0.3, -1.3, -2.3):
         add(np.r_[first, np.zeros(d - 1)])
-    candidates, center, root = Candidates(d), None, None
+    climb(points, add)
+    best = max(points, key=lambda p: p.value)
+    covariance = np.linalg.inv(np.eye(d) - best.bend)
+    candidates, center, root = Candidates(d), best.z, 1.2 * np.linalg.cholesky(covariance)
     while True:
-        best = max(points, key=lambda p: p.value)
-        if root is None:
-            covariance = np.linalg.inv(np.eye(d) - best.bend) * 1.44
-            center, root = best.z + np.clip(covariance @ best.slope, -1, 1), np.linalg.cholesky(covariance)
         x, log_q = candidates.around(center, root)
         value, distance = blended(points, x)
         weight = np.exp(value - log_q - (value - log_q).max())
         weight /= weight.sum()
-        if len(points) == POINTS:
+        near = sum(p.value > max(each.value for each in points) - _NEAR for p in points)
+        if len(points) >= POINTS and (near >= _FEW or len(points) >= POINTS + _CLIMB):
             return Explored(points, x, weight, distance.argmin(axis=1))
         flat = weight**0.8 / (weight**0.8).sum()
         center = flat @ x
-        spread = (x - center).T * flat @ (x - center) + 1e-4 * np.linalg.inv(np.eye(d) - best.bend)
-        root = 1.3 * np.linalg.cholesky(spread)
-        gap = distance.min(axis=1)
-        fill = np.where(value > value.max() - 6, np.exp(0.5 * (value - value.max())) * np.sqrt(gap), 0.0)
-        top = int(value.argmax())
-        add(x[top if len(points) < _AHEAD and gap[top] > 0.01 else int(fill.argmax())])
+        root = 1.3 * np.linalg.cholesky((x - center).T * flat @ (x - center) + 1e-3 * covariance)
+        mass = np.bincount(distance.argmin(axis=1), weight, minlength=len(points))
+        own = distance.argmin(axis=1) == int(mass.argmax())
+        middle = weight[own] @ x[own] / max(mass.max(), 1e-300)
+        far = ((middle - points[int(mass.argmax())].z) @ np.linalg.inv(root).T)**2
+        fill = np.exp(0.5 * (value - value.max())) * np.sqrt(distance.min(axis=1))
+        add(middle if far.sum() > 0.5 else x[int(np.where(value > value.max() - _NEAR, fill, 0.0).argmax())])
+
 
 # %% ../../nbs/fields/09_structured.ipynb #57ac9437
 # § Joint draws
