@@ -6,6 +6,7 @@
 __all__ = []
 
 # %% ../../nbs/fields/08_propagation.ipynb #447e4ea2
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -25,7 +26,7 @@ class Setting(NamedTuple):
 
 
 class Sites(NamedTuple):
-    "A normal factor in place of each likelihood: exp(−λ η²/2 + h η)."
+    "A normal factor in place of each likelihood: exp(−λ η²/2 + h η); after the cells come the steps of level shifts."
     precision: Float[np.ndarray, "N"]
     linear: Float[np.ndarray, "N"]
 
@@ -49,15 +50,22 @@ class Marginals(NamedTuple):
     value: float  # log ∫ p(η) Π sites
     nodes: Float[np.ndarray, "P"]  # means of the largest part, and of the border
     border: Float[np.ndarray, "c"]
+    jumps: tuple  # means and variances of the steps of a walk with level shifts
     solved: Solved
+
+    def of_sites(self, field) -> tuple:
+        "Means and variances of what has a site: seen cells, then steps."
+        return tuple(np.concatenate([each[field.seen], steps]) for each, steps in zip((self.mean, self.variance),
+                                                                                     self.jumps))
 
 # %% ../../nbs/fields/08_propagation.ipynb #5d040c6e
 class Field:
     """Cells η = f + e, f = X β + Σ s_k u_k, e ~ N(0, σ²): equation (1). The largest part is a band; the others, and
-    β, stand in its border.
+    β, stand in its border. With `jumps`, the steps of the largest part, a walk, have sites too: its first nodes.
     """
 
-    def __init__(self, parts, X, mean, sd, seen):
+    def __init__(self, parts, X, mean, sd, seen, jumps=0):
+        self.jumps = jumps
         self.parts, self.X, self.seen = parts, np.asarray(X, float), np.asarray(seen)
         self.mean, self.precision = np.asarray(mean, float), 1 / np.asarray(sd, float)**2
         self.big = int(np.argmax([part.Q.shape[0] for part in parts]))
@@ -89,11 +97,20 @@ class Field:
             Z[on, start + self.parts[k].at[on]] = size[k]
         return Z
 
-    def solve(self, D: Float[np.ndarray, "G"], size) -> Solved | None:
+    def steps(self, values) -> tuple[np.ndarray, np.ndarray]:
+        "Precisions of steps as a diagonal by node, and beside it in the order of the band."
+        d, e = np.zeros((2, self.band.n))
+        d[:self.jumps] += values
+        d[1:self.jumps + 1] += values
+        e[:self.jumps] = -values
+        return d, e[:-1] if self.band.order[0] == 0 else e[:-1][::-1]
+
+    def solve(self, D: Float[np.ndarray, "G"], size, steps=0.0) -> Solved | None:
         "A factor of Q + Zᵀ D Z on the constraints; None where it is not positive definite."
         at, s = self.parts[self.big].at, size[self.big]
         on = at >= 0
-        factor = self.band.factor(np.bincount(at[on], s**2 * D[on], self.band.n))
+        d, e = self.steps(steps)
+        factor = self.band.factor(np.bincount(at[on], s**2 * D[on], self.band.n) + d, e if self.jumps else None)
         if factor is None:
             return None
         Z = self._columns(size)
@@ -109,16 +126,20 @@ class Field:
 def spread_out(field: Field, sites: Sites, setting: Setting) -> tuple | None:
     "Sites carried over to f: D, h, 1 + λσ² (G,) each, the factor, and the right-hand sides; None where there is none."
     lam, h = np.zeros((2, len(field.X)))
-    lam[field.seen], h[field.seen] = sites
+    N = len(field.seen)
+    lam[field.seen], h[field.seen] = (each[:N] for each in sites)
     own = 1 + lam * setting.own
     if not np.all(own > 1e-3):
         return None
-    solved = field.solve(lam / own, setting.size)
+    solved = field.solve(lam / own, setting.size, sites.precision[N:])
     if solved is None:
         return None
     at, s = field.parts[field.big].at, setting.size[field.big]
     on, pull = at >= 0, h / own
-    one = np.bincount(at[on], s * pull[on], field.band.n)[field.band.order]
+    nodes = np.bincount(at[on], s * pull[on], field.band.n)
+    nodes[1:field.jumps + 1] += sites.linear[N:]
+    nodes[:field.jumps] -= sites.linear[N:]
+    one = nodes[field.band.order]
     two = np.concatenate([solved.Z.T @ pull, np.zeros(len(field.own))])
     two[field.starts[-2]:field.c] += field.precision * field.mean
     one = solved.factor.forward(one[:, None])[:, 0]
@@ -146,14 +167,23 @@ def marginals(field: Field, sites: Sites, setting: Setting) -> Marginals | None:
     nodes = solved.factor.backward((one - solved.across @ border)[:, None])[back, 0]
     W = solved.factor.backward(solved.across)
     WS = W @ inverse
-    variance, cross = (solved.factor.inverse_diagonal() + (WS * W).sum(axis=1))[back], -WS[back, :field.c]
+    variance, beside = solved.factor.inverse_band()
+    variance, beside = variance + (WS * W).sum(axis=1), beside + (WS[1:] * W[:-1]).sum(axis=1)
+    variance, cross = variance[back], -WS[back, :field.c]
     Z, c, s = solved.Z, field.c, setting.size[field.big]
     f = Z @ border[:c] + s * field.place(nodes, field.big)
     v = ((Z @ inverse[:c, :c]) * Z).sum(axis=1) + s**2 * field.place(variance, field.big)
     v += 2 * s * (field.place(cross.T, field.big).T * Z).sum(axis=1)
     v = np.maximum(v, 1e-14)
     return Marginals((f + setting.own * h) / own, setting.own / own + v / own**2, f, v, own,
-                     value + 0.5 * two @ border, nodes, border[:c], solved)
+                     value + 0.5 * two @ border, nodes, border[:c],
+                     _jumps(field, nodes, variance, beside), solved)
+
+
+def _jumps(field, nodes, variance, beside):
+    "Means and variances of the steps of the first nodes."
+    beside, J = beside if field.band.order[0] == 0 else beside[::-1], field.jumps
+    return np.diff(nodes[:J + 1]), np.maximum(variance[:J] + variance[1:J + 1] - 2 * beside[:J], 1e-14)
 
 # %% ../../nbs/fields/08_propagation.ipynb #6ecbc178
 # § Tables of log likelihoods
@@ -177,6 +207,10 @@ class Table(NamedTuple):
         beyond = x - np.clip(x, self.x[:, :1], self.x[:, -1:])
         return inside + beyond * np.where(beyond < 0, self.slope[:, :1], self.slope[:, -1:])
 
+    def first(self, N: int) -> "Table":
+        "That of the first cells."
+        return Table(self.x[:N], self.value[:N], self.slope[:N])
+
     def ends(self) -> tuple[np.ndarray, np.ndarray]:
         "Where each likelihood is above a trifle of its largest value; infinite where it never falls so low."
         some, rows, last = self.value > self.value.max(axis=1)[:, None] - _TRIFLE, np.arange(len(self.x)), -1
@@ -199,6 +233,19 @@ def table_of(curves: Curves) -> Table:
     slope[:, 1:-1] = (rise[:, :-1] * width[:, 1:] + rise[:, 1:] * width[:, :-1]) / (width[:, 1:] + width[:, :-1])
     slope[:, 0], slope[:, -1] = np.maximum(rise[:, 0], 0.0), np.minimum(rise[:, -1], 0.0)
     return Table(x, value, slope)
+
+_FURTHEST = 100.0  # scales of a step
+
+
+def with_steps(table: Table, jumps: int, scale: float) -> Table:
+    "The table, and below it that of steps: t with three degrees of freedom and a scale."
+    u = np.linspace(-1, 1, table.x.shape[1])
+    x = scale * np.sinh(np.arcsinh(_FURTHEST) * u)
+    square = 1 + (x / scale)**2 / 3
+    value, slope = -2 * np.log(square) - np.log(math.pi * math.sqrt(3) / 2 * scale), -4 * x / 3 / scale**2 / square
+    steps = (np.tile(row, (jumps, 1)) for row in (x, value, slope))
+    return Table(*(np.concatenate(pair) for pair in zip(table, steps)))
+
 
 # %% ../../nbs/fields/08_propagation.ipynb #1b1a93de
 # § Tilted distributions
@@ -304,7 +351,7 @@ def propagate(field: Field, table: Table, setting: Setting, sites: Sites | None 
     assert sites is not None and here is not None
     found, damp, last, ends = None, _DAMP, np.inf, table.ends()
     for sweep in range(1, _SWEEPS + 1):
-        m, v = here.mean[field.seen], here.variance[field.seen]
+        m, v = here.of_sites(field)
         cm, cv, none = _cavities(sites, m, v)
         found = tilted(table, ends, cm, cv, found)
         new = _matched(sites, found, cm, cv, none)

@@ -23,7 +23,7 @@ from dp_bayes_nb.fields.pooled_groups import (COUNTS, Alike, Pooled, _natural, _
                                               pool_releases, pooling_unavailable, prior_of_groups, rate_of,
                                               what_is_pooled)
 from dp_bayes_nb.fields.propagation import (Field, Propagated, Setting, Table, log_normal_evidence, propagate,
-                                            table_of)
+                                            table_of, with_steps)
 from dp_bayes_nb.fields.structures import (Along, OnMap, Part, Regression, covariates_of, cycle, edges_of, graph,
                                            positions_of, walk)
 from dp_bayes_nb.posterior.fit import Drawn, _check_run
@@ -212,7 +212,7 @@ def draw_normal(rng: np.random.Generator, field: Field, found: Propagated, size:
     one, two = one[at] + here.nodes[:, None], two + here.border[:, None]
     f = solved.Z @ two + setting.size[field.big] * field.place(one.T, field.big).T
     h = np.zeros(len(f))
-    h[field.seen] = found.sites.linear
+    h[field.seen] = found.sites.linear[:len(field.seen)]
     noise = np.sqrt(setting.own / here.own)[:, None] * rng.standard_normal(f.shape)
     return one, two, f, (f + (setting.own * h)[:, None]) / here.own[:, None] + noise
 
@@ -222,9 +222,10 @@ _FINE, _SDS = 256, 6.5  # nodes of a tilted distribution that is drawn from, and
 
 def to_tilted(table: Table, found: Propagated, p: Float[np.ndarray, "N D"]) -> Float[np.ndarray, "N D"]:
     "Quantiles p of the tilted distributions of the seen cells."
-    (cm, cv), tilted = found.cavity, found.tilted
-    x = tilted.mean[:, None] + np.sqrt(tilted.variance)[:, None] * np.linspace(-_SDS, _SDS, _FINE)
-    w = table.at(x) - 0.5 * (x - cm[:, None])**2 / cv[:, None]
+    N = len(p)
+    cm, cv, mean, variance = (each[:N] for each in (*found.cavity, found.tilted.mean, found.tilted.variance))
+    x = mean[:, None] + np.sqrt(variance)[:, None] * np.linspace(-_SDS, _SDS, _FINE)
+    w = table.first(N).at(x) - 0.5 * (x - cm[:, None])**2 / cv[:, None]
     e = np.exp(w - w.max(axis=1, keepdims=True))
     upto = np.concatenate([np.zeros((len(e), 1)), np.cumsum(e[:, 1:] + e[:, :-1], axis=1)], axis=1)
     return np.stack([np.interp(p[j], upto[j] / upto[j, -1], x[j]) for j in range(len(x))])
@@ -268,20 +269,23 @@ def draw_field(rng: np.random.Generator, field: Field, table: Table, found: Expl
 
 # %% ../../nbs/fields/09_structured.ipynb #11756e5b
 # § A check by a short chain: equation (4)
-_PARTICLES, _NUMBERS, _MOVES, _SHRINKS, _LONG = 64, 4096, 10, 30, 200
+_PARTICLES, _NUMBERS, _MOVES, _SHRINKS, _LONG = 64, 4096, 10, 30, 60
 DOUBT = 0.1  # standard deviations that means may move
 
 
 def sliced(rng: np.random.Generator, field: Field, table: Table, found: Propagated, state: Float[np.ndarray, "R D"],
            moves: int = _MOVES) -> Float[np.ndarray, "R D"]:
     """Elliptical slice sampling of the exact posterior at a point, which leaves it as it is: D states, whose rows are
-    the first of η, f, nodes and border.
+    η, or all of `stacked`.
     """
     lam, h = (part[:, None] for part in found.sites)
     here, state, rows = found.marginals, state.copy(), len(state)
     mean = np.concatenate([here.mean, here.structured, here.nodes, here.border])[:rows, None]
     def left(x):  # what the sites leave out
         seen = x[field.seen]
+        if field.jumps:
+            nodes = x[2 * len(field.X):][:field.jumps + 1]
+            seen = np.concatenate([seen, np.diff(nodes, axis=0)])
         return (table.at(seen) + 0.5 * lam * seen**2 - h * seen).sum(axis=0)
     value = left(state)
     for _ in range(moves):
@@ -317,9 +321,13 @@ def moved(before: Float[np.ndarray, "G D"], after: Float[np.ndarray, "G D"]) -> 
 
 def doubt_of(rng: np.random.Generator, field: Field, table: Table, found: Propagated) -> float:
     "How far exact moves carry joint draws at a point away, in standard deviations."
-    size = max(_PARTICLES, _NUMBERS // len(field.X))
+    size, seen = max(_PARTICLES, _NUMBERS // len(field.X)), field.seen
+    if field.jumps:  # steps have no tilted draws
+        states = stacked(draw_normal(rng, field, found, size))
+        return moved(states[seen], sliced(rng, field, table, found, states)[seen])
     cells = draw_at(rng, field, table, found, size)[0]
-    return moved(cells[field.seen], sliced(rng, field, table, found, cells)[field.seen])
+    return moved(cells[seen], sliced(rng, field, table, found, cells)[seen])
+
 
 # %% ../../nbs/fields/09_structured.ipynb #57fa815f
 # § Which cells there are
@@ -374,7 +382,7 @@ def _along(one: Along, labels) -> tuple:
     if len(set(at)) < _FEWEST:
         refuse("release", f"with {_FEWEST} different positions or more along {one.by!r}", Said(f"{len(set(at))}"),
                "fit few groups one by one, or pool='partial'")
-    made = [(one.by, *walk(size, one.order, len(names) - size), lambda p: p)]
+    made = [(one.by, *walk(size, one.order, len(names) - size, one.shifts), lambda p: p)]
     if one.season is not None:
         if size < _SEASONS * one.season:
             refuse("season", f"at most {size // _SEASONS}: half of the positions", one.season)
@@ -383,7 +391,7 @@ def _along(one: Along, labels) -> tuple:
     slopes = [lambda p: (t / t[:size].std())[p]] if one.order == 2 else []
     plain = lambda values: [str(v)[:10] if np.asarray(v).dtype.kind == "M" else v for v in np.asarray(values).tolist()]
     text = (lambda v: [str(x)[:10] for x in v]) if np.asarray(names).dtype.kind == "M" else plain
-    said = {"kind": "along", "by": one.by, "order": one.order, "season": one.season, "ahead": one.ahead,
+    said = {"kind": "along", "by": one.by, "order": one.order, "season": one.season, "ahead": one.ahead, "shifts": one.shifts,
             "observed": text(names[np.unique(at)]), "positions": text(names)}
     return at, names, made, slopes, said
 
@@ -497,6 +505,18 @@ def _check_limited(table: Table):
                "fit groups one by one, with a prior")
 
 # %% ../../nbs/fields/09_structured.ipynb #e7291dbf
+def _steps(layout: Layout) -> tuple[int, float]:
+    "How many steps may be level shifts, and their scale: of the standard deviation that they have without."
+    about = [each for each in layout.said if each.get("shifts")]
+    if not about:
+        return 0, 1.0
+    sizes = {part.name: part.Q.shape[0] for part in layout.parts}
+    if len(about) > 1 or sizes[about[0]["by"]] < max(sizes.values()):
+        refuse("shifts", "of one structure, that with the most positions", Said("another"))
+    size = len(about[0]["positions"]) - about[0]["ahead"]
+    return size - 1, math.sqrt(1 / 3 / walk(size, 1)[0][0, 0])
+
+
 def ready(releases: list, prior: Any, pool: Any) -> Ready:
     "Everything before the first random number; ValueError for what cannot be fitted."
     given, alike = _listed(pool), what_is_pooled(releases)
@@ -519,7 +539,9 @@ def ready(releases: list, prior: Any, pool: Any) -> Ready:
     sd[1:len(hyper.sd)] = hyper.sd[1:]
     table, cells = _tables(alike)
     _check_limited(table)
-    field = Field(layout.parts, X, np.r_[hyper.mean, np.zeros(more)], sd, layout.seen)
+    jumps, step = _steps(layout)
+    field = Field(layout.parts, X, np.r_[hyper.mean, np.zeros(more)], sd, layout.seen, jumps)
+    table = with_steps(table, jumps, step) if jumps else table
     return Ready(alike, prior, layout, table, cells, field, hyper.scale, list(zip(columns, units)))
 
 

@@ -17,7 +17,7 @@ from scipy.sparse.csgraph import connected_components
 
 from ..base.arguments import Said, check_choice, check_count, refuse
 from ..base.formula import read_formula
-from .bands import intrinsic_variances
+from .bands import RIDGE, intrinsic_variances
 
 # %% ../../nbs/fields/07_structures.ipynb #7543ff0f
 @dataclass(frozen=True, eq=False)
@@ -26,6 +26,7 @@ class Along:
 
     - `by`: what the positions are called; where it is an axis of the release, its labels are the positions.
     - `order`: 1, a walk whose level drifts; 2, one whose slope does, which is smoother.
+    - `shifts`: True: steps of the walk are t with three degrees of freedom, so that a few may be large; order 1 only.
     - `season`: the number of positions after which a season repeats, such as 52; None: no season.
     - `ahead`: how many positions after the last are forecast.
     - `at`: the position of each group, in the order of the groups or as a dict by their names. None: their labels.
@@ -45,11 +46,14 @@ class Along:
     season: int | None = None
     ahead: int = 0
     at: Any = None
+    shifts: bool = False
 
     def __post_init__(self):
         _check_name(self.by)
         check_choice("order", self.order, (1, 2))
         check_count("ahead", self.ahead, 0)
+        if not isinstance(self.shifts, bool) or self.shifts and self.order != 1:
+            refuse("shifts", "True or False, and False where the order is 2", self.shifts)
         if self.season is not None:
             check_count("season", self.season, 2)
 
@@ -172,8 +176,10 @@ class Part(NamedTuple):
 
 # %% ../../nbs/fields/07_structures.ipynb #5bc2418a
 # § Walks and cycles
-def walk(size: int, order: int, ahead: int = 0) -> tuple:
-    "The precision of a random walk of `size` positions and some ahead, of unit size on the former, and its constraints."
+def walk(size: int, order: int, ahead: int = 0, free: bool = False) -> tuple:
+    """The precision of a random walk of `size` positions and some ahead, of unit size on the former, and its constraints.
+    `free`: without the steps of the former, which have a distribution of their own.
+    """
     def precision(n):
         D = sp.eye(n, format="csr")
         for _ in range(order):
@@ -182,7 +188,14 @@ def walk(size: int, order: int, ahead: int = 0) -> tuple:
     t = np.arange(size) - (size - 1) / 2
     A = np.ones((1, size)) if order == 1 else np.stack([np.ones(size), t / max(t.max(), 1)])
     factor = np.exp(np.mean(np.log(intrinsic_variances(precision(size), A))))
-    return factor * precision(size + ahead), np.concatenate([A, np.zeros((order, ahead))], axis=1)
+    whole = factor * precision(size + ahead)
+    if free:
+        steps = np.arange(1, size)
+        taken = sp.csr_matrix((np.full(2 * (size - 1), factor), (np.r_[steps, steps - 1],) * 2), whole.shape)
+        beside = sp.csr_matrix((np.full(2 * (size - 1), factor), (np.r_[steps, steps - 1], np.r_[steps - 1, steps])),
+                               whole.shape)
+        whole = whole - taken + beside + RIDGE * factor * sp.eye(size + ahead)
+    return whole.tocsr(), np.concatenate([A, np.zeros((order, ahead))], axis=1)
 
 
 def cycle(size: int) -> tuple:
