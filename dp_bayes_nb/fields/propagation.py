@@ -366,6 +366,7 @@ def propagate(field: Field, table: Table, setting: Setting, sites: Sites | None 
         if there is None:
             break
         sites, here = to, there
+    assert found is not None
     each = found.log_mass - 0.5 * (m**2 / v + np.log(v) - cm**2 / cv - np.log(cv))
     return Propagated(sites, setting, here, found, (cm, cv), here.value + float(each.sum()), float(each.sum()), change,
                       sweep)

@@ -151,7 +151,8 @@ def climb(points: list, add) -> None:
 
 def explore(field: Field, table: Table, scale: float) -> Explored:
     "The posterior of the sizes by a few points: a search for the mode, then points where weight is far from any."
-    d, points = 1 + len(field.parts), []
+    d = 1 + len(field.parts)
+    points: list[Point] = []
     def add(z):
         near = min(points, key=lambda p: ((p.z - z)**2).sum()) if points else None
         points.append(point_at(field, table, np.asarray(z, float), scale, near))
@@ -320,14 +321,20 @@ def moved(before: Float[np.ndarray, "G D"], after: Float[np.ndarray, "G D"]) -> 
 
 
 def doubt_of(rng: np.random.Generator, field: Field, table: Table, found: Propagated) -> float:
-    "How far exact moves carry joint draws at a point away, in standard deviations."
-    size, seen = max(_PARTICLES, _NUMBERS // len(field.X)), field.seen
-    if field.jumps:  # steps have no tilted draws
-        states = stacked(draw_normal(rng, field, found, size))
-        return moved(states[seen], sliced(rng, field, table, found, states)[seen])
-    cells = draw_at(rng, field, table, found, size)[0]
-    return moved(cells[seen], sliced(rng, field, table, found, cells)[seen])
-
+    """How far exact moves carry joint draws at a point away, in standard deviations. Cells that go up and down together
+    are one number, whose mean over few states moves by chance: a second look with more decides.
+    """
+    seen = field.seen
+    for least, numbers in ((_PARTICLES, _NUMBERS), (8 * _PARTICLES, 32 * _NUMBERS)):
+        size = max(least, numbers // len(field.X))
+        if field.jumps:  # steps have no tilted draws
+            states = stacked(draw_normal(rng, field, found, size))
+        else:
+            states = draw_at(rng, field, table, found, size)[0]
+        doubt = moved(states[seen], sliced(rng, field, table, found, states)[seen])
+        if doubt <= DOUBT:
+            break
+    return doubt
 
 # %% ../../nbs/fields/09_structured.ipynb #57fa815f
 # § Which cells there are
@@ -417,7 +424,9 @@ def _on_map(one: OnMap, labels) -> tuple:
 # %% ../../nbs/fields/09_structured.ipynb #4e647f93
 def layout_of(given: list, alike: Alike) -> Layout:
     "The cells and parts of some structures; ValueError for two groups at one place."
-    at, positions, made, slopes, said = [], {}, [], [], []
+    at: list = []
+    positions: dict = {}
+    made, slopes, said = [], [], []
     for one in given:
         if isinstance(one, Regression):
             said.append({"kind": "regression", "formula": one.formula})
@@ -597,8 +606,7 @@ def _variables(one: Ready, drawn: FieldDraws, shape: tuple) -> tuple[dict, dict,
         own, called = beside[part.name], "trend" if about["kind"] == "along" else "surface"
         found[called], dims[called], coords[own] = to(level), [own], layout.positions.get(part.name, about.get("areas"))
     if layout.positions and len(layout.seen) < len(field.X) or len(layout.positions) > 1:
-        sizes = [len(each) for each in layout.positions.values()]
-        found["predicted"] = to(drawn.cells).reshape(*shape, *sizes)
+        found["predicted"] = to(drawn.cells).reshape(*shape, *(len(each) for each in layout.positions.values()))
         dims["predicted"] = [beside[each] for each in layout.positions]
     return found, dims, coords
 
