@@ -365,6 +365,10 @@ class _Figures(Model):
     default_prior = property(lambda self: self.model.default_prior if self.shares else Gamma(
         0.5, 1e-12 * float(self.model.exposure.min())), doc="That of the shares, or nearly Jeffreys' of rates.")
     prior_type = property(lambda self: self.model.prior_type if self.shares else Gamma, doc="The class of the prior.")
+    size_words = property(lambda self: "number of records" if self.shares else f"base ({self.model.names[-1]!r})",
+                          doc="What n is.")
+    row_words = property(lambda self: f"figures of counts that were not printed; n is the {self.size_words}",
+                         doc="What the rows are.")
     columns = property(lambda self: self.model.columns, doc="The column of a share.")
 
     @property

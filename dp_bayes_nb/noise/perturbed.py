@@ -32,7 +32,7 @@ class RandomRounded(Printing):
     >>> print(declare(Counts(["north", "south"]), [12, 3], printed=RandomRounded(3), source="a census"))
     Release of Counts(['north', 'south']) (declared)
     ...
-      south: 3, RandomRounded(3)
+      south: 3 (rounded at random to 3)
     """
     since: ClassVar[int] = 3
     word: ClassVar[str] = "random_rounded"
@@ -53,6 +53,9 @@ class RandomRounded(Printing):
 
     multiple = property(lambda self: float(self.base))
     reach = property(lambda self: float(self.base))
+
+    @property
+    def words(self): return f"rounded at random to {self.base}" + " by stated chances" * (self.probabilities is not None)
 
     def __repr__(self):
         return f"RandomRounded({self.base}{'' if self.probabilities is None else f', {self.probabilities}'})"
@@ -119,8 +122,12 @@ def _rows_of(ptable):
 # %% ../../nbs/noise/06_perturbed.ipynb #6fa10010
 def _columns_of_file(path):
     "The columns of a CSV, by name: separated by commas, semicolons (then with decimal commas) or tabs."
-    with open(path, newline="", encoding="utf-8-sig") as file:
-        text = file.read()
+    try:
+        with open(path, newline="", encoding="utf-8-sig") as file:
+            text = file.read()
+    except (OSError, ValueError) as error:  # the second: no UTF-8, or a NUL in the path
+        there = getattr(error, "strerror", None) or "it is no text in UTF-8"
+        refuse("ptable", "a table, or the path of a CSV file that can be read", str(path), f"{there}: check the path")
     first = text.partition("\n")[0]
     mark = next((each for each in (";", "\t") if each in first), ",")
     header, *rows = [row for row in csv.reader(text.splitlines(), delimiter=mark) if row] or [[]]
@@ -158,7 +165,7 @@ class CellKey(Printing):
     >>> print(declare(Counts(["north", "south"]), [12, 2], printed=rule, source="a census"))
     Release of Counts(['north', 'south']) (declared)
     ...
-      south: 2, CellKey(3 rows, deviations −1 to 1)
+      south: 2 (moved by a cell key, −1 to 1)
     """
     since: ClassVar[int] = 3
     word: ClassVar[str] = "cell_key"
@@ -177,9 +184,17 @@ class CellKey(Printing):
     marks = property(lambda self: (0.0, float(len(self.ptable))))
     reach = property(lambda self: float(max(max(-row[0][0], row[-1][0]) for row in self.ptable)))
 
+    @property
+    def _ends(self): return min(row[0][0] for row in self.ptable), max(row[-1][0] for row in self.ptable)
+
     def __repr__(self):
-        low, high = min(row[0][0] for row in self.ptable), max(row[-1][0] for row in self.ptable)
+        low, high = self._ends
         return f"CellKey({len(self.ptable)} rows, deviations {low} to {high})".replace("-", "−")
+
+    @property
+    def words(self):
+        low, high = self._ends
+        return f"moved by a cell key, {low} to {high}".replace("-", "−")
 
     def lattice(self, grid: Any): return np.where(grid > 0, 1.0, grid)
 
@@ -192,7 +207,7 @@ class CellKey(Printing):
         return y[:, None] + d[at], np.where(y[:, None] < 0, 0.0, p[at])  # no count is below 0
 
     def before(self, ends: Any, grid: Any):
-        low, high = min(row[0][0] for row in self.ptable), max(row[-1][0] for row in self.ptable)
+        low, high = self._ends
         return ends._replace(low=np.maximum(ends.low - high, 0.0), high=ends.high - low)
 
 # %% ../../nbs/noise/06_perturbed.ipynb #6fa10013
@@ -207,7 +222,7 @@ class Noise(Printing):
     >>> print(declare(Counts(["north", "south"]), [12, 0], noise=noise, source="a survey"))
     Release of Counts(['north', 'south']) (declared)
     ...
-      south: 0, Noise({-1: 0.25, 0: 0.5, 1: 0.25})
+      south: 0 (with noise {-1: 0.25, 0: 0.5, 1: 0.25})
     """
     since: ClassVar[int] = 3
     word: ClassVar[str] = "noise"
@@ -224,6 +239,7 @@ class Noise(Printing):
     law: ClassVar[Any] = Laplace(scale=0)  # of what is left beside it
     reach = property(lambda self: float(max(-self.chances[0][0], self.chances[-1][0], 0)))
 
+    words = property(lambda self: f"with noise {repr(self)[6:-1]}")
     def __repr__(self): return f"Noise({dict((d, round(p, 12)) for d, p in self.chances)})"
     def lattice(self, grid: Any): return np.where(grid > 0, 1.0, grid)
 
@@ -294,7 +310,7 @@ class CanonicalNoise(_Tulap, Printing):
     >>> print(declare(Bernoulli("ill"), 18.37, n=100, noise=noise, source="a report"))
     Release of Bernoulli(column='ill', success=1) (declared)
     ...
-      successes: 18.37, CanonicalNoise(epsilon=1.0, delta=0.0)
+      successes: 18.37 (with canonical noise, epsilon = 1)
     """
     since: ClassVar[int] = 3
     word: ClassVar[str] = "canonical_noise"
@@ -309,6 +325,8 @@ class CanonicalNoise(_Tulap, Printing):
             refuse("delta", "at least 0 and below 1", self.delta)
         object.__setattr__(self, "delta", float(self.delta))
 
+    words = property(lambda self: f"with canonical noise, epsilon = {self.epsilon:g}"
+                     + f", delta = {self.delta:g}" * (self.delta > 0))
     random = property(lambda self: self.delta > 0)
     reach = property(lambda self: self.cut if self.delta else 1.0)
     law = property(lambda self: Laplace(scale=0) if self.delta else Laplace(scale=1 / self.epsilon, discrete=True))

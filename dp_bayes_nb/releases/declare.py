@@ -71,7 +71,8 @@ def _named(what, given, names):
     ValueError for a name that is none.
     """
     short = [re.sub(r"^[^\[]*\[(.*)\]$", r"\1", name) for name in names]
-    called = {each: name for each, name in zip(short, names) if short.count(each) == 1} | {name: name for name in names}
+    called = {name.partition(" (the sum of ")[0]: name for name in names}
+    called |= {each: name for each, name in zip(short, names) if short.count(each) == 1} | {name: name for name in names}
     for name in given:
         if str(name) not in called:
             close = difflib.get_close_matches(str(name), names, 1)
@@ -95,13 +96,16 @@ def _by_name(what, given, names):
 
 # %% ../../nbs/releases/07_declare.ipynb #f1ad14ab
 def row_names(H: Any, sums: list) -> list[str]:
-    "What to call the rows of H: the sums that each adds up and takes off, or its number."
+    "What to call the rows of H: the sums that each adds up and takes off; of many its number, and of which it is."
     row, column, value = entries(H)
     ends = np.searchsorted(row, np.arange(H.shape[0] + 1))
     return [_row_name(column[a:b], value[a:b], sums, i) for i, (a, b) in enumerate(zip(ends, ends[1:]))]
 
 
 def _row_name(at, value, sums, i):
+    if len(at) > 4 and np.all(value == 1):
+        some = "" if len(at) == at[-1] - at[0] + 1 else f"{len(at)} from "
+        return f"row {i + 1} (the sum of {some}{sums[at[0]]} to {sums[at[-1]]})"
     if not 0 < len(at) <= 4 or np.any(np.abs(value) != 1) or value[0] < 0:
         return f"row {i + 1}"
     return "".join((" + " if v > 0 else " - ") + sums[j] for j, v in zip(at, value))[3:]
@@ -145,6 +149,8 @@ def _rows(model, values, matrix, known):
         if len(found) != len(at):
             refuse("values", f"{_several(m, 'number')}: {', '.join(map(repr, sums[:8]))}",
                    Said(_several(len(found), "number")),
+                   f"give {sums[0]!r} alone, and n={int(found.sum())} if these are all records" if len(found) == 2 > m
+                   and model.integer and model.magnitude == 1 and found.sum() % 1 == 0 else
                    "give a dict by name where some are not published, or a matrix for totals")
         if known and len(at) == m:
             return sums, found, None
@@ -155,7 +161,7 @@ def _rows(model, values, matrix, known):
     H = _matrix(_in_order(matrix, names, sums), len(found), m, model.one_table)
     if names is None:
         labels = ["n", *sums] if H.shape[1] > m else sums
-        names = _different(row_names(H, labels))
+        names = _different([*map(str, matrix.index)] if own_index(matrix) else row_names(H, labels))
     return names, found, H
 
 # %% ../../nbs/releases/07_declare.ipynb #09f9c683
@@ -227,7 +233,7 @@ def _default_range(release):
         found, release.noise, full_matrix(release), known_sums(release.family, (0.0, math.inf)))
     if not most < MAX_STEPS:
         refuse("n_range", "stated, as (0, N), because nothing that was published limits n", None,
-               "N is the largest number of records that there can be; where their number is known, state n")
+               f"N is the largest {release.family.size_words} that there can be; where it is known, state n")
     step = 10 ** max(len(str(int(most))) - 2, 0)
     return 0, max(-(-int(most) // step) * step, 1)
 

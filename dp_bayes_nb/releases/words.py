@@ -9,7 +9,7 @@ __all__ = ['DEPENDENT', 'SHOWN_DELTA']
 import numpy as np
 
 from ..base.arguments import printable
-from ..base.linear_algebra import dense
+from ..base.linear_algebra import dense, entries
 from ..models.promises import value_words
 from ..noise.design import epsilon_of_rho
 from ..noise.printing import Exact
@@ -96,7 +96,7 @@ def _rows_shown(r):
     for i, (name, value) in enumerate(zip(r.names[:20], r.values)):
         row = Exact() if isinstance(r.printed, str) else r.printed[i]
         shown = "not printed" if np.isnan(value) else f"{value:.12g}"
-        lines.append(f"  {printable(name)}: {shown}" + ("" if row == Exact() else f", {row!r}")
+        lines.append(f"  {printable(name)}: {shown}" + ("" if row == Exact() else f" ({row.words})")
                      + (", exactly" if r.noise.scale[i] == 0 and row == Exact() else ""))
     return lines + ([f"  and {len(r.names) - 20} more"] if len(r.names) > 20 else [])
 
@@ -106,6 +106,12 @@ def _bounds_shown(r):
     return ["  bounds: bought beside it, by a private quantile"] if r.bounds_source == "private_quantile" else []
 
 # %% ../../nbs/releases/03_words.ipynb #6f09b6a9
+def _one_each(H):
+    "Is each row one of the sums, or n?"
+    row, _, value = entries(H)
+    return len(row) == H.shape[0] and bool(np.all((row == np.arange(len(row))) & (value == 1)))
+
+
 def _show_declared(r):
     "A release of other numbers than this package's, for people."
     said = "unknown" if r.neighbours is None else r.neighbours
@@ -116,7 +122,7 @@ def _show_declared(r):
              else f"  {_provenance_of(r, '')}", f"  {_size(r)}", f"  {_noise_words(r)}; {_cost(r)}; neighbours: {said}"]
     p, m = len(r.names), len(r.family.names)
     m += len(r.family.group_names) * (r.family.inner is not None and r.n is None)
-    many = "" if r.matrix is None else f"  {p} row{'s' * (p > 1)}, combinations of {m} sum{'s' * (m > 1)}"
+    many = "" if r.matrix is None or r.family.row_words and _one_each(r.matrix) else f"  {p} row{'s' * (p > 1)}, combinations of {m} sum{'s' * (m > 1)}"
     lines += [*_person_shown(r), *_bounds_shown(r)]
     if r.source is None and r.missing != "error":
         lines.append("  complete records only" if r.missing == "drop" else
