@@ -15,6 +15,7 @@ from dp_bayes_nb import (Bands, Bernoulli, Beta, CanonicalNoise, Categorical, Ce
                          Geometric, Grouped, Laplace, Noise, Normal, Poisson, RandomizedResponse, RandomRounded,
                          Release, Rounded, SharedGamma, Suppressed, Within, declare, explain, fit, simulate_like,
                          summary)
+from dp_bayes_nb.base.checks import must_fail
 from dp_bayes_nb.chains.measurements import without_implied
 from dp_bayes_nb.counts.tree import Leaves, node_marginals, pass_up
 from dp_bayes_nb.releases.document import measured
@@ -227,6 +228,29 @@ def test_canonical_noise(delta):
         assert 0 < (p > 0).sum() < 41
     release = declare(Bernoulli("ill"), z, n=40, noise=CanonicalNoise(1.0, delta), source="made up")
     within_noise(fit(release, progress=False).confidential["s"].values, p / p.sum())
+
+
+def canonical_draws_agree(noise, epsilon):
+    "Draws against the cut mixture of uniform cells: the cut, the mass inside, and Kolmogorov's distance (.1%: 1.95)."
+    c = noise.cut
+    k = np.arange(-math.ceil(c), math.ceil(c) + 1.0)
+    low, high = np.clip(k - 0.5, -c, c), np.clip(k + 0.5, -c, c)
+    mass = np.exp(-epsilon * np.abs(k)) * (high - low)
+    assert abs((noise.between((low + high) / 2, (low + high) / 2) * (high - low)).sum() - 1) < 1e-8
+    x = np.sort(noise.draw(np.zeros(4000), np.random.default_rng(1)))
+    F = np.interp(x, np.append(low[:1], high), np.append(0.0, np.cumsum(mass / mass.sum())))
+    assert np.abs(F - (np.arange(4000) + 0.5) / 4000).max() < 1.95 / 4000**0.5
+
+
+@pytest.mark.parametrize("epsilon, delta, cut", [(1e-6, 0.5, 1.0), (1e-6, 0.05, 10.0), (1.0, 0.05, None),
+                                                 (0.1, 1e-6, None), (40.0, 0.05, 1.45), (800.0, 0.99, 0.51)])
+def test_canonical_noise_of_tiny_and_huge_budgets(epsilon, delta, cut):
+    "As ε → 0 the noise is uniform on 1/δ; as ε → ∞ it is cut at 3/2 − δ. Either end was endless once."
+    noise = CanonicalNoise(epsilon, delta)
+    assert cut is None or abs(noise.cut - cut) < 1e-4
+    canonical_draws_agree(noise, epsilon)
+    if epsilon < 2 and noise.cut > 1:
+        must_fail(lambda: canonical_draws_agree(CanonicalNoise(epsilon + 1, delta), epsilon), "another budget")
 
 
 # ---------------------------------------------------------------- files

@@ -259,30 +259,30 @@ class _Tulap:
     def _tail(self, x):
         "P(N ≥ x) without δ."
         k, b = np.floor(np.abs(x) + 0.5), math.exp(-self.epsilon)
-        step = (1 - b) / (1 + b) * b**k
+        step = math.tanh(self.epsilon / 2) * b**k
         upper = np.where(k > 0, b**k / (1 + b), 0.5 + step / 2) - step * (np.abs(x) - k + 0.5)
         return np.where(x < 0, 1 - upper, upper)
 
-    @property
-    def _q(self):
-        b = math.exp(-self.epsilon)
-        return 2 * self.delta * b / (-math.expm1(-self.epsilon) + 2 * self.delta * b)
+    _e = property(lambda self: min(self.epsilon, 300.0))  # from there on nothing changes that a float can hold
+    _q = property(lambda self: 2 * self.delta / (math.expm1(self._e) + 2 * self.delta))
+
+    def _where(self, tail):
+        "x >= 0 whose `_tail` this is, at most 1/2."
+        b = math.exp(-self._e)
+        k = np.maximum(np.floor(-np.log(tail * (1 + b)) / self._e), 0)
+        return k + 0.5 - (tail * (1 + b) * np.exp(self._e * k) - b) / -math.expm1(-self._e)
 
     @property
     def cut(self) -> float:
         "c of equation (3); infinite without δ."
-        half, b = self._q / 2, math.exp(-self.epsilon)
-        if half == 0:
-            return math.inf
-        k = max(math.floor(-math.log(half * (1 + b)) / self.epsilon), 0)
-        return k + 0.5 - (half - b ** (k + 1) / (1 + b)) * (1 + b) / ((1 - b) * b**k)
+        return float(self._where(self._q / 2)) if self.delta else math.inf
 
     def between(self, low: Any, high: Any) -> np.ndarray:
         "P(low ≤ N ≤ high), or the density where both are the same."
-        c, part = self.cut, (1 - math.exp(-self.epsilon)) / (1 + math.exp(-self.epsilon))
+        c, part = self.cut, math.tanh(self.epsilon / 2)
         density = np.where(np.abs(low) <= c, part * np.exp(-self.epsilon * np.floor(np.abs(low) + 0.5)), 0.0)
         inside = self._tail(np.clip(low, -c, c)) - self._tail(np.clip(high, -c, c))
-        return np.where(low == high, density, inside) / (1 - self._q)
+        return np.where(low == high, density, inside) * (1 + 2 * self.delta / math.expm1(self._e))
 
     def draw(self, y: np.ndarray, rng: Any):
         "Numbers y (N,) with noise; without δ only with what is added to whole noise."
@@ -290,12 +290,7 @@ class _Tulap:
             refuse("rng", f"a NumPy generator, because {self!r} is drawn", rng)
         if self.delta == 0:  # the rest of it is the law's
             return y + rng.uniform(-0.5, 0.5, len(y))
-        c, b, out, todo = self.cut, -math.expm1(-self.epsilon), np.array(y, float), np.arange(len(y))
-        while len(todo):
-            e = rng.geometric(b, len(todo)) - rng.geometric(b, len(todo)) + rng.uniform(-0.5, 0.5, len(todo))
-            out[todo] = y[todo] + e
-            todo = todo[np.abs(e) > c]
-        return out
+        return y + rng.choice([-1.0, 1.0], len(y)) * self._where(rng.uniform(self._q / 2, 0.5, len(y)))
 
 # %% ../../nbs/noise/06_perturbed.ipynb #6fa10031
 @dataclass(frozen=True)

@@ -170,8 +170,11 @@ def held_matrix(matrix: Any) -> Any:
     its numbers, SciPy's rows without zeros. ValueError where a file would not hold these either.
     """
     try:
-        array = matrix if issparse(matrix) else np.array(matrix, dtype=float)
+        given = matrix if issparse(matrix) else np.array(matrix)
+        array = given.astype(float) if given.dtype.kind in "iufO" else given  # whole numbers of few bits add up, too
     except (TypeError, ValueError):
+        return np.empty(0)
+    if array.dtype.kind not in "bf":
         return np.empty(0)
     if array.ndim != 2 or array.shape[0] * (array.shape[1] + _A_ROW) <= _LONGEST_ARRAY:
         return dense(array)

@@ -170,7 +170,8 @@ def _matrix(matrix, p, m, alone):
     H = held_matrix(matrix)
     if H.ndim != 2 or H.shape[0] != p or H.shape[1] not in ((m,) if alone else (m, 1 + m)):
         refuse("matrix", f"{_several(p, 'row')}, one for each value, of {_several(m, 'number')}, one for each sum"
-               + ("" if alone else f" (or of {1 + m}, the first for n)"), Said(f"an array of shape {H.shape}"))
+               + ("" if alone else f" (or of {1 + m}, the first for n)"), 
+               Said(f"an array of shape {H.shape}") if H.ndim == 2 else f"{matrix!s:.60}")
     return H
 
 
