@@ -394,9 +394,10 @@ def test_a_grand_total_is_called_by_its_label_or_by_its_parts():
         with pytest.raises(ValueError, match=re.escape(f"values['{name}'] must be multiples of 3")):
             declare(Counts(cells), values, matrix=matrix, printed=RandomRounded(3), source="x")
     by_number = declare(Counts(cells), [3] * 20 + [60], matrix=H, printed={"row 21": Rounded(2)}, source="x")
-    assert by_number.printed[-1] == Rounded(2) and by_number.names[-1] == "row 21 (the sum of c0 to c19)"
-    partly = declare(Counts(cells), [9], matrix=[[1, 0] * 10], printed=Exact(), source="x")
-    assert partly.names == ("row 1 (the sum of 10 from c0 to c18)",)
+    assert by_number.printed[-1] == Rounded(2) and by_number.names[-1] == "row 21"  # in a file, and for draws
+    partly = declare(Categorical(cells), [9, 20], matrix=[[0] + [0, 1] * 10, [1] + [0] * 20], printed=Exact(),
+                     source="x")
+    assert partly.names[0] == "row 1" and "row 1 (the sum of 10 from count[c1] to count[c19]): 9" in repr(partly)
 
 
 @pytest.mark.parametrize("value, printed", [(-3, RandomRounded(3)), (-4, Exact()), (None, Suppressed(0))])

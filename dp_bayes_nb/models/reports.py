@@ -222,6 +222,12 @@ class _Designed(Model):
             return q + (p - q) * np.eye(k)
         return np.array(self.matrix if self.matrix is not None else kept(_keep(self, k), k))
 
+    @property
+    def blocks(self) -> tuple:
+        "Of each cohort which reports are its own, and its size."
+        ends = np.cumsum([0, *(R for R, _ in self.sizes or ())])
+        return tuple((np.arange(a, b), size) for a, b, (_, size) in zip(ends, ends[1:], self.sizes or ()))
+
     reported = property(lambda self: tuple(self.Q[0]), doc="P(the first report) of the first truth and of the second.")
 
     @property
@@ -253,12 +259,7 @@ class _Designed(Model):
             refuse("prior.alphas", "a list of one number or more, each > 0", prior.alphas.tolist())
         return checked_numbers(prior, prior.alphas.shape, {"name": "probabilities", "sizes": (_many(self.model),)})
 
-# %% ../../nbs/models/24_reports.ipynb #2403000e
-_RANDOMISED = ("respondents randomise their answers themselves, and nothing is left to add: publish the counts of "
-               "reports as they are, and declare them")
-_OF_BITS = "a report is a row of bits, which are not one column"
-
-
+# %% ../../nbs/models/24_reports.ipynb #2412000e
 _CHANCE = 1e-9  # of noise beyond which counts contradict sizes
 
 
@@ -268,15 +269,19 @@ def _check_cohorts(model, release, found):
     if release.n != n:
         refuse("n", f"{n}, the respondents of all cohorts, which are public", release.n, f"write n={n}")
     H = np.eye(len(release.names), n_reports := len(model.Q)) if release.matrix is None else dense(release.matrix)
-    H, start = H[:, -n_reports:], 0
-    for g, (R, size) in enumerate(model.sizes, 1):
-        at = slice(start, start := start + R)
-        own = ((H[:, at] == 1).sum(axis=1) == 1) & (np.abs(H).sum(axis=1) == 1)
+    for g, (at, size) in enumerate(model.blocks, 1):
+        own = ((H[:, at - n_reports] == 1).sum(axis=1) == 1) & (np.abs(H).sum(axis=1) == 1)
         low, high = np.maximum((found.low - far)[own], 0.0).sum(), (found.high + far)[own].sum()
-        if low > size or own.sum() == R and high < size:
-            refuse("values", f"counts of {R} reports that add up to {size}, the size of cohort {g}",
+        if low > size or own.sum() == len(at) and high < size:
+            refuse("values", f"counts of {len(at)} reports that add up to {size}, the size of cohort {g}",
                    Said(f"{low:.12g} or more" if low > size else f"{high:.12g} or less"),
                    "values are in the order of the cohorts, the reports of each together")
+
+
+# %% ../../nbs/models/24_reports.ipynb #2403000e
+_RANDOMISED = ("respondents randomise their answers themselves, and nothing is left to add: publish the counts of "
+               "reports as they are, and declare them")
+_OF_BITS = "a report is a row of bits, which are not one column"
 
 
 class _Counted(_Designed):

@@ -27,14 +27,9 @@ class Spoken:
     answers: ClassVar[str | None] = None
     nuisance: Any = ()  # names of parameters that summaries leave out, and whose effective draws nobody needs
     coordinates: Any = ()  # names of parameters that are coordinates of what people ask for: not shown to them
-    size_words: Any = "number of records"  # what n is
     row_words: Any = ""  # what the released rows are, where their names do not say it
     column_words: Any = {}  # what values of a column mean, by its name, where that is not plain
     wanted: Any = {}  # what numbers of a column must be beside their limits, by its name: for a message
-
-    def unused(self, prior: str) -> str:
-        "What of the declaration a posterior under a prior (the name of its class) leaves out, in words; or nothing."
-        return ""
 
     @property
     def truths(self: Any) -> tuple[str, ...]:

@@ -55,7 +55,7 @@ class RandomRounded(Printing):
     reach = property(lambda self: float(self.base))
 
     @property
-    def words(self): return f"rounded at random to {self.base}" + " by stated chances" * (self.probabilities is not None)
+    def words(self): return f"rounded at random to {self.base}{' by stated chances' * bool(self.probabilities)}"
 
     def __repr__(self):
         return f"RandomRounded({self.base}{'' if self.probabilities is None else f', {self.probabilities}'})"
@@ -181,20 +181,14 @@ class CellKey(Printing):
                 refuse(f"row {y} of the ptable", "such that no count becomes negative", y + row[0][0])
         object.__setattr__(self, "ptable", rows)
 
+    _ends = property(lambda self: (min(row[0][0] for row in self.ptable), max(row[-1][0] for row in self.ptable)))
+    words = property(lambda self: "moved by a cell key, {} to {}".format(*self._ends).replace("-", "−"))
     marks = property(lambda self: (0.0, float(len(self.ptable))))
     reach = property(lambda self: float(max(max(-row[0][0], row[-1][0]) for row in self.ptable)))
-
-    @property
-    def _ends(self): return min(row[0][0] for row in self.ptable), max(row[-1][0] for row in self.ptable)
 
     def __repr__(self):
         low, high = self._ends
         return f"CellKey({len(self.ptable)} rows, deviations {low} to {high})".replace("-", "−")
-
-    @property
-    def words(self):
-        low, high = self._ends
-        return f"moved by a cell key, {low} to {high}".replace("-", "−")
 
     def lattice(self, grid: Any): return np.where(grid > 0, 1.0, grid)
 
@@ -305,7 +299,7 @@ class CanonicalNoise(_Tulap, Printing):
     >>> print(declare(Bernoulli("ill"), 18.37, n=100, noise=noise, source="a report"))
     Release of Bernoulli(column='ill', success=1) (declared)
     ...
-      successes: 18.37 (with canonical noise, epsilon = 1)
+      successes: 18.37 (with canonical noise, epsilon = 1, delta = 0)
     """
     since: ClassVar[int] = 3
     word: ClassVar[str] = "canonical_noise"
@@ -320,8 +314,7 @@ class CanonicalNoise(_Tulap, Printing):
             refuse("delta", "at least 0 and below 1", self.delta)
         object.__setattr__(self, "delta", float(self.delta))
 
-    words = property(lambda self: f"with canonical noise, epsilon = {self.epsilon:g}"
-                     + f", delta = {self.delta:g}" * (self.delta > 0))
+    words = property(lambda self: f"with canonical noise, epsilon = {self.epsilon:g}, delta = {self.delta:g}")
     random = property(lambda self: self.delta > 0)
     reach = property(lambda self: self.cut if self.delta else 1.0)
     law = property(lambda self: Laplace(scale=0) if self.delta else Laplace(scale=1 / self.epsilon, discrete=True))

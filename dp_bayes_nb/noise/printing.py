@@ -179,7 +179,8 @@ class _Between(Printing):
 
 
 # where halves go: to the even multiple, away from zero, up, down; "either": nobody says, and both are kept
-_TIES = ("even", "away", "up", "down", "either")
+_TIES = {"even": "", "away": ", halves away from 0", "up": ", halves up", "down": ", halves down",
+         "either": ", halves either way"}
 
 # %% ../../nbs/noise/05_printing.ipynb #5fe881c1
 @dataclass(frozen=True)
@@ -204,12 +205,8 @@ class Rounded(Printing):
             refuse("the step of Rounded", "one number", self.step, "give a list with one statement a row")
         check_choice("ties", self.ties, _TIES)
 
+    words = property(lambda self: f"rounded to {self.step:g}{_TIES[self.ties]}")
     reach = multiple = property(lambda self: self.step)
-
-    @property
-    def words(self):
-        at = {"even": "", "either": ", halves either way", "away": ", halves away from 0"}
-        return f"rounded to {self.step:g}" + at.get(self.ties, f", halves {self.ties}")
 
     def lattice(self, grid: Any):
         return np.where((grid > 0) & (np.mod(grid, self.step) == 0), grid, self.step)

@@ -71,8 +71,7 @@ def _named(what, given, names):
     ValueError for a name that is none.
     """
     short = [re.sub(r"^[^\[]*\[(.*)\]$", r"\1", name) for name in names]
-    called = {name.partition(" (the sum of ")[0]: name for name in names}
-    called |= {each: name for each, name in zip(short, names) if short.count(each) == 1} | {name: name for name in names}
+    called = {each: name for each, name in zip(short, names) if short.count(each) == 1} | {name: name for name in names}
     for name in given:
         if str(name) not in called:
             close = difflib.get_close_matches(str(name), names, 1)
@@ -96,16 +95,13 @@ def _by_name(what, given, names):
 
 # %% ../../nbs/releases/07_declare.ipynb #f1ad14ab
 def row_names(H: Any, sums: list) -> list[str]:
-    "What to call the rows of H: the sums that each adds up and takes off; of many its number, and of which it is."
+    "What to call the rows of H: the sums that each adds up and takes off, or its number."
     row, column, value = entries(H)
     ends = np.searchsorted(row, np.arange(H.shape[0] + 1))
     return [_row_name(column[a:b], value[a:b], sums, i) for i, (a, b) in enumerate(zip(ends, ends[1:]))]
 
 
 def _row_name(at, value, sums, i):
-    if len(at) > 4 and np.all(value == 1):
-        some = "" if len(at) == at[-1] - at[0] + 1 else f"{len(at)} from "
-        return f"row {i + 1} (the sum of {some}{sums[at[0]]} to {sums[at[-1]]})"
     if not 0 < len(at) <= 4 or np.any(np.abs(value) != 1) or value[0] < 0:
         return f"row {i + 1}"
     return "".join((" + " if v > 0 else " - ") + sums[j] for j, v in zip(at, value))[3:]

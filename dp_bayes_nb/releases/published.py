@@ -75,6 +75,7 @@ def csv_columns(path):
 # %% ../../nbs/releases/09_published.ipynb #ad6e0f2f
 _PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:(?:,\d{3})+|(?:[ \u00a0\u2009\u202f]\d{3})+)")
+_NUMERIC = re.compile(f"{_PLAIN.pattern}|{_THOUSANDS.pattern}")
 
 
 def _number(name, i, value, whole=False):
@@ -135,8 +136,7 @@ def _check_words(words):
 def _field(reading, whole, column, i, value):
     "A field as a number, and what is said of the number where it is not there."
     text = value.strip() if isinstance(value, str) else "" if value is None or value != value else None
-    numeric = any(pattern.fullmatch(text or "0") for pattern in (_PLAIN, _THOUSANDS))
-    if reading.words is None or text is None or text not in reading.words and numeric:
+    if reading.words is None or text is None or text not in reading.words and _NUMERIC.fullmatch(text or "0"):
         return _number(column, i, value, whole and reading.spread == 0), None
     said = reading.words.get(text, _self_explained(text, whole))
     if said is None:
@@ -187,7 +187,8 @@ def _by_groups(reading, table, by):
     check_source(reading.source)
     asked = [*reading.value, *(each for each in (reading.name, reading.n, reading.spread,
                                 reading.exposure) if isinstance(each, str))]
-    said = [("value", each) for each in reading.value] + [(word, getattr(reading, word)) for word in ("name", "n", "exposure")]
+    said = [("value", each) for each in reading.value]
+    said += [(word, getattr(reading, word)) for word in ("name", "n", "exposure")]
     _check_columns(table.columns, [*said, ("the noise", reading.spread), ("by", by)])
     if unknown := sorted(set(reading.stated) - _STATED):
         _refuse_word(unknown[0])
@@ -217,12 +218,9 @@ def _release(reading, table, at):
     if isinstance(model, type):
         if names is None:
             refuse("name", f"the column that names the rows, where the model is the class {model.__name__}", None)
-    if reading.exposure is not None and model is not Counts:
-        refuse("exposure", "left out where the model is not the class Counts", reading.exposure,
-               "Counts(names, exposure=[...]) has its own")
-    if isinstance(model, type):
-        E = reading.exposure
-        model = model(names) if E is None else model(names, exposure=[_number(E, i, table.columns[E][i]) for i in at])
+        model = model(names, **_exposures(reading, table, at))
+    elif reading.exposure is not None:
+        _exposures(reading, table, at)
     places = [(column, i) for i in at for column in reading.value]
     fields = [_field(reading, model.integer, column, i, table.columns[column][i]) for column, i in places]
     values = [value for value, _ in fields]
@@ -250,6 +248,16 @@ def _of_numbers(reading):
     if not isinstance(given, Printing):
         refuse("printed", "one statement, of the numbers, where texts say what was printed of other rows", given)
     return reading._replace(stated=stated, printed=lambda column, i: given)
+
+# %% ../../nbs/releases/09_published.ipynb #9b3a0018
+def _exposures(reading, table, at):
+    "The exposures of the rows `at`, as an argument of Counts; nothing where there are none."
+    name = reading.exposure
+    if name is not None and reading.model is not Counts:
+        refuse("exposure", "left out where the model is not the class Counts", name,
+               "Counts(names, exposure=[...]) has its own")
+    return {} if name is None else {"exposure": [_number(name, i, table.columns[name][i]) for i in at]}
+
 
 # %% ../../nbs/releases/09_published.ipynb #ad6e6d66
 def _size(reading, table, at):
@@ -326,9 +334,10 @@ def read_table(table: Any,           # path of a CSV file, a data frame in memor
     Numbers without noise need `printed` or `words`. With `words`, a dict, also an empty one, texts stand in place of
     numbers: "<5", "≤4", "5-9" and "90+" are read as they are, any other needs an entry: a statement such as
     `Within(1, 4)`, or a number. An empty field means `words[""]`, or what `printed=Suppressed(below)` says. `printed`
-    is then about the numbers. "1,204" is 1204 among whole numbers without noise. ValueError for a file that is no plain CSV file, a
-    row without noise, and what `declare` refuses. Tested on CSV files, and on frames of pandas, polars and pyarrow;
-    PipelineDP's columns of standard deviations (0.3.1) are read with `sd=…` and the `noise` that was asked for there.
+    is then about the numbers. "1,204" is 1204 among whole numbers without noise. ValueError for a file that is no plain
+    CSV file, a row without noise, and what `declare` refuses. Tested on CSV files, and on frames of pandas, polars and
+    pyarrow; PipelineDP's columns of standard deviations (0.3.1) are read with `sd=…` and the `noise` that was asked for
+    there.
 
     >>> from dp_bayes_nb import Bernoulli, read_table
     >>> table = {"place": ["west", "east"], "ill": [12, 30], "people": [80, 95], "noise": [2, 2]}

@@ -13,7 +13,7 @@ from ..base.linear_algebra import dense, entries
 from ..models.promises import value_words
 from ..noise.design import epsilon_of_rho
 from ..noise.printing import Exact
-from .checks import is_extended, may_be_alike, several_rows
+from .checks import is_extended, may_be_alike, said_names, several_rows
 
 # %% ../../nbs/releases/03_words.ipynb #04d00015
 # § Who says so, and at what cost
@@ -93,7 +93,8 @@ def _person_shown(r):
 def _rows_shown(r):
     "The rows, the first twenty of them."
     lines = []
-    for i, (name, value) in enumerate(zip(r.names[:20], r.values)):
+    names = said_names(r.names, r.matrix, ["n", *r.family.names])
+    for i, (name, value) in enumerate(zip(names[:20], r.values)):
         row = Exact() if isinstance(r.printed, str) else r.printed[i]
         shown = "not printed" if np.isnan(value) else f"{value:.12g}"
         lines.append(f"  {printable(name)}: {shown}" + ("" if row == Exact() else f" ({row.words})")
@@ -122,7 +123,8 @@ def _show_declared(r):
              else f"  {_provenance_of(r, '')}", f"  {_size(r)}", f"  {_noise_words(r)}; {_cost(r)}; neighbours: {said}"]
     p, m = len(r.names), len(r.family.names)
     m += len(r.family.group_names) * (r.family.inner is not None and r.n is None)
-    many = "" if r.matrix is None or r.family.row_words and _one_each(r.matrix) else f"  {p} row{'s' * (p > 1)}, combinations of {m} sum{'s' * (m > 1)}"
+    plain = r.matrix is None or r.family.row_words and _one_each(r.matrix)
+    many = "" if plain else f"  {p} row{'s' * (p > 1)}, combinations of {m} sum{'s' * (m > 1)}"
     lines += [*_person_shown(r), *_bounds_shown(r)]
     if r.source is None and r.missing != "error":
         lines.append("  complete records only" if r.missing == "drop" else
