@@ -112,6 +112,20 @@ def test_counts_of_cohorts_that_are_not_their_sizes_are_refused():
             declare(model, values, source="made up", **more)
 
 
+def test_cohorts_in_groups_and_in_part():
+    model = RandomizedResponse.cohorts(Categorical(["y", "n"], "x"), [[[0.8, 0.3], [0.2, 0.7]]] * 2, [60, 40])
+    groups = Grouped(model, "region", ["north", "south"], sizes="public")
+    made = declare(groups, [[30, 20, 25, 25], [10, 10, 5, 5]], n=[100, 30], printed=Exact(), source="made up")
+    assert groups.inner.sizes is None and Release.from_json(made.to_json()) == made and made.group("south").n == 30
+    part = {"report[0]": 30, "report[2]": 20}
+    with pytest.raises(ValueError, match="counts of 2 reports that add up to 60, the size of cohort 1, got 61 or more"):
+        declare(model, part | {"report[0]": 61}, n=100, printed=Exact(), source="made up")
+    s = dpb.fit(declare(model, part, n=100, printed=Exact(), source="made up"), draws=300, progress=False)
+    alike = dpb.fit(declare(model, [30, 30, 20, 20], printed=Exact(), source="made up"), draws=300, progress=False)
+    one, other = (x.posterior["probabilities"].values[..., 0] for x in (s, alike))
+    assert abs(one.mean() - other.mean()) < 0.25 * other.std()  # the counts that were left out follow from the sizes
+
+
 def test_the_declaration_is_kept():
     for model in (RandomizedResponse(YES_NO, keep=0.8, reports="permanent", reports_per_person=12),
                   RandomizedResponse(YES_NO, matrix=[[1.0, 0.3], [0.0, 0.7]])):

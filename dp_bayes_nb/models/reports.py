@@ -222,6 +222,9 @@ class _Designed(Model):
             return q + (p - q) * np.eye(k)
         return np.array(self.matrix if self.matrix is not None else kept(_keep(self, k), k))
 
+    in_a_group = property(lambda self: self if self.sizes is None else dataclasses.replace(self, sizes=None),
+                          doc="The model of one of several groups, in which cohorts have other sizes.")
+
     @property
     def blocks(self) -> tuple:
         "Of each cohort which reports are its own, and its size."
@@ -268,7 +271,8 @@ def _check_cohorts(model, release, found):
     n, far = sum(size for _, size in model.sizes), reach(release.noise, _CHANCE)
     if release.n != n:
         refuse("n", f"{n}, the respondents of all cohorts, which are public", release.n, f"write n={n}")
-    H = np.eye(len(release.names), n_reports := len(model.Q)) if release.matrix is None else dense(release.matrix)
+    n_reports = len(model.Q)
+    H = np.eye(n_reports) if release.matrix is None else dense(release.matrix)
     for g, (at, size) in enumerate(model.blocks, 1):
         own = ((H[:, at - n_reports] == 1).sum(axis=1) == 1) & (np.abs(H).sum(axis=1) == 1)
         low, high = np.maximum((found.low - far)[own], 0.0).sum(), (found.high + far)[own].sum()
