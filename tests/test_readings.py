@@ -386,6 +386,12 @@ def test_a_statement_is_said_in_words(statement, said):
     assert statement.words == said
 
 
+def test_noise_by_its_probabilities_is_not_called_none():
+    for noise in (HOP, CanonicalNoise(1.0, 0.05)):
+        assert "noise as stated row by row; budget" in repr(declare(Counts(["a"]), [7], noise=noise, source="x"))
+    assert "no noise; budget" in repr(declare(Counts(["a"]), [6], printed=RandomRounded(3), source="x"))
+
+
 def test_a_grand_total_is_called_by_its_label_or_by_its_parts():
     cells, H = [f"c{i}" for i in range(20)], np.vstack([np.eye(20), np.ones((1, 20))])
     values = [3] * 20 + [61]

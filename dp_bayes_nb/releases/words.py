@@ -78,7 +78,9 @@ def _noise_words(r):
         scale = r.noise.scale[[each == kind for each in r.noise.kinds] & (r.noise.scale > 0)]
         ends = sorted({scale.min(), scale.max()}) if len(scale) else []
         out += [f"{kind} noise of scale {' to '.join(f'{end:g}' for end in ends)}"] if ends else []
-    return " and ".join(out) or "no noise"
+    steps = () if isinstance(r.printed, str) else (step for row in r.printed for step in row.steps)
+    return " and ".join(out) or ("noise as stated row by row" if any(hasattr(step, "law") for step in steps)
+                                 else "no noise")
 
 # %% ../../nbs/releases/03_words.ipynb #6f09b6a8
 def _person_shown(r):
