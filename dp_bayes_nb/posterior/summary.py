@@ -245,5 +245,6 @@ def summary(result: Any,                # what `fit` returned
     frame, least = _frame_of(result, family, level), _LEAST_EFFECTIVE * result.posterior.sizes["chain"]
     few = frame["ess"].min()
     rough = [f"* few effective draws ({few:.0f}, and {least} are wanted): its interval is rough"] * bool(few < least)
-    notes = (*noise_line(frame, releases), *_answers_lines(result, family, pooled), *rough)
+    unused = family.unused(json.loads(result.posterior.attrs["prior_json"])["prior"])
+    notes = (*noise_line(frame, releases), *_answers_lines(result, family, pooled), *[unused] * bool(unused), *rough)
     return Summary(frame, _heading(result, releases), notes, level, least)
