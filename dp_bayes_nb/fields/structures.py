@@ -17,7 +17,7 @@ from scipy.sparse.csgraph import connected_components
 
 from ..base.arguments import Said, check_choice, check_count, refuse
 from ..base.formula import read_formula
-from .bands import RIDGE, intrinsic_variances
+from .bands import intrinsic_variances
 
 # %% ../../nbs/fields/07_structures.ipynb #7543ff0f
 @dataclass(frozen=True, eq=False)
@@ -194,7 +194,7 @@ def walk(size: int, order: int, ahead: int = 0, free: bool = False) -> tuple:
         taken = sp.csr_matrix((np.full(2 * (size - 1), factor), (np.r_[steps, steps - 1],) * 2), whole.shape)
         beside = sp.csr_matrix((np.full(2 * (size - 1), factor), (np.r_[steps, steps - 1], np.r_[steps - 1, steps])),
                                whole.shape)
-        whole = whole - taken + beside + RIDGE * factor * sp.eye(size + ahead)
+        whole = whole - taken + beside
     return whole.tocsr(), np.concatenate([A, np.zeros((order, ahead))], axis=1)
 
 
