@@ -1,15 +1,18 @@
 """Weekly counts under Laplace noise, read along time: coverage, widths and found changes for truths of several kinds.
 
 `python benchmarks/series.py [section series]` simulates 104 weekly counts, Poisson around rates, plus Laplace noise,
-and fits them with `pool=Along("week")` and the prior that `fit` takes when none is given: spread half-normal(1), share
-of the walk Beta(1/4, 1/4). Sections of `results/series.json`, each of which goes on where the file ends:
+and fits them with `pool=Along("week")` and the prior that `fit` takes when none is given: level N(0, 10²), spread
+half-normal(1), share of the walk Beta(1/4, 1/4). Sections of `results/series.json`, each of which goes on where the
+file ends:
 
-- `prior`: spread and share drawn from that prior, rates around 3, 60 and 1,000, noise of scale 10 (ε = .1) and 1
-  (ε = 1), no week or 20% of weeks missing.
+- `prior`: spread and share drawn from that prior, and the level from N(log rate, .5²), which is fitted too; rates
+  around 3, 60 and 1,000, noise of scale 10 (ε = .1) and 1 (ε = 1), no week or 20% of weeks missing.
 - `walk`: a random walk of the log rate with steps of sd .06. `bound` is (1 + 4R/W)^(-1/4), at least .05, with W = .06²
   and R the variance of one reading of the log rate, (rate + 2 scale²)/rate². `known` is the width where the step is
   known and there is no other effect, by the same method.
 - `independent` (effects of sd .2), `constant`, `shift` (constant, 40% up or down in the middle).
+- `whole`: seconds of processor of `fit` as it is, with the draws of the confidential counts, which the other sections
+  leave out; there, `seconds` are those of everything else.
 - `shape`: walk, independent and constant truths with other Beta priors of the share, on the same other series.
 
 One by one: each week's likelihood under a flat prior of its rate. Complete pooling: the same for one rate of all weeks.
@@ -26,23 +29,23 @@ import numpy as np
 from scipy.stats import kstest
 
 import dp_bayes_nb.fields.structured as structured
-from dp_bayes_nb import Along, Counts, Laplace, Pooled, declare
+from dp_bayes_nb import Along, Counts, Laplace, Pooled, declare, fit
 from dp_bayes_nb.fields.propagation import Setting, propagate
 from dp_bayes_nb.fields.structures import walk
 from dp_bayes_nb.posterior.fit import posterior_draws
 
 RESULTS = Path(__file__).parents[1] / "results" / "series.json"
-WEEKS, DRAWS, STEP, SPREAD, SHIFT = 104, 500, 0.06, 0.2, 0.4  # draws: of each of four chains
+WEEKS, DRAWS, STEP, SPREAD, SHIFT, LEVEL = 104, 500, 0.06, 0.2, 0.4, 0.5  # draws: of each of four chains
 TAILS, SPANS, EARLY = [0.025, 0.975], (2, 4, 8), 54
 DESIGNS = {"prior": [(rate, b, gap) for gap in (0, 1) for rate in (3, 60, 1000) for b in (10, 1)],
            "walk": [(60, 14, 0), (60, 10, 0), (60, 1, 0), (3, 10, 0), (3, 1, 0), (1000, 10, 0), (1000, 1, 0)],
            "independent": [(60, 14, 0), (60, 1, 0), (1000, 10, 0)],
-           "constant": [(60, 14, 0), (60, 1, 0), (1000, 10, 0)],
+           "constant": [(60, 14, 0), (60, 1, 0), (1000, 10, 0), (3, 10, 0)],
            "shift": [(60, 1, 0), (60, 10, 0), (1000, 1, 0)]}
-SECTIONS = {name: i for i, name in enumerate((*DESIGNS, "shape"))}
+SECTIONS = {name: i for i, name in enumerate((*DESIGNS, "shape", "whole"))}
 SHAPES, SHAPE_DESIGNS = (0.15, 0.25, 0.5), [(kind, b) for kind in ("walk", "independent", "constant") for b in (14, 1)]
 MEANS = ("coverage", "one by one", "width", "error", "exchangeable", "complete", "known")
-TRIED = {"prior": 1000, "walk": 420, "independent": 180, "constant": 180, "shift": 180, "shape": 144}
+TRIED = {"prior": 1000, "walk": 420, "independent": 180, "constant": 180, "shift": 180, "shape": 144, "whole": 24}
 
 
 KEPT = {}  # what the last fit tabulated, so that it need not be done twice
@@ -55,6 +58,7 @@ def remembered(*given, ready=structured.ready):
 
 
 structured.ready = remembered
+COUNTS, structured._counts = structured._counts, lambda *given: {}
 
 
 def log_rates(rng, kind, rate):
@@ -64,8 +68,8 @@ def log_rates(rng, kind, rate):
         said = {"spread": abs(rng.standard_normal()), "share": rng.beta(structured.SHAPE, structured.SHAPE)}
         value, vector = np.linalg.eigh(walk(WEEKS, 1)[0].toarray())
         u = vector[:, 1:] @ (rng.standard_normal(WEEKS - 1) / np.sqrt(value[1:]))
-        e = rng.standard_normal(WEEKS)
-        f = f + said["spread"] * (np.sqrt(said["share"]) * u + np.sqrt(1 - said["share"]) * e)
+        e, parts = rng.standard_normal(WEEKS), np.sqrt([said["share"], 1 - said["share"]])
+        f = f + LEVEL * rng.standard_normal() + said["spread"] * (parts[0] * u + parts[1] * e)
     elif kind == "walk":
         steps = np.cumsum(STEP * rng.standard_normal(WEEKS))
         f = f + steps - steps.mean()
@@ -174,7 +178,8 @@ def one_series(section, number):
     rate, b, gap = design
     f, said, weeks, counts, hidden = observed(section, section, design, number)
     release = declared(weeks, counts, b)
-    found, seconds = fitted(release, Along("week"), number)
+    prior = Pooled("normal", location=(np.log(rate), LEVEL), slope=False) if section == "prior" else None
+    found, seconds = fitted(release, Along("week"), number, prior)
     one = KEPT["ready"]
     draws, truth = rates_of(found), np.exp(f)
     within, width = inside(draws, truth)
@@ -223,6 +228,17 @@ def one_shape(section, number):
         low, high = by_tables(one.table)[1]
         row["best"] = float(high - low)
     return row | {"best": round(row["best"], 4)}
+
+
+def one_whole(section, number):
+    "A row of the file: seconds of `fit` for a series of the prior's structure."
+    rate, b, gap = design = DESIGNS["prior"][number % len(DESIGNS["prior"])]
+    _, _, weeks, counts, _ = observed(section, "prior", design, number)
+    structured._counts, quiet = COUNTS, structured._counts
+    start = time.process_time()
+    fit(declared(weeks, counts, b), pool=Along("week"), draws=DRAWS, seed=number, progress=False)
+    seconds, structured._counts = time.process_time() - start, quiet
+    return {"rate": rate, "scale": b, "missing": gap, "seconds": round(seconds, 3)}
 
 
 def mean_of(values):
@@ -311,11 +327,20 @@ def shapes(rows):
     return out
 
 
+def whole(rows):
+    "Medians of seconds by noise."
+    return {f"scale {b}, median": float(np.median([row["seconds"] for row in rows if row["scale"] == b]))
+            for b in dict.fromkeys(row["scale"] for row in rows)}
+
+
+OTHERS = {"shape": (one_shape, shapes), "whole": (one_whole, whole)}
+
+
 def text(sections):
     "The file: every section in numbers, and its series, a line each."
     parts = []
     for name, rows in sections.items():
-        said = shapes(rows) if name == "shape" else said_of(name, rows)
+        said = OTHERS[name][1](rows) if name in OTHERS else said_of(name, rows)
         columns = list(dict.fromkeys(key for row in rows for key in row))
         lines = ",\n".join("  " + json.dumps([row.get(key) for key in columns]) for row in rows)
         head = json.dumps({"said": said, "columns": columns}, ensure_ascii=False, indent=1)[2:-2]
@@ -334,7 +359,7 @@ def study(section, size):
     sections = read()
     rows = sections.setdefault(section, [])
     while len(rows) < size:
-        rows.append((one_shape if section == "shape" else one_series)(section, len(rows)))
+        rows.append(OTHERS.get(section, (one_series,))[0](section, len(rows)))
         if len(rows) % 10 == 0 or len(rows) == size:
             RESULTS.write_text(text({name: sections[name] for name in SECTIONS if sections.get(name)}))
 
