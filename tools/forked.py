@@ -15,7 +15,11 @@ from docs import ROOT
 FORKED = multiprocessing.get_context("forkserver")
 FORKED.set_forkserver_preload(["jax.numpy", "jax.scipy.stats", "arviz", "matplotlib.pyplot", "pandas", "scipy.stats",
                                "pytest", "nbdev.test", "narwhals", "duckdb", "opendp.measurements", "dp_bayes_nb.cli",
-                               "dp_bayes_nb.posterior.fit", "dp_bayes_nb.data_holder.release"])
+                               "dp_bayes_nb.posterior.fit", "dp_bayes_nb.data_holder.release",
+                               "dp_bayes_nb.posterior.results", "dp_bayes_nb.releases.simulate",
+                               "dp_bayes_nb.regression.model", "dp_bayes_nb.hidden_markov.model",
+                               "dp_bayes_nb.ways.noisy_tables", "dp_bayes_nb.base.checks", "dp_bayes_nb.base.style",
+                               "hypothesis", "dask.array", "distributed", "h5netcdf", "jaxlib.mlir.dialects.mhlo"])
 
 
 def forked(work, *arguments):
