@@ -667,9 +667,13 @@ def test_a_model_of_ones_own_is_accepted():
     dpb.check_model(jax.random.key(2), Days(), {"probability": 0.4}, dpb.Beta(2.0, 2.0))
 
 
-def test_a_model_of_two_columns_is_accepted_released_and_predicts(tmp_path, monkeypatch):
+@pytest.mark.slow  # in the quick set: models of one's own of one column, and the package's own of two
+def test_a_model_of_two_columns_is_accepted(monkeypatch):
     monkeypatch.setitem(dpb.check_model.__globals__, "check_run", lambda *given: None)  # it is fitted below
     dpb.check_model(3, Smokers(), {"share": 0.4})
+
+
+def test_a_model_of_two_columns_is_released_and_predicts(tmp_path):
     table = pd.DataFrame({"smokes": ["yes", "no", "yes"] * 50, "visits": [2, 1, 0] * 50})
     table.to_csv(tmp_path / "a.csv", index=False)
     made = dpb.release(Smokers(), tmp_path / "a.csv", epsilon=50.0)
