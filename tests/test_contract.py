@@ -184,8 +184,7 @@ DERIVED = ("check_support", "check_error", "check_latent", "check_prior_of", "ch
 # Parts of the check that wait for `slow`: fits, which chapters and other tests make too, except of one model of a kind;
 # and, where another model stands for the kind, all that compiles programs. Records, sensitivity and file are looked at.
 WHOLE = ("Bernoulli", "Exponential")
-UNFITTED = ("Categorical", "Geometric", "Normal", "NegativeBinomial", "Histogram", "LogLinear", "LogisticRegression",
-            "MultivariateNormal")
+UNFITTED = ("Categorical", "Normal", "NegativeBinomial", "Histogram", "LogLinear", "LogisticRegression")
 LATER = {name: SIMULATED + DERIVED + FITTED for name in DECLARED if name not in WHOLE + UNFITTED
          } | dict.fromkeys(UNFITTED, FITTED)
 
