@@ -50,7 +50,7 @@ def along(a, s):
 def first_true(low, high, holds, points: int = 1):
     """The smallest whole number in [low, high] at which `holds` is true, if it is true from there on; else high.
 
-    Arrays. `points`: at so many numbers at a time, which `holds` gets along a last axis; quicker where there are few cells.
+    Arrays. `points`: at so many numbers at a time, which `holds` gets along a last axis; quicker for a few cells.
     """
     step, share = 64.0, np.arange(1, points + 1) / (points + 1)
     while np.any(low < high):  # most answers are near the lower end, however far the other one is
