@@ -154,7 +154,7 @@ def log_normal_evidence(field: Field, sites: Sites, setting: Setting) -> float |
     found = spread_out(field, sites, setting)
     return None if found is None else found[-1] + 0.5 * found[4] @ np.linalg.solve(found[2].schur, found[4])
 
-
+# %% ../../nbs/fields/08_propagation.ipynb #8d0743d3
 def marginals(field: Field, sites: Sites, setting: Setting) -> Marginals | None:
     "Means and variances given sites: equation (5)."
     found = spread_out(field, sites, setting)
@@ -274,7 +274,7 @@ def _summed(nodes, log_likelihood, mean, variance) -> Tilted:
     sharp = not np.any((e[:, 0] > 1e-5) | (e[:, -1] > 1e-5) | (apart < 2) | (apart > 6))
     return Tilted(m, v, np.log(Z * step) + top[:, 0] - 0.5 * np.log(2 * np.pi * variance), nodes, log_likelihood, sharp)
 
-
+# %% ../../nbs/fields/08_propagation.ipynb #41bd0609
 def tilted(table: Table, ends: tuple, mean, variance, last: Tilted | None) -> Tilted:
     "Tilted moments on the nodes of last time where they still fit, else on new ones."
     if last is not None:
@@ -339,7 +339,8 @@ def _matched(sites, found, cm, cv, none):
 def _change(sites, new, found, cm, cv, none):
     bend = np.abs(new.precision - sites.precision) / (np.abs(sites.precision) + 0.1 / cv)
     shift = np.abs(new.linear - sites.linear - cm * (new.precision - sites.precision))
-    return float(max(bend.max(), (shift / (np.abs(sites.precision) + 1 / cv) / np.sqrt(found.variance)).max()) + none.any())
+    shift = shift / (np.abs(sites.precision) + 1 / cv) / np.sqrt(found.variance)
+    return float(max(bend.max(), shift.max()) + none.any())
 
 # %% ../../nbs/fields/08_propagation.ipynb #13980be7
 def propagate(field: Field, table: Table, setting: Setting, sites: Sites | None = None) -> Propagated:

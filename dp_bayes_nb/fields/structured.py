@@ -19,9 +19,9 @@ from scipy.stats import chi2, qmc
 from dp_bayes_nb.base.arguments import Said, refuse, warn_user
 from dp_bayes_nb.base.frames import by_label
 from dp_bayes_nb.counts.count_curves import draw_printed
-from dp_bayes_nb.fields.pooled_groups import (COUNTS, Alike, Pooled, _natural, _values, group_curves, counted, hidden_counts, hyper_of,
-                                              pool_releases, pooling_unavailable, prior_of_groups, rate_of,
-                                              what_is_pooled)
+from dp_bayes_nb.fields.pooled_groups import (COUNTS, Alike, Pooled, _natural, _values, counted, group_curves,
+                                              hidden_counts, hyper_of, pool_releases, pooled_way, pooling_unavailable,
+                                              prior_of_groups, rate_of, what_is_pooled)
 from dp_bayes_nb.fields.propagation import (Field, Propagated, Setting, Table, log_normal_evidence, propagate,
                                             table_of, with_steps)
 from dp_bayes_nb.fields.structures import (Along, OnMap, Part, Regression, covariates_of, cycle, edges_of, graph,
@@ -90,7 +90,7 @@ def point_at(field: Field, table: Table, z, scale: float, near: Point | None) ->
     size, axes = np.linalg.eigh(H)
     return Point(z, value, (up - down) / (2 * step), (axes * np.minimum(size, -0.2)) @ axes.T, found)
 
-
+# %% ../../nbs/fields/09_structured.ipynb #7e28bbe2
 def blended(points: list, x: Float[np.ndarray, "n d"]) -> tuple[np.ndarray, np.ndarray]:
     "The log posterior between points (n,), from their parabolas, and squared distances (n, points): equation (2)."
     best = max(points, key=lambda point: point.value)
@@ -133,7 +133,8 @@ class Candidates:
         return x, np.logaddexp(-0.5 * (x**2).sum(axis=1) + self.peak, student - np.log(np.diagonal(root)).sum())
 
 # %% ../../nbs/fields/09_structured.ipynb #21ec4882
-_CLIMB, _NEAR, _FEW, _GAIN = 12, 6.0, 9, 0.05  # steps; log densities below the largest; points so near; a gain that is none
+# steps; how far below the largest a log density is near; points that are; a gain that is none
+_CLIMB, _NEAR, _FEW, _GAIN = 12, 6.0, 9, 0.05
 
 
 def climb(points: list, add) -> None:
@@ -148,7 +149,7 @@ def climb(points: list, add) -> None:
         add(np.clip(best.z + step, _LOW, _HIGH))
         reach = 1.0 if points[-1].value > best.value else reach / 3
 
-
+# %% ../../nbs/fields/09_structured.ipynb #76dc686d
 def explore(field: Field, table: Table, scale: float) -> Explored:
     "The posterior of the sizes by a few points: a search for the mode, then points where weight is far from any."
     d = 1 + len(field.parts)
@@ -180,7 +181,6 @@ def explore(field: Field, table: Table, scale: float) -> Explored:
         fill = np.exp(0.5 * (value - value.max())) * np.sqrt(distance.min(axis=1))
         add(middle if far.sum() > 0.5 else x[int(np.where(value > value.max() - _NEAR, fill, 0.0).argmax())])
 
-
 # %% ../../nbs/fields/09_structured.ipynb #57ac9437
 # § Joint draws
 class FieldDraws(NamedTuple):
@@ -207,7 +207,8 @@ def draw_normal(rng: np.random.Generator, field: Field, found: Propagated, size:
     "Draws given sites: nodes of the band, the border, f and η, each with the draws last."
     c, here, setting, at = field.c, found.marginals, found.setting, field.band.place
     solved = here.solved
-    two = solve_triangular(np.linalg.cholesky(solved.schur[:c, :c]), rng.standard_normal((c, size)), lower=True, trans=1)
+    root = np.linalg.cholesky(solved.schur[:c, :c])
+    two = solve_triangular(root, rng.standard_normal((c, size)), lower=True, trans=1)
     one = solved.factor.backward(rng.standard_normal((field.band.n, size)) - solved.across[:, :c] @ two)
     one, two = _on_constraints(field, solved, one, two)
     one, two = one[at] + here.nodes[:, None], two + here.border[:, None]
@@ -232,7 +233,8 @@ def to_tilted(table: Table, found: Propagated, p: Float[np.ndarray, "N D"]) -> F
     return np.stack([np.interp(p[j], upto[j] / upto[j, -1], x[j]) for j in range(len(x))])
 
 
-def draw_at(rng: np.random.Generator, field: Field, table: Table, found: Propagated, size: int, moves: int = 0) -> tuple:
+def draw_at(rng: np.random.Generator, field: Field, table: Table, found: Propagated, size: int, moves: int = 0
+            ) -> tuple:
     """Joint draws at one point: normal ones, whose cells then get their tilted distributions: equation (3). With moves,
     from as many of a chain instead.
     """
@@ -251,7 +253,7 @@ def draw_at(rng: np.random.Generator, field: Field, table: Table, found: Propaga
         parts[k] = found.setting.size[k] * two[start:end]
     return cells + shift, f + follows[:, None] * shift, parts, two[field.starts[-2]:]
 
-
+# %% ../../nbs/fields/09_structured.ipynb #b5a764b4
 def draw_field(rng: np.random.Generator, field: Field, table: Table, found: Explored, size: int, moves: int = 0
                ) -> FieldDraws:
     "Draws of everything: a candidate by its weight, then the rest at its nearest point."
@@ -364,7 +366,7 @@ def _listed(pool) -> list:
         refuse("pool", "a list of structures along different axes, with one Regression at most", Said("another list"))
     return given
 
-
+# %% ../../nbs/fields/09_structured.ipynb #2830c4b8
 def _labels(one, alike: Alike) -> list:
     "The label of each group along a structure."
     sizes, names = alike.shape, list(alike.axes)
@@ -398,13 +400,13 @@ def _along(one: Along, labels) -> tuple:
     slopes = [lambda p: (t / t[:size].std())[p]] if one.order == 2 else []
     plain = lambda values: [str(v)[:10] if np.asarray(v).dtype.kind == "M" else v for v in np.asarray(values).tolist()]
     text = (lambda v: [str(x)[:10] for x in v]) if np.asarray(names).dtype.kind == "M" else plain
-    said = {"kind": "along", "by": one.by, "order": one.order, "season": one.season, "ahead": one.ahead, "shifts": one.shifts,
-            "observed": text(names[np.unique(at)]), "positions": text(names)}
+    said = {"kind": "along", "by": one.by, "order": one.order, "season": one.season, "ahead": one.ahead,
+            "shifts": one.shifts, "observed": text(names[np.unique(at)]), "positions": text(names)}
     return at, names, made, slopes, said
 
 
 def _on_map(one: OnMap, labels) -> tuple:
-    "The same of a map."
+    "Place of each group, all areas, parts as functions of the cells' places, and no slopes."
     areas = list(dict.fromkeys(labels)) if one.areas is None else list(one.areas)
     place = {str(each): i for i, each in enumerate(areas)}
     if len(place) < len(areas):
@@ -448,9 +450,10 @@ def layout_of(given: list, alike: Alike) -> Layout:
     else:
         cells = list(np.unravel_index(np.arange(math.prod(shape)), shape))
     parts = [Part(name, Q, A, of(cells[k])) for k, name, Q, A, of in made]
-    return Layout(parts, seen, positions, _covariates(given, alike, positions), [of(cells[k]) for k, of in slopes], said)
+    slopes = [of(cells[k]) for k, of in slopes]
+    return Layout(parts, seen, positions, _covariates(given, alike, positions), slopes, said)
 
-
+# %% ../../nbs/fields/09_structured.ipynb #5d029552
 def _covariates(given, alike, positions) -> dict:
     "Covariates by cell."
     for one in given:
@@ -539,7 +542,8 @@ def ready(releases: list, prior: Any, pool: Any) -> Ready:
     if prior.covariates and (layout.columns or N < G):
         refuse("prior", "without covariates here", Said("one with some"), "use Regression('~ …', data=frame)")
     columns = layout.columns or {name: np.asarray(v, float) for name, v in (prior.covariates or {}).items()}
-    known = Pooled("normal", prior.location, prior.scale, False, {n: v[layout.seen] for n, v in columns.items()} or None)
+    released = {name: v[layout.seen] for name, v in columns.items()}
+    known = Pooled("normal", prior.location, prior.scale, False, released or None)
     hyper, _, units = hyper_of(rate_of(alike.family), known, None, N)
     standard = [(v - v[layout.seen].mean()) / v[layout.seen].std() for v in columns.values()]
     X = np.column_stack([np.ones(G), *standard, *layout.slopes])
@@ -553,12 +557,11 @@ def ready(releases: list, prior: Any, pool: Any) -> Ready:
     table = with_steps(table, jumps, step) if jumps else table
     return Ready(alike, prior, layout, table, cells, field, hyper.scale, list(zip(columns, units)))
 
-
+# %% ../../nbs/fields/09_structured.ipynb #2c2e5c09
 def field_way(releases: list, prior: Any, pool: Any) -> Way:
     "How releases are fitted along time or on a map; ValueError where they would be refused."
     given = _listed(pool)
     if all(isinstance(each, Regression) for each in given):
-        from dp_bayes_nb.fields.pooled_groups import pooled_way
         return pooled_way(releases, _regressed(releases, prior, given[0]))
     ready(releases, prior, pool)
     return FIELD
@@ -610,7 +613,7 @@ def _variables(one: Ready, drawn: FieldDraws, shape: tuple) -> tuple[dict, dict,
         dims["predicted"] = [beside[each] for each in layout.positions]
     return found, dims, coords
 
-
+# %% ../../nbs/fields/09_structured.ipynb #5896c180
 def _by_position(one: Ready, part: Part, values, drawn):
     "A part at each of its positions, with the slope of a walk of order 2; islands have none."
     names = one.layout.positions.get(part.name)
@@ -645,9 +648,9 @@ def _drawn(rng, one: Ready, size: int) -> tuple:
     doubt = doubt_of(rng, one.field, one.table, best)
     moves = _LONG if doubt > DOUBT or wrong > 0.05 else 0
     if moves:
-        warn_user(f"normal distributions in the place of likelihoods do not fit these numbers (a short chain moved means "
-                  f"by {doubt:.2f} standard deviations): draws come from a chain of {moves} moves, and the sizes of the "
-                  "parts are rough")
+        warn_user("normal distributions in the place of likelihoods do not fit these numbers (a short chain moved "
+                  f"means by {doubt:.2f} standard deviations): draws come from a chain of {moves} moves, and the sizes "
+                  "of the parts are rough")
     return draw_field(rng, one.field, one.table, found, size, moves), doubt, moves
 
 
@@ -662,7 +665,7 @@ def _counts(words, one: Ready, x, shape) -> dict:
     s = hidden_counts(words, one.alike.family, one.alike.seen, x)
     return {"s": s.reshape(*shape, *one.alike.shape, 1)}
 
-
+# %% ../../nbs/fields/09_structured.ipynb #67631a7f
 def pool_structured(releases: list, prior: Any, pool: Any, *, draws: int, chains: int, seed: Any, warmup: int = 1000,
                     progress: bool = False) -> Drawn:
     "What `posterior_draws` gives for releases, or the groups of one release, along time, on a map, or by covariates."

@@ -77,7 +77,8 @@ class OnMap:
     a map is scaled by itself, so that one prior serves all maps. ValueError for other arguments.
 
     >>> from dp_bayes_nb import Counts, Laplace, OnMap, declare, fit
-    >>> release = declare(Counts(["north", "middle", "south"]), [61, 70, 44], noise=Laplace(scale=10), source="a survey")
+    >>> counts = Counts(["north", "middle", "south"])
+    >>> release = declare(counts, [61, 70, 44], noise=Laplace(scale=10), source="a survey")
     >>> rows = OnMap("area", edges=[("north", "middle"), ("middle", "south")])
     >>> fit(release, pool=rows, draws=200, progress=False).posterior["surface"].dims
     ('chain', 'draw', 'area')
@@ -130,7 +131,8 @@ _DAY, _MONTH = r"\d{4}-\d\d-\d\d", r"\d{4}-\d\d"
 def _as_numbers(labels: list) -> tuple:
     "Labels on a line of whole numbers, and the labels of such numbers; None for texts, which have no distances."
     texts = [str(each) for each in labels]
-    if all(isinstance(each, (int, np.integer)) for each in labels) or all(re.fullmatch(r"-?\d{1,15}", t) for t in texts):
+    whole = all(isinstance(each, (int, np.integer)) for each in labels)
+    if whole or all(re.fullmatch(r"-?\d{1,15}", text) for text in texts):
         return np.array([int(each) for each in texts]), np.asarray
     if all(isinstance(each, (float, np.floating)) and float(each).is_integer() for each in labels):
         return np.array([int(each) for each in labels]), np.asarray
@@ -177,7 +179,7 @@ class Part(NamedTuple):
 # %% ../../nbs/fields/07_structures.ipynb #5bc2418a
 # § Walks and cycles
 def walk(size: int, order: int, ahead: int = 0, free: bool = False) -> tuple:
-    """The precision of a random walk of `size` positions and some ahead, of unit size on the former, and its constraints.
+    """The precision of a random walk of `size` positions, where it is of unit size, and some ahead; its constraints.
     `free`: without the steps of the former, which have a distribution of their own.
     """
     def precision(n):
