@@ -65,8 +65,7 @@ class Field:
     """
 
     def __init__(self, parts, X, mean, sd, seen, jumps=0):
-        self.jumps = jumps
-        self.parts, self.X, self.seen = parts, np.asarray(X, float), np.asarray(seen)
+        self.parts, self.X, self.seen, self.jumps = parts, np.asarray(X, float), np.asarray(seen), jumps
         self.mean, self.precision = np.asarray(mean, float), 1 / np.asarray(sd, float)**2
         self.big = int(np.argmax([part.Q.shape[0] for part in parts]))
         self.rest = [k for k in range(len(parts)) if k != self.big]
@@ -89,31 +88,15 @@ class Field:
         at = self.parts[k].at
         return np.where(at >= 0, np.asarray(values)[..., np.maximum(at, 0)], 0.0)
 
-    def _columns(self, size):
-        Z = np.zeros((len(self.X), self.c))
-        Z[:, self.starts[-2]:] = self.X
-        for start, k in zip(self.starts, self.rest):
-            on = np.flatnonzero(self.parts[k].at >= 0)
-            Z[on, start + self.parts[k].at[on]] = size[k]
-        return Z
-
-    def steps(self, values) -> tuple[np.ndarray, np.ndarray]:
-        "Precisions of steps as a diagonal by node, and beside it in the order of the band."
-        d, e = np.zeros((2, self.band.n))
-        d[:self.jumps] += values
-        d[1:self.jumps + 1] += values
-        e[:self.jumps] = -values
-        return d, e[:-1] if self.band.order[0] == 0 else e[:-1][::-1]
-
     def solve(self, D: Float[np.ndarray, "G"], size, steps=0.0) -> Solved | None:
         "A factor of Q + Zᵀ D Z on the constraints; None where it is not positive definite."
         at, s = self.parts[self.big].at, size[self.big]
         on = at >= 0
-        d, e = self.steps(steps)
+        d, e = steps_of(self, steps)
         factor = self.band.factor(np.bincount(at[on], s**2 * D[on], self.band.n) + d, e if self.jumps else None)
         if factor is None:
             return None
-        Z = self._columns(size)
+        Z = _columns(self, size)
         to_nodes = sp.csr_matrix((s * D[on], (at[on], np.flatnonzero(on))), (self.band.n, len(D)))
         edge = np.concatenate([(to_nodes @ Z)[self.band.order], self.own.T], axis=1)
         across, m = factor.forward(edge), len(self.own)
@@ -121,6 +104,24 @@ class Field:
         schur = corner - across.T @ across
         value = factor.log_determinant() + np.linalg.slogdet(schur)[1]
         return Solved(factor, Z, across, schur, value) if np.isfinite(value) else None
+
+# %% ../../nbs/fields/08_propagation.ipynb #4b07cea0
+def _columns(field, size):
+    Z = np.zeros((len(field.X), field.c))
+    Z[:, field.starts[-2]:] = field.X
+    for start, k in zip(field.starts, field.rest):
+        on = np.flatnonzero(field.parts[k].at >= 0)
+        Z[on, start + field.parts[k].at[on]] = size[k]
+    return Z
+
+
+def steps_of(field, values) -> tuple[np.ndarray, np.ndarray]:
+    "Precisions of steps as a diagonal by node, and beside it in the order of the band."
+    d, e = np.zeros((2, field.band.n))
+    d[:field.jumps] += values
+    d[1:field.jumps + 1] += values
+    e[:field.jumps] = -values
+    return d, e[:-1] if field.band.order[0] == 0 else e[:-1][::-1]
 
 # %% ../../nbs/fields/08_propagation.ipynb #05fb2260
 def spread_out(field: Field, sites: Sites, setting: Setting) -> tuple | None:
@@ -211,14 +212,7 @@ class Table(NamedTuple):
         "That of the first cells."
         return Table(self.x[:N], self.value[:N], self.slope[:N])
 
-    def ends(self) -> tuple[np.ndarray, np.ndarray]:
-        "Where each likelihood is above a trifle of its largest value; infinite where it never falls so low."
-        some, rows, last = self.value > self.value.max(axis=1)[:, None] - _TRIFLE, np.arange(len(self.x)), -1
-        first, end = some.argmax(axis=1), self.x.shape[1] - 1 - some[:, ::last].argmax(axis=1)
-        low = np.where(first == 0, -np.inf, self.x[rows, np.maximum(first - 1, 0)])
-        return low, np.where(end == self.x.shape[1] - 1, np.inf, self.x[rows, np.minimum(end + 1, self.x.shape[1] - 1)])
-
-
+# %% ../../nbs/fields/08_propagation.ipynb #cce571d7
 _TRIFLE, _APART = 50.0, 1e-9  # −log of a likelihood that is nothing; least distance of nodes, in lengths of a table
 
 
@@ -246,6 +240,13 @@ def with_steps(table: Table, jumps: int, scale: float) -> Table:
     steps = (np.tile(row, (jumps, 1)) for row in (x, value, slope))
     return Table(*(np.concatenate(pair) for pair in zip(table, steps)))
 
+# %% ../../nbs/fields/08_propagation.ipynb #5c406c48
+def ends_of(table: Table) -> tuple[np.ndarray, np.ndarray]:
+    "Where each likelihood is above a trifle of its largest value; infinite where it never falls so low."
+    some, rows, last = table.value > table.value.max(axis=1)[:, None] - _TRIFLE, np.arange(len(table.x)), -1
+    first, end = some.argmax(axis=1), table.x.shape[1] - 1 - some[:, ::last].argmax(axis=1)
+    low = np.where(first == 0, -np.inf, table.x[rows, np.maximum(first - 1, 0)])
+    return low, np.where(end == table.x.shape[1] - 1, np.inf, table.x[rows, np.minimum(end + 1, table.x.shape[1] - 1)])
 
 # %% ../../nbs/fields/08_propagation.ipynb #1b1a93de
 # § Tilted distributions
@@ -335,7 +336,7 @@ def _matched(sites, found, cm, cv, none):
     linear = found.mean * (precision + 1 / cv) - cm / cv
     return Sites(np.where(none, sites.precision, precision), np.where(none, sites.linear, linear))
 
-
+# %% ../../nbs/fields/08_propagation.ipynb #cff8877c
 def _change(sites, new, found, cm, cv, none):
     bend = np.abs(new.precision - sites.precision) / (np.abs(sites.precision) + 0.1 / cv)
     shift = np.abs(new.linear - sites.linear - cm * (new.precision - sites.precision))
@@ -350,7 +351,7 @@ def propagate(field: Field, table: Table, setting: Setting, sites: Sites | None 
         sites = first_sites(table)
         here = marginals(field, sites, setting)
     assert sites is not None and here is not None
-    found, damp, last, ends = None, _DAMP, np.inf, table.ends()
+    found, damp, last, ends = None, _DAMP, np.inf, ends_of(table)
     for sweep in range(1, _SWEEPS + 1):
         m, v = here.of_sites(field)
         cm, cv, none = _cavities(sites, m, v)

@@ -22,7 +22,7 @@ from dp_bayes_nb.counts.count_curves import draw_printed
 from dp_bayes_nb.fields.pooled_groups import (COUNTS, Alike, Pooled, _natural, _values, counted, group_curves,
                                               hidden_counts, hyper_of, pool_releases, pooled_way, pooling_unavailable,
                                               prior_of_groups, rate_of, what_is_pooled)
-from dp_bayes_nb.fields.propagation import (Field, Propagated, Setting, Table, log_normal_evidence, propagate,
+from dp_bayes_nb.fields.propagation import (Field, Propagated, Setting, Table, ends_of, log_normal_evidence, propagate,
                                             table_of, with_steps)
 from dp_bayes_nb.fields.structures import (Along, OnMap, Part, Regression, covariates_of, cycle, edges_of, graph,
                                            positions_of, walk)
@@ -509,7 +509,7 @@ def _tables(alike: Alike) -> tuple:
 
 def _check_limited(table: Table):
     "Refuse groups of which none limits its parameter from both sides."
-    low, high = table.ends()
+    low, high = ends_of(table)
     fall = table.value.max(axis=1, keepdims=True) - table.value
     if not np.any((fall[:, 0] > 3) & (fall[:, -1] > 3)):
         refuse("release", "with a group whose number limits its parameter from both sides",

@@ -170,8 +170,8 @@ def predict_groups(idata, new_data: Any, seed: Any, draws: int | None):
     import xarray as xr
     kept, model = idata.posterior, fitted(idata)[0].family
     if kept.attrs["pool"] == "structured":
-        raise ValueError("predict does not apply to groups along time or on a map: `predicted` in the posterior has every "
-                         "position; fit with ahead=… for forecasts, or with all areas, and their covariates")
+        raise ValueError("predict does not apply to groups along time or on a map: `predicted` in the posterior has "
+                         "every position; fit with ahead=… for forecasts, or with all areas, and their covariates")
     if "centers" not in kept.attrs:
         raise ValueError("predict does not apply to pooled tables of versions before 0.5.0, which do not say what "
                          "their covariates are measured against: fit them again, or use idata.posterior['new_group'], "

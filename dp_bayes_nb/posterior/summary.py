@@ -96,7 +96,8 @@ def _tied(attrs):
 def _method_words(family, attrs):
     "The method and how its draws err, in words."
     if attrs.get("pool", "none") != "none":
-        return "groups are alike (partially pooled)" if attrs["pool"] == "partial" else f"groups are tied: {_tied(attrs)}"
+        alike = attrs["pool"] == "partial"
+        return "groups are alike (partially pooled)" if alike else f"groups are tied: {_tied(attrs)}"
     method = methods_of(family).get(attrs["method"])
     parts = () if method is None else (method, method.general, method.tables)
     ways = [way for part in parts if isinstance(part, Method) for way in part.ways if way.name == attrs.get("way")]
