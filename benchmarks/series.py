@@ -13,7 +13,9 @@ file ends:
 - `independent` (effects of sd .2), `constant`, `shift` (constant, 40% up or down in the middle).
 - `whole`: seconds of processor of `fit` as it is, with the draws of the confidential counts, which the other sections
   leave out; there, `seconds` are those of everything else.
-- `shape`: walk, independent and constant truths with other Beta priors of the share, on the same other series.
+- `shape`: walk, independent and constant truths with other Beta priors of the share, and with another prior of the
+  spread, on the same other series. `best`: the width where the step of the walk is known, of exchangeable pooling, and
+  of complete pooling.
 
 One by one: each week's likelihood under a flat prior of its rate. Complete pooling: the same for one rate of all weeks.
 `found` is the largest of the probabilities, over weeks, that the mean rate of k weeks from a week on differs by more
@@ -43,7 +45,8 @@ DESIGNS = {"prior": [(rate, b, gap) for gap in (0, 1) for rate in (3, 60, 1000) 
            "constant": [(60, 14, 0), (60, 1, 0), (1000, 10, 0), (3, 10, 0)],
            "shift": [(60, 1, 0), (60, 10, 0), (1000, 1, 0)]}
 SECTIONS = {name: i for i, name in enumerate((*DESIGNS, "shape", "whole"))}
-SHAPES, SHAPE_DESIGNS = (0.15, 0.25, 0.5), [(kind, b) for kind in ("walk", "independent", "constant") for b in (14, 1)]
+VARIANTS = {"0.15": (0.15, 1.0), "0.25": (0.25, 1.0), "0.5": (0.5, 1.0), "0.25, scale 0.25": (0.25, 0.25)}
+SHAPE_DESIGNS = [(kind, b) for kind in ("walk", "independent", "constant") for b in (14, 1)]
 MEANS = ("coverage", "one by one", "width", "error", "exchangeable", "complete", "known")
 TRIED = {"prior": 1000, "walk": 420, "independent": 180, "constant": 180, "shift": 180, "shape": 144, "whole": 24}
 
@@ -211,10 +214,10 @@ def one_shape(section, number):
     release, usual = declared(weeks, counts, b), structured.SHAPE
     row = {"kind": kind, "scale": b}
     try:
-        for shape in SHAPES:
-            structured.SHAPE = shape
-            within, width = inside(rates_of(fitted(release, Along("week"), number)[0]), np.exp(f))
-            row |= {f"{name}, {shape}": round(float(value.mean()), 4)
+        for variant, (shape, scale) in VARIANTS.items():
+            structured.SHAPE, prior = shape, Pooled("normal", scale=scale, slope=False)
+            within, width = inside(rates_of(fitted(release, Along("week"), number, prior)[0]), np.exp(f))
+            row |= {f"{name}, {variant}": round(float(value.mean()), 4)
                     for name, value in (("coverage", within), ("width", width))}
     finally:
         structured.SHAPE = usual
@@ -320,10 +323,9 @@ def shapes(rows):
         own = [row for row in rows if (row["kind"], row["scale"]) == (kind, b)]
         if len(own) > 1:
             out[f"{kind}, scale {b}"] = {"series": len(own)} | {
-                f"{shape}": {"coverage": mean_of(row[f"coverage, {shape}"] for row in own),
-                             "width ÷ best": ratio_of([row[f"width, {shape}"] for row in own],
-                                                      [row["best"] for row in own])}
-                for shape in SHAPES}
+                name: {"coverage": mean_of(row[f"coverage, {name}"] for row in own),
+                       "width ÷ best": ratio_of([row[f"width, {name}"] for row in own], [row["best"] for row in own])}
+                for name in VARIANTS}
     return out
 
 
