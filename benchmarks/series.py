@@ -19,10 +19,12 @@ file ends:
 
 One by one: each week's likelihood under a flat prior of its rate. Complete pooling: the same for one rate of all weeks.
 `found` is the largest of the probabilities, over weeks, that the mean rate of k weeks from a week on differs by more
-than a tenth from that of the k weeks before; `at` that week, and the true change is at week 52. `early` is the same of
+than a tenth from that of the k weeks before; `at` the week of the largest difference of log means; the true change is
+at week 52. `early` is the same of
 the last two weeks against the eight before them when 54 weeks are known, two of them after the change.
 """
 import json
+import re
 import sys
 import time
 from pathlib import Path
@@ -47,6 +49,7 @@ DESIGNS = {"prior": [(rate, b, gap) for gap in (0, 1) for rate in (3, 60, 1000) 
 SECTIONS = {name: i for i, name in enumerate((*DESIGNS, "shape", "whole"))}
 VARIANTS = {"0.15": (0.15, 1.0), "0.25": (0.25, 1.0), "0.5": (0.5, 1.0), "0.25, scale 0.25": (0.25, 0.25)}
 SHAPE_DESIGNS = [(kind, b) for kind in ("walk", "independent", "constant") for b in (14, 1)]
+LIMITS = (0.8, 0.9, 0.95, 0.99)
 MEANS = ("coverage", "one by one", "width", "error", "exchangeable", "complete", "known")
 TRIED = {"prior": 1000, "walk": 420, "independent": 180, "constant": 180, "shift": 180, "shape": 144, "whole": 24}
 
@@ -127,8 +130,9 @@ def known_width(one, rng):
 
 
 def differs(after, before):
-    "The probability that two means differ by more than a tenth."
-    return np.mean(np.abs(np.log(after / before)) > np.log(1.1), axis=0)
+    "The probability that two means differ by more than a tenth, and how far they are apart, on average over draws."
+    apart = np.log(after / before)
+    return np.mean(np.abs(apart) > np.log(1.1), axis=0), np.abs(apart.mean(axis=0))
 
 
 def changes(found, release, b, seed, weeks, counts):
@@ -139,14 +143,14 @@ def changes(found, release, b, seed, weeks, counts):
         total = np.concatenate([np.zeros((len(draws), 1)), np.cumsum(draws, axis=1)], axis=1)
         for k in SPANS:
             t = np.arange(k, WEEKS - k + 1)
-            p = differs(total[:, t + k] - total[:, t], total[:, t] - total[:, t - k])
-            out |= {f"found, {name}, {k}": round(float(p.max()), 4), f"at, {name}, {k}": int(t[p.argmax()])}
+            p, apart = differs(total[:, t + k] - total[:, t], total[:, t] - total[:, t - k])
+            out |= {f"found, {name}, {k}": round(float(p.max()), 4), f"at, {name}, {k}": int(t[apart.argmax()])}
     if b > 1:
         return out
     early, _ = fitted(declared(weeks[:EARLY], counts[:EARLY], b), Along("week"), seed)
     for name in ("rates", "trend"):
         draws = np.asarray(early.theta[name]).reshape(4 * DRAWS, -1)
-        out[f"early, {name}"] = round(float(differs(draws[:, -2:].mean(axis=1), draws[:, -10:-2].mean(axis=1))), 4)
+        out[f"early, {name}"] = round(float(differs(draws[:, -2:].mean(axis=1), draws[:, -10:-2].mean(axis=1))[0]), 4)
     return out
 
 
@@ -298,20 +302,19 @@ def ranked(rows):
 
 
 def finds(rows, section):
-    "How often a change is found above thresholds; of a shift, at the right place: within two weeks."
+    "Shares of series in which a probability is above each of LIMITS; of a shift, also within two weeks of its place."
     out = {}
     for key in dict.fromkeys((row["rate"], row["scale"]) for row in rows):
         own, said = [row for row in rows if (row["rate"], row["scale"]) == key], {}
         for name in ("rates", "trend"):
-            for limit in (0.9, 0.95, 0.99):
-                for k in SPANS:
-                    hits = [row[f"found, {name}, {k}"] > limit for row in own]
-                    said[f"{name}, {k} weeks, above {limit}"] = mean_of(hits)
-                    if section == "shift":
-                        said[f"{name}, {k} weeks, above {limit}, within two weeks"] = mean_of(
-                            hit and abs(row[f"at, {name}, {k}"] - WEEKS // 2) <= 2 for hit, row in zip(hits, own))
-                if own[0].get(f"early, {name}") is not None:
-                    said[f"{name}, early, above {limit}"] = mean_of(row[f"early, {name}"] > limit for row in own)
+            for k in SPANS:
+                hits = {limit: [row[f"found, {name}, {k}"] > limit for row in own] for limit in LIMITS}
+                said[f"{name}, {k} weeks"] = [mean_of(each)[0] for each in hits.values()]
+                if section == "shift":
+                    near = [abs(row[f"at, {name}, {k}"] - WEEKS // 2) <= 2 for row in own]
+                    said[f"{name}, {k} weeks, in place"] = [mean_of(np.array(each) & near)[0] for each in hits.values()]
+            if own[0].get(f"early, {name}") is not None:
+                said[f"{name}, early"] = [mean_of(row[f"early, {name}"] > limit for row in own)[0] for limit in LIMITS]
         out[f"rate {key[0]}, scale {key[1]}"] = said
     return out
 
@@ -338,6 +341,11 @@ def whole(rows):
 OTHERS = {"shape": (one_shape, shapes), "whole": (one_whole, whole)}
 
 
+def flat(text):
+    "Lists of numbers on one line."
+    return re.sub(r"\[[-\d.,\s\[\]]*\]", lambda found: re.sub(r"\s+", " ", found[0]), text)
+
+
 def text(sections):
     "The file: every section in numbers, and its series, a line each."
     parts = []
@@ -345,7 +353,7 @@ def text(sections):
         said = OTHERS[name][1](rows) if name in OTHERS else said_of(name, rows)
         columns = list(dict.fromkeys(key for row in rows for key in row))
         lines = ",\n".join("  " + json.dumps([row.get(key) for key in columns]) for row in rows)
-        head = json.dumps({"said": said, "columns": columns}, ensure_ascii=False, indent=1)[2:-2]
+        head = flat(json.dumps({"said": said, "columns": columns}, ensure_ascii=False, indent=1)[2:-2])
         parts.append(f'"{name}": {{\n{head},\n "rows": [\n{lines}\n ]\n}}')
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
