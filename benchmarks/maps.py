@@ -225,8 +225,8 @@ def said_of(section, rows):
         return {}
     key = lambda row: f"{row['kind']}, share {row['share']}" if "kind" in row else "all"
     out = {}
-    for name in dict.fromkeys(map(key, rows)):
-        own = [row for row in rows if key(row) == name]
+    for name in dict.fromkeys([*map(key, rows), "all"]):
+        own = [row for row in rows if name in (key(row), "all")]
         columns = [each for each in dict.fromkeys(c for row in own for c in row) if each not in APART]
         out[name] = {"maps": len(own), **{each: mean_of(row.get(each) for row in own) for each in columns},
                      "error ÷ pooled": ratio_of(own, "field, error", "pooled, error"),
