@@ -17,6 +17,7 @@ surface of unit size on each connected part, islands with their own effect only.
 none is given. Errors of rates are root mean squares relative to the typical rate, over released areas.
 """
 import json
+import re
 import resource
 import sys
 import time
@@ -224,8 +225,8 @@ def said_of(section, rows):
         return {}
     key = lambda row: f"{row['kind']}, share {row['share']}" if "kind" in row else "all"
     out = {}
-    for name in dict.fromkeys(map(key, rows)):
-        own = [row for row in rows if key(row) == name]
+    for name in dict.fromkeys([*map(key, rows), "all"]):
+        own = [row for row in rows if name in (key(row), "all")]
         columns = [each for each in dict.fromkeys(c for row in own for c in row) if each not in APART]
         out[name] = {"maps": len(own), **{each: mean_of(row.get(each) for row in own) for each in columns},
                      "error ÷ pooled": ratio_of(own, "field, error", "pooled, error"),
@@ -245,6 +246,7 @@ def text(sections):
         columns = list(dict.fromkeys(key for row in rows for key in row))
         lines = ",\n".join("  " + json.dumps([row.get(key) for key in columns]) for row in rows)
         head = json.dumps({"said": said_of(name, rows), "columns": columns}, ensure_ascii=False, indent=1)[2:-2]
+        head = re.sub(r"\[[-\d.,\s]*\]", lambda found: re.sub(r"\s+", " ", found[0]), head)
         parts.append(f'"{name}": {{\n{head},\n "rows": [\n{lines}\n ]\n}}')
     return "{\n" + ",\n".join(parts) + "\n}\n"
 

@@ -13,14 +13,18 @@ file ends:
 - `independent` (effects of sd .2), `constant`, `shift` (constant, 40% up or down in the middle).
 - `whole`: seconds of processor of `fit` as it is, with the draws of the confidential counts, which the other sections
   leave out; there, `seconds` are those of everything else.
-- `shape`: walk, independent and constant truths with other Beta priors of the share, on the same other series.
+- `shape`: walk, independent and constant truths with other Beta priors of the share, and with another prior of the
+  spread, on the same other series. `best`: the width where the step of the walk is known, of exchangeable pooling, and
+  of complete pooling.
 
 One by one: each week's likelihood under a flat prior of its rate. Complete pooling: the same for one rate of all weeks.
 `found` is the largest of the probabilities, over weeks, that the mean rate of k weeks from a week on differs by more
-than a tenth from that of the k weeks before; `at` that week, and the true change is at week 52. `early` is the same of
+than a tenth from that of the k weeks before; `at` the week of the largest difference of log means; the true change is
+at week 52. `early` is the same of
 the last two weeks against the eight before them when 54 weeks are known, two of them after the change.
 """
 import json
+import re
 import sys
 import time
 from pathlib import Path
@@ -43,7 +47,9 @@ DESIGNS = {"prior": [(rate, b, gap) for gap in (0, 1) for rate in (3, 60, 1000) 
            "constant": [(60, 14, 0), (60, 1, 0), (1000, 10, 0), (3, 10, 0)],
            "shift": [(60, 1, 0), (60, 10, 0), (1000, 1, 0)]}
 SECTIONS = {name: i for i, name in enumerate((*DESIGNS, "shape", "whole"))}
-SHAPES, SHAPE_DESIGNS = (0.15, 0.25, 0.5), [(kind, b) for kind in ("walk", "independent", "constant") for b in (14, 1)]
+VARIANTS = {"0.15": (0.15, 1.0), "0.25": (0.25, 1.0), "0.5": (0.5, 1.0), "0.25, scale 0.25": (0.25, 0.25)}
+SHAPE_DESIGNS = [(kind, b) for kind in ("walk", "independent", "constant") for b in (14, 1)]
+LIMITS = (0.8, 0.9, 0.95, 0.99)
 MEANS = ("coverage", "one by one", "width", "error", "exchangeable", "complete", "known")
 TRIED = {"prior": 1000, "walk": 420, "independent": 180, "constant": 180, "shift": 180, "shape": 144, "whole": 24}
 
@@ -124,8 +130,9 @@ def known_width(one, rng):
 
 
 def differs(after, before):
-    "The probability that two means differ by more than a tenth."
-    return np.mean(np.abs(np.log(after / before)) > np.log(1.1), axis=0)
+    "The probability that two means differ by more than a tenth, and how far they are apart, on average over draws."
+    apart = np.log(after / before)
+    return np.mean(np.abs(apart) > np.log(1.1), axis=0), np.abs(apart.mean(axis=0))
 
 
 def changes(found, release, b, seed, weeks, counts):
@@ -136,14 +143,14 @@ def changes(found, release, b, seed, weeks, counts):
         total = np.concatenate([np.zeros((len(draws), 1)), np.cumsum(draws, axis=1)], axis=1)
         for k in SPANS:
             t = np.arange(k, WEEKS - k + 1)
-            p = differs(total[:, t + k] - total[:, t], total[:, t] - total[:, t - k])
-            out |= {f"found, {name}, {k}": round(float(p.max()), 4), f"at, {name}, {k}": int(t[p.argmax()])}
+            p, apart = differs(total[:, t + k] - total[:, t], total[:, t] - total[:, t - k])
+            out |= {f"found, {name}, {k}": round(float(p.max()), 4), f"at, {name}, {k}": int(t[apart.argmax()])}
     if b > 1:
         return out
     early, _ = fitted(declared(weeks[:EARLY], counts[:EARLY], b), Along("week"), seed)
     for name in ("rates", "trend"):
         draws = np.asarray(early.theta[name]).reshape(4 * DRAWS, -1)
-        out[f"early, {name}"] = round(float(differs(draws[:, -2:].mean(axis=1), draws[:, -10:-2].mean(axis=1))), 4)
+        out[f"early, {name}"] = round(float(differs(draws[:, -2:].mean(axis=1), draws[:, -10:-2].mean(axis=1))[0]), 4)
     return out
 
 
@@ -211,10 +218,10 @@ def one_shape(section, number):
     release, usual = declared(weeks, counts, b), structured.SHAPE
     row = {"kind": kind, "scale": b}
     try:
-        for shape in SHAPES:
-            structured.SHAPE = shape
-            within, width = inside(rates_of(fitted(release, Along("week"), number)[0]), np.exp(f))
-            row |= {f"{name}, {shape}": round(float(value.mean()), 4)
+        for variant, (shape, scale) in VARIANTS.items():
+            structured.SHAPE, prior = shape, Pooled("normal", scale=scale, slope=False)
+            within, width = inside(rates_of(fitted(release, Along("week"), number, prior)[0]), np.exp(f))
+            row |= {f"{name}, {variant}": round(float(value.mean()), 4)
                     for name, value in (("coverage", within), ("width", width))}
     finally:
         structured.SHAPE = usual
@@ -295,20 +302,19 @@ def ranked(rows):
 
 
 def finds(rows, section):
-    "How often a change is found above thresholds; of a shift, at the right place: within two weeks."
+    "Shares of series in which a probability is above each of LIMITS; of a shift, also within two weeks of its place."
     out = {}
     for key in dict.fromkeys((row["rate"], row["scale"]) for row in rows):
         own, said = [row for row in rows if (row["rate"], row["scale"]) == key], {}
         for name in ("rates", "trend"):
-            for limit in (0.9, 0.95, 0.99):
-                for k in SPANS:
-                    hits = [row[f"found, {name}, {k}"] > limit for row in own]
-                    said[f"{name}, {k} weeks, above {limit}"] = mean_of(hits)
-                    if section == "shift":
-                        said[f"{name}, {k} weeks, above {limit}, within two weeks"] = mean_of(
-                            hit and abs(row[f"at, {name}, {k}"] - WEEKS // 2) <= 2 for hit, row in zip(hits, own))
-                if own[0].get(f"early, {name}") is not None:
-                    said[f"{name}, early, above {limit}"] = mean_of(row[f"early, {name}"] > limit for row in own)
+            for k in SPANS:
+                hits = {limit: [row[f"found, {name}, {k}"] > limit for row in own] for limit in LIMITS}
+                said[f"{name}, {k} weeks"] = [mean_of(each)[0] for each in hits.values()]
+                if section == "shift":
+                    near = [abs(row[f"at, {name}, {k}"] - WEEKS // 2) <= 2 for row in own]
+                    said[f"{name}, {k} weeks, in place"] = [mean_of(np.array(each) & near)[0] for each in hits.values()]
+            if own[0].get(f"early, {name}") is not None:
+                said[f"{name}, early"] = [mean_of(row[f"early, {name}"] > limit for row in own)[0] for limit in LIMITS]
         out[f"rate {key[0]}, scale {key[1]}"] = said
     return out
 
@@ -320,10 +326,9 @@ def shapes(rows):
         own = [row for row in rows if (row["kind"], row["scale"]) == (kind, b)]
         if len(own) > 1:
             out[f"{kind}, scale {b}"] = {"series": len(own)} | {
-                f"{shape}": {"coverage": mean_of(row[f"coverage, {shape}"] for row in own),
-                             "width ÷ best": ratio_of([row[f"width, {shape}"] for row in own],
-                                                      [row["best"] for row in own])}
-                for shape in SHAPES}
+                name: {"coverage": mean_of(row[f"coverage, {name}"] for row in own),
+                       "width ÷ best": ratio_of([row[f"width, {name}"] for row in own], [row["best"] for row in own])}
+                for name in VARIANTS}
     return out
 
 
@@ -336,6 +341,11 @@ def whole(rows):
 OTHERS = {"shape": (one_shape, shapes), "whole": (one_whole, whole)}
 
 
+def flat(text):
+    "Lists of numbers on one line."
+    return re.sub(r"\[[-\d.,\s\[\]]*\]", lambda found: re.sub(r"\s+", " ", found[0]), text)
+
+
 def text(sections):
     "The file: every section in numbers, and its series, a line each."
     parts = []
@@ -343,7 +353,7 @@ def text(sections):
         said = OTHERS[name][1](rows) if name in OTHERS else said_of(name, rows)
         columns = list(dict.fromkeys(key for row in rows for key in row))
         lines = ",\n".join("  " + json.dumps([row.get(key) for key in columns]) for row in rows)
-        head = json.dumps({"said": said, "columns": columns}, ensure_ascii=False, indent=1)[2:-2]
+        head = flat(json.dumps({"said": said, "columns": columns}, ensure_ascii=False, indent=1)[2:-2])
         parts.append(f'"{name}": {{\n{head},\n "rows": [\n{lines}\n ]\n}}')
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
