@@ -420,6 +420,10 @@ def layout_of(given: list, alike: Alike) -> Layout:
         at.append(places)
         positions[one.by] = names
         said.append(about)
+    for one in _beside(given, alike, positions):
+        order = list(alike.axes[one.by])
+        at.append(np.array([order.index(label) for label in _labels(one, alike)]))
+        positions[one.by] = np.asarray(order)
     shape = tuple(len(each) for each in positions.values())
     seen = np.ravel_multi_index(at, shape)
     if len(np.unique(seen)) < len(seen):
@@ -432,6 +436,12 @@ def layout_of(given: list, alike: Alike) -> Layout:
         cells = list(np.unravel_index(np.arange(math.prod(shape)), shape))
     parts = [Part(name, Q, A, of(cells[k])) for k, name, Q, A, of in made]
     return Layout(parts, seen, positions, _covariates(given, alike, positions), [of(cells[k]) for k, of in slopes], said)
+
+
+def _beside(given, alike, positions) -> list:
+    "Regressions along an axis of the groups that has no structure, such as the arms of a trial."
+    return [one for one in given if isinstance(one, Regression) and one.by in alike.axes and one.by not in positions
+            and len(alike.axes) > 1]
 
 
 def _covariates(given, alike, positions) -> dict:
