@@ -99,7 +99,8 @@ class Regression:
     - `formula`: columns, `log(column)`, `I(column**2)`, `C(column)` for categories, and products of them.
     - `data`: a frame with a row for each group, and for each area or week that is predicted: its index has their
       labels, or a column that is called as `by`. It is public: never computed from the records of the release.
-    - `by`: what its rows are. None: that of the other structure of the list, or the only axis of the groups.
+    - `by`: what its rows are. None: that of the other structure of the list, or the only axis of the groups. In a list
+      it may be one more axis of the groups, such as the arms of a trial that lies along time.
 
     Alone, groups are exchangeable around the regression; in a list, as in `[Regression(...), OnMap(...)]`, what is left
     has that structure. Effects are per standard deviation, with priors N(0, 1). ValueError for other arguments.
