@@ -18,6 +18,8 @@ export JAX_COMPILATION_CACHE_DIR ?= $(CACHE)/jax
 export JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS ?= 0
 export JAX_PLATFORMS ?= cpu
 export MPLCONFIGDIR ?= $(CACHE)/matplotlib
+# Bytecode is kept also where the environment forbids it: a hundred short processes would compile pandas and JAX anew.
+export PYTHONDONTWRITEBYTECODE :=
 
 PIP := $(PY) -m pip --disable-pip-version-check --quiet
 SETUP := pyproject.toml constraints.txt constraints-newest.txt

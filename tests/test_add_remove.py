@@ -398,10 +398,12 @@ def nothing(n, folder):
 
 
 @pytest.mark.parametrize("n", [0, 2])
-def test_a_table_without_a_value_is_fit_for_every_kind_of_column(n, tmp_path):
+@pytest.mark.parametrize("models", [(SHARE, DAY, LEVELS), pytest.param((WAIT, OPEN, db.LogLinear(
+    {"x": ["a", "b"]}, [("x",)])), marks=pytest.mark.slow)], ids=["three", "others"])
+def test_a_table_without_a_value_is_fit_for_every_kind_of_column(models, n, tmp_path):
     "It has no type; where n is public it is refused in words, and where n is private released as any other."
     private = dict(epsilon=1.0, missing="drop", neighbours="add_remove", n_max=100)
-    for model in (SHARE, WAIT, DAY, LEVELS, OPEN, db.LogLinear({"x": ["a", "b"]}, [("x",)])):
+    for model in models:
         for kind, data in nothing(n, tmp_path):
             data = [(None,)] * n if kind == "list" and model.by_name else data
             if model.by_name and kind in ("array", "NaN", "series"):

@@ -68,7 +68,7 @@ FALSE_ALARM = 0.009 / (2 * (len(CASES) + len(CASES_OF_PERSONS) + len(CASES_OF_FO
 HERE, FULL = dict(trials=2000, releases=1, forms=()), dict(trials=20_000, releases=20)
 FEW = {**HERE, "trials": 200}  # where it is the tables that are searched: noise is drawn by the same mechanism for all
 CONFIDENCE = 1 - FALSE_ALARM
-BOTH = ("Bernoulli", "Exponential", "Grouped, private", "Grouped, public")  # of which all noise is tried here
+BOTH = ("Exponential", "Grouped, private")  # of which all noise is tried here
 
 
 def here(name, promise, budget):

@@ -184,8 +184,7 @@ DERIVED = ("check_support", "check_error", "check_latent", "check_prior_of", "ch
 # Parts of the check that wait for `slow`: fits, which chapters and other tests make too, except of one model of a kind;
 # and, where another model stands for the kind, all that compiles programs. Records, sensitivity and file are looked at.
 WHOLE = ("Bernoulli", "Exponential")
-UNFITTED = ("Categorical", "Geometric", "Normal", "NegativeBinomial", "Histogram", "LogLinear", "LogisticRegression",
-            "MultivariateNormal")
+UNFITTED = ("Categorical", "Normal", "NegativeBinomial", "Histogram", "LogLinear", "LogisticRegression")
 LATER = {name: SIMULATED + DERIVED + FITTED for name in DECLARED if name not in WHOLE + UNFITTED
          } | dict.fromkeys(UNFITTED, FITTED)
 
@@ -667,9 +666,13 @@ def test_a_model_of_ones_own_is_accepted():
     dpb.check_model(jax.random.key(2), Days(), {"probability": 0.4}, dpb.Beta(2.0, 2.0))
 
 
-def test_a_model_of_two_columns_is_accepted_released_and_predicts(tmp_path, monkeypatch):
+@pytest.mark.slow  # in the quick set: models of one's own of one column, and the package's own of two
+def test_a_model_of_two_columns_is_accepted(monkeypatch):
     monkeypatch.setitem(dpb.check_model.__globals__, "check_run", lambda *given: None)  # it is fitted below
     dpb.check_model(3, Smokers(), {"share": 0.4})
+
+
+def test_a_model_of_two_columns_is_released_and_predicts(tmp_path):
     table = pd.DataFrame({"smokes": ["yes", "no", "yes"] * 50, "visits": [2, 1, 0] * 50})
     table.to_csv(tmp_path / "a.csv", index=False)
     made = dpb.release(Smokers(), tmp_path / "a.csv", epsilon=50.0)

@@ -351,6 +351,14 @@ def test_nothing_is_logged_or_kept(caplog, capfd, monkeypatch):
     assert any(isinstance(value, chapter.System) for value in local_values(caught.value))
 
 
+def test_the_first_line_counts_what_it_lists():
+    head = repr(examine(suppressed(HOLDING), differences=[(CELLS[1], CELLS[2])])).splitlines()[0]
+    assert head == "16 cells, 1 difference: 10 open, 7 printed exactly"
+    total = declare(Counts(["a", "b"]), [3, 4, 6], matrix=[[1, 0], [0, 1], [1, 1]], noise=SURE, source="x",
+                    printed=[Exact(), Exact(), Rounded(3)])
+    assert repr(examine(total)).startswith("2 cells, 1 sum: 1 pinned, 2 printed exactly\n")
+
+
 def test_every_output_says_that_not_pinned_is_not_safe(tmp_path, capsys):
     found = examine(suppressed(HOLDING))
     suppressed(HOLDING).save(tmp_path / "table.json")

@@ -581,9 +581,9 @@ def test_predictive_checks_of_groups(name, sizes):
              "categories": {"probabilities": [[0.2, 0.8], [0.5, 0.5], [0.6, 0.4]]}}[name]
     prior = db.Gamma(1.0, 5.0) if name == "waiting" else None
     r = of_groups(Grouped(inner[name], "g", ["a", "b", "c"], sizes=sizes), truth, [90, 300, 40])
-    idata = fit(r, prior, draws=300, progress=False)
+    idata = fit(r, prior, draws=100, progress=False)
     found = db.predictive_check(idata)
-    assert found["z_rep"].shape == (4, 300, len(r.names)) and found["statistic"].values.tolist() == list(r.names)
+    assert found["z_rep"].shape == (4, 100, len(r.names)) and found["statistic"].values.tolist() == list(r.names)
     assert float(found["p_value"].min()) > 1e-3
     means = found["z_rep"].mean(("chain", "draw")).values
     assert np.all(np.abs(means - r.values) < 0.25 * np.abs(r.values) + 10 * r.noise.scale), (means, r.values)

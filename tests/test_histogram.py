@@ -30,7 +30,8 @@ def test_a_histogram_of_dates_keeps_its_promises():
     db.check_model(2, model, {"probabilities": [0.1, 0.3, 0.2, 0.3, 0.1], "position": 0.3}, n=400)
 
 
-@pytest.mark.parametrize("weight", [0.0, pytest.param(0.7, marks=pytest.mark.slow)])  # 2: in test_laws.py
+@pytest.mark.slow  # a weight of 2, and dates, are in test_laws.py
+@pytest.mark.parametrize("weight", [0.0, 0.7])
 def test_the_model_keeps_its_promises(weight):
     db.check_model(2, db.Histogram(EDGES, weight=weight), THETA, n=400)
 

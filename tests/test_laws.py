@@ -54,7 +54,8 @@ def test_sensitivities_are_those_of_all_pairs(name):
     assert np.all(T.min(0) >= low) and np.all(T.max(0) <= high) and model.magnitude == np.abs(T).max()
 
 
-@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow) if name in (
+    "two limits", "zeros, varied", "truncated") else name for name in LAWS])
 def test_moments_are_those_of_many_simulated_records(name):
     "By another way than the weights; 200,000 records, six standard errors; a mutant with other parameters fails."
     model, theta = LAWS[name]

@@ -2,6 +2,7 @@
 
 from itertools import product
 
+import jax
 import numpy as np
 import pytest
 from scipy.special import gammaln
@@ -169,7 +170,7 @@ def test_one_blank_share():
 OVERLAP = np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0]])  # no tree: a chain with normal sums
 
 
-def overlapping(values, printed, n=80, names=("a", "b", "c")):
+def overlapping(values, printed, n=80, names=("a", "b", "c"), draws=2000):
     "Mean and sd of the three shares under a flat prior, table by table, and by the package."
     tables = np.array([t for t in product(range(n + 1), repeat=3) if sum(t) == n])
     shown, _ = prints(printed, tables @ OVERLAP.T)
@@ -178,7 +179,7 @@ def overlapping(values, printed, n=80, names=("a", "b", "c")):
     sd = np.sqrt(share.var(axis=0) + (share * (1 - share) / (n + 4)).mean(axis=0))
     release = declare(Categorical(names), [None if np.isnan(v) else v for v in values], n=n, matrix=OVERLAP,
                       noise=Laplace(scale=0), printed=printed, source="s")
-    draws = fit(release, warmup=500, draws=2000, progress=False)
+    draws = fit(release, warmup=draws // 4, draws=draws, progress=False)
     found = draws.posterior["probabilities"].values.reshape(-1, 3)
     rows = draws.confidential["s"].values.reshape(-1, 3) @ OVERLAP.T
     return share.mean(axis=0), sd, found.mean(axis=0), found.std(axis=0), np.unique(np.round(rows, 6), axis=0)
@@ -199,7 +200,7 @@ def test_rows_that_overlap_move_inside_their_intervals(values, printed, monkeypa
         from dp_bayes_nb.chains import measurements
         monkeypatch.setattr(measurements, "_between_ends", lambda key, table, mean, covariance, y, D: y)
         with pytest.raises(AssertionError):
-            _close(*overlapping(np.array(values), printed, names=("still", "as", "before")))  # a program of its own
+            _close(*overlapping(np.array(values), printed, names=("still", "as", "before"), draws=400))
 
 
 @pytest.mark.parametrize("printed, v, low, high", [(Rounded(5), 30.0, 27.5, 32.5), (Suppressed(30), None, -np.inf, 30)])
@@ -210,7 +211,7 @@ def test_one_sum_without_noise_that_was_rounded_or_left_blank(printed, v, low, h
     release = declare(family, [v], n=20, noise=Laplace(scale=0), printed=printed, source="s")
     draws = fit(release, Gamma(2.0, 1.0), progress=False)
     x = np.linspace(1e-3, 20, 40_001)
-    law = [np.array(part) for part in __import__("jax").vmap(lambda r: family.moments({"rate": r}))(x)]
+    law = [np.array(part) for part in jax.jit(jax.vmap(lambda r: family.moments({"rate": r})))(x)]
     mean, sd = 20 * law[0][:, 0], np.sqrt(20 * law[1][:, 0, 0])
     w = x * np.exp(-x) * (norm.cdf((high - mean) / sd) - norm.cdf((low - mean) / sd))
     mean, second = (w * x).sum() / w.sum(), (w * x**2).sum() / w.sum()

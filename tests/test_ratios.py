@@ -251,3 +251,11 @@ def test_rules_in_a_row_before_the_division_are_read_from_the_file(step):
     model = Ratio(Bernoulli("walks"), per=100, numerator=step, denominator=step)
     release = declare(model, 33.0, n_range=(1, 60), printed=Rounded(1), source="a test")
     assert Release.from_json(release.to_json()) == release
+
+
+def test_the_base_of_two_counts_is_no_number_of_records():
+    change = Ratio(Counts(["2024", "2023"]), per=100, change=True)
+    with pytest.raises(ValueError, match=r"N is the largest base \('2023'\) that there can be"):
+        declare(change, 5.1, printed=Rounded(0.1), source="x")
+    said = repr(declare(change, 5.1, n_range=(0, 400), printed=Rounded(0.1), source="x"))
+    assert "n is the base ('2023')" in said and "combinations" not in said

@@ -2,16 +2,20 @@
 
 import json
 import math
+import re
 import warnings
 from itertools import product
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.stats as st
 
 from dp_bayes_nb import (Bands, Bernoulli, Beta, CanonicalNoise, Categorical, CellKey, Clamped, Counts, Exact, Gamma,
-                         Geometric, Grouped, Laplace, Noise, Normal, Poisson, RandomRounded, Release, Rounded,
-                         SharedGamma, Suppressed, Within, declare, explain, fit, simulate_like)
+                         Geometric, Grouped, Laplace, Noise, Normal, Poisson, RandomizedResponse, RandomRounded,
+                         Release, Rounded, SharedGamma, Suppressed, Within, declare, explain, fit, simulate_like,
+                         summary)
+from dp_bayes_nb.base.checks import must_fail
 from dp_bayes_nb.chains.measurements import without_implied
 from dp_bayes_nb.counts.tree import Leaves, node_marginals, pass_up
 from dp_bayes_nb.releases.document import measured
@@ -226,6 +230,29 @@ def test_canonical_noise(delta):
     within_noise(fit(release, progress=False).confidential["s"].values, p / p.sum())
 
 
+def canonical_draws_agree(noise, epsilon):
+    "Draws against the cut mixture of uniform cells: the cut, the mass inside, and Kolmogorov's distance (.1%: 1.95)."
+    c = noise.cut
+    k = np.arange(-math.ceil(c), math.ceil(c) + 1.0)
+    low, high = np.clip(k - 0.5, -c, c), np.clip(k + 0.5, -c, c)
+    mass = np.exp(-epsilon * np.abs(k)) * (high - low)
+    assert abs((noise.between((low + high) / 2, (low + high) / 2) * (high - low)).sum() - 1) < 1e-8
+    x = np.sort(noise.draw(np.zeros(4000), np.random.default_rng(1)))
+    F = np.interp(x, np.append(low[:1], high), np.append(0.0, np.cumsum(mass / mass.sum())))
+    assert np.abs(F - (np.arange(4000) + 0.5) / 4000).max() < 1.95 / 4000**0.5
+
+
+@pytest.mark.parametrize("epsilon, delta, cut", [(1e-6, 0.5, 1.0), (1e-6, 0.05, 10.0), (1.0, 0.05, None),
+                                                 (0.1, 1e-6, None), (40.0, 0.05, 1.45), (800.0, 0.99, 0.51)])
+def test_canonical_noise_of_tiny_and_huge_budgets(epsilon, delta, cut):
+    "As ε → 0 the noise is uniform on 1/δ; as ε → ∞ it is cut at 3/2 − δ. Either end was endless once."
+    noise = CanonicalNoise(epsilon, delta)
+    assert cut is None or abs(noise.cut - cut) < 1e-4
+    canonical_draws_agree(noise, epsilon)
+    if epsilon < 2 and noise.cut > 1:
+        must_fail(lambda: canonical_draws_agree(CanonicalNoise(epsilon + 1, delta), epsilon), "another budget")
+
+
 # ---------------------------------------------------------------- files
 
 
@@ -346,3 +373,67 @@ def test_margins_of_a_table_with_exposures():
     assert round(float(law((1, 5, 2, 10)) @ a), 5) == 1.42857
     with pytest.raises(AssertionError):  # the mutant: exposures forgotten; 1 · 10 and 5 · 2 would not show it
         within_noise(drawn[1, 5, 2, 3], law((1, 1, 1, 1)))
+
+
+@pytest.mark.parametrize("statement, said", [
+    (Suppressed(10), "hidden if below 10"), (Within(None, 4), "4 or less"), (Within(1, 4), "between 1 and 4"),
+    (Rounded(5, "up"), "rounded to 5, halves up"), (Clamped(0, 9), "moved to 0 if below it and to 9 if above it"),
+    (Suppressed(5) & RandomRounded(3), "hidden if below 5, then rounded at random to 3"),
+    (Bands([(15, 10), (100, 50)]), "rounded to 10 from 15 on, to 50 from 100 on"), (Exact(), "Exact()"),
+    (CellKey([{0: 1}, {-1: 0.5, 1: 0.5}]), "moved by a cell key, −1 to 1"),
+    (CanonicalNoise(0.5, 0.1), "with canonical noise, epsilon = 0.5, delta = 0.1")], ids=str)
+def test_a_statement_is_said_in_words(statement, said):
+    assert statement.words == said
+
+
+def test_noise_by_its_probabilities_is_not_called_none():
+    for noise in (HOP, CanonicalNoise(1.0, 0.05)):
+        assert "noise as stated row by row; budget" in repr(declare(Counts(["a"]), [7], noise=noise, source="x"))
+    assert "no noise; budget" in repr(declare(Counts(["a"]), [6], printed=RandomRounded(3), source="x"))
+
+
+def test_a_grand_total_is_called_by_its_label_or_by_its_parts():
+    cells, H = [f"c{i}" for i in range(20)], np.vstack([np.eye(20), np.ones((1, 20))])
+    values = [3] * 20 + [61]
+    for matrix, name in ((H, "row 21 (the sum of c0 to c19)"),
+                         (pd.DataFrame(H, [*cells, "All"]), "All")):
+        with pytest.raises(ValueError, match=re.escape(f"values['{name}'] must be multiples of 3")):
+            declare(Counts(cells), values, matrix=matrix, printed=RandomRounded(3), source="x")
+    by_number = declare(Counts(cells), [3] * 20 + [60], matrix=H, printed={"row 21": Rounded(2)}, source="x")
+    assert by_number.printed[-1] == Rounded(2) and by_number.names[-1] == "row 21"  # in a file, and for draws
+    partly = declare(Categorical(cells), [9, 20], matrix=[[0] + [0, 1] * 10, [1] + [0] * 20], printed=Exact(),
+                     source="x")
+    assert partly.names[0] == "row 1" and "row 1 (the sum of 10 from count[c1] to count[c19]): 9" in repr(partly)
+
+
+@pytest.mark.parametrize("value, printed", [(-3, RandomRounded(3)), (-4, Exact()), (None, Suppressed(0))])
+def test_a_negative_count_is_told_from_a_number_out_of_reach(value, printed):
+    with pytest.raises(ValueError, match="'a'] must be 0 or more, because it is a count to which no noise was added"):
+        declare(Counts(["a", "b"]), [value, 6], printed=printed, source="x")
+
+
+def test_a_ptable_that_cannot_be_read_is_refused(tmp_path):
+    (tmp_path / "latin.csv").write_bytes("i,j,p,größe\n".encode("latin-1"))
+    for name in ("missing.csv", "latin.csv", "", "a\0b"):
+        with pytest.raises(ValueError, match="ptable must be a table, or the path of a CSV file that can be read"):
+            CellKey(str(tmp_path / name))
+
+
+def test_exposures_without_a_prior_of_rates_are_said_to_be_unused():
+    made = declare(Counts(["a", "b"], exposure=[8000, 61000]), [4, 31], printed=Exact(), source="x")
+    for prior, said in ((None, True), (SharedGamma(0.5, 1), False), (Gamma(0.5, 1), False)):
+        assert ("exposures are not used" in repr(explain(made, prior))) == said
+        assert ("exposures are not used" in str(summary(fit(made, prior, draws=100, progress=False)))) == said
+    assert not explain(declare(Counts(["a", "b"]), [4, 31], printed=Exact(), source="x")).note
+
+
+def test_explain_says_a_reason_once():
+    H = np.vstack([np.kron(np.eye(2), np.ones(2)), np.kron(np.ones(2), np.eye(2))])
+    said = repr(explain(declare(Counts([*"abcd"]), [5, 7, 4, 8], matrix=H, printed=Exact(), source="x")))
+    assert " ".join(said.split()).count("its rows must add up cells") == 1
+
+
+def test_yes_and_no_in_the_place_of_yes_are_told_from_each_other():
+    model = RandomizedResponse(Bernoulli("cheated", "yes", failure="no"), keep=0.75)
+    with pytest.raises(ValueError, match=r"got 2 numbers; give 'report\[yes\]' alone, and n=500 if these are all"):
+        declare(model, [180, 320], printed=Exact(), source="x")

@@ -76,6 +76,56 @@ def test_cohorts_are_one_matrix():
     assert abs(draws.mean() - w @ t / w.sum()) < 5 * draws.std() / len(draws) ** 0.5
 
 
+def test_noisy_counts_of_cohorts_add_up_to_their_sizes():
+    "Against every table of four counts; without the sizes the share is .769, some seven Monte Carlo errors away."
+    designs, z, scale = [[[0.95, 0.3], [0.05, 0.7]], [[0.9, 0.2], [0.1, 0.8]]], np.array([11, 0, 0, 1]), 1.5
+    model = RandomizedResponse.cohorts(Categorical(["y", "n"], "x"), designs, [5, 7])
+    made = declare(model, z, noise=Laplace(scale=scale, discrete=True), n=12, source="made up")
+    t = (np.arange(1000) + 0.5) / 1000
+    def share(sized):
+        c = np.array([c for c in itertools.product(range(13), repeat=4) if sum(c) == 12])
+        c = c[c[:, :2].sum(axis=1) == 5] if sized else c
+        seen = (gammaln(c + 1) + np.abs(c - z) / scale).sum(axis=1)
+        value = c @ np.log(model.Q @ np.stack([t, 1 - t])) - seen[:, None]
+        w = np.exp(value - value.max()).sum(axis=0)
+        return w @ t / w.sum()
+    idata = dpb.fit(made, Dirichlet([1.0, 1.0]), draws=1500, warmup=100, seed=1, progress=False)
+    found = idata.posterior["probabilities"].values[..., 0]
+    error = found.std() / idata.posterior["probabilities"].attrs["ess_bulk"][0] ** 0.5
+    def close(mean):
+        assert abs(found.mean() - mean) < 4 * error
+    close(share(True))
+    must_fail(lambda: close(share(False)), "sizes that are not used")
+
+
+def test_counts_of_cohorts_that_are_not_their_sizes_are_refused():
+    model = RandomizedResponse.cohorts(Categorical(["y", "n"], "x"), [[[0.8, 0.3], [0.2, 0.7]]] * 2, [6, 9])
+    made = declare(model, [4, 2, 3, 6], noise=SILENT, source="made up")
+    assert Release.from_json(made.to_json()) == made and made.model.sizes == ((2, 6), (2, 9))
+    for values, more, said in (([5, 2, 3, 5], {"noise": SILENT}, "add up to 6, the size of cohort 1, got 7 or more"),
+                               ([3, 2, 4, 6], {"noise": SILENT}, "add up to 6, the size of cohort 1, got 5 or less"),
+                               ([4, 2, 3, 5], {"noise": SILENT}, "n must be 15, the respondents of all cohorts"),
+                               ([15, 3, 1, 1], {"noise": Laplace(scale=0.2), "n": 15}, "size of cohort 1, got 1"),
+                               ([9, 3, 3, 6], {"printed": RandomRounded(3), "n": 15},
+                                "size of cohort 1, got 8 or more")):
+        with pytest.raises(ValueError, match=said):
+            declare(model, values, source="made up", **more)
+
+
+def test_cohorts_in_groups_and_in_part():
+    model = RandomizedResponse.cohorts(Categorical(["y", "n"], "x"), [[[0.8, 0.3], [0.2, 0.7]]] * 2, [60, 40])
+    groups = Grouped(model, "region", ["north", "south"], sizes="public")
+    made = declare(groups, [[30, 20, 25, 25], [10, 10, 5, 5]], n=[100, 30], printed=Exact(), source="made up")
+    assert groups.inner.sizes is None and Release.from_json(made.to_json()) == made and made.group("south").n == 30
+    part = {"report[0]": 30, "report[2]": 20}
+    with pytest.raises(ValueError, match="counts of 2 reports that add up to 60, the size of cohort 1, got 61 or more"):
+        declare(model, part | {"report[0]": 61}, n=100, printed=Exact(), source="made up")
+    s = dpb.fit(declare(model, part, n=100, printed=Exact(), source="made up"), draws=300, progress=False)
+    alike = dpb.fit(declare(model, [30, 30, 20, 20], printed=Exact(), source="made up"), draws=300, progress=False)
+    one, other = (x.posterior["probabilities"].values[..., 0] for x in (s, alike))
+    assert abs(one.mean() - other.mean()) < 0.25 * other.std()  # the counts that were left out follow from the sizes
+
+
 def test_the_declaration_is_kept():
     for model in (RandomizedResponse(YES_NO, keep=0.8, reports="permanent", reports_per_person=12),
                   RandomizedResponse(YES_NO, matrix=[[1.0, 0.3], [0.0, 0.7]])):

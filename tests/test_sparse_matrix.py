@@ -3,6 +3,7 @@ import json
 
 import numpy as np
 import pytest
+import scipy.sparse as ss
 from scipy.sparse import csr_array, eye_array, issparse, vstack
 
 from dp_bayes_nb import Categorical, Counts, Laplace, Release, Suppressed, declare
@@ -106,3 +107,29 @@ def test_noisy_rows_and_other_models_take_long_matrices(short):
     noisy = declare(Counts([f"c{k}" for k in range(12)]), z, matrix=H, noise=Laplace(scale=2), source="x")
     tree = released_tree(noisy.family, measured(noisy))
     assert len(tree.parent) == 13 and tree.children[12] == list(range(12))
+
+
+@pytest.mark.parametrize("long", [False, True])
+def test_any_form_of_a_matrix_is_one_release(long, monkeypatch):
+    "Small integers, duplicates that add up beyond them, zeros that are stored, rows out of order: the same file."
+    monkeypatch.setattr(checks, "_LONGEST_ARRAY", 0 if long else 10**6)
+    H = np.array([[1, 0, 0], [0, 1, 0], [200, 1, 1], [0, -1, 1]])
+    (row, column), value = np.nonzero(H), H[H != 0]
+    stated = lambda matrix: declare(Counts([*"abc"]), [3, 4, 613, 5], matrix=matrix, printed=Suppressed(1),
+                                    source="made up")
+    twice = np.r_[row, 2], np.r_[column, 0]  # 100 + 100 are not -56
+    forms = [form(H) for form in (csr_array, ss.csc_matrix, ss.lil_array, ss.dok_matrix, ss.bsr_array, ss.dia_array)]
+    forms += [ss.coo_array((np.r_[np.where(value == 200, 100, value), 100].astype(np.int8), twice), shape=H.shape),
+              ss.coo_matrix((np.r_[value, 0], twice), shape=H.shape), np.asfortranarray(H), H.astype(np.float32),
+              csr_array((value[::-1], column[::-1], [0, 2, 5, 6, 7]), shape=H.shape)[::-1]]
+    for matrix in forms:
+        made = stated(matrix)
+        assert made == stated(H.astype(float)) and issparse(made.matrix) == long
+        assert Release.from_json(made.to_json()) == made
+    assert forms[6].toarray()[2, 0] == -56, "what SciPy makes of them"
+
+
+@pytest.mark.parametrize("matrix", [csr_array(np.eye(2) * 1j), np.eye(2) * 1j, [["1", "0"], ["0", "1"]], "eye"])
+def test_what_is_no_matrix_of_numbers_is_refused(matrix):
+    with pytest.raises(ValueError, match="matrix must be 2 rows, one for each value, of 2 numbers"):
+        declare(Counts([*"ab"]), [3, 4], matrix=matrix, noise=Laplace(scale=1), source="made up")

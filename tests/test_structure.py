@@ -260,7 +260,7 @@ def test_the_moves_of_chains_have_one_home(tmp_path):
                         and node.name.lstrip("_") in MOVES] + accepting(house.modules[name]) for name in rooms}
         return {name: what for name, what in found.items() if what}
     rejection = {"noise.laplace", "chains.rows", "tables.effects"}  # of inverse Gaussian, gamma and prior draws
-    records = {"fields.pooling": ["_climb"]}  # by NumPy, of a table
+    records = {"fields.pooling": ["_climb"], "fields.structured": ["climb"]}  # by NumPy, of tables
     found = elsewhere(HOUSE)
     assert {name: what for name, what in found.items() if name not in rejection} == records
     assert all(len(found[name]) == 1 for name in rejection)

@@ -504,7 +504,13 @@ CHAINS = {"gibbs": partial(fitted, method="gibbs"), "naive": partial(fitted, met
           "chain of categories": partial(fitted_categories, method="collapsed"), "records": by_records}
 
 
-@pytest.mark.parametrize("name", CASES)
+# Others run the same code: fit_many of shares, bins with a sum that is nearer, shares of a private number, two rows.
+REPEATED = ("many shares", "share, tabulated", "bins and a sum far off", "categories of a private number",
+            "several tables")
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow) if name in REPEATED else name
+                                  for name in CASES])
 def test_posteriors_are_even_handed(name, monkeypatch):
     one = CASES[name]
     assert even(one.run, one.within)

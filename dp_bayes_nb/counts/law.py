@@ -42,13 +42,31 @@ LONGEST = 2**20  # counts of a window; longer ones are thinned
 COARSE = 128  # counts of a window on either scale, for a mean
 
 
-def first_true(low, high, holds):
-    "The smallest whole number in [low, high] at which `holds` is true, if it is true from there on; else high. Arrays."
-    step = 64.0
-    while np.any(low < high):
-        middle = low + np.minimum(np.floor((high - low) / 2), step)  # low + high may be beyond 2⁵³
-        good, step = holds(middle), 16 * step  # most answers are near the lower end, however far the other one is
-        low, high = np.where(good, low, np.minimum(middle + 1, high)), np.where(good, middle, high)
+def along(a, s):
+    "`a` of each cell, (cells,), as an operand of counts s, (cells,) or (cells, points)."
+    return a[..., None] if s.ndim > a.ndim else a
+
+
+def first_true(low, high, holds, points: int = 1):
+    """The smallest whole number in [low, high] at which `holds` is true, if it is true from there on; else high.
+
+    Arrays. `points`: at so many numbers at a time, which `holds` gets along a last axis; quicker for a few cells.
+    """
+    step, share = 64.0, np.arange(1, points + 1) / (points + 1)
+    while np.any(low < high):  # most answers are near the lower end, however far the other one is
+        if points == 1:
+            middle = low + np.minimum(np.floor((high - low) / 2), step)  # low + high may be beyond 2⁵³
+            good = holds(middle)
+            low, high = np.where(good, low, np.minimum(middle + 1, high)), np.where(good, middle, high)
+        else:
+            s = low[..., None] + np.minimum(np.floor((high - low)[..., None] * share), np.rint(step * share))
+            good = holds(s)
+            ends = np.concatenate([low[..., None] - 1, s, high[..., None]], axis=-1).ravel()
+            at = np.where(good.any(axis=-1), good.argmax(axis=-1), points)
+            at += (points + 2) * np.arange(low.size).reshape(low.shape)
+            high = ends[at + 1]
+            low = np.minimum(ends[at] + 1, high)
+        step *= 16
     return low
 
 # %% ../../nbs/counts/01_law.ipynb #c0a0001a
@@ -56,19 +74,21 @@ def span(log_weight, low, high,  # s (cells,) -> log weights, log-concave; the c
          spare=0.0,              # how much lower the level is, (cells,)
          negligible=NEGLIGIBLE,
          falls=None,             # s -> is the weight of s + 1 no larger? None: seen from the weights
-         near=None               # how far from the mode both ends mostly are, (cells,)
+         near=None,              # how far from the mode both ends mostly are, (cells,)
+         points: int = 1         # of `first_true`; log_weight and falls get (cells, points) where there are several
          ) -> tuple:
     "The first and the last count whose log weight is at most `negligible` below the largest, and that level."
-    up = lambda s: np.minimum(s + 1, high)
+    up = lambda s: np.minimum(s + 1, along(high, s))
     falls = falls or (lambda s: log_weight(up(s)) <= log_weight(s))
-    mode = first_true(low, high, lambda s: (s >= high) | falls(np.minimum(s, np.maximum(high - 1, low))))
+    last = np.maximum(high - 1, low)
+    mode = first_true(low, high, lambda s: (s >= along(high, s)) | falls(np.minimum(s, along(last, s))), points)
     level = log_weight(mode) - negligible - spare
-    within = lambda s: log_weight(s) >= level
-    beyond = lambda s: (s >= high) | ~within(up(s))
+    within = lambda s: log_weight(s) >= along(level, s)
+    beyond = lambda s: (s >= along(high, s)) | ~within(up(s))
     left, right = (low, high) if near is None else (np.maximum(mode - near, low), np.minimum(mode + near, high))
     if near is not None:
         left, right = np.where(within(left), low, left), np.where(beyond(right), right, high)
-    return first_true(left, mode, within), first_true(mode, right, beyond), level
+    return first_true(left, mode, within, points), first_true(mode, right, beyond, points), level
 
 
 def coarse(log_weight, low, high, counts: int = COARSE) -> tuple:

@@ -201,6 +201,7 @@ class Printed(NamedTuple):
     rows: Rows | None = None  # what was printed of them, `node` the report; None: they are known
     stretch: int = 1  # whole numbers among which a count is drawn
     ends: tuple | None = None  # least and most n where it is unknown; a row with `node` R is printed of n
+    cohorts: tuple = ()  # of each: which reports, and its size, to which their counts add up
     listed: tuple | None = None  # all counts (V, R) that are possible, and log P(printed | each) (V,); None: not listed
 
 
@@ -241,6 +242,8 @@ def list_counts(printed: Printed, least: np.ndarray, most: np.ndarray) -> tuple 
         c, value = np.column_stack([c[old], t[new]]), value[old] + seen[new]
     n = c.sum(axis=1)
     value = value + _log_reports(printed.rows, np.full(len(n), R), n)
+    for at, size in printed.cohorts:
+        value = np.where(c[:, at].sum(axis=1) == size, value, -np.inf)
     c, value = c[value > -np.inf], value[value > -np.inf]
     return (c, value) if len(c) <= _MOST_LISTED else None
 
@@ -269,7 +272,8 @@ def _seen(printed, R):
 def _move_counts(rng, printed, seen, log_p, c):
     "One sweep of equation (5): counts (chains, R), log_p (chains, R) of reports; seen: `_seen`."
     chains, R = c.shape
-    order = rng.permuted(np.tile(np.arange(R), (chains, 1)), axis=1)[:, :R // 2 * 2]
+    cohorts = [at for at, _ in printed.cohorts] or [np.arange(R)]
+    order = np.hstack([rng.permuted(np.tile(at, (chains, 1)), axis=1)[:, :len(at) // 2 * 2] for at in cohorts])
     a, b = order[:, ::2], order[:, 1::2]
     at = np.arange(chains)[:, None]
     total, offset = c[at, a] + c[at, b], rng.integers(0, printed.stretch, a.shape)

@@ -14,7 +14,7 @@ from scipy.special import gammaln
 
 from ..base.arguments import Said, refuse
 from ..base.measurement import ValueTable, law_of
-from .law import (LEAST_TIED, LONGEST, NEGLIGIBLE, coarse, convolve, draw_index, first_true,
+from .law import (LEAST_TIED, LONGEST, NEGLIGIBLE, coarse, convolve, draw_index, along, first_true,
                                     log_gamma_ratio, log_noise, overlap, span, split)
 
 # %% ../../nbs/counts/02_tree.ipynb #c13a0006
@@ -38,9 +38,11 @@ def _log_printed(rows: Rows, t: np.ndarray) -> np.ndarray:
     "log P(printed | the node counts t), up to a constant of the row; t (p, …)."
     shape = (-1,) + (1,) * (t.ndim - 1)
     low, high, scale, grid = (part.reshape(shape) for part in rows[1:5])
+    exact, sure, kinds = rows.low == rows.high, rows.scale == 0, sorted(set(rows.kind.tolist()))
+    if len(kinds) == 1 and exact.all() and not sure.any() and rows.table is None:
+        return log_noise(low - t, scale, kinds[0])
     out = np.zeros(t.shape)
-    exact, sure = rows.low == rows.high, rows.scale == 0
-    for kind in np.unique(rows.kind):
+    for kind in kinds:
         at = (rows.kind == kind) & exact & ~sure
         if at.any():
             out[at] = log_noise(low[at] - t[at], scale[at], kind)
@@ -285,6 +287,12 @@ def _log_leaves(prior, s, which=slice(None), hull=False):
 
 # %% ../../nbs/counts/02_tree.ipynb #c13a0012
 _DEEP = 150.0  # a fall of the log prior that ends the search
+_AT_ONCE, _MOST_POINTS = 1024, 31  # numbers that a search looks at in one step: of all nodes, and of one
+
+
+def _points(nodes: int) -> int:
+    "At how many counts of each node a search looks in one step: one call of NumPy costs as much as a thousand numbers."
+    return max(1, min(_MOST_POINTS, _AT_ONCE // nodes))
 
 
 def ended(tree: Tree, prior: Leaves) -> Tree:
@@ -294,8 +302,10 @@ def ended(tree: Tree, prior: Leaves) -> Tree:
     else:
         f = lambda s: _log_leaves(prior, s, hull=True)
         zero, most = np.zeros(tree.leaves), np.full(tree.leaves, NO_END)
-        start = np.maximum(first_true(zero, most, lambda s: f(s + 1) <= f(s)), tree.reach)
-        end = first_true(start, most, lambda s: f(s) < f(start) - _DEEP)
+        points = _points(tree.leaves)
+        start = np.maximum(first_true(zero, most, lambda s: f(s + 1) <= f(s), points), tree.reach)
+        level = f(start) - _DEEP
+        end = first_true(start, most, lambda s: f(s) < along(level, s), points)
     high = np.append(np.minimum(tree.high[:tree.leaves], end), tree.high[tree.leaves:])
     return tree._replace(high=_narrowed(tree, tree.low, high)[1])
 
@@ -342,7 +352,7 @@ def node_windows(tree, prior, tilt):
     convex = np.zeros(len(tree.parent))
     convex[:tree.leaves] = np.maximum(1 - prior.alpha, 0.0) * (not prior.poisson)
     low, high, level = span(lambda t: log_nodes(tree, prior, tilt, t, hull=True), tree.low, tree.high,
-                            (convex > 0) * (np.log(tree.high + 2) + 1) + _lower(tree))
+                            (convex > 0) * (np.log(tree.high + 2) + 1) + _lower(tree), points=_points(len(tree.high)))
     peak = (convex > 0) & (log_nodes(tree, prior, tilt, tree.low) > level)
     return np.where(peak, tree.low, low), high
 

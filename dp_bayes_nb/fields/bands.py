@@ -36,19 +36,25 @@ class Band:
         self.beside = [Q[a:b, b:c].toarray() for (a, b), c in zip(pieces, self.ends[2:])]
         self.place = np.argsort(self.order)  # of each node
 
-    def factor(self, d: Float[np.ndarray, "P"]) -> Any:
-        "The Cholesky factor of Q + diag(d), d by node: equation (1); None where it is not positive definite."
-        d, roots, below = d[self.order], [], []
+    def factor(self, d: Float[np.ndarray, "P"], e: Any = None) -> Any:
+        """The Cholesky factor of Q + diag(d), d by node: equation (1); with e, of neighbours along the band, beside the
+        diagonal too. None where it is not positive definite.
+        """
+        d, e, roots, below = d[self.order], np.zeros(self.n) if e is None else np.append(e, 0.0), [], []
         carried: Any = 0.0
         for i, (a, b) in enumerate(zip(self.ends, self.ends[1:])):
-            S = self.diagonal[i] - carried
+            S, k = self.diagonal[i] - carried, np.arange(b - a - 1)
             S[np.diag_indices(b - a)] += d[a:b]
+            S[k, k + 1] += e[a:b - 1]
+            S[k + 1, k] += e[a:b - 1]
             root, failed = lapack.dpotrf(S, lower=1, clean=1, overwrite_a=1)
             if failed or not np.isfinite(root[-1, -1]):
                 return None
             roots.append(root)
             if i < len(self.beside):
-                below.append(solve_triangular(root, self.beside[i], lower=True, check_finite=False))
+                beside = self.beside[i].copy()
+                beside[-1, 0] += e[b - 1]
+                below.append(solve_triangular(root, beside, lower=True, check_finite=False))
                 carried = below[-1].T @ below[-1]
         return Factor(roots, below, self.ends)
 
@@ -79,33 +85,47 @@ class Factor(NamedTuple):
             out.append(solve_triangular(self.roots[i], rest, lower=True, trans=1, check_finite=False))
         return np.concatenate(out[::-1])
 
-    def inverse_diagonal(self) -> Float[np.ndarray, "P"]:
-        "Of the inverse, block by block from the last: equation (2)."
-        V, out = None, []
+    def inverse_band(self) -> tuple[np.ndarray, np.ndarray]:
+        "Of the inverse the diagonal (P,) and what is beside it (P − 1,), block by block from the last: equation (2)."
+        V, out, beside = None, [], []
         for i in reversed(range(len(self.roots))):
             inverse, _ = lapack.dpotri(self.roots[i], lower=1)
             inverse = np.tril(inverse) + np.tril(inverse, -1).T
             if V is not None:
                 U = solve_triangular(self.roots[i], self.below[i], lower=True, trans=1, check_finite=False)
-                inverse = inverse + U @ V @ U.T
+                carried = U @ V
+                beside.append(-carried[-1:, 0])
+                inverse = inverse + carried @ U.T
             V = inverse
             out.append(np.diagonal(V))
-        return np.concatenate(out[::-1])
+            beside.append(np.diagonal(V, 1))
+        return np.concatenate(out[::-1]), np.concatenate(beside[::-1])
+
 
 # %% ../../nbs/fields/06_bands.ipynb #425a75d7
 # § Variances of an intrinsic distribution
-RIDGE = 1e-7  # of the mean diagonal: what makes an intrinsic precision one that has a factor
+_SMALL, _ROUND = 1e-6, 2e-14  # a ridge, in the least precision that a part of unit size can have, and in its diagonal
 
 
-def ridged(Q) -> Any:
-    "Q with a small ridge, whose directions without information are then fixed by constraints."
-    return Q + RIDGE * Q.diagonal().mean() * sp.eye(Q.shape[0])
+def ridged(Q, size: float = 1.0) -> Any:
+    """Q with a small ridge, whose directions without information are then fixed by constraints: small beside the
+    precision of the direction that is the least sure, which is about 1/n of a typical one of variance `size`.
+    """
+    n = Q.shape[0]
+    return Q + max(_SMALL / (n * size), _ROUND * Q.diagonal().mean()) * sp.eye(n)
 
 
 def intrinsic_variances(Q, A: Float[np.ndarray, "c P"]) -> Float[np.ndarray, "P"]:
     "Variances of N(0, Q⁻) on A u = 0: equation (3)."
-    band = Band(ridged(Q))
+    least = 1e7 * _SMALL / (Q.shape[0] * Q.diagonal().mean())  # of a variance, at first
+    first = _variances(ridged(Q, least), A)
+    return first if first.mean() < 10 * least else _variances(ridged(Q, first.mean()), A)
+
+
+def _variances(Q, A):
+    band = Band(Q)
     factor = band.factor(np.zeros(band.n))
     W = factor.backward(factor.forward(np.asarray(A, float).T[band.order]))  # Q⁻¹ Aᵀ
     away = np.linalg.solve(A[:, band.order] @ W, W.T)
-    return (factor.inverse_diagonal() - (W * away.T).sum(axis=1))[band.place]
+    return (factor.inverse_band()[0] - (W * away.T).sum(axis=1))[band.place]
+

@@ -222,7 +222,7 @@ def sum_up(tied: Tied, weight: Float[np.ndarray, "B U L"]) -> tuple[list, np.nda
 # %% ../../nbs/fields/05_pooled_counts.ipynb #30e194d3
 # § A sum by its transform: equation (4)
 _SHORT, _FADED = 64, 50.0  # counts of a cell, up to which a sum is transformed; −log of a product that is nothing
-_PRODUCTS = 2**16
+_PRODUCTS, _TILTS = 2**16, 80  # numbers; steps towards a tilt
 
 
 def log_sums(tied: Tied, weight: Float[np.ndarray, "B U L"]) -> np.ndarray:
@@ -246,12 +246,12 @@ def _log_sum(tied, weight, v):
         return np.full(len(w), -np.inf)
     tilt, near, p, log_size, variance = _tilted(w, first, last)
     size = int(min(most + 1, 2 * np.ceil(8.6 * np.sqrt(variance.max()) + 25 * (w.shape[2] - 1)) + 1))
-    angle = _that_count(p[variance.argmin()], 2 * np.pi / size * np.arange(size // 2 + 1))
+    angle = _that_count(p, 2 * np.pi / size * np.arange(size // 2 + 1))
     transform = np.exp(1j * np.arange(w.shape[2])[:, None] * angle)
     some = max(_PRODUCTS // (len(at) * len(angle) + 1), 1)  # which stay near the processor
     product = np.concatenate([np.multiply.reduce(each @ transform.real + 1j * (each @ transform.imag), axis=1)
                               for each in np.split(p, range(some, len(p), some))])
-    product *= np.where((angle == 0) | (angle == np.pi), 1, 2) / size
+    product *= np.where((angle == 0) | (angle > np.pi - 1e-9), 1, 2) / size
     t = np.arange(max(first, np.floor(near.min() - size / 2)), min(last, np.ceil(near.max() + size / 2)) + 1)
     chance = np.maximum((product @ np.exp(-1j * angle[:, None] * t)).real, 0.0)  # eq. (4)
     apart = t - near[:, None]
@@ -263,24 +263,29 @@ def _log_sum(tied, weight, v):
 def _tilted(w, first, last):
     "λ (B,) and the mean near [first, last] that it leads to, tilted weights, the log of their sums, the variance."
     y, tilt, near = np.arange(w.shape[2]), np.zeros(len(w)), None
-    for _ in range(40):
+    ends = np.full((2, len(w)), [[-np.inf], [np.inf]])  # the mean rises with λ
+    for left in reversed(range(_TILTS)):
         top = np.maximum(tilt * y[-1], 0.0)
         e = np.exp(tilt[:, None] * y - top[:, None])
         size, mean, square = np.moveaxis(w @ np.stack([e, e * y, e * y**2], axis=-1), -1, 0)
         mean, variance = (mean / size).sum(axis=1), (square / size - (mean / size) ** 2).sum(axis=1)
         near = np.clip(mean, first, last) if near is None else near
         gap = near - mean
-        if np.all(np.abs(gap) <= 0.5 + 0.5 * np.sqrt(variance)):
+        if not left or np.all(np.abs(gap) <= 0.5 + 0.5 * np.sqrt(variance)):
             break
-        tilt = tilt + np.clip(gap / np.maximum(variance, 1e-12), -1.0, 1.0)
+        ends = np.where([gap > 0, gap < 0], tilt, ends)
+        new = tilt + np.clip(gap / np.maximum(variance, 1e-12), -2.0, 2.0)
+        with np.errstate(invalid="ignore"):
+            middle = ends.mean(axis=0)
+        tilt = np.where((new > ends[0]) & (new < ends[1]) | ~np.isfinite(middle), new, middle)
     return tilt, np.rint(near), w * e[:, None] / size[..., None], np.log(size).sum(axis=1) + top * w.shape[1], variance
 
 
 def _that_count(p, angle):
-    "The angles at which the product of the transforms of weights p (U, L) may be more than nothing."
-    lags = [(p[:, d:] * p[:, :p.shape[1] - d]).sum() for d in range(1, p.shape[1])]
-    fall = (1 - np.cos(np.arange(1, p.shape[1])[:, None] * angle)).T @ lags
-    return angle[fall <= _FADED]
+    "The angles at which the product of the transforms of weights p (B, U, L) may be more than nothing in some row."
+    lags = np.array([(p[..., d:] * p[..., :p.shape[2] - d]).sum(axis=(1, 2)) for d in range(1, p.shape[2])])
+    fall = (1 - np.cos(np.arange(1, p.shape[2])[:, None] * angle)).T @ lags.reshape(p.shape[2] - 1, len(p))
+    return angle[(fall <= _FADED).any(axis=1)]
 
 
 # %% ../../nbs/fields/05_pooled_counts.ipynb #30e194d1

@@ -477,7 +477,7 @@ def pooled_draws(words: tuple,        # of `entropy`
     return {**found, "new_group": of(out.new), "efficiency": out.efficiency, "effective": out.effective,
             "size_correlation": far}
 
-
+# %% ../../nbs/fields/03_pooled_groups.ipynb #d3b9120e
 def counted(groups) -> bool:
     "Are there counts to be drawn: counts all, some of them rounded, hidden or printed at random?"
     ways = [_way(groups.family, one) for one in groups.seen]

@@ -6,6 +6,7 @@
 __all__ = []
 
 # %% ../../nbs/fields/08_propagation.ipynb #447e4ea2
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -25,7 +26,7 @@ class Setting(NamedTuple):
 
 
 class Sites(NamedTuple):
-    "A normal factor in place of each likelihood: exp(−λ η²/2 + h η)."
+    "A normal factor in place of each likelihood: exp(−λ η²/2 + h η); after the cells come the steps of level shifts."
     precision: Float[np.ndarray, "N"]
     linear: Float[np.ndarray, "N"]
 
@@ -49,16 +50,22 @@ class Marginals(NamedTuple):
     value: float  # log ∫ p(η) Π sites
     nodes: Float[np.ndarray, "P"]  # means of the largest part, and of the border
     border: Float[np.ndarray, "c"]
+    jumps: tuple  # means and variances of the steps of a walk with level shifts
     solved: Solved
+
+    def of_sites(self, field) -> tuple:
+        "Means and variances of what has a site: seen cells, then steps."
+        return tuple(np.concatenate([each[field.seen], steps]) for each, steps in zip((self.mean, self.variance),
+                                                                                     self.jumps))
 
 # %% ../../nbs/fields/08_propagation.ipynb #5d040c6e
 class Field:
     """Cells η = f + e, f = X β + Σ s_k u_k, e ~ N(0, σ²): equation (1). The largest part is a band; the others, and
-    β, stand in its border.
+    β, stand in its border. With `jumps`, the steps of the largest part, a walk, have sites too: its first nodes.
     """
 
-    def __init__(self, parts, X, mean, sd, seen):
-        self.parts, self.X, self.seen = parts, np.asarray(X, float), np.asarray(seen)
+    def __init__(self, parts, X, mean, sd, seen, jumps=0):
+        self.parts, self.X, self.seen, self.jumps = parts, np.asarray(X, float), np.asarray(seen), jumps
         self.mean, self.precision = np.asarray(mean, float), 1 / np.asarray(sd, float)**2
         self.big = int(np.argmax([part.Q.shape[0] for part in parts]))
         self.rest = [k for k in range(len(parts)) if k != self.big]
@@ -81,22 +88,15 @@ class Field:
         at = self.parts[k].at
         return np.where(at >= 0, np.asarray(values)[..., np.maximum(at, 0)], 0.0)
 
-    def _columns(self, size):
-        Z = np.zeros((len(self.X), self.c))
-        Z[:, self.starts[-2]:] = self.X
-        for start, k in zip(self.starts, self.rest):
-            on = np.flatnonzero(self.parts[k].at >= 0)
-            Z[on, start + self.parts[k].at[on]] = size[k]
-        return Z
-
-    def solve(self, D: Float[np.ndarray, "G"], size) -> Solved | None:
+    def solve(self, D: Float[np.ndarray, "G"], size, steps=0.0) -> Solved | None:
         "A factor of Q + Zᵀ D Z on the constraints; None where it is not positive definite."
         at, s = self.parts[self.big].at, size[self.big]
         on = at >= 0
-        factor = self.band.factor(np.bincount(at[on], s**2 * D[on], self.band.n))
+        d, e = steps_of(self, steps)
+        factor = self.band.factor(np.bincount(at[on], s**2 * D[on], self.band.n) + d, e if self.jumps else None)
         if factor is None:
             return None
-        Z = self._columns(size)
+        Z = _columns(self, size)
         to_nodes = sp.csr_matrix((s * D[on], (at[on], np.flatnonzero(on))), (self.band.n, len(D)))
         edge = np.concatenate([(to_nodes @ Z)[self.band.order], self.own.T], axis=1)
         across, m = factor.forward(edge), len(self.own)
@@ -105,20 +105,42 @@ class Field:
         value = factor.log_determinant() + np.linalg.slogdet(schur)[1]
         return Solved(factor, Z, across, schur, value) if np.isfinite(value) else None
 
+# %% ../../nbs/fields/08_propagation.ipynb #4b07cea0
+def _columns(field, size):
+    Z = np.zeros((len(field.X), field.c))
+    Z[:, field.starts[-2]:] = field.X
+    for start, k in zip(field.starts, field.rest):
+        on = np.flatnonzero(field.parts[k].at >= 0)
+        Z[on, start + field.parts[k].at[on]] = size[k]
+    return Z
+
+
+def steps_of(field, values) -> tuple[np.ndarray, np.ndarray]:
+    "Precisions of steps as a diagonal by node, and beside it in the order of the band."
+    d, e = np.zeros((2, field.band.n))
+    d[:field.jumps] += values
+    d[1:field.jumps + 1] += values
+    e[:field.jumps] = -values
+    return d, e[:-1] if field.band.order[0] == 0 else e[:-1][::-1]
+
 # %% ../../nbs/fields/08_propagation.ipynb #05fb2260
 def spread_out(field: Field, sites: Sites, setting: Setting) -> tuple | None:
     "Sites carried over to f: D, h, 1 + λσ² (G,) each, the factor, and the right-hand sides; None where there is none."
     lam, h = np.zeros((2, len(field.X)))
-    lam[field.seen], h[field.seen] = sites
+    N = len(field.seen)
+    lam[field.seen], h[field.seen] = (each[:N] for each in sites)
     own = 1 + lam * setting.own
     if not np.all(own > 1e-3):
         return None
-    solved = field.solve(lam / own, setting.size)
+    solved = field.solve(lam / own, setting.size, sites.precision[N:])
     if solved is None:
         return None
     at, s = field.parts[field.big].at, setting.size[field.big]
     on, pull = at >= 0, h / own
-    one = np.bincount(at[on], s * pull[on], field.band.n)[field.band.order]
+    nodes = np.bincount(at[on], s * pull[on], field.band.n)
+    nodes[1:field.jumps + 1] += sites.linear[N:]
+    nodes[:field.jumps] -= sites.linear[N:]
+    one = nodes[field.band.order]
     two = np.concatenate([solved.Z.T @ pull, np.zeros(len(field.own))])
     two[field.starts[-2]:field.c] += field.precision * field.mean
     one = solved.factor.forward(one[:, None])[:, 0]
@@ -133,7 +155,7 @@ def log_normal_evidence(field: Field, sites: Sites, setting: Setting) -> float |
     found = spread_out(field, sites, setting)
     return None if found is None else found[-1] + 0.5 * found[4] @ np.linalg.solve(found[2].schur, found[4])
 
-
+# %% ../../nbs/fields/08_propagation.ipynb #8d0743d3
 def marginals(field: Field, sites: Sites, setting: Setting) -> Marginals | None:
     "Means and variances given sites: equation (5)."
     found = spread_out(field, sites, setting)
@@ -146,14 +168,23 @@ def marginals(field: Field, sites: Sites, setting: Setting) -> Marginals | None:
     nodes = solved.factor.backward((one - solved.across @ border)[:, None])[back, 0]
     W = solved.factor.backward(solved.across)
     WS = W @ inverse
-    variance, cross = (solved.factor.inverse_diagonal() + (WS * W).sum(axis=1))[back], -WS[back, :field.c]
+    variance, beside = solved.factor.inverse_band()
+    variance, beside = variance + (WS * W).sum(axis=1), beside + (WS[1:] * W[:-1]).sum(axis=1)
+    variance, cross = variance[back], -WS[back, :field.c]
     Z, c, s = solved.Z, field.c, setting.size[field.big]
     f = Z @ border[:c] + s * field.place(nodes, field.big)
     v = ((Z @ inverse[:c, :c]) * Z).sum(axis=1) + s**2 * field.place(variance, field.big)
     v += 2 * s * (field.place(cross.T, field.big).T * Z).sum(axis=1)
     v = np.maximum(v, 1e-14)
     return Marginals((f + setting.own * h) / own, setting.own / own + v / own**2, f, v, own,
-                     value + 0.5 * two @ border, nodes, border[:c], solved)
+                     value + 0.5 * two @ border, nodes, border[:c],
+                     _jumps(field, nodes, variance, beside), solved)
+
+
+def _jumps(field, nodes, variance, beside):
+    "Means and variances of the steps of the first nodes."
+    beside, J = beside if field.band.order[0] == 0 else beside[::-1], field.jumps
+    return np.diff(nodes[:J + 1]), np.maximum(variance[:J] + variance[1:J + 1] - 2 * beside[:J], 1e-14)
 
 # %% ../../nbs/fields/08_propagation.ipynb #6ecbc178
 # § Tables of log likelihoods
@@ -177,14 +208,11 @@ class Table(NamedTuple):
         beyond = x - np.clip(x, self.x[:, :1], self.x[:, -1:])
         return inside + beyond * np.where(beyond < 0, self.slope[:, :1], self.slope[:, -1:])
 
-    def ends(self) -> tuple[np.ndarray, np.ndarray]:
-        "Where each likelihood is above a trifle of its largest value; infinite where it never falls so low."
-        some, rows, last = self.value > self.value.max(axis=1)[:, None] - _TRIFLE, np.arange(len(self.x)), -1
-        first, end = some.argmax(axis=1), self.x.shape[1] - 1 - some[:, ::last].argmax(axis=1)
-        low = np.where(first == 0, -np.inf, self.x[rows, np.maximum(first - 1, 0)])
-        return low, np.where(end == self.x.shape[1] - 1, np.inf, self.x[rows, np.minimum(end + 1, self.x.shape[1] - 1)])
+    def first(self, N: int) -> "Table":
+        "That of the first cells."
+        return Table(self.x[:N], self.value[:N], self.slope[:N])
 
-
+# %% ../../nbs/fields/08_propagation.ipynb #cce571d7
 _TRIFLE, _APART = 50.0, 1e-9  # −log of a likelihood that is nothing; least distance of nodes, in lengths of a table
 
 
@@ -199,6 +227,26 @@ def table_of(curves: Curves) -> Table:
     slope[:, 1:-1] = (rise[:, :-1] * width[:, 1:] + rise[:, 1:] * width[:, :-1]) / (width[:, 1:] + width[:, :-1])
     slope[:, 0], slope[:, -1] = np.maximum(rise[:, 0], 0.0), np.minimum(rise[:, -1], 0.0)
     return Table(x, value, slope)
+
+_FURTHEST = 100.0  # scales of a step
+
+
+def with_steps(table: Table, jumps: int, scale: float) -> Table:
+    "The table, and below it that of steps: t with three degrees of freedom and a scale."
+    u = np.linspace(-1, 1, table.x.shape[1])
+    x = scale * np.sinh(np.arcsinh(_FURTHEST) * u)
+    square = 1 + (x / scale)**2 / 3
+    value, slope = -2 * np.log(square) - np.log(math.pi * math.sqrt(3) / 2 * scale), -4 * x / 3 / scale**2 / square
+    steps = (np.tile(row, (jumps, 1)) for row in (x, value, slope))
+    return Table(*(np.concatenate(pair) for pair in zip(table, steps)))
+
+# %% ../../nbs/fields/08_propagation.ipynb #5c406c48
+def ends_of(table: Table) -> tuple[np.ndarray, np.ndarray]:
+    "Where each likelihood is above a trifle of its largest value; infinite where it never falls so low."
+    some, rows, last = table.value > table.value.max(axis=1)[:, None] - _TRIFLE, np.arange(len(table.x)), -1
+    first, end = some.argmax(axis=1), table.x.shape[1] - 1 - some[:, ::last].argmax(axis=1)
+    low = np.where(first == 0, -np.inf, table.x[rows, np.maximum(first - 1, 0)])
+    return low, np.where(end == table.x.shape[1] - 1, np.inf, table.x[rows, np.minimum(end + 1, table.x.shape[1] - 1)])
 
 # %% ../../nbs/fields/08_propagation.ipynb #1b1a93de
 # § Tilted distributions
@@ -227,7 +275,7 @@ def _summed(nodes, log_likelihood, mean, variance) -> Tilted:
     sharp = not np.any((e[:, 0] > 1e-5) | (e[:, -1] > 1e-5) | (apart < 2) | (apart > 6))
     return Tilted(m, v, np.log(Z * step) + top[:, 0] - 0.5 * np.log(2 * np.pi * variance), nodes, log_likelihood, sharp)
 
-
+# %% ../../nbs/fields/08_propagation.ipynb #41bd0609
 def tilted(table: Table, ends: tuple, mean, variance, last: Tilted | None) -> Tilted:
     "Tilted moments on the nodes of last time where they still fit, else on new ones."
     if last is not None:
@@ -288,11 +336,12 @@ def _matched(sites, found, cm, cv, none):
     linear = found.mean * (precision + 1 / cv) - cm / cv
     return Sites(np.where(none, sites.precision, precision), np.where(none, sites.linear, linear))
 
-
+# %% ../../nbs/fields/08_propagation.ipynb #cff8877c
 def _change(sites, new, found, cm, cv, none):
     bend = np.abs(new.precision - sites.precision) / (np.abs(sites.precision) + 0.1 / cv)
     shift = np.abs(new.linear - sites.linear - cm * (new.precision - sites.precision))
-    return float(max(bend.max(), (shift / (np.abs(sites.precision) + 1 / cv) / np.sqrt(found.variance)).max()) + none.any())
+    shift = shift / (np.abs(sites.precision) + 1 / cv) / np.sqrt(found.variance)
+    return float(max(bend.max(), shift.max()) + none.any())
 
 # %% ../../nbs/fields/08_propagation.ipynb #13980be7
 def propagate(field: Field, table: Table, setting: Setting, sites: Sites | None = None) -> Propagated:
@@ -302,9 +351,9 @@ def propagate(field: Field, table: Table, setting: Setting, sites: Sites | None 
         sites = first_sites(table)
         here = marginals(field, sites, setting)
     assert sites is not None and here is not None
-    found, damp, last, ends = None, _DAMP, np.inf, table.ends()
+    found, damp, last, ends = None, _DAMP, np.inf, ends_of(table)
     for sweep in range(1, _SWEEPS + 1):
-        m, v = here.mean[field.seen], here.variance[field.seen]
+        m, v = here.of_sites(field)
         cm, cv, none = _cavities(sites, m, v)
         found = tilted(table, ends, cm, cv, found)
         new = _matched(sites, found, cm, cv, none)
@@ -319,6 +368,7 @@ def propagate(field: Field, table: Table, setting: Setting, sites: Sites | None 
         if there is None:
             break
         sites, here = to, there
+    assert found is not None
     each = found.log_mass - 0.5 * (m**2 / v + np.log(v) - cm**2 / cv - np.log(cv))
     return Propagated(sites, setting, here, found, (cm, cv), here.value + float(each.sum()), float(each.sum()), change,
                       sweep)

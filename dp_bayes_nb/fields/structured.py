@@ -19,11 +19,11 @@ from scipy.stats import chi2, qmc
 from dp_bayes_nb.base.arguments import Said, refuse, warn_user
 from dp_bayes_nb.base.frames import by_label
 from dp_bayes_nb.counts.count_curves import draw_printed
-from dp_bayes_nb.fields.pooled_groups import (COUNTS, Alike, Pooled, _natural, _values, group_curves, counted, hidden_counts, hyper_of,
-                                              pool_releases, pooling_unavailable, prior_of_groups, rate_of,
-                                              what_is_pooled)
-from dp_bayes_nb.fields.propagation import (Field, Propagated, Setting, Table, log_normal_evidence, propagate,
-                                            table_of)
+from dp_bayes_nb.fields.pooled_groups import (COUNTS, Alike, Pooled, _natural, _values, counted, group_curves,
+                                              hidden_counts, hyper_of, pool_releases, pooled_way, pooling_unavailable,
+                                              prior_of_groups, rate_of, what_is_pooled)
+from dp_bayes_nb.fields.propagation import (Field, Propagated, Setting, Table, ends_of, log_normal_evidence, propagate,
+                                            table_of, with_steps)
 from dp_bayes_nb.fields.structures import (Along, OnMap, Part, Regression, covariates_of, cycle, edges_of, graph,
                                            positions_of, walk)
 from dp_bayes_nb.posterior.fit import Drawn, _check_run
@@ -58,7 +58,10 @@ def setting_at(field: Field, z, scale: float) -> Setting:
 
 # %% ../../nbs/fields/09_structured.ipynb #ec219499
 # § A few points
-POINTS, _CANDIDATES, _STEP, _DF = 15, 2048, 0.15, 5  # points; candidates; of slopes; degrees of freedom
+POINTS, _CANDIDATES, _STEP, _DF = 15, 2048, 0.15, 5  # points; candidates; largest step of slopes; degrees of freedom
+
+
+_CLOSE, _OVER = 4, 0.5  # points that are blended; how far parabolas may rise above the best point
 
 
 class Point(NamedTuple):
@@ -70,23 +73,24 @@ class Point(NamedTuple):
     found: Propagated
 
 
-def point_at(field: Field, table: Table, z, scale: float, near: Propagated | None) -> Point:
+def point_at(field: Field, table: Table, z, scale: float, near: Point | None) -> Point:
     "A point, whose slope needs no new sites: the evidence does not change with them, to first order."
-    found = propagate(field, table, setting_at(field, z, scale), None if near is None else near.sites)
+    found = propagate(field, table, setting_at(field, z, scale), None if near is None else near.found.sites)
     value, d = found.value - 0.5 * float(z @ z), len(z)
     def at(x):
         normal = log_normal_evidence(field, found.sites, setting_at(field, x, scale))
         return value if normal is None else normal + found.each - 0.5 * float(x @ x)
-    e = _STEP * np.eye(d)
+    step = np.full(d, _STEP) if near is None else np.minimum(_STEP, np.abs(np.diagonal(near.bend))**-0.5)
+    e = np.diag(step)
     up, down = np.array([at(z + row) for row in e]), np.array([at(z - row) for row in e])
-    H = np.diag((up + down - 2 * value) / _STEP**2)
+    H = np.diag((up + down - 2 * value) / step**2)
     for i in range(d):
         for j in range(i):
-            H[i, j] = H[j, i] = (at(z + e[i] + e[j]) - up[i] - up[j] + value) / _STEP**2
+            H[i, j] = H[j, i] = (at(z + e[i] + e[j]) - up[i] - up[j] + value) / (step[i] * step[j])
     size, axes = np.linalg.eigh(H)
-    return Point(z, value, (up - down) / (2 * _STEP), (axes * np.minimum(size, -0.2)) @ axes.T, found)
+    return Point(z, value, (up - down) / (2 * step), (axes * np.minimum(size, -0.2)) @ axes.T, found)
 
-
+# %% ../../nbs/fields/09_structured.ipynb #7e28bbe2
 def blended(points: list, x: Float[np.ndarray, "n d"]) -> tuple[np.ndarray, np.ndarray]:
     "The log posterior between points (n,), from their parabolas, and squared distances (n, points): equation (2)."
     best = max(points, key=lambda point: point.value)
@@ -94,10 +98,12 @@ def blended(points: list, x: Float[np.ndarray, "n d"]) -> tuple[np.ndarray, np.n
     metric = (axes * np.maximum(size, 1.0)) @ axes.T
     away = x[:, None] - np.array([point.z for point in points])
     distance = np.einsum("nki,ij,nkj->nk", away, metric, away)
-    weight = (distance + 1e-6)**-2.5
+    close = np.sort(distance, axis=1)[:, [min(_CLOSE, len(points)) - 1]]
+    weight = np.where(distance <= close, (distance + 1e-6)**-3.0, 0.0)
     each = [p.value + away[:, k] @ p.slope + 0.5 * np.einsum("ni,ij,nj->n", away[:, k], p.bend, away[:, k])
             for k, p in enumerate(points)]
-    return (weight * np.array(each).T).sum(axis=1) / weight.sum(axis=1), distance
+    each = np.minimum(np.array(each).T, best.value + _OVER)
+    return (weight * each).sum(axis=1) / weight.sum(axis=1), distance
 
 # %% ../../nbs/fields/09_structured.ipynb #1c8f2dd6
 class Explored(NamedTuple):
@@ -127,37 +133,53 @@ class Candidates:
         return x, np.logaddexp(-0.5 * (x**2).sum(axis=1) + self.peak, student - np.log(np.diagonal(root)).sum())
 
 # %% ../../nbs/fields/09_structured.ipynb #21ec4882
-_AHEAD = 5  # points, from which on those are chosen that fill gaps
+# steps; how far below the largest a log density is near; points that are; a gain that is none
+_CLIMB, _NEAR, _FEW, _GAIN = 12, 6.0, 9, 0.05
 
 
+def climb(points: list, add) -> None:
+    "Newton steps of the log posterior from the best point on, shortened along the axes of its curvature."
+    reach = 1.0
+    for _ in range(_CLIMB):
+        best = max(points, key=lambda p: p.value)
+        size, axes = np.linalg.eigh(-best.bend)
+        step = axes @ np.clip(axes.T @ best.slope / size, -reach, reach)
+        if best.slope @ step + 0.5 * step @ best.bend @ step < _GAIN:
+            break
+        add(np.clip(best.z + step, _LOW, _HIGH))
+        reach = 1.0 if points[-1].value > best.value else reach / 3
+
+# %% ../../nbs/fields/09_structured.ipynb #76dc686d
 def explore(field: Field, table: Table, scale: float) -> Explored:
-    "The posterior of the sizes by a few points: the first look for the mode, the others go where weight is far from one."
-    d, points = 1 + len(field.parts), []
+    "The posterior of the sizes by a few points: a search for the mode, then points where weight is far from any."
+    d = 1 + len(field.parts)
+    points: list[Point] = []
     def add(z):
-        near = min(points, key=lambda p: ((p.z - z)**2).sum()).found if points else None
+        near = min(points, key=lambda p: ((p.z - z)**2).sum()) if points else None
         points.append(point_at(field, table, np.asarray(z, float), scale, near))
     for first in (-0.3, -1.3, -2.3):
         add(np.r_[first, np.zeros(d - 1)])
-    candidates, center, root = Candidates(d), None, None
+    climb(points, add)
+    best = max(points, key=lambda p: p.value)
+    covariance = np.linalg.inv(np.eye(d) - best.bend)
+    candidates, center, root = Candidates(d), best.z, 1.2 * np.linalg.cholesky(covariance)
     while True:
-        best = max(points, key=lambda p: p.value)
-        if root is None:
-            covariance = np.linalg.inv(np.eye(d) - best.bend) * 1.44
-            center, root = best.z + np.clip(covariance @ best.slope, -1, 1), np.linalg.cholesky(covariance)
         x, log_q = candidates.around(center, root)
         value, distance = blended(points, x)
         weight = np.exp(value - log_q - (value - log_q).max())
         weight /= weight.sum()
-        if len(points) == POINTS:
+        near = sum(p.value > max(each.value for each in points) - _NEAR for p in points)
+        if len(points) >= POINTS and (near >= _FEW or len(points) >= POINTS + _CLIMB):
             return Explored(points, x, weight, distance.argmin(axis=1))
         flat = weight**0.8 / (weight**0.8).sum()
         center = flat @ x
-        spread = (x - center).T * flat @ (x - center) + 1e-4 * np.linalg.inv(np.eye(d) - best.bend)
-        root = 1.3 * np.linalg.cholesky(spread)
-        gap = distance.min(axis=1)
-        fill = np.where(value > value.max() - 6, np.exp(0.5 * (value - value.max())) * np.sqrt(gap), 0.0)
-        top = int(value.argmax())
-        add(x[top if len(points) < _AHEAD and gap[top] > 0.01 else int(fill.argmax())])
+        root = 1.3 * np.linalg.cholesky((x - center).T * flat @ (x - center) + 1e-3 * covariance)
+        mass = np.bincount(distance.argmin(axis=1), weight, minlength=len(points))
+        own = distance.argmin(axis=1) == int(mass.argmax())
+        middle = weight[own] @ x[own] / max(mass.max(), 1e-300)
+        far = ((middle - points[int(mass.argmax())].z) @ np.linalg.inv(root).T)**2
+        fill = np.exp(0.5 * (value - value.max())) * np.sqrt(distance.min(axis=1))
+        add(middle if far.sum() > 0.5 else x[int(np.where(value > value.max() - _NEAR, fill, 0.0).argmax())])
 
 # %% ../../nbs/fields/09_structured.ipynb #57ac9437
 # § Joint draws
@@ -185,13 +207,14 @@ def draw_normal(rng: np.random.Generator, field: Field, found: Propagated, size:
     "Draws given sites: nodes of the band, the border, f and η, each with the draws last."
     c, here, setting, at = field.c, found.marginals, found.setting, field.band.place
     solved = here.solved
-    two = solve_triangular(np.linalg.cholesky(solved.schur[:c, :c]), rng.standard_normal((c, size)), lower=True, trans=1)
+    root = np.linalg.cholesky(solved.schur[:c, :c])
+    two = solve_triangular(root, rng.standard_normal((c, size)), lower=True, trans=1)
     one = solved.factor.backward(rng.standard_normal((field.band.n, size)) - solved.across[:, :c] @ two)
     one, two = _on_constraints(field, solved, one, two)
     one, two = one[at] + here.nodes[:, None], two + here.border[:, None]
     f = solved.Z @ two + setting.size[field.big] * field.place(one.T, field.big).T
     h = np.zeros(len(f))
-    h[field.seen] = found.sites.linear
+    h[field.seen] = found.sites.linear[:len(field.seen)]
     noise = np.sqrt(setting.own / here.own)[:, None] * rng.standard_normal(f.shape)
     return one, two, f, (f + (setting.own * h)[:, None]) / here.own[:, None] + noise
 
@@ -201,15 +224,17 @@ _FINE, _SDS = 256, 6.5  # nodes of a tilted distribution that is drawn from, and
 
 def to_tilted(table: Table, found: Propagated, p: Float[np.ndarray, "N D"]) -> Float[np.ndarray, "N D"]:
     "Quantiles p of the tilted distributions of the seen cells."
-    (cm, cv), tilted = found.cavity, found.tilted
-    x = tilted.mean[:, None] + np.sqrt(tilted.variance)[:, None] * np.linspace(-_SDS, _SDS, _FINE)
-    w = table.at(x) - 0.5 * (x - cm[:, None])**2 / cv[:, None]
+    N = len(p)
+    cm, cv, mean, variance = (each[:N] for each in (*found.cavity, found.tilted.mean, found.tilted.variance))
+    x = mean[:, None] + np.sqrt(variance)[:, None] * np.linspace(-_SDS, _SDS, _FINE)
+    w = table.first(N).at(x) - 0.5 * (x - cm[:, None])**2 / cv[:, None]
     e = np.exp(w - w.max(axis=1, keepdims=True))
     upto = np.concatenate([np.zeros((len(e), 1)), np.cumsum(e[:, 1:] + e[:, :-1], axis=1)], axis=1)
     return np.stack([np.interp(p[j], upto[j] / upto[j, -1], x[j]) for j in range(len(x))])
 
 
-def draw_at(rng: np.random.Generator, field: Field, table: Table, found: Propagated, size: int, moves: int = 0) -> tuple:
+def draw_at(rng: np.random.Generator, field: Field, table: Table, found: Propagated, size: int, moves: int = 0
+            ) -> tuple:
     """Joint draws at one point: normal ones, whose cells then get their tilted distributions: equation (3). With moves,
     from as many of a chain instead.
     """
@@ -228,7 +253,7 @@ def draw_at(rng: np.random.Generator, field: Field, table: Table, found: Propaga
         parts[k] = found.setting.size[k] * two[start:end]
     return cells + shift, f + follows[:, None] * shift, parts, two[field.starts[-2]:]
 
-
+# %% ../../nbs/fields/09_structured.ipynb #b5a764b4
 def draw_field(rng: np.random.Generator, field: Field, table: Table, found: Explored, size: int, moves: int = 0
                ) -> FieldDraws:
     "Draws of everything: a candidate by its weight, then the rest at its nearest point."
@@ -247,20 +272,23 @@ def draw_field(rng: np.random.Generator, field: Field, table: Table, found: Expl
 
 # %% ../../nbs/fields/09_structured.ipynb #11756e5b
 # § A check by a short chain: equation (4)
-_PARTICLES, _NUMBERS, _MOVES, _SHRINKS, _LONG = 64, 4096, 10, 30, 200
+_PARTICLES, _NUMBERS, _MOVES, _SHRINKS, _LONG = 64, 4096, 10, 30, 60
 DOUBT = 0.1  # standard deviations that means may move
 
 
 def sliced(rng: np.random.Generator, field: Field, table: Table, found: Propagated, state: Float[np.ndarray, "R D"],
            moves: int = _MOVES) -> Float[np.ndarray, "R D"]:
     """Elliptical slice sampling of the exact posterior at a point, which leaves it as it is: D states, whose rows are
-    the first of η, f, nodes and border.
+    η, or all of `stacked`.
     """
     lam, h = (part[:, None] for part in found.sites)
     here, state, rows = found.marginals, state.copy(), len(state)
     mean = np.concatenate([here.mean, here.structured, here.nodes, here.border])[:rows, None]
     def left(x):  # what the sites leave out
         seen = x[field.seen]
+        if field.jumps:
+            nodes = x[2 * len(field.X):][:field.jumps + 1]
+            seen = np.concatenate([seen, np.diff(nodes, axis=0)])
         return (table.at(seen) + 0.5 * lam * seen**2 - h * seen).sum(axis=0)
     value = left(state)
     for _ in range(moves):
@@ -295,10 +323,20 @@ def moved(before: Float[np.ndarray, "G D"], after: Float[np.ndarray, "G D"]) -> 
 
 
 def doubt_of(rng: np.random.Generator, field: Field, table: Table, found: Propagated) -> float:
-    "How far exact moves carry joint draws at a point away, in standard deviations."
-    size = max(_PARTICLES, _NUMBERS // len(field.X))
-    cells = draw_at(rng, field, table, found, size)[0]
-    return moved(cells[field.seen], sliced(rng, field, table, found, cells)[field.seen])
+    """How far exact moves carry joint draws at a point away, in standard deviations. Cells that go up and down together
+    are one number, whose mean over few states moves by chance: a second look with more decides.
+    """
+    seen = field.seen
+    for least, numbers in ((_PARTICLES, _NUMBERS), (8 * _PARTICLES, 32 * _NUMBERS)):
+        size = max(least, numbers // len(field.X))
+        if field.jumps:  # steps have no tilted draws
+            states = stacked(draw_normal(rng, field, found, size))
+        else:
+            states = draw_at(rng, field, table, found, size)[0]
+        doubt = moved(states[seen], sliced(rng, field, table, found, states)[seen])
+        if doubt <= DOUBT:
+            break
+    return doubt
 
 # %% ../../nbs/fields/09_structured.ipynb #57fa815f
 # § Which cells there are
@@ -328,7 +366,7 @@ def _listed(pool) -> list:
         refuse("pool", "a list of structures along different axes, with one Regression at most", Said("another list"))
     return given
 
-
+# %% ../../nbs/fields/09_structured.ipynb #2830c4b8
 def _labels(one, alike: Alike) -> list:
     "The label of each group along a structure."
     sizes, names = alike.shape, list(alike.axes)
@@ -353,7 +391,7 @@ def _along(one: Along, labels) -> tuple:
     if len(set(at)) < _FEWEST:
         refuse("release", f"with {_FEWEST} different positions or more along {one.by!r}", Said(f"{len(set(at))}"),
                "fit few groups one by one, or pool='partial'")
-    made = [(one.by, *walk(size, one.order, len(names) - size), lambda p: p)]
+    made = [(one.by, *walk(size, one.order, len(names) - size, one.shifts), lambda p: p)]
     if one.season is not None:
         if size < _SEASONS * one.season:
             refuse("season", f"at most {size // _SEASONS}: half of the positions", one.season)
@@ -363,12 +401,12 @@ def _along(one: Along, labels) -> tuple:
     plain = lambda values: [str(v)[:10] if np.asarray(v).dtype.kind == "M" else v for v in np.asarray(values).tolist()]
     text = (lambda v: [str(x)[:10] for x in v]) if np.asarray(names).dtype.kind == "M" else plain
     said = {"kind": "along", "by": one.by, "order": one.order, "season": one.season, "ahead": one.ahead,
-            "observed": text(names[np.unique(at)]), "positions": text(names)}
+            "shifts": one.shifts, "observed": text(names[np.unique(at)]), "positions": text(names)}
     return at, names, made, slopes, said
 
 
 def _on_map(one: OnMap, labels) -> tuple:
-    "The same of a map."
+    "Place of each group, all areas, parts as functions of the cells' places, and no slopes."
     areas = list(dict.fromkeys(labels)) if one.areas is None else list(one.areas)
     place = {str(each): i for i, each in enumerate(areas)}
     if len(place) < len(areas):
@@ -388,7 +426,9 @@ def _on_map(one: OnMap, labels) -> tuple:
 # %% ../../nbs/fields/09_structured.ipynb #4e647f93
 def layout_of(given: list, alike: Alike) -> Layout:
     "The cells and parts of some structures; ValueError for two groups at one place."
-    at, positions, made, slopes, said = [], {}, [], [], []
+    at: list = []
+    positions: dict = {}
+    made, slopes, said = [], [], []
     for one in given:
         if isinstance(one, Regression):
             said.append({"kind": "regression", "formula": one.formula})
@@ -410,9 +450,10 @@ def layout_of(given: list, alike: Alike) -> Layout:
     else:
         cells = list(np.unravel_index(np.arange(math.prod(shape)), shape))
     parts = [Part(name, Q, A, of(cells[k])) for k, name, Q, A, of in made]
-    return Layout(parts, seen, positions, _covariates(given, alike, positions), [of(cells[k]) for k, of in slopes], said)
+    slopes = [of(cells[k]) for k, of in slopes]
+    return Layout(parts, seen, positions, _covariates(given, alike, positions), slopes, said)
 
-
+# %% ../../nbs/fields/09_structured.ipynb #5d029552
 def _covariates(given, alike, positions) -> dict:
     "Covariates by cell."
     for one in given:
@@ -468,7 +509,7 @@ def _tables(alike: Alike) -> tuple:
 
 def _check_limited(table: Table):
     "Refuse groups of which none limits its parameter from both sides."
-    low, high = table.ends()
+    low, high = ends_of(table)
     fall = table.value.max(axis=1, keepdims=True) - table.value
     if not np.any((fall[:, 0] > 3) & (fall[:, -1] > 3)):
         refuse("release", "with a group whose number limits its parameter from both sides",
@@ -476,6 +517,18 @@ def _check_limited(table: Table):
                "fit groups one by one, with a prior")
 
 # %% ../../nbs/fields/09_structured.ipynb #e7291dbf
+def _steps(layout: Layout) -> tuple[int, float]:
+    "How many steps may be level shifts, and their scale: of the standard deviation that they have without."
+    about = [each for each in layout.said if each.get("shifts")]
+    if not about:
+        return 0, 1.0
+    sizes = {part.name: part.Q.shape[0] for part in layout.parts}
+    if len(about) > 1 or sizes[about[0]["by"]] < max(sizes.values()):
+        refuse("shifts", "of one structure, that with the most positions", Said("another"))
+    size = len(about[0]["positions"]) - about[0]["ahead"]
+    return size - 1, math.sqrt(1 / 3 / walk(size, 1)[0][0, 0])
+
+
 def ready(releases: list, prior: Any, pool: Any) -> Ready:
     "Everything before the first random number; ValueError for what cannot be fitted."
     given, alike = _listed(pool), what_is_pooled(releases)
@@ -489,7 +542,8 @@ def ready(releases: list, prior: Any, pool: Any) -> Ready:
     if prior.covariates and (layout.columns or N < G):
         refuse("prior", "without covariates here", Said("one with some"), "use Regression('~ …', data=frame)")
     columns = layout.columns or {name: np.asarray(v, float) for name, v in (prior.covariates or {}).items()}
-    known = Pooled("normal", prior.location, prior.scale, False, {n: v[layout.seen] for n, v in columns.items()} or None)
+    released = {name: v[layout.seen] for name, v in columns.items()}
+    known = Pooled("normal", prior.location, prior.scale, False, released or None)
     hyper, _, units = hyper_of(rate_of(alike.family), known, None, N)
     standard = [(v - v[layout.seen].mean()) / v[layout.seen].std() for v in columns.values()]
     X = np.column_stack([np.ones(G), *standard, *layout.slopes])
@@ -498,15 +552,16 @@ def ready(releases: list, prior: Any, pool: Any) -> Ready:
     sd[1:len(hyper.sd)] = hyper.sd[1:]
     table, cells = _tables(alike)
     _check_limited(table)
-    field = Field(layout.parts, X, np.r_[hyper.mean, np.zeros(more)], sd, layout.seen)
+    jumps, step = _steps(layout)
+    field = Field(layout.parts, X, np.r_[hyper.mean, np.zeros(more)], sd, layout.seen, jumps)
+    table = with_steps(table, jumps, step) if jumps else table
     return Ready(alike, prior, layout, table, cells, field, hyper.scale, list(zip(columns, units)))
 
-
+# %% ../../nbs/fields/09_structured.ipynb #2c2e5c09
 def field_way(releases: list, prior: Any, pool: Any) -> Way:
     "How releases are fitted along time or on a map; ValueError where they would be refused."
     given = _listed(pool)
     if all(isinstance(each, Regression) for each in given):
-        from dp_bayes_nb.fields.pooled_groups import pooled_way
         return pooled_way(releases, _regressed(releases, prior, given[0]))
     ready(releases, prior, pool)
     return FIELD
@@ -554,12 +609,11 @@ def _variables(one: Ready, drawn: FieldDraws, shape: tuple) -> tuple[dict, dict,
         own, called = beside[part.name], "trend" if about["kind"] == "along" else "surface"
         found[called], dims[called], coords[own] = to(level), [own], layout.positions.get(part.name, about.get("areas"))
     if layout.positions and len(layout.seen) < len(field.X) or len(layout.positions) > 1:
-        sizes = [len(each) for each in layout.positions.values()]
-        found["predicted"] = to(drawn.cells).reshape(*shape, *sizes)
+        found["predicted"] = to(drawn.cells).reshape(*shape, *(len(each) for each in layout.positions.values()))
         dims["predicted"] = [beside[each] for each in layout.positions]
     return found, dims, coords
 
-
+# %% ../../nbs/fields/09_structured.ipynb #5896c180
 def _by_position(one: Ready, part: Part, values, drawn):
     "A part at each of its positions, with the slope of a walk of order 2; islands have none."
     names = one.layout.positions.get(part.name)
@@ -594,9 +648,9 @@ def _drawn(rng, one: Ready, size: int) -> tuple:
     doubt = doubt_of(rng, one.field, one.table, best)
     moves = _LONG if doubt > DOUBT or wrong > 0.05 else 0
     if moves:
-        warn_user(f"normal distributions in the place of likelihoods do not fit these numbers (a short chain moved means "
-                  f"by {doubt:.2f} standard deviations): draws come from a chain of {moves} moves, and the sizes of the "
-                  "parts are rough")
+        warn_user("normal distributions in the place of likelihoods do not fit these numbers (a short chain moved "
+                  f"means by {doubt:.2f} standard deviations): draws come from a chain of {moves} moves, and the sizes "
+                  "of the parts are rough")
     return draw_field(rng, one.field, one.table, found, size, moves), doubt, moves
 
 
@@ -611,7 +665,7 @@ def _counts(words, one: Ready, x, shape) -> dict:
     s = hidden_counts(words, one.alike.family, one.alike.seen, x)
     return {"s": s.reshape(*shape, *one.alike.shape, 1)}
 
-
+# %% ../../nbs/fields/09_structured.ipynb #67631a7f
 def pool_structured(releases: list, prior: Any, pool: Any, *, draws: int, chains: int, seed: Any, warmup: int = 1000,
                     progress: bool = False) -> Drawn:
     "What `posterior_draws` gives for releases, or the groups of one release, along time, on a map, or by covariates."

@@ -26,6 +26,7 @@ class Along:
 
     - `by`: what the positions are called; where it is an axis of the release, its labels are the positions.
     - `order`: 1, a walk whose level drifts; 2, one whose slope does, which is smoother.
+    - `shifts`: True: steps of the walk are t with three degrees of freedom, so that a few may be large; order 1 only.
     - `season`: the number of positions after which a season repeats, such as 52; None: no season.
     - `ahead`: how many positions after the last are forecast.
     - `at`: the position of each group, in the order of the groups or as a dict by their names. None: their labels.
@@ -45,11 +46,14 @@ class Along:
     season: int | None = None
     ahead: int = 0
     at: Any = None
+    shifts: bool = False
 
     def __post_init__(self):
         _check_name(self.by)
         check_choice("order", self.order, (1, 2))
         check_count("ahead", self.ahead, 0)
+        if not isinstance(self.shifts, bool) or self.shifts and self.order != 1:
+            refuse("shifts", "True or False, and False where the order is 2", self.shifts)
         if self.season is not None:
             check_count("season", self.season, 2)
 
@@ -73,7 +77,8 @@ class OnMap:
     a map is scaled by itself, so that one prior serves all maps. ValueError for other arguments.
 
     >>> from dp_bayes_nb import Counts, Laplace, OnMap, declare, fit
-    >>> release = declare(Counts(["north", "middle", "south"]), [61, 70, 44], noise=Laplace(scale=10), source="a survey")
+    >>> counts = Counts(["north", "middle", "south"])
+    >>> release = declare(counts, [61, 70, 44], noise=Laplace(scale=10), source="a survey")
     >>> rows = OnMap("area", edges=[("north", "middle"), ("middle", "south")])
     >>> fit(release, pool=rows, draws=200, progress=False).posterior["surface"].dims
     ('chain', 'draw', 'area')
@@ -126,7 +131,8 @@ _DAY, _MONTH = r"\d{4}-\d\d-\d\d", r"\d{4}-\d\d"
 def _as_numbers(labels: list) -> tuple:
     "Labels on a line of whole numbers, and the labels of such numbers; None for texts, which have no distances."
     texts = [str(each) for each in labels]
-    if all(isinstance(each, (int, np.integer)) for each in labels) or all(re.fullmatch(r"-?\d{1,15}", t) for t in texts):
+    whole = all(isinstance(each, (int, np.integer)) for each in labels)
+    if whole or all(re.fullmatch(r"-?\d{1,15}", text) for text in texts):
         return np.array([int(each) for each in texts]), np.asarray
     if all(isinstance(each, (float, np.floating)) and float(each).is_integer() for each in labels):
         return np.array([int(each) for each in labels]), np.asarray
@@ -172,8 +178,10 @@ class Part(NamedTuple):
 
 # %% ../../nbs/fields/07_structures.ipynb #5bc2418a
 # § Walks and cycles
-def walk(size: int, order: int, ahead: int = 0) -> tuple:
-    "The precision of a random walk of `size` positions and some ahead, of unit size on the former, and its constraints."
+def walk(size: int, order: int, ahead: int = 0, free: bool = False) -> tuple:
+    """The precision of a random walk of `size` positions, where it is of unit size, and some ahead; its constraints.
+    `free`: without the steps of the former, which have a distribution of their own.
+    """
     def precision(n):
         D = sp.eye(n, format="csr")
         for _ in range(order):
@@ -182,7 +190,14 @@ def walk(size: int, order: int, ahead: int = 0) -> tuple:
     t = np.arange(size) - (size - 1) / 2
     A = np.ones((1, size)) if order == 1 else np.stack([np.ones(size), t / max(t.max(), 1)])
     factor = np.exp(np.mean(np.log(intrinsic_variances(precision(size), A))))
-    return factor * precision(size + ahead), np.concatenate([A, np.zeros((order, ahead))], axis=1)
+    whole = factor * precision(size + ahead)
+    if free:
+        steps = np.arange(1, size)
+        taken = sp.csr_matrix((np.full(2 * (size - 1), factor), (np.r_[steps, steps - 1],) * 2), whole.shape)
+        beside = sp.csr_matrix((np.full(2 * (size - 1), factor), (np.r_[steps, steps - 1], np.r_[steps - 1, steps])),
+                               whole.shape)
+        whole = whole - taken + beside
+    return whole.tocsr(), np.concatenate([A, np.zeros((order, ahead))], axis=1)
 
 
 def cycle(size: int) -> tuple:

@@ -43,6 +43,11 @@ class Fitted:
     coded: ClassVar[bool] = False  # are simulated records codes of the levels, 0, 1, …, where these are numbers too?
     # do `simulate` and `simulate_records` follow one law? Not where some columns are drawn anew with each table
     one_law: Any = True
+    size_words: Any = "number of records"  # what n is
+
+    def unused(self, prior: str) -> str:
+        "What of the declaration a posterior under a prior (the name of its class) leaves out, in words; or nothing."
+        return ""
 
     @optional("it does not give the moments of a record: add moments(theta)")
     def moments(self, theta: dict) -> tuple[Float[Array, "m"], Float[Array, "m m"]]:

@@ -118,6 +118,7 @@ class Grouped(Model):
 
     def __post_init__(self):
         model = family_from_dict(self.model, new=True) if isinstance(self.model, dict) else as_model(self.model)
+        model = model.in_a_group
         by = _columns_by(self.by)
         check_choice("sizes", self.sizes, SIZES)
         _check_inner(model, by, self.sizes)

@@ -343,6 +343,9 @@ def _check(model):
 
 
 
+_NO_SUM = "a ratio is no sum of records: publish its counts, or declare what others printed"
+
+
 def _figure_names(model):
     "Names of the figures, one for each count that is no base."
     inner, word = model.model, "change" if model.change else "percent" if model.per == 100 else "ratio"
@@ -350,9 +353,6 @@ def _figure_names(model):
     return tuple(f"{word}[{name}]" for name in of)
 
 # %% ../../nbs/models/25_ratios.ipynb #25000014
-_NO_SUM = "a ratio is no sum of records: publish its counts, or declare what others printed"
-
-
 class _Figures(Model):
     "Figures of counts, by what was counted."
     model: Any
@@ -365,6 +365,8 @@ class _Figures(Model):
     default_prior = property(lambda self: self.model.default_prior if self.shares else Gamma(
         0.5, 1e-12 * float(self.model.exposure.min())), doc="That of the shares, or nearly Jeffreys' of rates.")
     prior_type = property(lambda self: self.model.prior_type if self.shares else Gamma, doc="The class of the prior.")
+    size_words = property(lambda self: "number of records" if self.shares else f"base ({self.model.names[-1]!r})")
+    row_words = property(lambda self: f"figures of counts that were not printed; n is the {self.size_words}")
     columns = property(lambda self: self.model.columns, doc="The column of a share.")
 
     @property

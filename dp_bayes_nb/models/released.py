@@ -184,6 +184,8 @@ class Released:
         cells, and never repeat a sum in the message.
         """
 
+    in_a_group = property(lambda self: self, doc="The model of one of several groups.")
+
     def check_declared(self, release: Any, found: Any):
         """Refuse (ValueError) a release whose printed numbers no records can give, beside what is asked of all sums:
         `found` is what they can have been before they were printed. By default nothing is asked.

@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import gammaln, xlogy
 
+from ..base.linear_algebra import dense
 from ..base.arguments import Said, check_choice, check_count, check_positive, refuse
 from ..base.measurement import Noise
 from ..base.priors import LearnedDirichlet
@@ -22,6 +23,7 @@ from .accepted_priors import checked_numbers
 from .contract import Model, family_class
 from .counts import Bernoulli, Categorical, CategoricalLaw
 from .registry import family_from_dict
+from ..noise.contradictions import reach
 from ..noise.laws import Having
 
 # %% ../../nbs/models/24_reports.ipynb #24000007
@@ -109,19 +111,38 @@ def _check_given(model):
             given == ["epsilon", "bits"] and model.bits is True) or given == ["bits"] and model.bits is True:
         refuse("keep", "the only one of keep, epsilon, matrix and bits (epsilon with bits=True)",
                Said(" and ".join(given) or "none of them"), "keep is P(report = truth); epsilon is the local ε")
-    if model.keep is not None:
-        _share("keep", model.keep)
+    if model.keep is not None and abs(_share("keep", model.keep) * k - 1) < 1e-12:
+        refuse("keep", f"other than 1/{k}, with which all of {k} reports are as likely whatever the truth", model.keep,
+               "such reports say nothing of the truth")
     if model.epsilon is not None:
         check_positive("epsilon", model.epsilon)
     if model.matrix is not None:
         object.__setattr__(model, "matrix", _design(model.matrix, k))
+        if k > 1 and max(np.ptp(row) for row in model.matrix) < 1e-12:
+            refuse("matrix", "of columns that are not all the same", Said("reports that say nothing of the truth"))
         if isinstance(model.model, Bernoulli) and len(model.matrix) != 2:
             refuse("matrix", "of two reports for Bernoulli", Said(f"{len(model.matrix)} rows"),
                    "Categorical([\"yes\", \"no\"]) takes any number of reports")
     if model.bits is not None:
         _check_bits(model)
+    if model.sizes is not None:
+        _check_sizes(model)
 
 # %% ../../nbs/models/24_reports.ipynb #2401000d
+def _check_sizes(model):
+    "Reports and respondents of each cohort, as pairs of whole numbers that fit the matrix."
+    try:
+        pairs = [(check_count("sizes", R, 1), check_count("sizes", n, 1)) for R, n in model.sizes]
+    except TypeError:
+        pairs = []
+    Q, n = np.array(model.matrix or np.empty((0, 1))), sum(n for _, n in pairs)
+    ends = np.cumsum([0, *(R for R, _ in pairs)])
+    if not pairs or ends[-1] != len(Q) or any(np.abs(Q[a:b].sum(axis=0) - size / n).max() > 1e-6
+                                              for a, b, (_, size) in zip(ends, ends[1:], pairs)):
+        refuse("sizes", "pairs (reports, respondents) of cohorts as `cohorts` makes them, or left out", model.sizes)
+    object.__setattr__(model, "sizes", tuple(pairs))
+
+
 def _check_bits(model):
     "A bit for each category, set more often for the truth."
     if not isinstance(model.model, Categorical):
@@ -186,6 +207,7 @@ class _Designed(Model):
     model: Any
     matrix: Any
     bits: Any
+    sizes: Any
 
     truths = property(lambda self: self.model.names, doc="Names of the true counts.")
     row_words = property(lambda self: f"counts of randomised {'bits' if self.bits else 'reports'}; {_said(self)}",
@@ -199,6 +221,15 @@ class _Designed(Model):
             p, q = _bits(self)
             return q + (p - q) * np.eye(k)
         return np.array(self.matrix if self.matrix is not None else kept(_keep(self, k), k))
+
+    in_a_group = property(lambda self: self if self.sizes is None else dataclasses.replace(self, sizes=None),
+                          doc="The model of one of several groups, in which cohorts have other sizes.")
+
+    @property
+    def blocks(self) -> tuple:
+        "Of each cohort which reports are its own, and its size."
+        ends = np.cumsum([0, *(R for R, _ in self.sizes or ())])
+        return tuple((np.arange(a, b), size) for a, b, (_, size) in zip(ends, ends[1:], self.sizes or ()))
 
     reported = property(lambda self: tuple(self.Q[0]), doc="P(the first report) of the first truth and of the second.")
 
@@ -230,6 +261,26 @@ class _Designed(Model):
         if prior.alphas.ndim != 1 or not len(prior.alphas):
             refuse("prior.alphas", "a list of one number or more, each > 0", prior.alphas.tolist())
         return checked_numbers(prior, prior.alphas.shape, {"name": "probabilities", "sizes": (_many(self.model),)})
+
+# %% ../../nbs/models/24_reports.ipynb #2412000e
+_CHANCE = 1e-9  # of noise beyond which counts contradict sizes
+
+
+def _check_cohorts(model, release, found):
+    "Refuse n, and counts of cohorts, that are not those of the sizes, as far as noise allows."
+    n, far = sum(size for _, size in model.sizes), reach(release.noise, _CHANCE)
+    if release.n != n:
+        refuse("n", f"{n}, the respondents of all cohorts, which are public", release.n, f"write n={n}")
+    n_reports = len(model.Q)
+    H = np.eye(n_reports) if release.matrix is None else dense(release.matrix)
+    for g, (at, size) in enumerate(model.blocks, 1):
+        own = ((H[:, at - n_reports] == 1).sum(axis=1) == 1) & (np.abs(H).sum(axis=1) == 1)
+        low, high = np.maximum((found.low - far)[own], 0.0).sum(), (found.high + far)[own].sum()
+        if low > size or own.sum() == len(at) and high < size:
+            refuse("values", f"counts of {len(at)} reports that add up to {size}, the size of cohort {g}",
+                   Said(f"{low:.12g} or more" if low > size else f"{high:.12g} or less"),
+                   "values are in the order of the cohorts, the reports of each together")
+
 
 # %% ../../nbs/models/24_reports.ipynb #2403000e
 _RANDOMISED = ("respondents randomise their answers themselves, and nothing is left to add: publish the counts of "
@@ -268,6 +319,11 @@ class _Counted(_Designed):
     def project(self, z: Any, n: Any):
         "The nearest possible counts."
         return jnp.clip(z, 0.0, n) if self.bits is not None else self.reporter.project(z, n)
+
+    def check_declared(self, release: Any, found: Any):
+        "Refuse counts that cohorts of these sizes cannot have given."
+        if self.sizes is not None:
+            _check_cohorts(self, release, found)
 
     def feasible(self, s: Any, n: Any):
         "Can n respondents have given these reports?"
@@ -347,6 +403,7 @@ class RandomizedResponse(_Simulated):
       `reports_per_person`: how many reports each respondent gives in all. They change `local_epsilon` only: the counts
       that are declared hold one report of each respondent.
     - `local_epsilon`: what a respondent's reports disclose, computed; if given, it must be that.
+    - `sizes`: reports and public numbers of respondents of each cohort; `cohorts` states them.
 
     ValueError for anything else. Not for `release`, which refuses it.
 
@@ -363,6 +420,7 @@ class RandomizedResponse(_Simulated):
     reports: str = "fresh"  # or "permanent"
     reports_per_person: int = 1  # in all; the counts hold one of them
     local_epsilon: Any = None  # computed: do not give it
+    sizes: Any = None  # of `cohorts`: a pair (reports, respondents) each
 
     traced, integer, magnitude = ("model",), True, 1.0
     exact_noise: ClassVar[Any] = Having("count_log_pmf")
@@ -388,14 +446,14 @@ class RandomizedResponse(_Simulated):
     def cohorts(cls, model: Any, matrices: list, sizes: list, **given: Any) -> "RandomizedResponse":
         """Respondents in cohorts of public sizes, each cohort with its matrix Q[report, truth].
 
-        Reports are counted cohort by cohort, in this order. With a cohort for each public hash function this is local
-        hashing, or RAPPOR if reports are patterns of bits.
+        Reports are counted cohort by cohort, in this order, and `declare` refuses counts that do not add up to a size.
+        With a cohort for each public hash function this is local hashing, or RAPPOR if reports are patterns of bits.
         """
         n = [check_count(f"sizes[{g}]", size, 1) for g, size in enumerate(sizes)]
         if len(n) != len(matrices) or not n:
             refuse("sizes", f"{len(matrices)} numbers of respondents, one for each matrix", sizes)
         designs = [size / sum(n) * np.array(_design(Q, _many(model))) for size, Q in zip(n, matrices)]
-        return cls(model, matrix=np.concatenate(designs).tolist(), **given)
+        return cls(model, matrix=np.concatenate(designs).tolist(), sizes=tuple(zip(map(len, matrices), n)), **given)
 
     def __repr__(self):
         return _shown(self)
@@ -407,5 +465,6 @@ class RandomizedResponse(_Simulated):
         return {"family": "RandomizedResponse", "model": self.model.to_dict(),
                 **{name: list(value) if isinstance(value, tuple) else value for name, value in given.items()},
                 **({} if self.matrix is None else {"matrix": [list(row) for row in self.matrix]}),
+                **({} if self.sizes is None else {"sizes": [list(pair) for pair in self.sizes]}),
                 "reports": self.reports, "reports_per_person": self.reports_per_person,
                 "local_epsilon": "infinite" if math.isinf(found) else found}

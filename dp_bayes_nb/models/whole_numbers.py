@@ -74,7 +74,8 @@ class Counts(Model):
 
     - `names:` of the counts, a list of different texts.
     - `exposure:` what rates are per: a number > 0 for each count, in order or by name; None: 1 each. A count is
-      Poisson(exposure · rate) under a prior of rates.
+      Poisson(exposure · rate) under a prior of rates (`SharedGamma`, `Gamma`, or `fit(…, pool="partial")`); under the
+      flat prior there are no rates.
 
     >>> from dp_bayes_nb import Counts, Exact, Laplace, SharedGamma, declare, fit
     >>> release = declare(Counts(["north", "south"]), [40, 310], noise=Laplace(scale=2), source="a report")
@@ -135,6 +136,12 @@ class Counts(Model):
         "The declaration, as JSON values."
         exposed = {} if self.stated is None else {"exposure": list(self.stated)}
         return {"family": "Counts", "names": list(self._names), **exposed}
+
+    def unused(self, prior: str) -> str:
+        "That exposures without a prior of rates change nothing."
+        return "" if self.stated is None or prior != "FlatCounts" else (
+            "The exposures are not used: without a prior of rates the posterior is one of counts alone. For rates give "
+            'SharedGamma(shape, rate) or Gamma(shape, rate), or pool="partial".')
 
     def simulate(self, key: Any, theta: dict, n: Any):
         "The table itself."

@@ -85,7 +85,10 @@ def _check_single(names, found, noise, matrix, sums, far):
     of_units = lambda end: end / np.where(unit > 0, unit, 1.0)
     part = sums.whole & (unit > 0) & (np.ceil(of_units(found.low - slack)) > np.floor(of_units(found.high + slack)))
     beyond = (found.low > high + slack) | (found.high < low - slack)
+    negative = (noise.scale == 0) & (low == 0) & (found.high < 0) & sums.whole
     for bad, wanted, fix in (
+            (negative, "0 or more, because it is a count to which no noise was added",
+             "check the sign; what moves counts below 0 is noise, such as Noise({{-1: 0.25, 0: 0.5, 1: 0.25}})"),
             (off & (noise.scale > 0), "a whole number of steps of {step:g}, on which its noise was drawn",
              "state discrete=False, or printed=Rounded(step) if it was rounded"),
             (part & (noise.scale == 0), "{multiple} where the scale of its noise is 0, because it counts records",
@@ -104,7 +107,8 @@ def _check_single(names, found, noise, matrix, sums, far):
                      "share": f"1 / {sums.n[1]:g}" if known else "1 / n",
                      "small": f"n = {sums.n[1]:g} may be below what was counted: " if known and found.low[i] > high[i]
                      else ""}
-            refuse(f"values[{names[i]!r:.60}]", wanted.format(**words), float(found.z[i]), fix.format(**words))
+            refuse(f"values[{names[i]!r:.60}]", wanted.format(**words),
+                   float(found.z[i]) if found.low[i] > -np.inf else Said("what is below 0"), fix.format(**words))
 
 
 def _records(n):

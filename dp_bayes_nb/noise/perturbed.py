@@ -32,7 +32,7 @@ class RandomRounded(Printing):
     >>> print(declare(Counts(["north", "south"]), [12, 3], printed=RandomRounded(3), source="a census"))
     Release of Counts(['north', 'south']) (declared)
     ...
-      south: 3, RandomRounded(3)
+      south: 3 (rounded at random to 3)
     """
     since: ClassVar[int] = 3
     word: ClassVar[str] = "random_rounded"
@@ -53,6 +53,9 @@ class RandomRounded(Printing):
 
     multiple = property(lambda self: float(self.base))
     reach = property(lambda self: float(self.base))
+
+    @property
+    def words(self): return f"rounded at random to {self.base}{' by stated chances' * bool(self.probabilities)}"
 
     def __repr__(self):
         return f"RandomRounded({self.base}{'' if self.probabilities is None else f', {self.probabilities}'})"
@@ -119,8 +122,12 @@ def _rows_of(ptable):
 # %% ../../nbs/noise/06_perturbed.ipynb #6fa10010
 def _columns_of_file(path):
     "The columns of a CSV, by name: separated by commas, semicolons (then with decimal commas) or tabs."
-    with open(path, newline="", encoding="utf-8-sig") as file:
-        text = file.read()
+    try:
+        with open(path, newline="", encoding="utf-8-sig") as file:
+            text = file.read()
+    except (OSError, ValueError) as error:  # the second: no UTF-8, or a NUL in the path
+        there = getattr(error, "strerror", None) or "it is no text in UTF-8"
+        refuse("ptable", "a table, or the path of a CSV file that can be read", str(path), f"{there}: check the path")
     first = text.partition("\n")[0]
     mark = next((each for each in (";", "\t") if each in first), ",")
     header, *rows = [row for row in csv.reader(text.splitlines(), delimiter=mark) if row] or [[]]
@@ -158,7 +165,7 @@ class CellKey(Printing):
     >>> print(declare(Counts(["north", "south"]), [12, 2], printed=rule, source="a census"))
     Release of Counts(['north', 'south']) (declared)
     ...
-      south: 2, CellKey(3 rows, deviations −1 to 1)
+      south: 2 (moved by a cell key, −1 to 1)
     """
     since: ClassVar[int] = 3
     word: ClassVar[str] = "cell_key"
@@ -174,11 +181,13 @@ class CellKey(Printing):
                 refuse(f"row {y} of the ptable", "such that no count becomes negative", y + row[0][0])
         object.__setattr__(self, "ptable", rows)
 
+    _ends = property(lambda self: (min(row[0][0] for row in self.ptable), max(row[-1][0] for row in self.ptable)))
+    words = property(lambda self: "moved by a cell key, {} to {}".format(*self._ends).replace("-", "−"))
     marks = property(lambda self: (0.0, float(len(self.ptable))))
     reach = property(lambda self: float(max(max(-row[0][0], row[-1][0]) for row in self.ptable)))
 
     def __repr__(self):
-        low, high = min(row[0][0] for row in self.ptable), max(row[-1][0] for row in self.ptable)
+        low, high = self._ends
         return f"CellKey({len(self.ptable)} rows, deviations {low} to {high})".replace("-", "−")
 
     def lattice(self, grid: Any): return np.where(grid > 0, 1.0, grid)
@@ -192,7 +201,7 @@ class CellKey(Printing):
         return y[:, None] + d[at], np.where(y[:, None] < 0, 0.0, p[at])  # no count is below 0
 
     def before(self, ends: Any, grid: Any):
-        low, high = min(row[0][0] for row in self.ptable), max(row[-1][0] for row in self.ptable)
+        low, high = self._ends
         return ends._replace(low=np.maximum(ends.low - high, 0.0), high=ends.high - low)
 
 # %% ../../nbs/noise/06_perturbed.ipynb #6fa10013
@@ -207,7 +216,7 @@ class Noise(Printing):
     >>> print(declare(Counts(["north", "south"]), [12, 0], noise=noise, source="a survey"))
     Release of Counts(['north', 'south']) (declared)
     ...
-      south: 0, Noise({-1: 0.25, 0: 0.5, 1: 0.25})
+      south: 0 (with noise {-1: 0.25, 0: 0.5, 1: 0.25})
     """
     since: ClassVar[int] = 3
     word: ClassVar[str] = "noise"
@@ -224,6 +233,7 @@ class Noise(Printing):
     law: ClassVar[Any] = Laplace(scale=0)  # of what is left beside it
     reach = property(lambda self: float(max(-self.chances[0][0], self.chances[-1][0], 0)))
 
+    words = property(lambda self: f"with noise {repr(self)[6:-1]}")
     def __repr__(self): return f"Noise({dict((d, round(p, 12)) for d, p in self.chances)})"
     def lattice(self, grid: Any): return np.where(grid > 0, 1.0, grid)
 
@@ -243,30 +253,30 @@ class _Tulap:
     def _tail(self, x):
         "P(N ≥ x) without δ."
         k, b = np.floor(np.abs(x) + 0.5), math.exp(-self.epsilon)
-        step = (1 - b) / (1 + b) * b**k
+        step = math.tanh(self.epsilon / 2) * b**k
         upper = np.where(k > 0, b**k / (1 + b), 0.5 + step / 2) - step * (np.abs(x) - k + 0.5)
         return np.where(x < 0, 1 - upper, upper)
 
-    @property
-    def _q(self):
-        b = math.exp(-self.epsilon)
-        return 2 * self.delta * b / (-math.expm1(-self.epsilon) + 2 * self.delta * b)
+    _e = property(lambda self: min(self.epsilon, 300.0))  # from there on nothing changes that a float can hold
+    _q = property(lambda self: 2 * self.delta / (math.expm1(self._e) + 2 * self.delta))
+
+    def _where(self, tail):
+        "x >= 0 whose `_tail` this is, at most 1/2."
+        b = math.exp(-self._e)
+        k = np.maximum(np.floor(-np.log(tail * (1 + b)) / self._e), 0)
+        return k + 0.5 - (tail * (1 + b) * np.exp(self._e * k) - b) / -math.expm1(-self._e)
 
     @property
     def cut(self) -> float:
         "c of equation (3); infinite without δ."
-        half, b = self._q / 2, math.exp(-self.epsilon)
-        if half == 0:
-            return math.inf
-        k = max(math.floor(-math.log(half * (1 + b)) / self.epsilon), 0)
-        return k + 0.5 - (half - b ** (k + 1) / (1 + b)) * (1 + b) / ((1 - b) * b**k)
+        return float(self._where(self._q / 2)) if self.delta else math.inf
 
     def between(self, low: Any, high: Any) -> np.ndarray:
         "P(low ≤ N ≤ high), or the density where both are the same."
-        c, part = self.cut, (1 - math.exp(-self.epsilon)) / (1 + math.exp(-self.epsilon))
+        c, part = self.cut, math.tanh(self.epsilon / 2)
         density = np.where(np.abs(low) <= c, part * np.exp(-self.epsilon * np.floor(np.abs(low) + 0.5)), 0.0)
         inside = self._tail(np.clip(low, -c, c)) - self._tail(np.clip(high, -c, c))
-        return np.where(low == high, density, inside) / (1 - self._q)
+        return np.where(low == high, density, inside) * (1 + 2 * self.delta / math.expm1(self._e))
 
     def draw(self, y: np.ndarray, rng: Any):
         "Numbers y (N,) with noise; without δ only with what is added to whole noise."
@@ -274,12 +284,7 @@ class _Tulap:
             refuse("rng", f"a NumPy generator, because {self!r} is drawn", rng)
         if self.delta == 0:  # the rest of it is the law's
             return y + rng.uniform(-0.5, 0.5, len(y))
-        c, b, out, todo = self.cut, -math.expm1(-self.epsilon), np.array(y, float), np.arange(len(y))
-        while len(todo):
-            e = rng.geometric(b, len(todo)) - rng.geometric(b, len(todo)) + rng.uniform(-0.5, 0.5, len(todo))
-            out[todo] = y[todo] + e
-            todo = todo[np.abs(e) > c]
-        return out
+        return y + rng.choice([-1.0, 1.0], len(y)) * self._where(rng.uniform(self._q / 2, 0.5, len(y)))
 
 # %% ../../nbs/noise/06_perturbed.ipynb #6fa10031
 @dataclass(frozen=True)
@@ -294,7 +299,7 @@ class CanonicalNoise(_Tulap, Printing):
     >>> print(declare(Bernoulli("ill"), 18.37, n=100, noise=noise, source="a report"))
     Release of Bernoulli(column='ill', success=1) (declared)
     ...
-      successes: 18.37, CanonicalNoise(epsilon=1.0, delta=0.0)
+      successes: 18.37 (with canonical noise, epsilon = 1, delta = 0)
     """
     since: ClassVar[int] = 3
     word: ClassVar[str] = "canonical_noise"
@@ -309,6 +314,7 @@ class CanonicalNoise(_Tulap, Printing):
             refuse("delta", "at least 0 and below 1", self.delta)
         object.__setattr__(self, "delta", float(self.delta))
 
+    words = property(lambda self: f"with canonical noise, epsilon = {self.epsilon:g}, delta = {self.delta:g}")
     random = property(lambda self: self.delta > 0)
     reach = property(lambda self: self.cut if self.delta else 1.0)
     law = property(lambda self: Laplace(scale=0) if self.delta else Laplace(scale=1 / self.epsilon, discrete=True))

@@ -99,6 +99,11 @@ class Printing(_Chances):
         "What was done, one by one."
         return (self,)
 
+    @property
+    def words(self) -> str:
+        "What was done, as people say it."
+        return repr(self)
+
     def __and__(self, other: "Printing") -> "Printing":
         if not isinstance(other, Printing):
             return NotImplemented
@@ -174,7 +179,8 @@ class _Between(Printing):
 
 
 # where halves go: to the even multiple, away from zero, up, down; "either": nobody says, and both are kept
-_TIES = ("even", "away", "up", "down", "either")
+_TIES = {"even": "", "away": ", halves away from 0", "up": ", halves up", "down": ", halves down",
+         "either": ", halves either way"}
 
 # %% ../../nbs/noise/05_printing.ipynb #5fe881c1
 @dataclass(frozen=True)
@@ -187,7 +193,7 @@ class Rounded(Printing):
     >>> print(declare(Bernoulli("ill"), 310, n=1000, noise=Laplace(scale=2), printed=Rounded(10), source="a report"))
     Release of Bernoulli(column='ill', success=1) (declared)
     ...
-      successes: 310, Rounded(step=10.0, ties='even')
+      successes: 310 (rounded to 10)
     """
     word: ClassVar[str] = "rounded"
     step: float  # units of the statistic, > 0
@@ -199,6 +205,7 @@ class Rounded(Printing):
             refuse("the step of Rounded", "one number", self.step, "give a list with one statement a row")
         check_choice("ties", self.ties, _TIES)
 
+    words = property(lambda self: f"rounded to {self.step:g}{_TIES[self.ties]}")
     reach = multiple = property(lambda self: self.step)
 
     def lattice(self, grid: Any):
@@ -236,11 +243,16 @@ class Clamped(_Between):
     >>> print(declare(Bernoulli("ill"), 0, n=1000, noise=Laplace(scale=2), printed=Clamped(low=0), source="a report"))
     Release of Bernoulli(column='ill', success=1) (declared)
     ...
-      successes: 0, Clamped(low=0.0, high=None)
+      successes: 0 (moved to 0 if below it)
     """
     word: ClassVar[str] = "clamped"
     low: float | None = None  # units of the statistic; None: no lower limit
     high: float | None = None  # None: no upper limit
+
+    @property
+    def words(self):
+        ends = [f"to {end:g} if {side} it" for end, side in zip(self.ends, ("below", "above")) if math.isfinite(end)]
+        return f"moved {' and '.join(ends)}"
 
     def apply(self, y: Any): return np.clip(y, *self.ends)
 
@@ -266,11 +278,12 @@ class Suppressed(Printing):
     >>> print(declare(Bernoulli("ill"), None, n=1000, noise=Laplace(scale=2), printed=Suppressed(5), source="a report"))
     Release of Bernoulli(column='ill', success=1) (declared)
     ...
-      successes: not printed, Suppressed(below=5.0)
+      successes: not printed (hidden if below 5)
     """
     word: ClassVar[str] = "suppressed"
     blank: ClassVar[bool] = True
     below: float  # the threshold, units of the statistic
+    words = property(lambda self: f"hidden if below {self.below:g}")
     marks = property(lambda self: (self.below,))
 
     def __post_init__(self): object.__setattr__(self, "below", _limit("the threshold of Suppressed", self.below))
@@ -296,10 +309,11 @@ class PrintedAbove(Printing):
     >>> print(declare(Bernoulli("ill"), 12, n=1000, noise=Laplace(scale=2), printed=PrintedAbove(9), source="a report"))
     Release of Bernoulli(column='ill', success=1) (declared)
     ...
-      successes: 12, PrintedAbove(floor=9.0)
+      successes: 12 (printed only if above 9)
     """
     word: ClassVar[str] = "above"
     floor: float  # units of the statistic
+    words = property(lambda self: f"printed only if above {self.floor:g}")
     marks = property(lambda self: (self.floor,))
 
     def __post_init__(self): object.__setattr__(self, "floor", _limit("the floor of PrintedAbove", self.floor))
@@ -368,7 +382,7 @@ class Bands(Printing):
     >>> print(declare(Counts(["north", "south"]), [150, None], printed=rule, source="a report"))
     Release of Counts(['north', 'south']) (declared)
     ...
-      south: not printed, Suppressed(below=15.0) & Bands([(15, 10), (100, 50), (1000, 100)])
+      south: not printed (hidden if below 15, then rounded to 10 from 15 on, ...)
     """
     since: ClassVar[int] = 3
     word: ClassVar[str] = "bands"
@@ -385,6 +399,10 @@ class Bands(Printing):
 
     marks = property(lambda self: tuple(limit for limit, _ in self.bands))
     reach = property(lambda self: max(base for _, base in self.bands))
+
+    @property
+    def words(self):
+        return "rounded " + ", ".join(f"to {base:g} from {limit:g} on" for limit, base in self.bands)
 
     def __repr__(self):
         ties = "" if self.ties == "even" else f", ties={self.ties!r}"
@@ -416,14 +434,19 @@ class Within(_Between):
     >>> print(declare(cells, [0, None], printed=[Within(0, 5), Within(10, None)], source="a report"))
     Release of Counts(['north', 'south']) (declared)
     ...
-      north: 0, Within(low=0.0, high=5.0)
-      south: not printed, Within(low=10.0, high=None)
+      north: 0 (between 0 and 5)
+      south: not printed (10 or more)
     """
     since: ClassVar[int] = 3
     word: ClassVar[str] = "within"
     blank: ClassVar[bool] = True
     low: float | None = None  # units of the statistic; both ends belong to the range; None: no lower end
     high: float | None = None  # None: no upper end
+
+    @property
+    def words(self):
+        both = f"between {self.low:g} and {self.high:g}" if None not in (self.low, self.high) else ""
+        return both or (f"{self.low:g} or more" if self.high is None else f"{self.high:g} or less")
 
     def misplaced(self, earlier: tuple, later: tuple) -> str | None:
         return "given as a range at last" if later else None
@@ -454,6 +477,7 @@ class _InOrder(Printing):
 
     @property
     def steps(self): return self.parts
+    words = property(lambda self: ", then ".join(step.words for step in self.steps))
     def __repr__(self): return " & ".join(map(repr, self.parts))
 
 # %% ../../nbs/noise/05_printing.ipynb #9214bc6e

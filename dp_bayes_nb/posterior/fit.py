@@ -10,7 +10,7 @@ from typing import Any, Callable, NamedTuple
 
 import numpy as np
 
-from ..base.arguments import as_seed, check_choice, check_count, check_double
+from ..base.arguments import as_seed, check_count, check_double
 from ..base.draws import add_groups, inference_data
 from .diagnose import _diagnose, _doubts, all_sizes
 from .identity import (_releases_text, as_releases, entropy_text, prior_to_json, run_entropy)

@@ -8,6 +8,7 @@ __all__ = ['fitted', 'predict', 'is_pooled', 'predictive_check', 'plot_posterior
 # %% ../../nbs/posterior/05_results.ipynb #77de68da
 import json
 import math
+from functools import partial
 from typing import Any
 
 import jax
@@ -16,7 +17,7 @@ import numpy as np
 from jax.tree_util import Partial
 
 from ..base.arguments import as_seed, check_count, refuse
-from ..base.chains import QUICKLY, bind
+from ..base.chains import QUICKLY, bind, light
 from ..base.draws import group, kde
 from ..base.frames import by_label, frame_columns
 from ..base.measurement import Measurement, Noise
@@ -169,8 +170,8 @@ def predict_groups(idata, new_data: Any, seed: Any, draws: int | None):
     import xarray as xr
     kept, model = idata.posterior, fitted(idata)[0].family
     if kept.attrs["pool"] == "structured":
-        raise ValueError("predict does not apply to groups along time or on a map: `predicted` in the posterior has every "
-                         "position; fit with ahead=… for forecasts, or with all areas, and their covariates")
+        raise ValueError("predict does not apply to groups along time or on a map: `predicted` in the posterior has "
+                         "every position; fit with ahead=… for forecasts, or with all areas, and their covariates")
     if "centers" not in kept.attrs:
         raise ValueError("predict does not apply to pooled tables of versions before 0.5.0, which do not say what "
                          "their covariates are measured against: fit them again, or use idata.posterior['new_group'], "
@@ -271,9 +272,15 @@ def cannot_contradict(releases: list) -> str | None:
     return f"it has {many(free, 'free parameter')} for {many(sums, 'free sum')}" if free >= sums else None
 
 
+@partial(light, level=0, static_argnums=0)
+def _covariance(family, x):
+    "Covariance of the sums of one record at free parameters x."
+    return family.moments(constrain(family.parameters, x)[0])[1]
+
+
 def _free_sums(family, free):
     "How many sums of a model are free: the rank of their covariance; counts that add up to n are one fewer."
-    C = np.asarray(family.moments(constrain(family.parameters, jnp.zeros(free))[0])[1], dtype=float)
+    C = np.asarray(_covariance(family, jnp.zeros(free)), dtype=float)
     sd = np.sqrt(np.maximum(np.diagonal(C), 1e-300))
     return int(np.linalg.matrix_rank(C / np.outer(sd, sd), tol=1e-8))
 

@@ -184,9 +184,11 @@ def _why(family, asked, name, reasons):
 def _in_words(route) -> str:
     "A route as text, a line a part; methods of which the same is said share one."
     lines = [(name, getattr(route, name)) for name in ("method", "way", "how", "error", "why")]
-    alike = {why: [name for name, said in route.others.items() if said == why] for why in route.others.values()}
+    others = {name: why for name, why in route.others.items() if f"{name!r} is {why}" not in route.why}
+    alike = {why: [name for name, said in others.items() if said == why] for why in others.values()}
     both = lambda names: f"{', '.join(map(repr, names))} {'is' if len(names) == 1 else 'are'}"
     lines += [("" if i else "others", f"{both(names)} {why}") for i, (why, names) in enumerate(alike.items())]
+    lines += [("note", route.note)] * bool(route.note)
     return "\n".join(textwrap.fill(value, 100, initial_indent=f"{name:8s}", subsequent_indent=" " * 8)
                      for name, value in lines)
 
@@ -212,6 +214,7 @@ class Route:
     chosen: Any = None  # the Method, its Way and the Case, with which it runs; None: of what is pooled
     step: Any = None  # the Way
     case: Any = None  # the Case
+    note: str = ""  # what of the declaration the posterior leaves out
 
     def __repr__(self) -> str:
         "The route in words, a line a part."
@@ -301,4 +304,5 @@ def explain(release: Release | list,  # as for `fit`, and so are the others
         one = found.step.within(family, found.case.data, found.case.used)
         how, error = f"{how}: {one.how}", one.error
     return dataclasses.replace(found, how=how, error=error, why=_why(family, method, found.method, reasons),
+                               note=family.unused(type(accepted).__name__),
                                others={name: why for name, why in reasons.items() if name != found.method})

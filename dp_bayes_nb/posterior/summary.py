@@ -96,7 +96,8 @@ def _tied(attrs):
 def _method_words(family, attrs):
     "The method and how its draws err, in words."
     if attrs.get("pool", "none") != "none":
-        return "groups are alike (partially pooled)" if attrs["pool"] == "partial" else f"groups are tied: {_tied(attrs)}"
+        alike = attrs["pool"] == "partial"
+        return "groups are alike (partially pooled)" if alike else f"groups are tied: {_tied(attrs)}"
     method = methods_of(family).get(attrs["method"])
     parts = () if method is None else (method, method.general, method.tables)
     ways = [way for part in parts if isinstance(part, Method) for way in part.ways if way.name == attrs.get("way")]
@@ -245,5 +246,6 @@ def summary(result: Any,                # what `fit` returned
     frame, least = _frame_of(result, family, level), _LEAST_EFFECTIVE * result.posterior.sizes["chain"]
     few = frame["ess"].min()
     rough = [f"* few effective draws ({few:.0f}, and {least} are wanted): its interval is rough"] * bool(few < least)
-    notes = (*noise_line(frame, releases), *_answers_lines(result, family, pooled), *rough)
+    unused = family.unused(json.loads(result.posterior.attrs["prior_json"])["prior"])
+    notes = (*noise_line(frame, releases), *_answers_lines(result, family, pooled), *[unused] * bool(unused), *rough)
     return Summary(frame, _heading(result, releases), notes, level, least)

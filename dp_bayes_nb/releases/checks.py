@@ -136,8 +136,8 @@ def _checked_rows(r):
     known = scale == 0
     if not exact:  # refuses what cannot have been printed so
         _check_whole(r.family, rows)
-        found = unprinted(rows, values, row_grid(r.family, matrix, Noise(kind, scale, grid)), names,
-                         r.family.open_ends)
+        found = unprinted(rows, values, row_grid(r.family, matrix, Noise(kind, scale, grid)),
+                         said_names(names, matrix, ["n", *r.family.names]), r.family.open_ends)
         known = known & (found.low == found.high)
     limits = _checked_range(r.n_range, n)
     if n is None and declared and G == 1 and np.any(known):
@@ -170,7 +170,8 @@ def held_matrix(matrix: Any) -> Any:
     its numbers, SciPy's rows without zeros. ValueError where a file would not hold these either.
     """
     try:
-        array = matrix if issparse(matrix) else np.array(matrix, dtype=float)
+        given = matrix if issparse(matrix) else np.array(matrix)
+        array = given.astype(float) if given.dtype.kind in "biufO" else np.empty(0)  # few bits add up as floats
     except (TypeError, ValueError):
         return np.empty(0)
     if array.ndim != 2 or array.shape[0] * (array.shape[1] + _A_ROW) <= _LONGEST_ARRAY:
@@ -406,6 +407,20 @@ def sized(family: Any, H: Any) -> Any:
     return np.column_stack([np.zeros(len(H)), H])
 
 
+def said_names(names: Any, H: Any, sums: list) -> tuple:
+    "Names of rows for people: of one that is called by its number, which sums it adds up, of which H has the last."
+    if H is None or not any(re.fullmatch("row [0-9]+", name) for name in names):
+        return tuple(names)
+    (row, column, value), out = entries(H), list(names)
+    for i, name in enumerate(names):
+        a, b = np.searchsorted(row, [i, i + 1])
+        if name == f"row {i + 1}" and b - a > 1 and np.all(value[a:b] == 1):
+            first, last = column[a], column[b - 1]
+            some = "" if b - a == last - first + 1 else f"{b - a} from "
+            out[i] = f"{name} (the sum of {some}{sums[first - H.shape[1]]} to {sums[last - H.shape[1]]})"
+    return tuple(out)
+
+
 def row_grid(family, matrix, noise: Noise) -> Float[np.ndarray, "p"]:
     "Grid of the noisy numbers: that of their noise; of whole sums without noise, what H makes multiples of."
     silent, G = noise.scale == 0, len(family.group_names)
@@ -434,7 +449,8 @@ def check_consistency(r: Any, declared: bool = False) -> None:
     chance = CHANCE if r.origin == "declared" and not r.parts else None
     if r.family.inner is not None:
         return _check_groups(r, found, limits, chance, declared)
-    check_rows(r.names, found, r.noise, sized(r.family, r.matrix), known_sums(r.family, limits), chance, declared)
+    names = said_names(r.names, r.matrix, ["n", *r.family.names])
+    check_rows(names, found, r.noise, sized(r.family, r.matrix), known_sums(r.family, limits), chance, declared)
     r.family.check_declared(r, found)
 
 # %% ../../nbs/releases/02_checks.ipynb #9a02f003

@@ -145,6 +145,8 @@ def _rows(model, values, matrix, known):
         if len(found) != len(at):
             refuse("values", f"{_several(m, 'number')}: {', '.join(map(repr, sums[:8]))}",
                    Said(_several(len(found), "number")),
+                   f"give {sums[0]!r} alone, and n={int(found.sum())} if these are all records" if len(found) == 2 > m
+                   and model.integer and model.magnitude == 1 and found.sum() % 1 == 0 else
                    "give a dict by name where some are not published, or a matrix for totals")
         if known and len(at) == m:
             return sums, found, None
@@ -155,7 +157,7 @@ def _rows(model, values, matrix, known):
     H = _matrix(_in_order(matrix, names, sums), len(found), m, model.one_table)
     if names is None:
         labels = ["n", *sums] if H.shape[1] > m else sums
-        names = _different(row_names(H, labels))
+        names = _different([*map(str, matrix.index)] if own_index(matrix) else row_names(H, labels))
     return names, found, H
 
 # %% ../../nbs/releases/07_declare.ipynb #09f9c683
@@ -164,7 +166,8 @@ def _matrix(matrix, p, m, alone):
     H = held_matrix(matrix)
     if H.ndim != 2 or H.shape[0] != p or H.shape[1] not in ((m,) if alone else (m, 1 + m)):
         refuse("matrix", f"{_several(p, 'row')}, one for each value, of {_several(m, 'number')}, one for each sum"
-               + ("" if alone else f" (or of {1 + m}, the first for n)"), Said(f"an array of shape {H.shape}"))
+               + ("" if alone else f" (or of {1 + m}, the first for n)"), 
+               Said(f"an array of shape {H.shape}") if H.ndim == 2 else f"{matrix!s:.60}")
     return H
 
 
@@ -227,7 +230,7 @@ def _default_range(release):
         found, release.noise, full_matrix(release), known_sums(release.family, (0.0, math.inf)))
     if not most < MAX_STEPS:
         refuse("n_range", "stated, as (0, N), because nothing that was published limits n", None,
-               "N is the largest number of records that there can be; where their number is known, state n")
+               f"N is the largest {release.family.size_words} that there can be; where it is known, state n")
     step = 10 ** max(len(str(int(most))) - 2, 0)
     return 0, max(-(-int(most) // step) * step, 1)
 

@@ -455,9 +455,10 @@ class Examination:
         "The table as text: what is pinned first, what was printed exactly not at all."
         frame = self.frame[self.frame["what"] != "printed"]
         frame = frame.iloc[np.argsort([_ORDER.index(what) for what in frame["what"]], kind="stable")]
-        count = [f"{(frame['what'] == what).sum()} {what}" for what in _ORDER[:4] if (frame["what"] == what).any()]
-        exact = len(self.frame) - len(frame)
-        head = f"{exact} printed exactly; " * bool(exact) + f"of {len(frame)} others: {', '.join(count) or 'none'}"
+        tally = lambda column, word: int((self.frame[column] == word).sum())
+        kinds = [f"{k} {kind}{'s' * (k > 1)}" for kind in ("cell", "sum", "difference") if (k := tally("kind", kind))]
+        count = [f"{k} {what}{' exactly' * (what == 'printed')}" for what in _ORDER if (k := tally("what", what))]
+        head = f"{', '.join(kinds)}: {', '.join(count)}"
         shown = zip(*(frame[column][:_SHOWN] for column in ("name", "low", "high", "what")))
         rows = [("", "low", "high", ""),
                 *((printable(name), f"{low:.15g}", f"{high:.15g}", what) for name, low, high, what in shown)]

@@ -21,6 +21,7 @@ import numpy as np
 from ..base.arguments import Said, check_choice, check_installed, refuse
 from ..base.frames import one_length, quietly, table_of
 from ..base.measurement import law_of
+from ..models.whole_numbers import Counts
 from ..noise.printing import Exact, Printing, Suppressed, Within
 from ..noise.statements import STATEMENTS, stated_by
 from .checks import check_source
@@ -73,17 +74,22 @@ def csv_columns(path):
 
 # %% ../../nbs/releases/09_published.ipynb #ad6e0f2f
 _PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:(?:,\d{3})+|(?:[ \u00a0\u2009\u202f]\d{3})+)")
+_NUMERIC = re.compile(f"{_PLAIN.pattern}|{_THOUSANDS.pattern}")
 
 
-def _number(name, i, value):
-    "A field as a finite number; None where there is nothing."
+def _number(name, i, value, whole=False):
+    "A field as a finite number; None where there is nothing. whole: 1,234 is no 1.234."
     if isinstance(value, str):
         value = value.strip()
         if not value:
             return None
+        if _THOUSANDS.fullmatch(value) and (whole or value.count(",") != 1):
+            value = re.sub(r"[^\d+-]", "", value)
         if not _PLAIN.fullmatch(value):
             refuse(f"{name!r:.60} in row {i + 1}", "a plain number such as 1234.5, or empty", f"{value:.40}",
-                   "no separators of thousands, units or signs of percent")
+                   "write it without the comma, or with a point: it may be thousands or a part of one"
+                   if _THOUSANDS.fullmatch(value) else "no units or signs of percent")
         value = float(value)
     if value is None or isinstance(value, (float, np.floating)) and math.isnan(value):
         return None
@@ -130,8 +136,8 @@ def _check_words(words):
 def _field(reading, whole, column, i, value):
     "A field as a number, and what is said of the number where it is not there."
     text = value.strip() if isinstance(value, str) else "" if value is None or value != value else None
-    if reading.words is None or text is None or text not in reading.words and _PLAIN.fullmatch(text or "0"):
-        return _number(column, i, value), None
+    if reading.words is None or text is None or text not in reading.words and _NUMERIC.fullmatch(text or "0"):
+        return _number(column, i, value, whole and reading.spread == 0), None
     said = reading.words.get(text, _self_explained(text, whole))
     if said is None:
         refuse(f"{column!r:.60} in row {i + 1}", "a number, empty, or a text that words explains", f"{text:.40}",
@@ -172,19 +178,22 @@ class _Reading(NamedTuple):
     absent: Callable = lambda column: None  # -> statements of noise and printing for a name that is not there
     stated: Mapping = {}  # other arguments of `declare`
     spread: Any = None  # column of the noise, where there is one
+    exposure: Any = None  # column of exposures, where the model is the class Counts
     words: Mapping | None = None  # what texts in place of numbers mean; None: there are none
 
 
 def _by_groups(reading, table, by):
     "One release; or a list of releases, one for each value of the column `by`."
     check_source(reading.source)
-    asked = [*reading.value, *(each for each in (reading.name, reading.n, reading.spread) if isinstance(each, str))]
-    said = [("value", each) for each in reading.value] + [(word, getattr(reading, word)) for word in ("name", "n")]
+    asked = [*reading.value, *(each for each in (reading.name, reading.n, reading.spread,
+                                reading.exposure) if isinstance(each, str))]
+    said = [("value", each) for each in reading.value]
+    said += [(word, getattr(reading, word)) for word in ("name", "n", "exposure")]
     _check_columns(table.columns, [*said, ("the noise", reading.spread), ("by", by)])
     if unknown := sorted(set(reading.stated) - _STATED):
         _refuse_word(unknown[0])
     if len(set(asked)) < len(asked):
-        refuse("the columns of numbers, noise, names and n", "different ones",
+        refuse("the columns of numbers, noise, names, exposures and n", "different ones",
                f"{next(each for each in asked if asked.count(each) > 1)!r:.60} twice")
     rows = range(len(table.columns[reading.value[0]]))
     if not rows:
@@ -209,7 +218,9 @@ def _release(reading, table, at):
     if isinstance(model, type):
         if names is None:
             refuse("name", f"the column that names the rows, where the model is the class {model.__name__}", None)
-        model = model(names)
+        model = model(names, **_exposures(reading, table, at))
+    elif reading.exposure is not None:
+        _exposures(reading, table, at)
     places = [(column, i) for i in at for column in reading.value]
     fields = [_field(reading, model.integer, column, i, table.columns[column][i]) for column, i in places]
     values = [value for value, _ in fields]
@@ -238,12 +249,22 @@ def _of_numbers(reading):
         refuse("printed", "one statement, of the numbers, where texts say what was printed of other rows", given)
     return reading._replace(stated=stated, printed=lambda column, i: given)
 
+# %% ../../nbs/releases/09_published.ipynb #9b3a0018
+def _exposures(reading, table, at):
+    "The exposures of the rows `at`, as an argument of Counts; nothing where there are none."
+    name = reading.exposure
+    if name is not None and reading.model is not Counts:
+        refuse("exposure", "left out where the model is not the class Counts", name,
+               "Counts(names, exposure=[...]) has its own")
+    return {} if name is None else {"exposure": [_number(name, i, table.columns[name][i]) for i in at]}
+
+
 # %% ../../nbs/releases/09_published.ipynb #ad6e6d66
 def _size(reading, table, at):
     "n of the rows: a number that they share, or what was given."
     if not isinstance(reading.n, str):
         return reading.n
-    found = {_number(reading.n, i, table.columns[reading.n][i]) for i in at}
+    found = {_number(reading.n, i, table.columns[reading.n][i], reading.n_noise is None) for i in at}
     if len(found) > 1 or None in found:
         refuse(f"the column {reading.n!r:.60}", "one number of records for all rows of a release",
                "none" if found == {None} else f"{len(found)} values", "by=… makes a release of each group of rows")
@@ -302,6 +323,7 @@ def read_table(table: Any,           # path of a CSV file, a data frame in memor
                discrete: bool = False,  # noise on whole numbers
                name: str | None = None,  # column of the names of rows; None: rows in the model's order
                n: Any = None,        # records: a column or a number; None: unknown
+               exposure: str | None = None,  # column of exposures, where the model is the class Counts
                by: str | None = None,  # column; a release for each of its values
                words: Any = None,    # what texts in place of numbers mean: {"c": Suppressed(6), "-": 0}
                source: str,          # who published the numbers, where and when
@@ -312,9 +334,10 @@ def read_table(table: Any,           # path of a CSV file, a data frame in memor
     Numbers without noise need `printed` or `words`. With `words`, a dict, also an empty one, texts stand in place of
     numbers: "<5", "≤4", "5-9" and "90+" are read as they are, any other needs an entry: a statement such as
     `Within(1, 4)`, or a number. An empty field means `words[""]`, or what `printed=Suppressed(below)` says. `printed`
-    is then about the numbers. ValueError for a file that is no plain CSV file, a
-    row without noise, and what `declare` refuses. Tested on CSV files, and on frames of pandas, polars and pyarrow;
-    PipelineDP's columns of standard deviations (0.3.1) are read with `sd=…` and the `noise` that was asked for there.
+    is then about the numbers. "1,204" is 1204 among whole numbers without noise. ValueError for a file that is no plain
+    CSV file, a row without noise, and what `declare` refuses. Tested on CSV files, and on frames of pandas, polars and
+    pyarrow; PipelineDP's columns of standard deviations (0.3.1) are read with `sd=…` and the `noise` that was asked for
+    there.
 
     >>> from dp_bayes_nb import Bernoulli, read_table
     >>> table = {"place": ["west", "east"], "ill": [12, 30], "people": [80, 95], "noise": [2, 2]}
@@ -326,6 +349,19 @@ def read_table(table: Any,           # path of a CSV file, a data frame in memor
       n = 80
       laplace noise of scale 2; budget not stated; neighbours: unknown
       successes: 12
+
+    A table with its total: the model names the counts, and `matrix` has a row of zeros and ones for each line.
+
+    >>> import numpy as np
+    >>> from dp_bayes_nb import Counts
+    >>> lines = {"county": ["Elm", "Oak", "both"], "deaths": ["1,204", "<5", "1,207"]}
+    >>> read_table(lines, model=Counts(["Elm", "Oak"]), name="county", value="deaths", words={},
+    ...            matrix=np.vstack([np.eye(2), np.ones((1, 2))]), source="a report of 2024")
+    Release of Counts(['Elm', 'Oak']) (declared)
+    ...
+      Elm: 1204, exactly
+      Oak: not printed (hidden if below 5)
+      both: 1207, exactly
     """
     if unknown := sorted(set(stated) - _STATED):
         _refuse_word(unknown[0], ("scale", "sd", "error95"))
@@ -341,6 +377,6 @@ def read_table(table: Any,           # path of a CSV file, a data frame in memor
         refuse("noise", "'laplace' or 'gaussian', because an error at a confidence does not say which", noise)
     found = _as_table(table)
     reading = _Reading(model, (value,), _column_noise(found.columns, word, given, kind, discrete), source, name, n,
-                      stated.pop("n_noise", None), stated=stated, spread=given,
+                      stated.pop("n_noise", None), stated=stated, spread=given, exposure=exposure,
                       words=None if words is None else _check_words(words))
     return _by_groups(reading, found, by)

@@ -9,11 +9,11 @@ __all__ = ['DEPENDENT', 'SHOWN_DELTA']
 import numpy as np
 
 from ..base.arguments import printable
-from ..base.linear_algebra import dense
+from ..base.linear_algebra import dense, entries
 from ..models.promises import value_words
 from ..noise.design import epsilon_of_rho
 from ..noise.printing import Exact
-from .checks import is_extended, may_be_alike, several_rows
+from .checks import is_extended, may_be_alike, said_names, several_rows
 
 # %% ../../nbs/releases/03_words.ipynb #04d00015
 # § Who says so, and at what cost
@@ -78,7 +78,9 @@ def _noise_words(r):
         scale = r.noise.scale[[each == kind for each in r.noise.kinds] & (r.noise.scale > 0)]
         ends = sorted({scale.min(), scale.max()}) if len(scale) else []
         out += [f"{kind} noise of scale {' to '.join(f'{end:g}' for end in ends)}"] if ends else []
-    return " and ".join(out) or "no noise"
+    steps = () if isinstance(r.printed, str) else (step for row in r.printed for step in row.steps)
+    return " and ".join(out) or ("noise as stated row by row" if any(hasattr(step, "law") for step in steps)
+                                 else "no noise")
 
 # %% ../../nbs/releases/03_words.ipynb #6f09b6a8
 def _person_shown(r):
@@ -93,10 +95,11 @@ def _person_shown(r):
 def _rows_shown(r):
     "The rows, the first twenty of them."
     lines = []
-    for i, (name, value) in enumerate(zip(r.names[:20], r.values)):
+    names = said_names(r.names, r.matrix, ["n", *r.family.names])
+    for i, (name, value) in enumerate(zip(names[:20], r.values)):
         row = Exact() if isinstance(r.printed, str) else r.printed[i]
         shown = "not printed" if np.isnan(value) else f"{value:.12g}"
-        lines.append(f"  {printable(name)}: {shown}" + ("" if row == Exact() else f", {row!r}")
+        lines.append(f"  {printable(name)}: {shown}" + ("" if row == Exact() else f" ({row.words})")
                      + (", exactly" if r.noise.scale[i] == 0 and row == Exact() else ""))
     return lines + ([f"  and {len(r.names) - 20} more"] if len(r.names) > 20 else [])
 
@@ -106,6 +109,12 @@ def _bounds_shown(r):
     return ["  bounds: bought beside it, by a private quantile"] if r.bounds_source == "private_quantile" else []
 
 # %% ../../nbs/releases/03_words.ipynb #6f09b6a9
+def _one_each(H):
+    "Is each row one of the sums, or n?"
+    row, _, value = entries(H)
+    return len(row) == H.shape[0] and bool(np.all((row == np.arange(len(row))) & (value == 1)))
+
+
 def _show_declared(r):
     "A release of other numbers than this package's, for people."
     said = "unknown" if r.neighbours is None else r.neighbours
@@ -116,7 +125,8 @@ def _show_declared(r):
              else f"  {_provenance_of(r, '')}", f"  {_size(r)}", f"  {_noise_words(r)}; {_cost(r)}; neighbours: {said}"]
     p, m = len(r.names), len(r.family.names)
     m += len(r.family.group_names) * (r.family.inner is not None and r.n is None)
-    many = "" if r.matrix is None else f"  {p} row{'s' * (p > 1)}, combinations of {m} sum{'s' * (m > 1)}"
+    plain = r.matrix is None or r.family.row_words and _one_each(r.matrix)
+    many = "" if plain else f"  {p} row{'s' * (p > 1)}, combinations of {m} sum{'s' * (m > 1)}"
     lines += [*_person_shown(r), *_bounds_shown(r)]
     if r.source is None and r.missing != "error":
         lines.append("  complete records only" if r.missing == "drop" else

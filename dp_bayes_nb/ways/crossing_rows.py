@@ -17,6 +17,7 @@ from ..counts.lattice import Lattice, connected, draw_tables, every_table, latti
 from ..counts.tree import Leaves, Rows
 from ..models.whole_numbers import FlatCounts, SharedGamma
 from ..noise.contradictions import whole_unit
+from ..releases.checks import said_names
 from ..releases.declare import row_names
 from .methods import Method, Way, at_once
 from .noisy_tables import leaf_matrix, one_table, printed_rows, the_table
@@ -54,7 +55,8 @@ def released_lattice(family: Any, data: Any, prior: Any) -> Lattice:
     H, unit = _whole_rows(dense(leaf_matrix(family, measurement.matrix, len(measurement.z), False)))
     rows = Rows(np.arange(len(H)), *printed_rows(measurement, unit))
     cells, total, tails = _weights(prior, family.exposure)
-    return lattice(H, rows, cells, total, tails, lambda i: repr(row_names(H, family.names)[i]))
+    return lattice(H, rows, cells, total, tails, lambda i: repr(said_names(
+        row_names(H, family.names), H, family.names)[i]))
 
 # %% ../../nbs/ways/05_crossing_rows.ipynb #c15d008
 # § Two ways

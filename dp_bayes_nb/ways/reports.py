@@ -166,17 +166,20 @@ def _printed(family, one: Measurement, ends: tuple) -> Printed:
                             max(least[R], least[:R].sum()), min(most[R], most[:R].sum())))
     missing = np.isnan(guess[:R])
     guess[:R][missing] = max(total - np.nansum(guess[:R]), 0.0) / max(missing.sum(), 1)
-    c = _first_counts(least[:R], most[:R], guess[:R], total) if least[R] <= total <= most[R] else None
+    blocks = family.blocks or [(np.arange(R), total)]
+    each = [_first_counts(least[at], most[at], guess[at], size) for at, size in blocks]
+    c = np.concatenate(each) if least[R] <= total <= most[R] and not any(part is None for part in each) else None
     if c is None:
         refuse("release", "of counts that can add up to n", f"n = {total:g}, and counts that are from "
                f"{least[:R].sum():g} to {most[:R].sum():g} together", "check n, and what was printed")
     wide = _WIDE * np.max(scale * np.sqrt(2), initial=0.0) + np.max(np.minimum(high, n) - np.maximum(low, 0), initial=0)
     found = Printed(c, rows, int(np.clip(2 * wide, 8, _LONGEST)),
-                    None if ends[0] == ends[1] else (least[R], most[R]))
+                    None if ends[0] == ends[1] else (least[R], most[R]), family.blocks)
     gaps = any(map(_has_gaps, () if tables is None else tables[sure]))
     return _with_gaps(found, least, most) if gaps else found
 
 
+# %% ../../nbs/ways/04_reports.ipynb #3a02000d
 def _has_gaps(table):
     "Does a reading leave out numbers between two that are possible?"
     return table is not None and not np.all(np.diff(np.flatnonzero(np.isfinite(table.log_chance))) == 1)

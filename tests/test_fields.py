@@ -1,0 +1,284 @@
+"Fits along time, on maps and around a regression, against dense algebra, grids and enumeration; and what is refused."
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import scipy.stats as st
+from scipy.linalg import null_space
+
+import dp_bayes_nb as dp
+from dp_bayes_nb.fields import structured
+from dp_bayes_nb.fields.bands import Band, Factor, intrinsic_variances
+from dp_bayes_nb.fields.propagation import (Field, Setting, Sites, Table, log_normal_evidence, marginals, propagate)
+from dp_bayes_nb.fields.structures import Part, graph, walk
+
+# Linear algebra
+
+
+def random_graph(rng, n, near, parts=2):
+    "The Laplacian of a graph of some parts, whose nodes are in random order, and the part of each node."
+    part = np.sort(rng.integers(0, parts, n))
+    i = np.arange(n - 1)
+    pairs = [(a, a + step) for step in (1, *rng.integers(2, near, 2)) for a in i if a + step < n]
+    pairs = [(a, b) for a, b in pairs if part[a] == part[b] and (b == a + 1 or rng.random() < 0.6)]
+    order = rng.permutation(n)
+    D = np.zeros((len(pairs), n))
+    for row, (a, b) in zip(D, pairs):
+        row[order[a]], row[order[b]] = 1.0, -1.0
+    where = np.empty(n, int)
+    where[order] = part
+    return D.T @ (rng.uniform(0.5, 2, len(pairs))[:, None] * D), where
+
+
+@pytest.mark.parametrize("n, near, parts", [(1, 3, 1), (40, 8, 2), (300, 12, 3), (333, 90, 1)])
+def test_a_band_is_its_dense_matrix(n, near, parts):
+    rng = np.random.default_rng(n)
+    Q, d = random_graph(rng, n, near, parts)[0] if n > 1 else np.zeros((1, 1)), rng.uniform(0.1, 2, n)
+    band, dense = Band(sp.csr_matrix(Q)), Q + np.diag(d)
+    assert (len(band.diagonal) > 1) == (n > 128)
+    factor, inverse, b = band.factor(d), np.linalg.inv(dense), rng.standard_normal((n, 3))
+    solved = factor.backward(factor.forward(b[band.order]))[band.place]
+    assert np.allclose(solved, inverse @ b, atol=1e-9)
+    assert np.isclose(factor.log_determinant(), np.linalg.slogdet(dense)[1], atol=1e-9)
+    assert np.allclose(factor.inverse_band()[0][band.place], np.diag(inverse), atol=1e-9)
+    assert band.factor(d - np.linalg.eigvalsh(dense)[0] - 0.1) is None
+    if len(band.diagonal) > 1:  # without what lies beside the diagonal
+        wrong = Factor(factor.roots, [0 * each for each in factor.below], factor.ends)
+        assert not np.allclose(wrong.inverse_band()[0][band.place], np.diag(inverse), rtol=0.05)
+
+
+@pytest.mark.parametrize("n, near, parts", [(60, 6, 3), (260, 9, 2)])
+def test_variances_on_constraints_are_those_of_the_generalised_inverse(n, near, parts):
+    Q, part = random_graph(np.random.default_rng(n), n, near, parts)
+    _, part = np.unique(part, return_inverse=True)
+    A = (part == np.arange(part.max() + 1)[:, None]).astype(float)
+    found, right = intrinsic_variances(sp.csr_matrix(Q), A), np.diag(np.linalg.pinv(Q))
+    assert np.allclose(found, right, rtol=1e-4)
+    assert not np.allclose(intrinsic_variances(sp.csr_matrix(Q), np.ones((1, n))), right, rtol=0.05)
+
+
+def on_constraints(part):
+    "The dense covariance of a part."
+    N = null_space(np.asarray(part.A, float))
+    return N @ np.linalg.inv(N.T @ part.Q.toarray() @ N) @ N.T
+
+
+@pytest.mark.parametrize("size, order", [(9, 1), (30, 2), (200, 1), (200, 2)])
+def test_walks_are_of_unit_size_where_they_were_observed(size, order):
+    Q, A = walk(size, order, 3)
+    variance = np.diag(on_constraints(Part("", Q, A, None)))
+    assert np.isclose(np.exp(np.mean(np.log(variance[:size]))), 1, rtol=1e-3)
+    assert np.all(np.diff(variance[size - 1:]) > 0)  # what lies ahead is less and less sure
+    assert np.allclose(np.diag(np.linalg.pinv(walk(size, order)[0].toarray())), variance[:size], rtol=1e-3)
+
+
+def test_each_part_of_a_map_has_unit_size_and_an_island_has_no_node():
+    edges = [(0, 1), (1, 2), (2, 0), (1, 0), (4, 5), (5, 6), (6, 7)]
+    Q, A, node = graph(9, np.array(edges))
+    assert [k for k in range(9) if node[k] < 0] == [3, 8] and len(A) == 2
+    variance = np.diag(np.linalg.pinv(Q.toarray()))
+    for own in ([0, 1, 2], [4, 5, 6, 7]):
+        assert np.isclose(np.exp(np.mean(np.log(variance[node[own]]))), 1, rtol=1e-5)
+        assert np.allclose(A[:, node[own]].sum(axis=0), 1)
+
+
+# Expectation propagation, given sizes
+
+
+def normal_tables(mean, sd):
+    "Tables of normal likelihoods without constants."
+    x = mean[:, None] + sd[:, None] * np.linspace(-12, 12, 241)
+    return Table(x, -0.5 * ((x - mean[:, None]) / sd[:, None])**2, -(x - mean[:, None]) / sd[:, None]**2)
+
+
+def two_parts(rng, areas=5, weeks=6, lost=4):
+    "A field of areas and weeks with a covariate, some cells unseen and one area an island."
+    Q, A, node = graph(areas, np.array([[0, 1], [1, 2], [2, 3], [0, 3]]))
+    a, t = np.divmod(np.arange(areas * weeks), weeks)
+    parts = [Part("area", Q, A, node[a]), Part("week", *walk(weeks, 1), t)]
+    seen = np.sort(rng.permutation(len(a))[lost:])
+    X = np.column_stack([np.ones(len(a)), rng.standard_normal(len(a))])
+    field = Field(parts, X, [0.4, -0.2], [1.5, 0.7], seen)
+    return field, Setting(np.array([0.8, 0.5]), np.where(node[a] < 0, 0.3 + 0.64, 0.3))
+
+
+def dense(field, setting):
+    "Mean and covariance of the cells."
+    V = np.diag(setting.own) + (field.X / field.precision) @ field.X.T
+    for part, size in zip(field.parts, setting.size):
+        H = sp.csr_matrix((np.ones(np.sum(part.at >= 0)), (np.flatnonzero(part.at >= 0), part.at[part.at >= 0])),
+                          (len(V), part.Q.shape[0]))
+        V += size**2 * (H @ on_constraints(part) @ H.T)
+    return field.X @ field.mean, V
+
+
+def conditioned(field, setting, y, sd):
+    "Means, variances and the log evidence of normal observations, dense."
+    m, V = dense(field, setting)
+    s = field.seen
+    B, r = V[np.ix_(s, s)] + np.diag(sd**2), y - m[s]
+    gain = V[:, s] @ np.linalg.inv(B)
+    value = -0.5 * (np.linalg.slogdet(B)[1] + r @ np.linalg.solve(B, r)) + np.log(sd).sum()
+    return m + gain @ r, np.diag(V - gain @ V[s]), value
+
+
+def test_normal_likelihoods_are_exact_in_means_variances_and_evidence():
+    rng = np.random.default_rng(0)
+    field, setting = two_parts(rng)
+    y, sd = rng.standard_normal(len(field.seen)), rng.uniform(0.3, 2, len(field.seen))
+    found = propagate(field, normal_tables(y, sd), setting)
+    mean, variance, value = conditioned(field, setting, y, sd)
+    assert np.allclose(found.marginals.mean, mean, atol=1e-3) and np.allclose(found.marginals.variance, variance, rtol=2e-3)
+    assert abs(found.value - value) < 1e-3
+    other = Setting(2 * setting.size, setting.own)
+    differ = conditioned(field, other, y, sd)[2] - value
+    again = propagate(field, normal_tables(y, sd), other)
+    assert abs(again.value - found.value - differ) < 2e-3
+    sites = Sites(1 / sd**2, y / sd**2)
+    normal = log_normal_evidence(field, sites, setting) - 0.5 * np.sum(y**2 / sd**2)
+    assert abs(normal - value) < 1e-6
+    assert abs(normal - 0.5 * field.prior - value) > 1  # without the determinant of the prior
+    here = marginals(field, sites, setting)
+    assert np.allclose(here.mean, mean, atol=1e-5) and np.allclose(here.variance, variance, rtol=1e-4)
+
+
+def test_steps_with_sites_are_those_of_a_dense_matrix():
+    rng, n = np.random.default_rng(3), 150  # more than one block
+    part = Part("week", *walk(n, 1, 4, free=True), np.arange(n + 4))
+    field = Field([part], np.ones((n + 4, 1)), [0.3], [1.0], np.arange(n), n - 1)
+    lam, h = rng.uniform(0.5, 2, 2 * n - 1), rng.standard_normal(2 * n - 1)
+    setting = Setting(np.array([0.7]), np.full(n + 4, 0.2))
+    here = marginals(field, Sites(lam, h), setting)
+    D = np.diff(np.eye(n + 4), axis=0)[:n - 1]
+    ahead = np.diff(np.eye(n + 4), axis=0)[n - 1:]
+    Q = part.Q.toarray() + D.T @ (lam[n:, None] * D)
+    assert np.allclose(part.Q.toarray(), part.Q[-1, -1] * ahead.T @ ahead)
+    N = null_space(part.A)
+    V = N @ np.linalg.inv(N.T @ Q @ N) @ N.T
+    u = V @ D.T @ h[n:]
+    prior = 0.49 * V + 0.2 * np.eye(n + 4) + 1.0
+    m, s = 0.3 + 0.7 * u, np.arange(n)
+    gain = prior[:, s] @ np.linalg.inv(prior[np.ix_(s, s)] + np.diag(1 / lam[:n]))
+    assert np.allclose(here.mean, m + gain @ (h[:n] / lam[:n] - m[s]), atol=1e-4)
+    assert np.allclose(here.variance, np.diag(prior - gain @ prior[s]), rtol=1e-4)
+    cross = 0.7 * V[:, s]  # of u with the cells
+    after = V - cross @ np.linalg.inv(prior[np.ix_(s, s)] + np.diag(1 / lam[:n])) @ cross.T
+    assert np.allclose(here.jumps[1], np.diag(D @ after @ D.T), rtol=1e-4)
+
+
+def three_cells():
+    "A short walk whose cells have a count of 0, one below 4 that is hidden, and two modes."
+    x = np.linspace(-9, 6, 1501) + np.zeros((3, 1))
+    y = np.arange(4)[:, None, None]
+    hidden = np.log(np.exp(y * x - np.log([[[1]], [[1]], [[2]], [[6]]])).sum(axis=0)) - np.exp(x)
+    two = np.logaddexp(-0.5 * ((x - 0.2) / 0.25)**2, 0.4 - 0.5 * ((x - 1.5) / 0.25)**2)
+    value = np.stack([-2 * np.exp(x[0]), hidden[1], two[2]])
+    table = Table(x, value, np.gradient(value, x[0], axis=1))
+    field = Field([Part("week", *walk(3, 1), np.arange(3))], np.ones((3, 1)), [0.5], [0.8], np.arange(3))
+    return field, table, Setting(np.array([0.4]), np.full(3, 0.25))
+
+
+def by_three_dimensions(field, table, setting):
+    "A grid (M,), marginal masses (3, M) and the log evidence."
+    m, V = dense(field, setting)
+    grid = np.linspace(-4.5, 3.5, 161)
+    away = np.stack([each.ravel() for each in np.meshgrid(*[grid] * 3, indexing="ij")]) - m[:, None]
+    log = -0.5 * (away * np.linalg.solve(V, away)).sum(axis=0).reshape([161] * 3)
+    value = table.at(grid + np.zeros((3, 1)))
+    w = np.exp(log + value[0][:, None, None] + value[1][:, None] + value[2])
+    step = grid[1] - grid[0]
+    evidence = np.log(w.sum() * step**3) - 0.5 * np.linalg.slogdet(2 * np.pi * V)[1]
+    return grid, np.stack([w.sum(axis=tuple({0, 1, 2} - {k})) for k in range(3)]) / w.sum(), evidence
+
+
+def furthest(draws, grid, mass):
+    "The largest distance of two cumulative distributions."
+    ends = grid + 0.5 * (grid[1] - grid[0])
+    return np.abs((draws[:, None] <= ends).mean(axis=0) - np.cumsum(mass)).max()
+
+
+def test_three_cells_have_the_marginals_and_the_evidence_of_a_grid():
+    field, table, setting = three_cells()
+    grid, mass, evidence = by_three_dimensions(field, table, setting)
+    found = propagate(field, table, setting)
+    assert abs(found.value - evidence) < 0.03
+    draws = structured.draw_at(np.random.default_rng(1), field, table, found, 40_000)[0]
+    assert max(furthest(draws[k], grid, mass[k]) for k in range(3)) < 0.02
+    mean, sd = mass @ grid, np.sqrt(mass @ grid**2 - (mass @ grid)**2)
+    assert np.all(np.abs(draws.mean(axis=1) - mean) < 0.05 * sd) and np.all(np.abs(draws.std(axis=1) / sd - 1) < 0.03)
+    plain = structured.draw_normal(np.random.default_rng(1), field, found, 40_000)[3]  # without the tilt
+    assert furthest(plain[2], grid, mass[2]) > 0.05
+    after = structured.sliced(np.random.default_rng(2), field, table, found, plain[:, :8000], 40)  # a chain mends it
+    assert max(furthest(after[k], grid, mass[k]) for k in range(3)) < 0.025
+
+
+def test_draws_have_the_covariance_of_the_field_and_satisfy_its_constraints():
+    rng = np.random.default_rng(4)
+    field, setting = two_parts(rng)
+    y, sd = rng.standard_normal(len(field.seen)), rng.uniform(0.3, 2, len(field.seen))
+    found = propagate(field, normal_tables(y, sd), setting)
+    one, two, f, cells = structured.draw_normal(rng, field, found, 30_000)
+    m, V = dense(field, setting)
+    s = field.seen
+    C = V - V[:, s] @ np.linalg.solve(V[np.ix_(s, s)] + np.diag(sd**2), V[s])
+    unit = np.sqrt(np.diag(C))
+    assert np.abs((np.cov(cells) - C) / np.outer(unit, unit)).max() < 5 / 30_000**0.5
+    parts = structured.draw_at(rng, field, normal_tables(y, sd), found, 50)[2]
+    for part, values in zip(field.parts, parts):
+        assert np.abs(part.A @ values).max() < 1e-6
+
+
+# Sizes
+
+
+def test_sizes_have_their_priors():
+    halfnormal, first, rest = st.halfnorm(scale=2.0), st.beta(0.25, 0.5), st.beta(0.25, 0.25)
+    for z in ([0.3, -1.2], [-2.0, 0.7], [1.5, 2.0]):
+        tau, shares = structured.sizes_at(np.array(z), 2.0)
+        p = st.norm.cdf(z)
+        assert np.isclose(tau, halfnormal.ppf(p[0])) and np.isclose(shares[0], rest.ppf(p[1])) and np.isclose(sum(shares), 1)
+    tau, shares = structured.sizes_at(np.array([0.0, 0.4, -0.8]), 1.0)
+    a, b = first.ppf(st.norm.cdf(0.4)), rest.ppf(st.norm.cdf(-0.8))
+    assert np.allclose(shares, [a, (1 - a) * b, (1 - a) * (1 - b)])
+
+
+def walk_of(rng, n, sd):
+    field = Field([Part("week", *walk(n, 1), np.arange(n))], np.ones((n, 1)), [0.0], [2.0], np.arange(n))
+    y = np.cumsum(0.15 * rng.standard_normal(n)) + 0.1 * rng.standard_normal(n) + sd * rng.standard_normal(n)
+    return field, y, np.full(n, sd)
+
+
+def on_a_grid_of_sizes(field, y, sd, scale):
+    "Coordinates (M, 2), weights with and without the prior, and the mixture's means and sds of cells."
+    U, size = dense(field, Setting(np.array([1.0]), np.zeros(len(y))))[1] - 4.0, []
+    half = np.linspace(-4.5, 4, 50)
+    z = np.stack([each.ravel() for each in np.meshgrid(half, half, indexing="ij")], axis=1)
+    value, mean, second = [], [], []
+    for row in z:
+        tau, shares = structured.sizes_at(row, scale)
+        V = 4.0 + tau**2 * (shares[0] * U + shares[1] * np.eye(len(y)))
+        B = V + np.diag(sd**2)
+        gain = np.linalg.solve(B, V).T
+        value.append(-0.5 * (np.linalg.slogdet(B)[1] + y @ np.linalg.solve(B, y)))
+        mean.append(gain @ y)
+        second.append(np.diag(V - gain @ V) + (gain @ y)**2)
+    value = np.array(value)
+    weights = [np.exp(each - each.max()) for each in (value - 0.5 * (z**2).sum(axis=1), value)]
+    weights = [w / w.sum() for w in weights]
+    m = weights[0] @ np.array(mean)
+    return z, weights, m, np.sqrt(weights[0] @ np.array(second) - m**2)
+
+
+@pytest.mark.parametrize("seed, n, sd", [(1, 25, 0.3), (2, 40, 0.1), (3, 12, 1.0)])
+def test_a_few_points_carry_the_posterior_of_the_sizes(seed, n, sd):
+    field, y, sd = walk_of(np.random.default_rng(seed), n, sd)
+    z, weights, mean, spread = on_a_grid_of_sizes(field, y, sd, 1.0)
+    table = normal_tables(y, sd)
+    found = structured.explore(field, table, 1.0)
+    of = lambda w, x: np.r_[w @ x, np.sqrt(w @ x**2 - (w @ x)**2)]
+    right, wrong, mine = of(weights[0], z), of(weights[1], z), of(found.weight, found.candidates)
+    room = np.r_[0.12 * right[2:], 0.12 * right[2:]]
+    assert np.all(np.abs(mine - right) < room), (mine, right)
+    assert not np.all(np.abs(wrong - right) < room)  # the prior of the sizes lost
+    drawn = structured.draw_field(np.random.default_rng(seed), field, table, found, 20_000).cells
+    assert np.sqrt(np.mean(((drawn.mean(axis=0) - mean) / spread)**2)) < 0.05
+    assert np.sqrt(np.mean((drawn.std(axis=0) / spread - 1)**2)) < 0.03
