@@ -2511,6 +2511,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                         'dp_bayes_nb/fields/structured.py'),
                                                'dp_bayes_nb.fields.structured._along': ( 'fields/structured.html#_along',
                                                                                          'dp_bayes_nb/fields/structured.py'),
+                                               'dp_bayes_nb.fields.structured._beside': ( 'fields/structured.html#_beside',
+                                                                                          'dp_bayes_nb/fields/structured.py'),
                                                'dp_bayes_nb.fields.structured._by_position': ( 'fields/structured.html#_by_position',
                                                                                                'dp_bayes_nb/fields/structured.py'),
                                                'dp_bayes_nb.fields.structured._check_limited': ( 'fields/structured.html#_check_limited',

@@ -439,6 +439,10 @@ def layout_of(given: list, alike: Alike) -> Layout:
         at.append(places)
         positions[one.by] = names
         said.append(about)
+    for one in _beside(given, alike, positions):
+        order = list(alike.axes[one.by])
+        at.append(np.array([order.index(label) for label in _labels(one, alike)]))
+        positions[one.by] = np.asarray(order)
     shape = tuple(len(each) for each in positions.values())
     seen = np.ravel_multi_index(at, shape)
     if len(np.unique(seen)) < len(seen):
@@ -454,6 +458,12 @@ def layout_of(given: list, alike: Alike) -> Layout:
     return Layout(parts, seen, positions, _covariates(given, alike, positions), slopes, said)
 
 # %% ../../nbs/fields/09_structured.ipynb #5d029552
+def _beside(given, alike, positions) -> list:
+    "Regressions along an axis of the groups that has no structure, such as the arms of a trial."
+    return [one for one in given if isinstance(one, Regression) and one.by in alike.axes and one.by not in positions
+            and len(alike.axes) > 1]
+
+
 def _covariates(given, alike, positions) -> dict:
     "Covariates by cell."
     for one in given:
