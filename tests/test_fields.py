@@ -1,5 +1,8 @@
 "Fits along time, on maps and around a regression, against dense algebra, grids and enumeration; and what is refused."
+import datetime
+
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 import scipy.stats as st
@@ -9,7 +12,7 @@ import dp_bayes_nb as dp
 from dp_bayes_nb.fields import structured
 from dp_bayes_nb.fields.bands import Band, Factor, intrinsic_variances
 from dp_bayes_nb.fields.propagation import (Field, Setting, Sites, Table, log_normal_evidence, marginals, propagate)
-from dp_bayes_nb.fields.structures import Part, graph, walk
+from dp_bayes_nb.fields.structures import Part, edges_of, graph, walk
 
 # Linear algebra
 
@@ -282,3 +285,183 @@ def test_a_few_points_carry_the_posterior_of_the_sizes(seed, n, sd):
     drawn = structured.draw_field(np.random.default_rng(seed), field, table, found, 20_000).cells
     assert np.sqrt(np.mean(((drawn.mean(axis=0) - mean) / spread)**2)) < 0.05
     assert np.sqrt(np.mean((drawn.std(axis=0) / spread - 1)**2)) < 0.03
+
+
+# What is refused, in words
+
+WEEKS, VALUES = [str(week) for week in range(1, 9)], [61, 70, 44, 58, 66, 52, 75, 60]
+AREAS, EDGES = list("abcde"), [("a", "b"), ("b", "c"), ("c", "d"), ("d", "e")]
+FRAME = pd.DataFrame({"x": np.arange(8.0), "one": 1.0, "text": list("aabbaabb"), "lost": [np.nan, *[1.0] * 7]}, WEEKS)
+
+
+def counts(names=WEEKS, z=VALUES, scale=10, **more):
+    return dp.declare(dp.Counts(names, **more), z[:len(names)], noise=dp.Laplace(scale=scale), source="made up")
+
+
+def on_map(names=AREAS, edges=EDGES, **more):
+    return counts(names), dp.OnMap("area", edges=edges, **more)
+
+
+def along(names=WEEKS, **more):
+    return counts(names), dp.Along("week", **more)
+
+
+def around(formula="~ x", *others, data=FRAME, **more):
+    return counts(), [dp.Regression(formula, data=data, **more), *others]
+
+
+def matrix(value=1.0, at=((0, 1), (1, 0), (2, 3), (3, 2)), n=5):
+    W = np.zeros((n, n))
+    W[tuple(np.transpose(at))] = value
+    return W
+
+
+def hidden(values):
+    return dp.declare(dp.Counts(WEEKS), values, printed=dp.Suppressed(10), source="made up")
+
+
+REFUSED = {
+    "an edge to no area": (lambda: on_map(edges=[("a", "b"), ("b", "zz")]), "between areas.*'zz'.*give areas"),
+    "not symmetric, a dict": (lambda: on_map(edges={"a": ["b"], "b": []}), "symmetric.*'b'.*'a'"),
+    "not symmetric, a matrix": (lambda: on_map(edges=matrix(at=[(0, 1)])), "symmetric"),
+    "a small matrix": (lambda: on_map(edges=matrix(n=4)), r"5 areas.*\(4, 4\)"),
+    "not finite": (lambda: on_map(edges=matrix(np.nan)), "matrix of 0 and 1"),
+    "negative": (lambda: on_map(edges=sp.csr_matrix(matrix(-1.0))), "matrix of 0 and 1"),
+    "another frame": (lambda: on_map(edges=pd.DataFrame(matrix())), "rows and columns are called as areas"),
+    "texts as pairs": (lambda: on_map(edges=["ab", "bc"]), "pairs of neighbours"),
+    "a text": (lambda: on_map(edges="ab"), "pairs of neighbours"),
+    "a dict of texts": (lambda: on_map(edges={"a": "b", "b": "a"}), "list of neighbours"),
+    "a dict of numbers": (lambda: on_map(edges={"a": 1, "b": 2}), "list of neighbours"),
+    "triples": (lambda: on_map(edges=[("a", "b", 1)]), "pairs of neighbours"),
+    "nothing as edges": (lambda: on_map(edges=None), "pairs of neighbours"),
+    "no edges": (lambda: on_map(edges=[]), "at least one pair.*partial"),
+    "a self-edge": (lambda: on_map(edges=[*EDGES, ("b", "b")]), "'b' to itself"),
+    "fewer areas": (lambda: on_map(areas=AREAS[:4]), "all areas.*'e'"),
+    "an area twice": (lambda: on_map(areas=[*AREAS, "a"]), "different areas"),
+    "areas as a text": (lambda: on_map(areas="abcde"), "list of all areas"),
+    "areas as a number": (lambda: on_map(areas=5), "list of all areas"),
+    "two areas": (lambda: on_map(["a", "b"], [("a", "b")]), "3 different areas"),
+    "two weeks": (lambda: along(WEEKS[:2]), "3 different positions.*one by one"),
+    "a week twice": (lambda: along(at=[1, 2, 3, 3, 4, 5, 6, 7]), "two at 3.*combine"),
+    "a week in two spellings": (lambda: along(["1", "01", *WEEKS[2:]]), "two at 1"),
+    "too few positions": (lambda: along(at=[1, 2, 3]), "each of 8 groups.*3"),
+    "a lost position": (lambda: along(at=[1, 2, np.nan, *range(4, 9)]), "missing"),
+    "none": (lambda: along(at=[1, 2, None, *range(4, 9)]), "texts, whole numbers or dates"),
+    "infinite": (lambda: along(at=[1, 2, np.inf, *range(4, 9)]), "not finite"),
+    "a lost date": (lambda: along(at=pd.to_datetime(["2024-01-01", None, *[f"2024-01-0{d}" for d in range(3, 9)]])),
+                    "missing|texts, whole"),
+    "fractions": (lambda: along(at=[1, 2, 3, 3.5, 5, 6, 7, 8]), "whole numbers.*smallest step"),
+    "truth values": (lambda: along(at=[True, False] * 4), "texts, whole numbers or dates"),
+    "rows": (lambda: along(at=np.arange(8)[:, None]), "texts, whole numbers or dates"),
+    "one position": (lambda: along(at=3), "each of 8 groups"),
+    "positions as a text": (lambda: along(at="abcdefgh"), "each of 8 groups"),
+    "a dict without one": (lambda: along(at=dict(zip(WEEKS[:7], range(8)))), "nothing for '8'"),
+    "days that are none": (lambda: along([f"2024-02-{day}" for day in range(28, 36)]), "dates that exist"),
+    "months that are none": (lambda: along([f"2024-{month:02}" for month in range(6, 14)]), "dates that exist"),
+    "far away": (lambda: along([*WEEKS[:7], "100000"]), "at most 20 positions"),
+    "far ahead": (lambda: along(ahead=10**6), "ahead must be at most"),
+    "texts ahead": (lambda: along(list("abcdefgh"), ahead=2), "ahead must be 0.*dates"),
+    "a long season": (lambda: along(season=5), "season must be at most 4"),
+    "a season of one": (lambda: along(season=1), "whole number >= 2"),
+    "before": (lambda: along(ahead=-1), "ahead must be"),
+    "order 3": (lambda: along(order=3), "order must be one of 1, 2"),
+    "a shift of a slope": (lambda: along(order=2, shifts=True), "shifts must be"),
+    "no name": (lambda: (counts(), dp.Along("")), "such as 'week'"),
+    "draws": (lambda: (counts(), dp.Along("draw")), "such as 'week'"),
+    "a name of results": (lambda: (counts(), dp.Along("trend")), "another name"),
+    "a name of the model": (lambda: (counts(), dp.Along("rates")), "another name"),
+    "a word": (lambda: (counts(), "weekly"), "one of 'none', 'partial'"),
+    "nothing": (lambda: (counts(), None), "Along"),
+    "an empty list": (lambda: (counts(), []), "a list of structures"),
+    "a list of words": (lambda: (counts(), ["partial"]), "Along"),
+    "a class": (lambda: (counts(), dp.Along), "Along"),
+    "one axis twice": (lambda: (counts(), [dp.Along("week"), dp.Along("week")]), "different axes"),
+    "two axes of one": (lambda: (counts(), [dp.Along("week"), dp.Along("year")]), "an axis of the groups.*at="),
+    "all hidden": (lambda: (hidden([None] * 8), dp.Along("week")), "every group is hidden"),
+    "a constant": (lambda: around("~ one", dp.Along("week")), "not all the same"),
+    "a covariate that is lost": (lambda: around("~ lost", dp.Along("week")), "finite numbers.*'lost'"),
+    "log 0": (lambda: around("~ log(x)", dp.Along("week")), "finite numbers.*'x'"),
+    "words": (lambda: around("~ text", dp.Along("week")), r"C\(text\)"),
+    "no column": (lambda: around("~ zz", dp.Along("week")), "'zz'"),
+    "none for what is ahead": (lambda: around("~ x", dp.Along("week", ahead=1)), "none for '9'.*predicted"),
+    "no intercept": (lambda: around("~ x - 1"), "an intercept"),
+    "a response": (lambda: around("y ~ x"), "without a response"),
+    "two regressions": (lambda: around("~ x", dp.Regression("~ x", data=FRAME)), "one Regression"),
+    "no frame": (lambda: around("~ x", data={"x": [1]}), "a data frame"),
+    "a label twice": (lambda: around("~ x", data=pd.concat([FRAME, FRAME])), "a label twice")}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_fitted_is_refused_in_words(name):
+    make, words = REFUSED[name]
+    with pytest.raises(ValueError, match=words):
+        release, pool = make()
+        dp.fit(release, pool=pool, draws=50, progress=False)
+
+
+@pytest.mark.parametrize("prior, words", [(dp.Gamma(shape=1, rate=1), "a Pooled"), (dp.Pooled(slope=True), "slope"),
+                                          (dp.Pooled("normal", covariates={"x": np.arange(8)}), "Regression")])
+def test_priors_that_say_something_else_are_refused(prior, words):
+    with pytest.raises(ValueError, match=words):
+        dp.fit(counts(), prior, pool=dp.Along("week", ahead=1), draws=50, progress=False)
+
+
+# What is fitted
+
+
+def positions(release, pool, axis="week"):
+    "First and last label of the trend, how many there are, and the posterior."
+    found = dp.fit(release, pool=pool, draws=50, chains=2, progress=False).posterior
+    at = found[axis].values
+    first, last = (str(each)[:16] for each in at[[0, -1]])
+    return first, last, len(at), found
+
+
+@pytest.mark.parametrize("names, more, first, last, size", [
+    (WEEKS, {"at": np.arange(8, dtype=np.int32)}, "0", "7", 8),
+    (WEEKS, {"at": [1.0, 2, 3, 4, 5, 6, 7, 9]}, "1", "9", 9),
+    (WEEKS, {"at": dict(zip(WEEKS[::-1], range(8)))}, "0", "7", 8),
+    (WEEKS, {"at": pd.Series(range(8), WEEKS), "ahead": 1}, "0", "8", 9),
+    (WEEKS, {"at": pd.date_range("2024-01-07", periods=8, freq="W"), "ahead": 2}, "2024-01-07T00:00", "2024-03-10T00:00", 10),
+    (WEEKS, {"at": [datetime.date(2024, 1, 1 + 2 * i) for i in range(8)]}, "2024-01-01T00:00", "2024-01-15T00:00", 8),
+    (WEEKS, {"at": [datetime.datetime(2024, 1, 1, i) for i in range(8)], "ahead": 1}, "2024-01-01T00:00",
+     "2024-01-01T08:00", 9),
+    ([f"2024-01-0{day}" for day in range(1, 9)], {"ahead": 2}, "2024-01-01T00:00", "2024-01-10T00:00", 10),
+    ([f"2024-{month:02}" for month in range(5, 13)], {"ahead": 1}, "2024-05-01T00:00", "2025-01-01T00:00", 9),
+    ([f"2024-{month:02}-15" for month in range(5, 13)], {"ahead": 1}, "2024-05-15T00:00", "2025-01-15T00:00", 9),
+    (["1", "2", "3", "6", "7", "9", "10", "12"], {}, "1", "12", 12),
+    (WEEKS[::-1], {"ahead": 1}, "1", "9", 9),
+    (list("abcdefgh"), {"season": 4}, "a", "h", 8)])
+def test_positions_are_numbers_dates_months_or_texts(names, more, first, last, size):
+    one, two, found_size, found = positions(*along(names, **more))
+    assert (one, two, found_size) == (first, last, size)
+    assert ("predicted" in found) == (size > 8) and np.all(np.isfinite(found.trend))
+
+
+@pytest.mark.parametrize("edges, areas", [
+    (EDGES + [("b", "a")] + EDGES, None), ({"a": ["b"], "b": ["a", "c"], "c": ["b"]}, None), (matrix(), None),
+    (sp.csr_matrix(matrix()), None), (matrix() > 0, None), (pd.DataFrame(EDGES), None), (iter(EDGES[:2]), AREAS),
+    ([*EDGES, ("e", "f")], [*AREAS, "f"])])
+def test_edges_are_pairs_dicts_or_matrices(edges, areas):
+    found = dp.fit(*on_map(edges=edges, areas=areas)[:1], pool=on_map(edges=edges, areas=areas)[1], draws=50,
+                   chains=2, progress=False).posterior
+    assert found.sizes["area"] == len(areas or AREAS) and ("predicted" in found) == (len(areas or AREAS) > 5)
+
+
+def test_a_matrix_with_labels_is_read_by_them():
+    W, order = pd.DataFrame(matrix(at=[(0, 4), (4, 0)]), AREAS, AREAS), list("cabed")
+    a, b = (edges_of(each, AREAS).tolist() for each in (W, W.loc[order, order]))
+    assert a == b == [[0, 4]]
+    assert edges_of({1: [2], 2: ["1"]}, ["1", 2, 3]).tolist() == [[0, 1]]
+
+
+def test_groups_that_are_not_in_order_keep_their_labels():
+    "An axis whose levels stand in another order than the positions is not the positions' axis."
+    levels, z = ["3", "1", "4", "2"], [70, 10, 75, 12]
+    model = dp.Grouped(dp.Bernoulli("ill"), "week", levels, sizes="public")
+    release = dp.declare(model, z, n=[100] * 4, noise=dp.Laplace(scale=1), source="made up")
+    found = dp.fit(release, pool=dp.Along("week"), draws=200, progress=False).posterior
+    share = found.probability.mean(("chain", "draw")).squeeze()
+    assert share.week.values.tolist() == levels and np.all(np.abs(share - np.array(z) / 100) < 0.05)
+    trend = found.trend.mean(("chain", "draw")).squeeze()
+    assert trend.all_week.values.tolist() == [1, 2, 3, 4] and trend.values[1] < 0.3 < trend.values[2]

@@ -8,6 +8,8 @@ __all__ = []
 # %% ../../nbs/fields/09_structured.ipynb #8b06a3d6
 import json
 import math
+from collections.abc import Iterable, Mapping
+from datetime import date
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -354,6 +356,9 @@ class Layout(NamedTuple):
     said: list  # of each structure, for the result's file
 
 
+_TAKEN = {"location", "spread", "share", "trend", "surface", "season", "predicted", "effect", "part", "covariate", "n", "s"}
+
+
 def _listed(pool) -> list:
     "Structures; ValueError for others, and for two along one axis."
     given = list(pool) if isinstance(pool, (list, tuple)) else [pool]
@@ -364,25 +369,50 @@ def _listed(pool) -> list:
     by = [each.by for each in given if not isinstance(each, Regression)]
     if not given or len(set(by)) < len(by) or sum(isinstance(each, Regression) for each in given) > 1:
         refuse("pool", "a list of structures along different axes, with one Regression at most", Said("another list"))
+    if taken := _TAKEN.intersection(by):
+        refuse("by", "another name than a variable of results", min(taken), "call it as an axis, such as 'week'")
     return given
 
+
 # %% ../../nbs/fields/09_structured.ipynb #2830c4b8
-def _labels(one, alike: Alike) -> list:
+def _labels(one, alike: Alike, alone: bool = True) -> list:
     "The label of each group along a structure."
     sizes, names = alike.shape, list(alike.axes)
     if getattr(one, "at", None) is not None:
-        given = by_label("at", one.at, alike.axes, "a position for each group")
-        given = list(given)
-        if len(given) != len(alike.seen):
-            refuse("at", f"one position for each of {len(alike.seen)} groups", Said(f"{len(given)}"))
-        return [each.item() if isinstance(each, np.generic) and not isinstance(each, np.datetime64) else each
-                for each in given]
+        return _given_at(one, alike)
     if one.by in names:
         k = names.index(one.by)
         return [alike.axes[one.by][i[k]] for i in np.ndindex(*sizes)]
-    if len(names) == 1:
+    if len(names) == 1 and alone:
         return list(alike.axes[names[0]])
-    refuse("by", f"an axis of the groups ({', '.join(names)}), or with at=[…]", one.by)
+    refuse("by", f"an axis of the groups ({', '.join(names)}), or with at=[…], a position for each group", one.by)
+
+
+def _given_at(one, alike: Alike) -> list:
+    "What `at` gives for each group: texts, numbers or dates."
+    given, wanted = one.at, f"one position for each of {len(alike.seen)} groups"
+    if isinstance(given, str) or not isinstance(given, (Iterable, Mapping)):
+        refuse("at", wanted, given, "give a list, or a dict by the names of the groups")
+    given = list(by_label("at", given, alike.axes, "a position for each group"))
+    if len(given) != len(alike.seen):
+        refuse("at", wanted, Said(f"{len(given)}"))
+    for each in given:
+        if not isinstance(each, (str, int, float, date, np.generic)) or isinstance(each, (bool, np.bool_)):
+            refuse("at", "of texts, whole numbers or dates", Said(f"{each!r:.60}"))
+        if each != each or isinstance(each, (float, np.floating)) and np.isinf(each):
+            refuse("at", wanted, Said("one that is missing or not finite"), "leave that group out of the release")
+    return [each.item() if isinstance(each, np.generic) and not isinstance(each, np.datetime64) else each
+            for each in given]
+
+
+def _texts(values) -> list:
+    "Labels for a file: dates as days, or with their time where some are not at midnight."
+    values = np.asarray(values)
+    if values.dtype.kind != "M":
+        return values.tolist()
+    short = np.all(values == values.astype("datetime64[D]"))
+    return [str(each)[:10 if short else 19] for each in values.astype("datetime64[s]")]
+
 
 # %% ../../nbs/fields/09_structured.ipynb #067b2993
 def _along(one: Along, labels) -> tuple:
@@ -398,15 +428,15 @@ def _along(one: Along, labels) -> tuple:
         made.append((f"season_of_{one.by}", *cycle(one.season), lambda p: p % one.season))
     t = np.arange(len(names)) - (size - 1) / 2
     slopes = [lambda p: (t / t[:size].std())[p]] if one.order == 2 else []
-    plain = lambda values: [str(v)[:10] if np.asarray(v).dtype.kind == "M" else v for v in np.asarray(values).tolist()]
-    text = (lambda v: [str(x)[:10] for x in v]) if np.asarray(names).dtype.kind == "M" else plain
     said = {"kind": "along", "by": one.by, "order": one.order, "season": one.season, "ahead": one.ahead,
-            "shifts": one.shifts, "observed": text(names[np.unique(at)]), "positions": text(names)}
+            "shifts": one.shifts, "observed": _texts(names[np.unique(at)]), "positions": _texts(names)}
     return at, names, made, slopes, said
 
 
 def _on_map(one: OnMap, labels) -> tuple:
     "Place of each group, all areas, parts as functions of the cells' places, and no slopes."
+    if one.areas is not None and (isinstance(one.areas, (str, dict)) or not isinstance(one.areas, Iterable)):
+        refuse("areas", "a list of all areas of the map, or None", one.areas)
     areas = list(dict.fromkeys(labels)) if one.areas is None else list(one.areas)
     place = {str(each): i for i, each in enumerate(areas)}
     if len(place) < len(areas):
@@ -429,11 +459,13 @@ def layout_of(given: list, alike: Alike) -> Layout:
     at: list = []
     positions: dict = {}
     made, slopes, said = [], [], []
+    alone = sum(not isinstance(one, Regression) for one in given) == 1
     for one in given:
         if isinstance(one, Regression):
             said.append({"kind": "regression", "formula": one.formula})
             continue
-        places, names, parts, more, about = (_along if isinstance(one, Along) else _on_map)(one, _labels(one, alike))
+        labels = _labels(one, alike, alone)
+        places, names, parts, more, about = (_along if isinstance(one, Along) else _on_map)(one, labels)
         made += [(len(at), *part) for part in parts]
         slopes += [(len(at), each) for each in more]
         at.append(places)
@@ -469,20 +501,17 @@ def _covariates(given, alike, positions) -> dict:
     for one in given:
         if isinstance(one, Regression):
             by = one.by or next(iter(positions or alike.axes))
-            if positions and by not in positions or not positions and by not in alike.axes:
+            if positions and by not in positions or not positions and by not in alike.axes and len(alike.axes) > 1:
                 refuse("by", f"one of {', '.join(positions or alike.axes)}", by)
             own = Regression(one.formula, one.data, by)
             if not positions:
                 return covariates_of(own, _labels(own, alike))
             names, sizes = list(positions), [len(each) for each in positions.values()]
-            columns = covariates_of(own, [_text(each) for each in positions[by]])
+            columns = covariates_of(own, list(map(str, _texts(positions[by]))))
             k = np.unravel_index(np.arange(math.prod(sizes)), sizes)[names.index(by)]
             return {name: np.asarray(column)[k] for name, column in columns.items()}
     return {}
 
-
-def _text(label):
-    return str(label)[:10] if isinstance(label, np.datetime64) else str(label)
 
 # %% ../../nbs/fields/09_structured.ipynb #d95a9088
 # § Fit
@@ -545,10 +574,14 @@ def ready(releases: list, prior: Any, pool: Any) -> Ready:
     if alike.family.one_table:
         alike = alike._replace(seen=alike.seen * len(alike.family.names))
     layout = layout_of(given, alike)
+    if lost := set(layout.positions) & set(rate_of(alike.family).parameters):
+        refuse("by", "another name than a parameter of the model", min(lost))
     if alike.family.one_table:
         alike = alike._replace(seen=alike.seen[:1])
     N, G = len(layout.seen), int(np.max([len(part.at) for part in layout.parts], initial=0))
     prior = prior_of_groups(Pooled("normal", slope=False) if prior is None else prior, alike)
+    if prior.slope is True:
+        refuse("prior", "without a slope here", Said("one with slope=True"), "use Regression('~ log(size)', data=frame)")
     if prior.covariates and (layout.columns or N < G):
         refuse("prior", "without covariates here", Said("one with some"), "use Regression('~ …', data=frame)")
     columns = layout.columns or {name: np.asarray(v, float) for name, v in (prior.covariates or {}).items()}
@@ -643,10 +676,15 @@ def _by_position(one: Ready, part: Part, values, drawn):
 
 
 def _own_axes(layout, alike) -> dict:
-    "What the axis of all positions is called: as the structure, unless an axis of the groups has fewer positions."
-    other = lambda by, labels: by in alike.axes and len(alike.axes[by]) < len(labels)
-    return {by: f"all_{by}" if other(by, labels) else by for by, labels in layout.positions.items()} | {
-        part.name: part.name for part in layout.parts if part.name not in layout.positions}
+    "What the axis of all positions is called: as the structure, unless an axis of the groups has others, or another order."
+    sizes, own = [len(each) for each in layout.positions.values()], {part.name: part.name for part in layout.parts}
+    for by, place in zip(layout.positions, np.unravel_index(layout.seen, sizes) if sizes else ()):
+        k = list(alike.axes).index(by) if by in alike.axes else None
+        same = k is None or sizes[list(layout.positions).index(by)] == alike.shape[k] and np.array_equal(
+            place, np.indices(alike.shape)[k].ravel())
+        own[by] = by if same else f"all_{by}"
+    return own
+
 
 # %% ../../nbs/fields/09_structured.ipynb #7e57101e
 def _drawn(rng, one: Ready, size: int) -> tuple:

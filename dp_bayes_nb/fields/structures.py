@@ -7,7 +7,7 @@ __all__ = ['Along', 'OnMap', 'Regression']
 
 # %% ../../nbs/fields/07_structures.ipynb #958e465a
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -126,33 +126,46 @@ class Regression:
 # %% ../../nbs/fields/07_structures.ipynb #47dd0558
 # § Positions
 _GAPS = 20  # positions a group at most: more are a mistake
-_DAY, _MONTH = r"\d{4}-\d\d-\d\d", r"\d{4}-\d\d"
+_DATES = {"M": r"\d{4}-\d\d", "D": r"\d{4}-\d\d-\d\d", "s": r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?"}
 
 
-def _as_numbers(labels: list) -> tuple:
+def _is_whole(each) -> bool:
+    return isinstance(each, (int, float, np.integer, np.floating)) and float(each).is_integer()
+
+
+def _as_numbers(by: str, labels: list) -> tuple:
     "Labels on a line of whole numbers, and the labels of such numbers; None for texts, which have no distances."
-    texts = [str(each) for each in labels]
-    whole = all(isinstance(each, (int, np.integer)) for each in labels)
-    if whole or all(re.fullmatch(r"-?\d{1,15}", text) for text in texts):
-        return np.array([int(each) for each in texts]), np.asarray
-    if all(isinstance(each, (float, np.floating)) and float(each).is_integer() for each in labels):
+    texts = [re.sub(r"\.0+$", "", str(each)) for each in labels]
+    if all(map(_is_whole, labels)) or all(re.fullmatch(r"-?\d{1,15}", str(each)) for each in labels):
         return np.array([int(each) for each in labels]), np.asarray
-    for pattern, unit in ((_DAY, "D"), (_MONTH, "M")):
-        if all(re.fullmatch(pattern, t[:10] if "T00:00:00" in t or " 00:00:00" in t else t) for t in texts):
-            days = np.array([t[:10] for t in texts], "datetime64[D]" if unit == "D" else "datetime64[M]")
-            first = days.astype("datetime64[M]")
-            if unit == "D" and np.all(days - first == (days - first)[0]) and len(set(first)) == len(set(days)) > 1:
-                offset = (days - first)[0]  # one day of each month: months
-                return first.astype(int), lambda k, offset=offset: (
-                    np.asarray(k).astype("datetime64[M]").astype("datetime64[D]") + offset).astype("datetime64[ns]")
-            return days.astype(int), lambda k, unit=unit: np.asarray(k).astype(f"datetime64[{unit}]").astype(
-                "datetime64[ns]")
+    if all(isinstance(each, (float, np.floating)) or _is_whole(each) for each in labels):
+        refuse(by, "at whole numbers", Said("a fraction"), "count positions in the smallest step: 1, 2, 3, …")
+    if all(re.search(r"[T ]00:00(:00)?$", text) for text in texts):
+        texts = [text[:10] for text in texts]
+    for unit, pattern in _DATES.items():
+        if all(re.fullmatch(pattern, text) for text in texts):
+            return _as_dates(by, texts, unit)
     return None, None
+
+
+def _as_dates(by, texts, unit):
+    "The same of dates, which are months where they are one day of each."
+    try:
+        times = np.array(texts, f"datetime64[{unit}]")
+    except ValueError as error:
+        refuse(by, "at dates that exist", Said(str(error)), "write 2024-02-29, or 2024-02 for a month")
+    first, offset = times.astype("datetime64[M]"), np.timedelta64(0, unit)
+    apart = times - first
+    if unit == "D" and np.all(apart == apart[0]) and len(set(first)) == len(set(times)) > 1:
+        times, offset = first, apart[0]
+    at = times.dtype
+    return times.astype(int), lambda k: (np.asarray(k).astype(at) + offset).astype("datetime64[ns]")
+
 
 # %% ../../nbs/fields/07_structures.ipynb #22728fe9
 def positions_of(by: str, labels: list, ahead: int) -> tuple[np.ndarray, np.ndarray, int]:
     "The position of each label, the labels of all positions, and how many of these are not ahead."
-    numbers, named = _as_numbers(labels)
+    numbers, named = _as_numbers(by, labels)
     if numbers is None:
         places = {label: i for i, label in enumerate(dict.fromkeys(labels))}
         if ahead:
@@ -167,6 +180,8 @@ def positions_of(by: str, labels: list, ahead: int) -> tuple[np.ndarray, np.ndar
         refuse(by, f"such that at most {_GAPS} positions come on one that was released",
                Said(f"{size} positions, a step of {step} apart, of which {len(apart) + 1} were released"),
                "number positions one after another")
+    if size + ahead > _GAPS * max(len(labels), 5):
+        refuse("ahead", f"at most {_GAPS * max(len(labels), 5) - size} here", ahead)
     return at, named(numbers.min() + step * np.arange(size + ahead)), size
 
 
@@ -237,19 +252,11 @@ def graph(n: int, edges: np.ndarray) -> tuple:
 def edges_of(given: Any, areas: list) -> np.ndarray:
     "Pairs of neighbours as places among `areas`, (E, 2)."
     place = {str(area): i for i, area in enumerate(areas)}
-    if hasattr(given, "shape") and len(given.shape) == 2 and given.shape != (len(given), 2) or sp.issparse(given):
+    if hasattr(given, "columns"):
+        given = _frame_of_edges(given, areas)
+    if sp.issparse(given) or len(getattr(given, "shape", ())) == 2 and given.shape != (len(given), 2):
         return _edges_of_matrix(given, len(areas))
-    if isinstance(given, Mapping):
-        pairs = [(a, b) for a, near in given.items() for b in near]
-        if lost := [(a, b) for a, b in pairs if a not in [*given.get(b, ())]]:
-            a, b = lost[0]
-            refuse("edges", "symmetric", Said(f"{b!r} as a neighbour of {a!r}, and not {a!r} of {b!r}"),
-                   "give both, or pairs, each edge once")
-    else:
-        try:
-            pairs = [(a, b) for a, b in given]
-        except (TypeError, ValueError):
-            refuse("edges", "pairs of neighbours, a dict {area: neighbours} or a matrix", type(given).__name__)
+    pairs = _edges_of_dict(given) if isinstance(given, Mapping) else _pairs(given)
     for pair in pairs:
         if unknown := [each for each in pair if str(each) not in place]:
             refuse("edges", "between areas", Said(f"an edge to {unknown[0]!r:.60}, which is none"),
@@ -260,8 +267,49 @@ def edges_of(given: Any, areas: list) -> np.ndarray:
     return np.unique(np.sort(found, axis=1), axis=0)
 
 
+def _pairs(given):
+    "Pairs as given."
+    try:
+        pairs = [] if isinstance(given, str) else list(given)
+        if isinstance(given, str) or any(isinstance(pair, str) for pair in pairs):
+            raise TypeError
+        return [(a, b) for a, b in pairs]
+    except (TypeError, ValueError):
+        refuse("edges", "pairs of neighbours, a dict {area: neighbours} or a matrix", type(given).__name__,
+               "write [('a', 'b'), …]")
+
+
+def _edges_of_dict(given):
+    "Pairs of {area: its neighbours}, which name one another."
+    near = {}
+    for area, others in given.items():
+        if isinstance(others, str) or not isinstance(others, Iterable):
+            refuse("edges", "a list of neighbours of each area", others, f"write {{{area!r}: [{others!r}], …}}")
+        near[str(area)] = [str(each) for each in others]
+    pairs = [(a, b) for a, others in near.items() for b in others]
+    if lost := [(a, b) for a, b in pairs if a not in near.get(b, ())]:
+        a, b = lost[0]
+        refuse("edges", "symmetric", Said(f"{b!r} as a neighbour of {a!r}, and not {a!r} of {b!r}"),
+               "give both, or pairs, each edge once")
+    return pairs
+
+
+def _frame_of_edges(given, areas):
+    "A frame of pairs as pairs, and a matrix with labels in the order of the areas."
+    rows, columns, wanted = ([str(each) for each in labels] for labels in (given.index, given.columns, areas))
+    if given.shape[1] == 2 and rows != columns:
+        return given.to_numpy()
+    if sorted(rows) != sorted(wanted) or sorted(columns) != sorted(wanted):
+        refuse("edges", "a frame of two columns, or a matrix whose rows and columns are called as areas",
+               Said(f"one of shape {given.shape}"), "give areas=[…], all areas of the map")
+    order = [[labels.index(each) for each in wanted] for labels in (rows, columns)]
+    return given.to_numpy()[np.ix_(*order)]
+
+
 def _edges_of_matrix(given, n):
     W = sp.coo_matrix(given)
+    if not np.all(np.isfinite(W.data)) or np.any(W.data < 0):
+        refuse("edges", "a matrix of 0 and 1", Said("one with a number below 0, or that is not finite"))
     if W.shape != (n, n):
         refuse("edges", f"a matrix of the {n} areas", Said(f"one of shape {W.shape}"),
                "give areas=[…] in the order of its rows")
