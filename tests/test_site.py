@@ -118,6 +118,9 @@ TASKS = {  # what somebody came for: the page with the answer, and the call that
     "a table with cell keys": ("tutorials/23_cell_keys.ipynb", "CellKey("),
     "answers that were randomised": ("tutorials/24_sensitive_question.ipynb", "RandomizedResponse."),
     "overlapping percentages": ("tutorials/25_three_media.ipynb", "examine("),
+    "weekly counts, smoothed": ("tutorials/26_weekly_deaths.ipynb", "Along("),
+    "a map with hidden counts": ("tutorials/27_county_map.ipynb", "OnMap("),
+    "an A/B test with noisy counts": ("tutorials/28_ab_test.ipynb", "Regression("),
 }
 
 
