@@ -33,8 +33,11 @@ WORDS = {
     "recipes/mean_income": "income, mean income, average income, mean, average, clipped sum, salary",
     "recipes/larger": "compare, a larger than b, is a larger than b, bigger, difference, significant, "
                       "difference of two counts, hypothesis test, p value",
-    "recipes/weeks": "change, which weeks changed, changes, time series, trend, over time, last week, "
+    "recipes/weeks": "change, which weeks changed, changes, over time, last week, "
                      "before and after, weekly, month to month",
+    "recipes/series": "time series, forecast, forecasting, smooth, smoothing, trend, season, seasonal, missing weeks, "
+                      "random walk, weekly counts",
+    "recipes/map": "map, maps, small area, small areas, neighbours, neighbors, spatial, disease map, regions",
     "recipes/rounded": "rounded, rounding, suppressed, suppression, hidden cells, small cells, less than 10, "
                        "censored counts",
     "recipes/logistic": "logistic from margins, odds ratio from published tables, regression from published tables",
@@ -71,8 +74,10 @@ WORDS = {
     "ways/methods": "methods, which sampler, auto",
     "posterior/contrasts": "difference between groups, compare groups, odds ratio, ratio, difference of two releases, "
                            "rank, forest plot",
-    "fields/pooling": "hierarchical, hierarchical model, partial pooling, multilevel, random effects, shrinkage, "
-                         "small area estimation",
+    "fields/pooling": "hierarchical, hierarchical model, partial pooling, multilevel, random effects, shrinkage",
+    "fields/structures": "bym2, bym, besag, icar, car model, small area estimation, fay-herriot, fay herriot, "
+                         "intrinsic, structured prior",
+    "fields/propagation": "expectation propagation, ep, laplace approximation, inla",
     "posterior/log_likelihood": "pymc, numpyro, stan, log likelihood, own prior model",
     "many/fit_many": "many cells, thousands of counts, bulk, batch",
     "many/clusters": "dask, spark cluster",
