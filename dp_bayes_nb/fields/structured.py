@@ -8,8 +8,6 @@ __all__ = []
 # %% ../../nbs/fields/09_structured.ipynb #8b06a3d6
 import json
 import math
-from collections.abc import Iterable, Mapping
-from datetime import date
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,15 +17,13 @@ from scipy.special import betaincinv, ndtr, ndtri
 from scipy.stats import chi2, qmc
 
 from dp_bayes_nb.base.arguments import Said, refuse, warn_user
-from dp_bayes_nb.base.frames import by_label
 from dp_bayes_nb.counts.count_curves import draw_printed
 from dp_bayes_nb.fields.pooled_groups import (COUNTS, Alike, Pooled, _natural, _values, counted, group_curves,
                                               hidden_counts, hyper_of, pool_releases, pooled_way, pooling_unavailable,
                                               prior_of_groups, rate_of, what_is_pooled)
 from dp_bayes_nb.fields.propagation import (Field, Propagated, Setting, Table, ends_of, log_normal_evidence, propagate,
                                             table_of, with_steps)
-from dp_bayes_nb.fields.structures import (Along, OnMap, Part, Regression, covariates_of, cycle, edges_of, graph,
-                                           positions_of, walk)
+from dp_bayes_nb.fields.structures import Layout, Part, Regression, _covariates, _listed, layout_of, walk
 from dp_bayes_nb.posterior.fit import Drawn, _check_run
 from dp_bayes_nb.posterior.identity import _releases_text, entropy_text, prior_to_json, run_entropy
 from dp_bayes_nb.posterior.route import _check_memory
@@ -340,179 +336,6 @@ def doubt_of(rng: np.random.Generator, field: Field, table: Table, found: Propag
             break
     return doubt
 
-# %% ../../nbs/fields/09_structured.ipynb #57fa815f
-# § Which cells there are
-_MOST_CELLS = 20_000  # of all combinations of positions: more are left out if they were not released
-_FEWEST, _SEASONS = 3, 2  # positions; periods of a season
-
-
-class Layout(NamedTuple):
-    "The cells of a field, released or not, and its parts."
-    parts: list
-    seen: np.ndarray  # (N,) the cell of each group
-    positions: dict  # {by: labels}, of all cells; {}: cells are the groups
-    columns: dict  # {name: (G,)} covariates, by cell
-    slopes: list  # of order 2: columns that are no covariates
-    said: list  # of each structure, for the result's file
-
-
-_TAKEN = {"location", "spread", "share", "trend", "surface", "season", "predicted", "effect", "part", "covariate", "n", "s"}
-
-
-def _listed(pool) -> list:
-    "Structures; ValueError for others, and for two along one axis."
-    given = list(pool) if isinstance(pool, (list, tuple)) else [pool]
-    wanted = '"none", "partial", Along(…), OnMap(…), Regression(…) or a list of these'
-    for each in given:
-        if not isinstance(each, (Along, OnMap, Regression)):
-            refuse("pool", wanted, each)
-    by = [each.by for each in given if not isinstance(each, Regression)]
-    if not given or len(set(by)) < len(by) or sum(isinstance(each, Regression) for each in given) > 1:
-        refuse("pool", "a list of structures along different axes, with one Regression at most", Said("another list"))
-    if taken := _TAKEN.intersection(by):
-        refuse("by", "another name than a variable of results", min(taken), "call it as an axis, such as 'week'")
-    return given
-
-
-# %% ../../nbs/fields/09_structured.ipynb #2830c4b8
-def _labels(one, alike: Alike, alone: bool = True) -> list:
-    "The label of each group along a structure."
-    sizes, names = alike.shape, list(alike.axes)
-    if getattr(one, "at", None) is not None:
-        return _given_at(one, alike)
-    if one.by in names:
-        k = names.index(one.by)
-        return [alike.axes[one.by][i[k]] for i in np.ndindex(*sizes)]
-    if len(names) == 1 and alone:
-        return list(alike.axes[names[0]])
-    refuse("by", f"an axis of the groups ({', '.join(names)}), or with at=[…], a position for each group", one.by)
-
-
-def _given_at(one, alike: Alike) -> list:
-    "What `at` gives for each group: texts, numbers or dates."
-    given, wanted = one.at, f"one position for each of {len(alike.seen)} groups"
-    if isinstance(given, str) or not isinstance(given, (Iterable, Mapping)):
-        refuse("at", wanted, given, "give a list, or a dict by the names of the groups")
-    given = list(by_label("at", given, alike.axes, "a position for each group"))
-    if len(given) != len(alike.seen):
-        refuse("at", wanted, Said(f"{len(given)}"))
-    for each in given:
-        if not isinstance(each, (str, int, float, date, np.generic)) or isinstance(each, (bool, np.bool_)):
-            refuse("at", "of texts, whole numbers or dates", Said(f"{each!r:.60}"))
-        if each != each or isinstance(each, (float, np.floating)) and np.isinf(each):
-            refuse("at", wanted, Said("one that is missing or not finite"), "leave that group out of the release")
-    return [each.item() if isinstance(each, np.generic) and not isinstance(each, np.datetime64) else each
-            for each in given]
-
-
-def _texts(values) -> list:
-    "Labels for a file: dates as days, or with their time where some are not at midnight."
-    values = np.asarray(values)
-    if values.dtype.kind != "M":
-        return values.tolist()
-    short = np.all(values == values.astype("datetime64[D]"))
-    return [str(each)[:10 if short else 19] for each in values.astype("datetime64[s]")]
-
-
-# %% ../../nbs/fields/09_structured.ipynb #067b2993
-def _along(one: Along, labels) -> tuple:
-    "Place of each group, all labels, parts as functions of the cells' places, and slopes."
-    at, names, size = positions_of(one.by, labels, one.ahead)
-    if len(set(at)) < _FEWEST:
-        refuse("release", f"with {_FEWEST} different positions or more along {one.by!r}", Said(f"{len(set(at))}"),
-               "fit few groups one by one, or pool='partial'")
-    made = [(one.by, *walk(size, one.order, len(names) - size, one.shifts), lambda p: p)]
-    if one.season is not None:
-        if size < _SEASONS * one.season:
-            refuse("season", f"at most {size // _SEASONS}: half of the positions", one.season)
-        made.append((f"season_of_{one.by}", *cycle(one.season), lambda p: p % one.season))
-    t = np.arange(len(names)) - (size - 1) / 2
-    slopes = [lambda p: (t / t[:size].std())[p]] if one.order == 2 else []
-    said = {"kind": "along", "by": one.by, "order": one.order, "season": one.season, "ahead": one.ahead,
-            "shifts": one.shifts, "observed": _texts(names[np.unique(at)]), "positions": _texts(names)}
-    return at, names, made, slopes, said
-
-
-def _on_map(one: OnMap, labels) -> tuple:
-    "Place of each group, all areas, parts as functions of the cells' places, and no slopes."
-    if one.areas is not None and (isinstance(one.areas, (str, dict)) or not isinstance(one.areas, Iterable)):
-        refuse("areas", "a list of all areas of the map, or None", one.areas)
-    areas = list(dict.fromkeys(labels)) if one.areas is None else list(one.areas)
-    place = {str(each): i for i, each in enumerate(areas)}
-    if len(place) < len(areas):
-        refuse("areas", "different areas", Said("one twice"))
-    if lost := [each for each in labels if str(each) not in place]:
-        refuse("areas", "all areas of the map", Said(f"none that is called {lost[0]!r:.60}"))
-    edges = edges_of(one.edges, areas)
-    if not len(edges):
-        refuse("edges", "at least one pair of neighbours", Said("none"), "use pool='partial'")
-    Q, A, node = graph(len(areas), edges)
-    at = np.array([place[str(each)] for each in labels])
-    if len(set(at)) < _FEWEST:
-        refuse("release", f"with {_FEWEST} different areas or more", Said(f"{len(set(at))}"))
-    said = {"kind": "map", "by": one.by, "edges": edges.tolist(), "areas": [str(each) for each in areas]}
-    return at, np.asarray(areas), [(one.by, Q, A, lambda p: node[p])], [], said
-
-# %% ../../nbs/fields/09_structured.ipynb #4e647f93
-def layout_of(given: list, alike: Alike) -> Layout:
-    "The cells and parts of some structures; ValueError for two groups at one place."
-    at: list = []
-    positions: dict = {}
-    made, slopes, said = [], [], []
-    alone = sum(not isinstance(one, Regression) for one in given) == 1
-    for one in given:
-        if isinstance(one, Regression):
-            said.append({"kind": "regression", "formula": one.formula})
-            continue
-        labels = _labels(one, alike, alone)
-        places, names, parts, more, about = (_along if isinstance(one, Along) else _on_map)(one, labels)
-        made += [(len(at), *part) for part in parts]
-        slopes += [(len(at), each) for each in more]
-        at.append(places)
-        positions[one.by] = names
-        said.append(about)
-    for one in _beside(given, alike, positions):
-        order = list(alike.axes[one.by])
-        at.append(np.array([order.index(label) for label in _labels(one, alike)]))
-        positions[one.by] = np.asarray(order)
-    shape = tuple(len(each) for each in positions.values())
-    seen = np.ravel_multi_index(at, shape)
-    if len(np.unique(seen)) < len(seen):
-        first = positions[next(iter(positions))][at[0][np.flatnonzero(np.bincount(seen)[seen] > 1)[0]]]
-        refuse("release", "such that each place has one group", Said(f"two at {str(first)[:40]}"),
-               "combine() what was released of the same records, or name the other axis in a list of structures")
-    if math.prod(shape) > max(_MOST_CELLS, len(seen)) and len(at) > 1:  # the released ones alone
-        cells, seen, positions = at, np.arange(len(seen)), {}
-    else:
-        cells = list(np.unravel_index(np.arange(math.prod(shape)), shape))
-    parts = [Part(name, Q, A, of(cells[k])) for k, name, Q, A, of in made]
-    slopes = [of(cells[k]) for k, of in slopes]
-    return Layout(parts, seen, positions, _covariates(given, alike, positions), slopes, said)
-
-# %% ../../nbs/fields/09_structured.ipynb #5d029552
-def _beside(given, alike, positions) -> list:
-    "Regressions along an axis of the groups that has no structure, such as the arms of a trial."
-    return [one for one in given if isinstance(one, Regression) and one.by in alike.axes and one.by not in positions
-            and len(alike.axes) > 1]
-
-
-def _covariates(given, alike, positions) -> dict:
-    "Covariates by cell."
-    for one in given:
-        if isinstance(one, Regression):
-            by = one.by or next(iter(positions or alike.axes))
-            if positions and by not in positions or not positions and by not in alike.axes and len(alike.axes) > 1:
-                refuse("by", f"one of {', '.join(positions or alike.axes)}", by)
-            own = Regression(one.formula, one.data, by)
-            if not positions:
-                return covariates_of(own, _labels(own, alike))
-            names, sizes = list(positions), [len(each) for each in positions.values()]
-            columns = covariates_of(own, list(map(str, _texts(positions[by]))))
-            k = np.unravel_index(np.arange(math.prod(sizes)), sizes)[names.index(by)]
-            return {name: np.asarray(column)[k] for name, column in columns.items()}
-    return {}
-
-
 # %% ../../nbs/fields/09_structured.ipynb #d95a9088
 # § Fit
 FIELD = Way("field", "a table of the likelihood of each group; a normal distribution takes its place, group by group, "
@@ -567,7 +390,7 @@ def _steps(layout: Layout) -> tuple[int, float]:
     size = len(about[0]["positions"]) - about[0]["ahead"]
     return size - 1, math.sqrt(1 / 3 / walk(size, 1)[0][0, 0])
 
-
+# %% ../../nbs/fields/09_structured.ipynb #2eebe9ce
 def ready(releases: list, prior: Any, pool: Any) -> Ready:
     "Everything before the first random number; ValueError for what cannot be fitted."
     given, alike = _listed(pool), what_is_pooled(releases)
@@ -581,7 +404,8 @@ def ready(releases: list, prior: Any, pool: Any) -> Ready:
     N, G = len(layout.seen), int(np.max([len(part.at) for part in layout.parts], initial=0))
     prior = prior_of_groups(Pooled("normal", slope=False) if prior is None else prior, alike)
     if prior.slope is True:
-        refuse("prior", "without a slope here", Said("one with slope=True"), "use Regression('~ log(size)', data=frame)")
+        refuse("prior", "without a slope here", Said("one with slope=True"),
+               "use Regression('~ log(size)', data=frame)")
     if prior.covariates and (layout.columns or N < G):
         refuse("prior", "without covariates here", Said("one with some"), "use Regression('~ …', data=frame)")
     columns = layout.columns or {name: np.asarray(v, float) for name, v in (prior.covariates or {}).items()}
@@ -676,7 +500,7 @@ def _by_position(one: Ready, part: Part, values, drawn):
 
 
 def _own_axes(layout, alike) -> dict:
-    "What the axis of all positions is called: as the structure, unless an axis of the groups has others, or another order."
+    "Names of the axes of all positions: as the structure, unless an axis of the groups has others, or another order."
     sizes, own = [len(each) for each in layout.positions.values()], {part.name: part.name for part in layout.parts}
     for by, place in zip(layout.positions, np.unravel_index(layout.seen, sizes) if sizes else ()):
         k = list(alike.axes).index(by) if by in alike.axes else None

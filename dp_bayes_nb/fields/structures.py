@@ -6,9 +6,11 @@
 __all__ = ['Along', 'OnMap', 'Regression']
 
 # %% ../../nbs/fields/07_structures.ipynb #958e465a
+import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import date
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +19,9 @@ from scipy.sparse.csgraph import connected_components
 
 from ..base.arguments import Said, check_choice, check_count, refuse
 from ..base.formula import read_formula
+from ..base.frames import by_label
 from .bands import intrinsic_variances
+from .pooled_groups import Alike
 
 # %% ../../nbs/fields/07_structures.ipynb #7543ff0f
 @dataclass(frozen=True, eq=False)
@@ -41,12 +45,12 @@ class Along:
     >>> idata.posterior["predicted"].sizes["week"]
     10
     """
-    by: str
-    order: int = 1
-    season: int | None = None
-    ahead: int = 0
-    at: Any = None
-    shifts: bool = False
+    by: str  # what the positions are called
+    order: int = 1  # of the walk: 1 or 2
+    season: int | None = None  # positions after which it repeats
+    ahead: int = 0  # positions that are forecast
+    at: Any = None  # the position of each group; None: their labels
+    shifts: bool = False  # may a few steps be large?
 
     def __post_init__(self):
         _check_name(self.by)
@@ -83,10 +87,10 @@ class OnMap:
     >>> fit(release, pool=rows, draws=200, progress=False).posterior["surface"].dims
     ('chain', 'draw', 'area')
     """
-    by: str
-    edges: Any
-    areas: Any = None
-    at: Any = None
+    by: str  # what areas are called
+    edges: Any  # pairs of neighbours, a dict or a matrix
+    areas: Any = None  # all areas; None: those that were released
+    at: Any = None  # the area of each group; None: their labels
 
     def __post_init__(self):
         _check_name(self.by)
@@ -113,9 +117,9 @@ class Regression:
     >>> fit(release, pool=Regression("~ old", data=frame), draws=200, progress=False).posterior["effect"].dims
     ('chain', 'draw', 'covariate')
     """
-    formula: str
-    data: Any
-    by: str | None = None
+    formula: str  # such as "~ log(income) + old"
+    data: Any  # a frame with a row for each group
+    by: str | None = None  # what its rows are
 
     def __post_init__(self):
         if not (isinstance(self.formula, str) and self.formula.lstrip().startswith("~")):
@@ -149,7 +153,7 @@ def _as_numbers(by: str, labels: list) -> tuple:
 
 
 def _as_dates(by, texts, unit):
-    "The same of dates, which are months where they are one day of each."
+    "Places of dates, which are months where they are one day of each, and what names them."
     try:
         times = np.array(texts, f"datetime64[{unit}]")
     except ValueError as error:
@@ -278,7 +282,7 @@ def _pairs(given):
         refuse("edges", "pairs of neighbours, a dict {area: neighbours} or a matrix", type(given).__name__,
                "write [('a', 'b'), …]")
 
-
+# %% ../../nbs/fields/07_structures.ipynb #d09f1b28
 def _edges_of_dict(given):
     "Pairs of {area: its neighbours}, which name one another."
     near = {}
@@ -361,3 +365,177 @@ def _factor(column, factor, category):
     if not np.all(np.isfinite(x)):
         refuse("data", "of finite numbers", Said(f"a column {factor.column!r} with others"))
     return {factor.name: x}
+
+# %% ../../nbs/fields/07_structures.ipynb #57fa815f
+# § Which cells there are
+_MOST_CELLS = 20_000  # of all combinations of positions: more are left out if they were not released
+_FEWEST, _SEASONS = 3, 2  # positions; periods of a season
+
+
+class Layout(NamedTuple):
+    "The cells of a field, released or not, and its parts."
+    parts: list
+    seen: np.ndarray  # (N,) the cell of each group
+    positions: dict  # {by: labels}, of all cells; {}: cells are the groups
+    columns: dict  # {name: (G,)} covariates, by cell
+    slopes: list  # of order 2: columns that are no covariates
+    said: list  # of each structure, for the result's file
+
+
+_TAKEN = {"location", "spread", "share", "trend", "surface", "season", "predicted", "effect", "part", "covariate", "n",
+          "s"}
+
+
+def _listed(pool) -> list:
+    "Structures; ValueError for others, and for two along one axis."
+    given = list(pool) if isinstance(pool, (list, tuple)) else [pool]
+    wanted = '"none", "partial", Along(…), OnMap(…), Regression(…) or a list of these'
+    for each in given:
+        if not isinstance(each, (Along, OnMap, Regression)):
+            refuse("pool", wanted, each)
+    by = [each.by for each in given if not isinstance(each, Regression)]
+    if not given or len(set(by)) < len(by) or sum(isinstance(each, Regression) for each in given) > 1:
+        refuse("pool", "a list of structures along different axes, with one Regression at most", Said("another list"))
+    if taken := _TAKEN.intersection(by):
+        refuse("by", "another name than a variable of results", min(taken), "call it as an axis, such as 'week'")
+    return given
+
+
+# %% ../../nbs/fields/07_structures.ipynb #2830c4b8
+def _labels(one, alike: Alike, alone: bool = True) -> list:
+    "The label of each group along a structure."
+    sizes, names = alike.shape, list(alike.axes)
+    if getattr(one, "at", None) is not None:
+        return _given_at(one, alike)
+    if one.by in names:
+        k = names.index(one.by)
+        return [alike.axes[one.by][i[k]] for i in np.ndindex(*sizes)]
+    if len(names) == 1 and alone:
+        return list(alike.axes[names[0]])
+    refuse("by", f"an axis of the groups ({', '.join(names)}), or with at=[…], a position for each group", one.by)
+
+
+def _given_at(one, alike: Alike) -> list:
+    "What `at` gives for each group: texts, numbers or dates."
+    given, wanted = one.at, f"one position for each of {len(alike.seen)} groups"
+    if isinstance(given, str) or not isinstance(given, (Iterable, Mapping)):
+        refuse("at", wanted, given, "give a list, or a dict by the names of the groups")
+    given = list(by_label("at", given, alike.axes, "a position for each group"))
+    if len(given) != len(alike.seen):
+        refuse("at", wanted, Said(f"{len(given)}"))
+    for each in given:
+        if not isinstance(each, (str, int, float, date, np.generic)) or isinstance(each, (bool, np.bool_)):
+            refuse("at", "of texts, whole numbers or dates", Said(f"{each!r:.60}"))
+        if each != each or isinstance(each, (float, np.floating)) and np.isinf(each):
+            refuse("at", wanted, Said("one that is missing or not finite"), "leave that group out of the release")
+    return [each.item() if isinstance(each, np.generic) and not isinstance(each, np.datetime64) else each
+            for each in given]
+
+
+def _texts(values) -> list:
+    "Labels for a file: dates as days, or with their time where some are not at midnight."
+    values = np.asarray(values)
+    if values.dtype.kind != "M":
+        return values.tolist()
+    short = np.all(values == values.astype("datetime64[D]"))
+    return [str(each)[:10 if short else 19] for each in values.astype("datetime64[s]")]
+
+
+# %% ../../nbs/fields/07_structures.ipynb #067b2993
+def _along(one: Along, labels) -> tuple:
+    "Place of each group, all labels, parts as functions of the cells' places, and slopes."
+    at, names, size = positions_of(one.by, labels, one.ahead)
+    if len(set(at)) < _FEWEST:
+        refuse("release", f"with {_FEWEST} different positions or more along {one.by!r}", Said(f"{len(set(at))}"),
+               "fit few groups one by one, or pool='partial'")
+    made = [(one.by, *walk(size, one.order, len(names) - size, one.shifts), lambda p: p)]
+    if one.season is not None:
+        if size < _SEASONS * one.season:
+            refuse("season", f"at most {size // _SEASONS}: half of the positions", one.season)
+        made.append((f"season_of_{one.by}", *cycle(one.season), lambda p: p % one.season))
+    t = np.arange(len(names)) - (size - 1) / 2
+    slopes = [lambda p: (t / t[:size].std())[p]] if one.order == 2 else []
+    said = {"kind": "along", "by": one.by, "order": one.order, "season": one.season, "ahead": one.ahead,
+            "shifts": one.shifts, "observed": _texts(names[np.unique(at)]), "positions": _texts(names)}
+    return at, names, made, slopes, said
+
+
+def _on_map(one: OnMap, labels) -> tuple:
+    "Place of each group, all areas, parts as functions of the cells' places, and no slopes."
+    if one.areas is not None and (isinstance(one.areas, (str, dict)) or not isinstance(one.areas, Iterable)):
+        refuse("areas", "a list of all areas of the map, or None", one.areas)
+    areas = list(dict.fromkeys(labels)) if one.areas is None else list(one.areas)
+    place = {str(each): i for i, each in enumerate(areas)}
+    if len(place) < len(areas):
+        refuse("areas", "different areas", Said("one twice"))
+    if lost := [each for each in labels if str(each) not in place]:
+        refuse("areas", "all areas of the map", Said(f"none that is called {lost[0]!r:.60}"))
+    edges = edges_of(one.edges, areas)
+    if not len(edges):
+        refuse("edges", "at least one pair of neighbours", Said("none"), "use pool='partial'")
+    Q, A, node = graph(len(areas), edges)
+    at = np.array([place[str(each)] for each in labels])
+    if len(set(at)) < _FEWEST:
+        refuse("release", f"with {_FEWEST} different areas or more", Said(f"{len(set(at))}"))
+    said = {"kind": "map", "by": one.by, "edges": edges.tolist(), "areas": [str(each) for each in areas]}
+    return at, np.asarray(areas), [(one.by, Q, A, lambda p: node[p])], [], said
+
+# %% ../../nbs/fields/07_structures.ipynb #4e647f93
+def layout_of(given: list, alike: Alike) -> Layout:
+    "The cells and parts of some structures; ValueError for two groups at one place."
+    at: list = []
+    positions: dict = {}
+    made, slopes, said = [], [], []
+    alone = sum(not isinstance(one, Regression) for one in given) == 1
+    for one in given:
+        if isinstance(one, Regression):
+            said.append({"kind": "regression", "formula": one.formula})
+            continue
+        labels = _labels(one, alike, alone)
+        places, names, parts, more, about = (_along if isinstance(one, Along) else _on_map)(one, labels)
+        made += [(len(at), *part) for part in parts]
+        slopes += [(len(at), each) for each in more]
+        at.append(places)
+        positions[one.by] = names
+        said.append(about)
+    for one in _beside(given, alike, positions):
+        order = list(alike.axes[one.by])
+        at.append(np.array([order.index(label) for label in _labels(one, alike)]))
+        positions[one.by] = np.asarray(order)
+    shape = tuple(len(each) for each in positions.values())
+    seen = np.ravel_multi_index(at, shape)
+    if len(np.unique(seen)) < len(seen):
+        first = positions[next(iter(positions))][at[0][np.flatnonzero(np.bincount(seen)[seen] > 1)[0]]]
+        refuse("release", "such that each place has one group", Said(f"two at {str(first)[:40]}"),
+               "combine() what was released of the same records, or name the other axis in a list of structures")
+    if math.prod(shape) > max(_MOST_CELLS, len(seen)) and len(at) > 1:  # the released ones alone
+        cells, seen, positions = at, np.arange(len(seen)), {}
+    else:
+        cells = list(np.unravel_index(np.arange(math.prod(shape)), shape))
+    parts = [Part(name, Q, A, of(cells[k])) for k, name, Q, A, of in made]
+    slopes = [of(cells[k]) for k, of in slopes]
+    return Layout(parts, seen, positions, _covariates(given, alike, positions), slopes, said)
+
+# %% ../../nbs/fields/07_structures.ipynb #5d029552
+def _beside(given, alike, positions) -> list:
+    "Regressions along an axis of the groups that has no structure, such as the arms of a trial."
+    return [one for one in given if isinstance(one, Regression) and one.by in alike.axes and one.by not in positions
+            and len(alike.axes) > 1]
+
+
+def _covariates(given, alike, positions) -> dict:
+    "Covariates by cell."
+    for one in given:
+        if isinstance(one, Regression):
+            by = one.by or next(iter(positions or alike.axes))
+            if positions and by not in positions or not positions and by not in alike.axes and len(alike.axes) > 1:
+                refuse("by", f"one of {', '.join(positions or alike.axes)}", by)
+            own = Regression(one.formula, one.data, by)
+            if not positions:
+                return covariates_of(own, _labels(own, alike))
+            names, sizes = list(positions), [len(each) for each in positions.values()]
+            columns = covariates_of(own, list(map(str, _texts(positions[by]))))
+            k = np.unravel_index(np.arange(math.prod(sizes)), sizes)[names.index(by)]
+            return {name: np.asarray(column)[k] for name, column in columns.items()}
+    return {}
+
