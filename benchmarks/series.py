@@ -303,18 +303,18 @@ def ranked(rows):
 
 def finds(rows, section):
     "Shares of series in which a probability is above each of LIMITS; of a shift, also within two weeks of its place."
-    out = {}
+    out, part = {}, lambda hits: round(float(np.mean(hits)), 3)
     for key in dict.fromkeys((row["rate"], row["scale"]) for row in rows):
         own, said = [row for row in rows if (row["rate"], row["scale"]) == key], {}
         for name in ("rates", "trend"):
             for k in SPANS:
                 hits = {limit: [row[f"found, {name}, {k}"] > limit for row in own] for limit in LIMITS}
-                said[f"{name}, {k} weeks"] = [mean_of(each)[0] for each in hits.values()]
+                said[f"{name}, {k} weeks"] = [part(each) for each in hits.values()]
                 if section == "shift":
                     near = [abs(row[f"at, {name}, {k}"] - WEEKS // 2) <= 2 for row in own]
-                    said[f"{name}, {k} weeks, in place"] = [mean_of(np.array(each) & near)[0] for each in hits.values()]
+                    said[f"{name}, {k} weeks, in place"] = [part(np.array(each) & near) for each in hits.values()]
             if own[0].get(f"early, {name}") is not None:
-                said[f"{name}, early"] = [mean_of(row[f"early, {name}"] > limit for row in own)[0] for limit in LIMITS]
+                said[f"{name}, early"] = [part([row[f"early, {name}"] > limit for row in own]) for limit in LIMITS]
         out[f"rate {key[0]}, scale {key[1]}"] = said
     return out
 
