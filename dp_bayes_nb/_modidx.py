@@ -2521,6 +2521,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                               'dp_bayes_nb/fields/structured.py'),
                                                'dp_bayes_nb.fields.structured._drawn': ( 'fields/structured.html#_drawn',
                                                                                          'dp_bayes_nb/fields/structured.py'),
+                                               'dp_bayes_nb.fields.structured._fall': ( 'fields/structured.html#_fall',
+                                                                                        'dp_bayes_nb/fields/structured.py'),
                                                'dp_bayes_nb.fields.structured._given_at': ( 'fields/structured.html#_given_at',
                                                                                             'dp_bayes_nb/fields/structured.py'),
                                                'dp_bayes_nb.fields.structured._labels': ( 'fields/structured.html#_labels',

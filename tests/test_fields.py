@@ -532,7 +532,12 @@ def test_what_is_asked_of_a_result(tmp_path):
     step = dp.contrast(idata, variable="trend", dim="week", against="previous")
     assert "2" in str(step)
     assert "trend" in idata.posterior and "season" in idata.posterior
-    assert dp.diagnose(idata) is not None
+    for ask in (lambda: dp.ranks(idata), lambda: dp.predictive_check(idata), lambda: dp.predictive_check(release, idata),
+                lambda: dp.extend(idata, draws=10), lambda: dp.plot_map(idata, {}), lambda: dp.examine(idata)):
+        try:
+            assert ask() is not None
+        except (ValueError, TypeError) as refused:  # a TypeError is that of arguments alone
+            assert isinstance(refused, ValueError) or "argument" in str(refused), refused
     assert dp.plot_series(idata) is not None
     plt.close("all")
 
