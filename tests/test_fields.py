@@ -532,12 +532,11 @@ def test_what_is_asked_of_a_result(tmp_path):
     step = dp.contrast(idata, variable="trend", dim="week", against="previous")
     assert "2" in str(step)
     assert "trend" in idata.posterior and "season" in idata.posterior
-    for ask in (lambda: dp.ranks(idata), lambda: dp.predictive_check(idata), lambda: dp.predictive_check(release, idata),
-                lambda: dp.extend(idata, draws=10), lambda: dp.plot_map(idata, {}), lambda: dp.examine(idata)):
-        try:
-            assert ask() is not None
-        except (ValueError, TypeError) as refused:  # a TypeError is that of arguments alone
-            assert isinstance(refused, ValueError) or "argument" in str(refused), refused
+    assert {"counts", "trend"} <= set(idata.posterior) and len(dp.ranks(idata)) > 0
+    assert dp.predictive_check(idata) is not None
+    assert dp.extend(idata, draws=10).posterior.sizes["draw"] > 200
+    with pytest.raises(ValueError, match="variable"):
+        dp.plot_map(idata, "surface")
     assert dp.plot_series(idata) is not None
     plt.close("all")
 

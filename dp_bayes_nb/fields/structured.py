@@ -728,6 +728,8 @@ def pool_structured(releases: list, prior: Any, pool: Any, *, draws: int, chains
     drawn, doubt, moves = _drawn(np.random.default_rng(words), one, chains * draws)
     theta, dims, coords = _variables(one, drawn, shape)
     hidden = _counts(words, one, drawn.cells[:, one.layout.seen], shape)
+    if whole:
+        theta["counts"], dims["counts"] = hidden["s"], list(one.alike.axes)
     attrs = {"release_json": _releases_text(releases), "prior_json": prior_to_json(one.prior), "method": "pooled",
              "way": FIELD.name, "pool": "structured", "structure_json": text, "seed": seed,
              "entropy": entropy_text(words), "moved_by_check": doubt, "moves": moves}
