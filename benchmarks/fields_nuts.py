@@ -143,8 +143,8 @@ def moments_of(one, theirs) -> dict:
     d, flat = len(one.field.parts), eta.reshape(-1, eta.shape[-1])
     sizes = np.array(jax.vmap(lambda h: jnp.r_[h[0], jnp.exp(sizes_of(h, d, 1.0)[1])])(h.reshape(-1, 1 + d)))
     ess = az.ess(az.convert_to_dataset({"eta": eta, "h": h}))
-    return {"mean": flat.mean(axis=0).tolist(), "sd": flat.std(axis=0).tolist(), "sizes_mean": sizes.mean(axis=0).tolist(),
-            "sizes_sd": sizes.std(axis=0).tolist(), "effective": float(ess["eta"].min()),
+    return {"mean": flat.mean(axis=0).tolist(), "sd": flat.std(axis=0).tolist(),
+            "sizes_mean": sizes.mean(axis=0).tolist(), "sizes_sd": sizes.std(axis=0).tolist(), "effective": float(ess["eta"].min()),
             "effective_median": float(ess["eta"].median()), "effective_sizes": float(ess["h"].min()),
             "steps": float(steps.mean()), "divergent": int(divergent.sum())}
 
@@ -175,7 +175,8 @@ def series(mean, scale, n=40, missing=0.0, seed=0, **along):
     kept = np.sort(rng.permutation(n)[:n - round(missing * n)])
     season = 0.3 * np.sin(np.arange(n) * 2 * np.pi / along["season"]) if "season" in along else 0.0
     z = np.rint(rng.poisson(walk_rates(rng, n, mean) * np.exp(season)) + rng.laplace(0, scale, n))
-    release = dp.declare(dp.Counts([labels(n)[i] for i in kept]), z[kept], noise=dp.Laplace(scale=scale), source="made up")
+    names = [labels(n)[i] for i in kept]
+    release = dp.declare(dp.Counts(names), z[kept], noise=dp.Laplace(scale=scale), source="made up")
     return release, dp.Along("week", **along)
 
 
@@ -183,8 +184,8 @@ def small_map(seed=0):
     "A lattice of 6 × 5, a second part of four areas and an island; three areas were not released."
     rng, names = np.random.default_rng(seed), [f"a{i}" for i in range(35)]
     grid = np.arange(30).reshape(6, 5)
-    pairs = [*zip(grid[1:].ravel(), grid[:-1].ravel()), *zip(grid[:, 1:].ravel(), grid[:, :-1].ravel()), (30, 31), (31, 32),
-             (32, 33)]
+    pairs = [*zip(grid[1:].ravel(), grid[:-1].ravel()), *zip(grid[:, 1:].ravel(), grid[:, :-1].ravel()), (30, 31),
+             (31, 32), (32, 33)]
     rate = 8 * np.exp(0.4 * np.sin(np.arange(35) / 5) + 0.1 * rng.standard_normal(35))
     z, kept = np.rint(rng.poisson(rate) + rng.laplace(0, 2, 35)), [i for i in range(35) if i not in (3, 17, 31)]
     release = dp.declare(dp.Counts([names[i] for i in kept]), z[kept], noise=dp.Laplace(scale=2), source="made up")
@@ -220,7 +221,8 @@ def clipped(seed=0, n=30):
 def area_and_week(seed=0):
     "Shares of 60 records in 6 areas around a ring and 7 weeks."
     rng, areas, weeks = np.random.default_rng(seed), list("abcdef"), labels(7)
-    x = -1 + 0.4 * np.sin(np.arange(6))[:, None] + 0.15 * np.cumsum(rng.standard_normal(7)) + 0.1 * rng.standard_normal((6, 7))
+    x = -1 + 0.4 * np.sin(np.arange(6))[:, None] + 0.15 * np.cumsum(rng.standard_normal(7))
+    x = x + 0.1 * rng.standard_normal((6, 7))
     z = np.rint(rng.binomial(60, 1 / (1 + np.exp(-x))) + rng.laplace(0, 3, x.shape)).ravel()
     model = dp.Grouped(dp.Bernoulli("ill"), ("area", "week"), {"area": areas, "week": weeks}, sizes="public")
     release = dp.declare(model, z, n=[60] * 42, noise=dp.Laplace(scale=3), source="made up")
@@ -244,7 +246,8 @@ def one_noisy(seed=0, n=12):
     return dp.declare(dp.Counts(labels(n)), y, noise=noise, source="made up"), dp.Along("week")
 
 
-DESIGNS = {"series of 3": lambda: series(3, 2), "series of 60, a fifth missing": lambda: series(60, 14, missing=0.2, seed=1),
+DESIGNS = {"series of 3": lambda: series(3, 2),
+           "series of 60, a fifth missing": lambda: series(60, 14, missing=0.2, seed=1),
            "series of 1000": lambda: series(1000, 30, seed=2), "order 2": lambda: series(60, 5, order=2, seed=3),
            "season": lambda: series(100, 10, n=36, season=6, seed=4), "map": small_map, "shares": shares,
            "hidden": hidden, "clipped": clipped, "area and week": area_and_week, "two modes": two_modes,
@@ -276,7 +279,7 @@ def main(names):
         found = measure(name, kept[name]["nuts"] if again else None)
         kept = json.loads(FILE.read_text()) if FILE.exists() else {}
         FILE.write_text(json.dumps(kept | {name: found}, indent=1) + "\n")
-        print(name, json.dumps(found["ours"]), {k: v for k, v in found["nuts"].items() if not isinstance(v, list)}, flush=True)
+        print(name, json.dumps(found), flush=True)
 
 
 if __name__ == "__main__":

@@ -2515,6 +2515,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                           'dp_bayes_nb/fields/structured.py'),
                                                'dp_bayes_nb.fields.structured._drawn': ( 'fields/structured.html#_drawn',
                                                                                          'dp_bayes_nb/fields/structured.py'),
+                                               'dp_bayes_nb.fields.structured._fall': ( 'fields/structured.html#_fall',
+                                                                                        'dp_bayes_nb/fields/structured.py'),
                                                'dp_bayes_nb.fields.structured._on_constraints': ( 'fields/structured.html#_on_constraints',
                                                                                                   'dp_bayes_nb/fields/structured.py'),
                                                'dp_bayes_nb.fields.structured._own_axes': ( 'fields/structured.html#_own_axes',

@@ -1,6 +1,8 @@
 "Fits along time, on maps and around a regression, against dense algebra, grids and enumeration; and what is refused."
 import datetime
 
+import arviz as az
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -465,3 +467,99 @@ def test_groups_that_are_not_in_order_keep_their_labels():
     assert share.week.values.tolist() == levels and np.all(np.abs(share - np.array(z) / 100) < 0.05)
     trend = found.trend.mean(("chain", "draw")).squeeze()
     assert trend.all_week.values.tolist() == [1, 2, 3, 4] and trend.values[1] < 0.3 < trend.values[2]
+
+
+# Invariances
+
+
+def drawn(release, pool, draws=1500, **more):
+    return dp.fit(release, pool=pool, draws=draws, progress=False, **more).posterior
+
+
+def apart(a, b):
+    "The largest distance of means, in standard deviations, and of standard deviations, as a ratio."
+    a, b = (each.reshape(-1, each.shape[-1]) for each in (a, b))
+    return np.abs((a.mean(axis=0) - b.mean(axis=0)) / b.std(axis=0)).max(), np.abs(a.std(axis=0) / b.std(axis=0) - 1).max()
+
+
+def alike(a, b):
+    "Within five Monte Carlo errors of 6,000 draws each, and what a change of the points of the sizes may do."
+    shift, ratio = apart(a, b)
+    return shift < 5 * (2 / 6000)**0.5 + 0.02 and ratio < 5 / 6000**0.5 + 0.02
+
+
+def test_the_order_of_cells_and_the_direction_of_time_change_nothing():
+    plain = np.log(drawn(*along())["rates"].values)
+    order = [3, 0, 7, 1, 6, 2, 5, 4]
+    mixed = dp.declare(dp.Counts([WEEKS[i] for i in order]), [VALUES[i] for i in order], noise=dp.Laplace(scale=10),
+                       source="made up")
+    found = np.log(drawn(mixed, dp.Along("week"))["rates"].values)
+    assert alike(found[..., np.argsort(order)], plain) and not alike(found, plain)
+    back = np.log(drawn(counts(), dp.Along("week", at=range(8, 0, -1)))["rates"].values)
+    assert alike(back, plain)
+    areas = np.log(drawn(*on_map())["rates"].values)
+    swapped = np.log(drawn(counts(), dp.OnMap("area", edges=[(WEEKS[i], WEEKS[i + 1]) for i in range(7)]))["rates"].values)
+    assert alike(swapped, plain) and areas.shape[-1] == 5  # a walk is a map in a row
+
+
+def test_forecasts_leave_what_was_released_and_exposures_shift_rates():
+    plain = drawn(*along())
+    ahead = drawn(*along(ahead=4))
+    assert alike(np.log(ahead["rates"].values), np.log(plain["rates"].values))
+    width = np.log(ahead["predicted"]).std(("chain", "draw")).values
+    assert np.all(np.diff(width[7:]) > -0.02) and width[-1] > width[3]
+    exposed = drawn(counts(exposure=[10] * 8), dp.Along("week"))
+    assert alike(np.log(exposed["rates"].values) + np.log(10), np.log(plain["rates"].values))
+
+
+def test_seeds_and_releases_make_the_random_numbers():
+    a, b, c = (drawn(*along(), draws=50, seed=seed)["rates"].values for seed in (1, 1, 2))
+    assert np.array_equal(a, b) and not np.array_equal(a, c)
+    other = drawn(counts(z=[*VALUES[:7], 61]), dp.Along("week"), draws=50, seed=1)["rates"].values
+    u, v = (each[..., 0] / each[..., 0].mean() for each in (a, other))
+    assert abs(np.corrcoef(u.ravel(), v.ravel())[0, 1]) < 0.35  # 200 draws
+
+
+def test_what_is_asked_of_a_result(tmp_path):
+    release, pool = along(ahead=2, season=2)
+    idata = dp.fit(release, pool=pool, draws=200, progress=False)
+    path = tmp_path / "kept.nc"
+    dp.save(idata, path) if hasattr(dp, "save") else idata.to_netcdf(path)
+    again = az.from_netcdf(path)
+    assert np.array_equal(again.posterior["trend"], idata.posterior["trend"])
+    assert again.posterior.attrs["structure_json"] == idata.posterior.attrs["structure_json"]
+    assert "week" in str(dp.summary(idata)) + str(dp.summary(again))
+    step = dp.contrast(idata, variable="trend", dim="week", against="previous")
+    assert "2" in str(step)
+    assert "trend" in idata.posterior and "season" in idata.posterior
+    assert {"counts", "trend"} <= set(idata.posterior) and len(dp.ranks(idata)) > 0
+    assert dp.predictive_check(idata) is not None
+    assert dp.extend(idata, draws=10).posterior.sizes["draw"] > 200
+    with pytest.raises(ValueError, match="variable"):
+        dp.plot_map(idata, "surface")
+    assert dp.plot_series(idata) is not None
+    plt.close("all")
+
+
+def test_several_releases_are_places_of_a_list():
+    weeks = [dp.declare(dp.Bernoulli("ill"), z, n=100, noise=dp.Laplace(scale=3), source=f"week {k}")
+             for k, z in enumerate((20, 24, 31, 29, 35))]
+    found = drawn(weeks, dp.Along("week", at=range(5), ahead=1), draws=200)
+    assert found["predicted"].sizes["week"] == 6 and found["probability"].shape[2] == 5
+    with pytest.raises(ValueError, match="different positions|at="):
+        dp.fit(weeks[:2], pool=dp.Along("week", at=range(2)), progress=False)
+
+
+def test_two_axes_hidden_counts_and_sums_are_fitted():
+    model = dp.Grouped(dp.Bernoulli("ill"), ("area", "week"), {"area": list("abc"), "week": list("1234")}, sizes="public")
+    release = dp.declare(model, [8, 9, 12, 11, 14, 13, 15, 19, 22, 21, 25, 28], n=[60] * 12, noise=dp.Laplace(scale=2),
+                         source="made up")
+    found = drawn(release, [dp.OnMap("area", edges=[("a", "b"), ("b", "c")]), dp.Along("week")], draws=100)
+    assert found["predicted"].shape[2:] == (3, 4) and found["share"].sizes["part"] == 2
+    kept = dp.fit(hidden([None, 12, 15, None, 14, 11, 10, None]), pool=dp.Along("week"), draws=100, progress=False)
+    s = kept["confidential"]["s"].values
+    assert np.all(s[..., [0, 3, 7]] < 10) and np.all(s[..., 1] == 12) and np.array_equal(s, np.rint(s))
+    model = dp.Grouped(dp.Exponential((0, 20), "days"), "week", list("1234"), sizes="public")
+    sums = dp.declare(model, [300.0, 280, 350, 330], n=[50] * 4, noise=dp.Laplace(scale=40), source="made up")
+    name = list(model.parameters)[0]
+    assert np.all(np.isfinite(drawn(sums, dp.Along("week", ahead=1), draws=100)[name]))

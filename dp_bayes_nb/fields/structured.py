@@ -56,6 +56,7 @@ def setting_at(field: Field, z, scale: float) -> Setting:
 
 # %% ../../nbs/fields/09_structured.ipynb #ec219499
 # § A few points
+_POINTS_OF_FEW, _MANY_CELLS = 24, 500  # points where cells are few, and how many are many
 POINTS, _CANDIDATES, _STEP, _DF = 15, 2048, 0.15, 5  # points; candidates; largest step of slopes; degrees of freedom
 
 
@@ -89,6 +90,11 @@ def point_at(field: Field, table: Table, z, scale: float, near: Point | None) ->
     return Point(z, value, (up - down) / (2 * step), (axes * np.minimum(size, -0.2)) @ axes.T, found)
 
 # %% ../../nbs/fields/09_structured.ipynb #7e28bbe2
+def _fall(square: Float[np.ndarray, "n"]) -> Float[np.ndarray, "n"]:
+    "How much a parabola falls, straight beyond one standard deviation: tails of shares are long, and none is cut off."
+    return np.where(square < 1, 0.5 * square, np.sqrt(np.maximum(square, 0)) - 0.5)
+
+
 def blended(points: list, x: Float[np.ndarray, "n d"]) -> tuple[np.ndarray, np.ndarray]:
     "The log posterior between points (n,), from their parabolas, and squared distances (n, points): equation (2)."
     best = max(points, key=lambda point: point.value)
@@ -98,7 +104,7 @@ def blended(points: list, x: Float[np.ndarray, "n d"]) -> tuple[np.ndarray, np.n
     distance = np.einsum("nki,ij,nkj->nk", away, metric, away)
     close = np.sort(distance, axis=1)[:, [min(_CLOSE, len(points)) - 1]]
     weight = np.where(distance <= close, (distance + 1e-6)**-3.0, 0.0)
-    each = [p.value + away[:, k] @ p.slope + 0.5 * np.einsum("ni,ij,nj->n", away[:, k], p.bend, away[:, k])
+    each = [p.value + away[:, k] @ p.slope - _fall(-np.einsum("ni,ij,nj->n", away[:, k], p.bend, away[:, k]))
             for k, p in enumerate(points)]
     each = np.minimum(np.array(each).T, best.value + _OVER)
     return (weight * each).sum(axis=1) / weight.sum(axis=1), distance
@@ -161,13 +167,14 @@ def explore(field: Field, table: Table, scale: float) -> Explored:
     best = max(points, key=lambda p: p.value)
     covariance = np.linalg.inv(np.eye(d) - best.bend)
     candidates, center, root = Candidates(d), best.z, 1.2 * np.linalg.cholesky(covariance)
+    wanted = POINTS if len(field.X) > _MANY_CELLS else _POINTS_OF_FEW
     while True:
         x, log_q = candidates.around(center, root)
         value, distance = blended(points, x)
         weight = np.exp(value - log_q - (value - log_q).max())
         weight /= weight.sum()
         near = sum(p.value > max(each.value for each in points) - _NEAR for p in points)
-        if len(points) >= POINTS and (near >= _FEW or len(points) >= POINTS + _CLIMB):
+        if len(points) >= wanted and (near >= _FEW or len(points) >= wanted + _CLIMB):
             return Explored(points, x, weight, distance.argmin(axis=1))
         flat = weight**0.8 / (weight**0.8).sum()
         center = flat @ x
@@ -339,7 +346,7 @@ def doubt_of(rng: np.random.Generator, field: Field, table: Table, found: Propag
 # %% ../../nbs/fields/09_structured.ipynb #d95a9088
 # § Fit
 FIELD = Way("field", "a table of the likelihood of each group; a normal distribution takes its place, group by group, "
-            "until all agree (expectation propagation), at up to 15 sizes of the parts; draws of all groups together",
+            "until all agree (expectation propagation), at some 20 sizes of the parts; draws of all groups together",
             "given the sizes, marginals nearly exact and their dependence as of a normal distribution; a short chain "
             "checks it")
 
@@ -555,6 +562,8 @@ def pool_structured(releases: list, prior: Any, pool: Any, *, draws: int, chains
     drawn, doubt, moves = _drawn(np.random.default_rng(words), one, chains * draws)
     theta, dims, coords = _variables(one, drawn, shape)
     hidden = _counts(words, one, drawn.cells[:, one.layout.seen], shape)
+    if whole:
+        theta["counts"], dims["counts"] = hidden["s"], list(one.alike.axes)
     attrs = {"release_json": _releases_text(releases), "prior_json": prior_to_json(one.prior), "method": "pooled",
              "way": FIELD.name, "pool": "structured", "structure_json": text, "seed": seed,
              "entropy": entropy_text(words), "moved_by_check": doubt, "moves": moves}
