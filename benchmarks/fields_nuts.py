@@ -144,7 +144,8 @@ def moments_of(one, theirs) -> dict:
     sizes = np.array(jax.vmap(lambda h: jnp.r_[h[0], jnp.exp(sizes_of(h, d, 1.0)[1])])(h.reshape(-1, 1 + d)))
     ess = az.ess(az.convert_to_dataset({"eta": eta, "h": h}))
     return {"mean": flat.mean(axis=0).tolist(), "sd": flat.std(axis=0).tolist(),
-            "sizes_mean": sizes.mean(axis=0).tolist(), "sizes_sd": sizes.std(axis=0).tolist(), "effective": float(ess["eta"].min()),
+            "sizes_mean": sizes.mean(axis=0).tolist(), "sizes_sd": sizes.std(axis=0).tolist(),
+            "effective": float(ess["eta"].min()),
             "effective_median": float(ess["eta"].median()), "effective_sizes": float(ess["h"].min()),
             "steps": float(steps.mean()), "divergent": int(divergent.sum())}
 

@@ -132,7 +132,8 @@ def test_normal_likelihoods_are_exact_in_means_variances_and_evidence():
     y, sd = rng.standard_normal(len(field.seen)), rng.uniform(0.3, 2, len(field.seen))
     found = propagate(field, normal_tables(y, sd), setting)
     mean, variance, value = conditioned(field, setting, y, sd)
-    assert np.allclose(found.marginals.mean, mean, atol=1e-3) and np.allclose(found.marginals.variance, variance, rtol=2e-3)
+    assert np.allclose(found.marginals.mean, mean, atol=1e-3)
+    assert np.allclose(found.marginals.variance, variance, rtol=2e-3)
     assert abs(found.value - value) < 1e-3
     other = Setting(2 * setting.size, setting.own)
     differ = conditioned(field, other, y, sd)[2] - value
@@ -240,7 +241,8 @@ def test_sizes_have_their_priors():
     for z in ([0.3, -1.2], [-2.0, 0.7], [1.5, 2.0]):
         tau, shares = structured.sizes_at(np.array(z), 2.0)
         p = st.norm.cdf(z)
-        assert np.isclose(tau, halfnormal.ppf(p[0])) and np.isclose(shares[0], rest.ppf(p[1])) and np.isclose(sum(shares), 1)
+        assert np.isclose(tau, halfnormal.ppf(p[0])) and np.isclose(shares[0], rest.ppf(p[1]))
+        assert np.isclose(sum(shares), 1)
     tau, shares = structured.sizes_at(np.array([0.0, 0.4, -0.8]), 1.0)
     a, b = first.ppf(st.norm.cdf(0.4)), rest.ppf(st.norm.cdf(-0.8))
     assert np.allclose(shares, [a, (1 - a) * b, (1 - a) * (1 - b)])
@@ -254,7 +256,7 @@ def walk_of(rng, n, sd):
 
 def on_a_grid_of_sizes(field, y, sd, scale):
     "Coordinates (M, 2), weights with and without the prior, and the mixture's means and sds of cells."
-    U, size = dense(field, Setting(np.array([1.0]), np.zeros(len(y))))[1] - 4.0, []
+    U = dense(field, Setting(np.array([1.0]), np.zeros(len(y))))[1] - 4.0
     half = np.linspace(-4.5, 4, 50)
     z = np.stack([each.ravel() for each in np.meshgrid(half, half, indexing="ij")], axis=1)
     value, mean, second = [], [], []
@@ -424,7 +426,8 @@ def positions(release, pool, axis="week"):
     (WEEKS, {"at": [1.0, 2, 3, 4, 5, 6, 7, 9]}, "1", "9", 9),
     (WEEKS, {"at": dict(zip(WEEKS[::-1], range(8)))}, "0", "7", 8),
     (WEEKS, {"at": pd.Series(range(8), WEEKS), "ahead": 1}, "0", "8", 9),
-    (WEEKS, {"at": pd.date_range("2024-01-07", periods=8, freq="W"), "ahead": 2}, "2024-01-07T00:00", "2024-03-10T00:00", 10),
+    (WEEKS, {"at": pd.date_range("2024-01-07", periods=8, freq="W"), "ahead": 2}, "2024-01-07T00:00",
+     "2024-03-10T00:00", 10),
     (WEEKS, {"at": [datetime.date(2024, 1, 1 + 2 * i) for i in range(8)]}, "2024-01-01T00:00", "2024-01-15T00:00", 8),
     (WEEKS, {"at": [datetime.datetime(2024, 1, 1, i) for i in range(8)], "ahead": 1}, "2024-01-01T00:00",
      "2024-01-01T08:00", 9),
@@ -479,7 +482,8 @@ def drawn(release, pool, draws=1500, **more):
 def apart(a, b):
     "The largest distance of means, in standard deviations, and of standard deviations, as a ratio."
     a, b = (each.reshape(-1, each.shape[-1]) for each in (a, b))
-    return np.abs((a.mean(axis=0) - b.mean(axis=0)) / b.std(axis=0)).max(), np.abs(a.std(axis=0) / b.std(axis=0) - 1).max()
+    wide = b.std(axis=0)
+    return np.abs((a.mean(axis=0) - b.mean(axis=0)) / wide).max(), np.abs(a.std(axis=0) / wide - 1).max()
 
 
 def alike(a, b):
@@ -498,7 +502,8 @@ def test_the_order_of_cells_and_the_direction_of_time_change_nothing():
     back = np.log(drawn(counts(), dp.Along("week", at=range(8, 0, -1)))["rates"].values)
     assert alike(back, plain)
     areas = np.log(drawn(*on_map())["rates"].values)
-    swapped = np.log(drawn(counts(), dp.OnMap("area", edges=[(WEEKS[i], WEEKS[i + 1]) for i in range(7)]))["rates"].values)
+    row = dp.OnMap("area", edges=[(WEEKS[i], WEEKS[i + 1]) for i in range(7)])
+    swapped = np.log(drawn(counts(), row)["rates"].values)
     assert alike(swapped, plain) and areas.shape[-1] == 5  # a walk is a map in a row
 
 
@@ -551,7 +556,8 @@ def test_several_releases_are_places_of_a_list():
 
 
 def test_two_axes_hidden_counts_and_sums_are_fitted():
-    model = dp.Grouped(dp.Bernoulli("ill"), ("area", "week"), {"area": list("abc"), "week": list("1234")}, sizes="public")
+    levels = {"area": list("abc"), "week": list("1234")}
+    model = dp.Grouped(dp.Bernoulli("ill"), ("area", "week"), levels, sizes="public")
     release = dp.declare(model, [8, 9, 12, 11, 14, 13, 15, 19, 22, 21, 25, 28], n=[60] * 12, noise=dp.Laplace(scale=2),
                          source="made up")
     found = drawn(release, [dp.OnMap("area", edges=[("a", "b"), ("b", "c")]), dp.Along("week")], draws=100)
