@@ -18,6 +18,7 @@ file ends:
   of complete pooling.
 
 One by one: each week's likelihood under a flat prior of its rate. Complete pooling: the same for one rate of all weeks.
+A series in which no week limits its rate from both sides is refused, and counted.
 `found` is the largest of the probabilities, over weeks, that the mean rate of k weeks from a week on differs by more
 than a tenth from that of the k weeks before; `at` the week of the largest difference of log means; the true change is
 at week 52. `early` is the same of
@@ -186,7 +187,10 @@ def one_series(section, number):
     f, said, weeks, counts, hidden = observed(section, section, design, number)
     release = declared(weeks, counts, b)
     prior = Pooled("normal", location=(np.log(rate), LEVEL), slope=False) if section == "prior" else None
-    found, seconds = fitted(release, Along("week"), number, prior)
+    try:
+        found, seconds = fitted(release, Along("week"), number, prior)
+    except ValueError:  # no week limits its rate from both sides
+        return {"rate": rate, "scale": b, "missing": gap}
     one = KEPT["ready"]
     draws, truth = rates_of(found), np.exp(f)
     within, width = inside(draws, truth)
@@ -350,7 +354,8 @@ def text(sections):
     "The file: every section in numbers, and its series, a line each."
     parts = []
     for name, rows in sections.items():
-        said = OTHERS[name][1](rows) if name in OTHERS else said_of(name, rows)
+        read = [row for row in rows if row.get("coverage") is not None]
+        said = OTHERS[name][1](rows) if name in OTHERS else said_of(name, read) | {"refused": len(rows) - len(read)}
         columns = list(dict.fromkeys(key for row in rows for key in row))
         lines = ",\n".join("  " + json.dumps([row.get(key) for key in columns]) for row in rows)
         head = flat(json.dumps({"said": said, "columns": columns}, ensure_ascii=False, indent=1)[2:-2])
