@@ -65,7 +65,8 @@ def remembered(*given, ready=structured.ready):
 
 
 structured.ready = remembered
-COUNTS, structured._counts = structured._counts, lambda *given: {}
+COUNTS = structured._counts
+structured._counts = lambda words, one, x, shape: {"s": np.zeros((*shape, *one.alike.shape))}  # nothing is drawn
 
 
 def log_rates(rng, kind, rate):
