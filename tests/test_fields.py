@@ -570,3 +570,39 @@ def test_two_axes_hidden_counts_and_sums_are_fitted():
     sums = dp.declare(model, [300.0, 280, 350, 330], n=[50] * 4, noise=dp.Laplace(scale=40), source="made up")
     name = list(model.parameters)[0]
     assert np.all(np.isfinite(drawn(sums, dp.Along("week", ahead=1), draws=100)[name]))
+
+
+def test_an_island_keeps_the_whole_spread():
+    release, pool = counts(list("abcd"), (61, 70, 44, 58)), dp.OnMap("area", edges=[("a", "b"), ("b", "c")])
+    field = structured.ready([release], None, pool).field
+    z = np.array([0.2, 0.5])
+    tau, shares = structured.sizes_at(z, 1.0)
+    own = structured.setting_at(field, z, 1.0).own
+    assert np.allclose(own, tau**2 * np.array([shares[1], shares[1], shares[1], 1.0]))
+
+
+def test_where_cells_have_no_part_of_their_own_the_structured_part_is_the_cell():
+    one = structured.ready([along()[0]], None, dp.Along("week"))
+    found = propagate(one.field, one.table, Setting(np.array([0.6]), np.zeros(len(WEEKS))))
+    cells, f, *_ = structured.draw_at(np.random.default_rng(0), one.field, one.table, found, 50)
+    assert np.allclose(cells, f, atol=1e-8)
+
+
+def test_an_effect_is_in_the_units_of_its_covariate():
+    found = []
+    for unit in (1.0, 10.0):
+        frame = pd.DataFrame({"x": unit * np.arange(8.0) ** 2}, index=WEEKS)
+        pool = [dp.Regression("~ x", data=frame), dp.Along("week")]
+        found.append(dp.fit(along()[0], pool=pool, draws=50, progress=False).posterior["effect"].values)
+    assert np.allclose(found[0], 10 * found[1], rtol=1e-6) and np.abs(found[0]).max() > 0
+
+
+def test_a_chain_takes_over_where_the_check_doubts(monkeypatch):
+    release = along()[0]
+    usual = drawn(release, dp.Along("week"))["rates"].values
+    monkeypatch.setattr(structured, "DOUBT", -1.0)
+    with pytest.warns(UserWarning, match="a chain of"):
+        chain = dp.fit(release, pool=dp.Along("week"), draws=300, progress=False).posterior
+    assert chain.attrs["moves"] > 0
+    a, b = (np.log(each).reshape(-1, 8) for each in (chain["rates"].values, usual))
+    assert np.abs((a.mean(axis=0) - b.mean(axis=0)) / b.std(axis=0)).max() < 0.2
