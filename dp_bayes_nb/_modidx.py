@@ -7451,6 +7451,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                                                  'dp_bayes_nb/research/series_planning.py'),
                                                       'dp_bayes_nb.research.series_planning._noticed': ( 'research/series_planning.html#_noticed',
                                                                                                          'dp_bayes_nb/research/series_planning.py'),
+                                                      'dp_bayes_nb.research.series_planning._priced': ( 'research/series_planning.html#_priced',
+                                                                                                        'dp_bayes_nb/research/series_planning.py'),
                                                       'dp_bayes_nb.research.series_planning._smoothed': ( 'research/series_planning.html#_smoothed',
                                                                                                           'dp_bayes_nb/research/series_planning.py'),
                                                       'dp_bayes_nb.research.series_planning.change_power': ( 'research/series_planning.html#change_power',

@@ -213,14 +213,21 @@ def test_old_ledgers_have_an_account_by_period():
 
 
 def test_the_prices_of_a_plan_never_exceed_its_budget():
-    "As decimals that a ledger adds up: the last digits of floats may not take a year beyond its total."
-    for budget in ({"epsilon": 1}, {"epsilon": 0.7}, {"rho": 0.02}, {"epsilon": 1, "delta": 1e-6}):
-        for weeks in (None, 3):
-            for row in plan_series(100, **budget, weeks_per_person=weeks).table:
-                unit = "rho" if "rho" in row else "epsilon"
-                total = Decimal(str(budget.get(unit, 0.02436))) * Decimal("1.0001")
-                assert Decimal(repr(row[unit])) * row["held"] <= total
-                assert row[unit] * row["held"] > 0.99 * float(total)
+    "As decimals that a ledger adds up: not by the last digit of a float."
+    budgets = [{"epsilon": each} for each in (1, 0.9, 0.7, 0.3)] + [{"rho": 0.02}, {"rho": 0.013}]
+    whole = lambda row, unit: Decimal(repr(row[unit])) * row["held"]
+    for budget in budgets:
+        (unit, total), = budget.items()
+        for weeks in (None, 3, 11, 26):
+            for row in plan_series(100, **budget, weeks_per_person=weeks, every=[1, 2]).table:
+                assert Decimal(repr(total)) * Decimal("0.99999") < whole(row, unit) <= Decimal(repr(total))
+    (row,) = plan_series(60, epsilon=0.9, weeks_per_person=26, every=2).table
+    must_fail(lambda: _below(26 * Decimal(repr(0.9 / 26)), Decimal("0.9")), "the budget over the releases")
+    _below(whole(row, "epsilon"), Decimal("0.9"))
+
+
+def _below(spent, total):
+    assert spent <= total
 
 
 def test_a_year_that_is_planned_can_be_released(tmp_path):
