@@ -1026,6 +1026,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                                      'dp_bayes_nb/counts/count_curves.py'),
                                                  'dp_bayes_nb.counts.count_curves._log_ways': ( 'counts/count_curves.html#_log_ways',
                                                                                                 'dp_bayes_nb/counts/count_curves.py'),
+                                                 'dp_bayes_nb.counts.count_curves._terms': ( 'counts/count_curves.html#_terms',
+                                                                                             'dp_bayes_nb/counts/count_curves.py'),
                                                  'dp_bayes_nb.counts.count_curves.curves_of': ( 'counts/count_curves.html#curves_of',
                                                                                                 'dp_bayes_nb/counts/count_curves.py'),
                                                  'dp_bayes_nb.counts.count_curves.draw_answers': ( 'counts/count_curves.html#draw_answers',

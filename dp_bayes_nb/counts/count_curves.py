@@ -147,6 +147,22 @@ def _log_power_sum(c, s, x):
 
 # %% ../../nbs/counts/10_count_curves.ipynb #176186a2
 # § The counts themselves
+_BLOCK, _NOTHING = 256, -40.0  # rates that are read together; log of a term that is none
+
+
+def _terms(c: Float[np.ndarray, "L"], s: Float[np.ndarray, "L"], x: Float[np.ndarray, "N"]):
+    "Of blocks of rates: places, the first of the numbers that matter, their cumulative terms, and log of the unit."
+    order, size = np.argsort(x), _BLOCK if len(s) > FEWEST else len(x)
+    for i in (order[k:k + size] for k in range(0, len(x), size)):
+        k = int(np.argmax(c + x[i[len(i) // 2]] * s))
+        y = s - s[k]
+        some = np.flatnonzero(c - c[k] + np.maximum(x[i[0]] * y, x[i[-1]] * y) > _NOTHING)  # equation (4)
+        first, end = int(some[0]), int(some[-1]) + 1
+        value = c[first:end] + x[i, None] * s[first:end]
+        top = value.max(axis=1, keepdims=True)
+        yield i, first, np.cumsum(np.exp(np.subtract(value, top, out=value), out=value), axis=1, out=value), top[:, 0]
+
+
 def draw_printed(rng: np.random.Generator, readings: list, size, binomial: bool,
                  x: Float[np.ndarray, "N G"]) -> Float[np.ndarray, "N G"]:
     "Draws of each count given what was printed of it and its log rate or log odds."
@@ -154,14 +170,13 @@ def draw_printed(rng: np.random.Generator, readings: list, size, binomial: bool,
     first, last = (np.array([getattr(each, end) for each in readings]) for end in ("first", "last"))
     inside = np.full(x.shape, -np.inf)  # log of the weight of the numbers, without that of the run
     for at, s, w in _by_length(readings, max(_AT_ONCE // rows, 1)):
-        if s.shape[1] == 1:
-            out[:, at] = s[:, 0]
-        value = (w + _log_ways(s, size[at, None], binomial))[None] + x[:, at, None] * s
-        top = value.max(axis=2)
-        cdf = np.cumsum(np.exp(value - top[..., None]), axis=2)
-        inside[:, at] = top + np.log(cdf[..., -1]) + _log_none(x[:, at], size[at], binomial)
-        place = (cdf <= (rng.random((rows, len(at))) * cdf[..., -1])[..., None]).sum(axis=2)
-        out[:, at] = s[:, 0] + np.minimum(place, s.shape[1] - 1)
+        u, c = rng.random((rows, len(at))), w + _log_ways(s, size[at, None], binomial)
+        for j, g in enumerate(at):
+            for i, start, cdf, top in _terms(c[j], s[j], x[:, g]):
+                inside[i, g] = top + np.log(cdf[:, -1])
+                place = (cdf <= (u[i, j] * cdf[:, -1])[:, None]).sum(axis=1)
+                out[i, g] = s[j, 0] + start + np.minimum(place, cdf.shape[1] - 1)
+        inside[:, at] += _log_none(x[:, at], size[at], binomial)
     for g in np.flatnonzero(first <= last):
         log_p = log_run(x[None, :, g], size[g], first[g], last[g], binomial)[0]
         some = rng.random(rows) < np.exp(log_p - np.logaddexp(log_p, inside[:, g]))
@@ -178,8 +193,9 @@ def _in_run(rng, x, size, first, last, binomial):
         s = np.where(low < 0.5, law.ppf(low + u * (high - low)), law.isf(lower + u * (upper - lower)))
     return np.clip(np.where(np.isfinite(s), s, first), first, last)
 
+
 # %% ../../nbs/counts/10_count_curves.ipynb #7336cfd2
-# § Answers that were randomised: equation (4)
+# § Answers that were randomised: equation (5)
 def reported_odds(reported: tuple, x: np.ndarray) -> np.ndarray:
     "Log odds of a counted report, at log odds x of the share, of any shape; `reported`: a and b."
     a, b = reported
