@@ -1020,6 +1020,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                                  'dp_bayes_nb/counts/count_curves.py'),
                                                  'dp_bayes_nb.counts.count_curves._in_run': ( 'counts/count_curves.html#_in_run',
                                                                                               'dp_bayes_nb/counts/count_curves.py'),
+                                                 'dp_bayes_nb.counts.count_curves._inverse': ( 'counts/count_curves.html#_inverse',
+                                                                                               'dp_bayes_nb/counts/count_curves.py'),
                                                  'dp_bayes_nb.counts.count_curves._log_none': ( 'counts/count_curves.html#_log_none',
                                                                                                 'dp_bayes_nb/counts/count_curves.py'),
                                                  'dp_bayes_nb.counts.count_curves._log_power_sum': ( 'counts/count_curves.html#_log_power_sum',
