@@ -287,6 +287,14 @@ def test_a_few_points_carry_the_posterior_of_the_sizes(seed, n, sd):
     room = np.r_[0.12 * right[2:], 0.12 * right[2:]]
     assert np.all(np.abs(mine - right) < room), (mine, right)
     assert not np.all(np.abs(wrong - right) < room)  # the prior of the sizes lost
+    def apart(group, at):  # of the mixture's means and sds, root mean square
+        w = np.bincount(group, found.weight, len(at))
+        m, v = (w @ np.array([f(each.marginals) for each in at]) for f in (
+            lambda each: each.mean, lambda each: each.variance + each.mean**2))
+        return np.sqrt(np.mean(np.square([(m - mean) / spread, np.sqrt(v - m**2) / spread - 1]), axis=1))
+    assert apart(found.group, found.found).max() < 0.006
+    nearest = structured.blended(found.points, found.candidates)[1].argmin(axis=1)
+    assert apart(nearest, [point.found for point in found.points]).max() > 0.009  # at the points of the search
     drawn = structured.draw_field(np.random.default_rng(seed), field, table, found, 20_000).cells
     assert np.sqrt(np.mean(((drawn.mean(axis=0) - mean) / spread)**2)) < 0.05
     assert np.sqrt(np.mean((drawn.std(axis=0) / spread - 1)**2)) < 0.03

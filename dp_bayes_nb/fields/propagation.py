@@ -344,8 +344,9 @@ def _change(sites, new, found, cm, cv, none):
     return float(max(bend.max(), shift.max()) + none.any())
 
 # %% ../../nbs/fields/08_propagation.ipynb #13980be7
-def propagate(field: Field, table: Table, setting: Setting, sites: Sites | None = None) -> Propagated:
-    "Parallel, damped expectation propagation from some sites on: equation (7)."
+def propagate(field: Field, table: Table, setting: Setting, sites: Sites | None = None, still: float = _STILL
+              ) -> Propagated:
+    "Parallel, damped expectation propagation from some sites on, until a sweep changes less than `still`: equation (7)."
     here = None if sites is None else marginals(field, sites, setting)
     if here is None:
         sites = first_sites(table)
@@ -358,7 +359,7 @@ def propagate(field: Field, table: Table, setting: Setting, sites: Sites | None 
         found = tilted(table, ends, cm, cv, found)
         new = _matched(sites, found, cm, cv, none)
         change = _change(sites, new, found, cm, cv, none)
-        if change < _STILL or sweep == _SWEEPS:
+        if change < still or sweep == _SWEEPS:
             break
         damp, last = max(0.8 * damp, _LEAST) if change > last else damp, change
         step, there = damp, None
