@@ -2523,6 +2523,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                         'dp_bayes_nb/fields/structured.py'),
                                                'dp_bayes_nb.fields.structured._on_constraints': ( 'fields/structured.html#_on_constraints',
                                                                                                   'dp_bayes_nb/fields/structured.py'),
+                                               'dp_bayes_nb.fields.structured._open': ( 'fields/structured.html#_open',
+                                                                                        'dp_bayes_nb/fields/structured.py'),
                                                'dp_bayes_nb.fields.structured._own_axes': ( 'fields/structured.html#_own_axes',
                                                                                             'dp_bayes_nb/fields/structured.py'),
                                                'dp_bayes_nb.fields.structured._regressed': ( 'fields/structured.html#_regressed',

@@ -419,6 +419,34 @@ def test_priors_that_say_something_else_are_refused(prior, words):
         dp.fit(counts(), prior, pool=dp.Along("week", ahead=1), draws=50, progress=False)
 
 
+def few_visits(z, prior=None):
+    "Whether weekly counts under noise of scale 10 are fitted."
+    release = dp.declare(dp.Counts([str(i) for i in range(len(z))]), z, noise=dp.Laplace(scale=10), source="made up")
+    try:
+        structured.ready([release], prior, dp.Along("week"))
+    except ValueError as error:
+        assert "level of their groups" in str(error) and "location" in str(error)
+        return False
+    return True
+
+
+def test_the_level_may_be_limited_by_all_groups_together_and_by_its_prior():
+    noise = 10 * np.random.default_rng(43).laplace(size=104).clip(-2, 2)
+    together, nothing = np.rint(noise - noise.mean() + 5), np.rint(noise - noise.mean())
+    alone = np.r_[nothing[1:], 38.0]  # one week that stands out, as one of a hundred does
+    assert few_visits(together) and not few_visits(nothing) and not few_visits(alone)
+    assert few_visits(np.r_[nothing[1:], 150.0])  # a week that is sure, among others of which nothing is known
+    assert few_visits(nothing, dp.Pooled("normal", location=(1.0, 0.5), slope=False))
+
+
+def test_a_precision_that_only_the_border_makes_indefinite_is_noticed():
+    field = walk_of(np.random.default_rng(0), 5, 0.3)[0]
+    sites = Sites(np.r_[np.full(4, 0.1), -1.0], np.zeros(5))
+    V = dense(field, Setting(np.array([0.1]), np.full(5, 0.1)))[1]
+    assert np.linalg.eigvalsh(np.linalg.inv(V) + np.diag(sites.precision))[0] < 0
+    assert marginals(field, sites, Setting(np.array([0.1]), np.full(5, 0.1))) is None
+
+
 # What is fitted
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Float
-from scipy.linalg import block_diag
+from scipy.linalg import block_diag, lapack
 
 from dp_bayes_nb.fields.bands import Band, Factor, ridged
 from dp_bayes_nb.fields.pooling import Curves
@@ -102,6 +102,8 @@ class Field:
         across, m = factor.forward(edge), len(self.own)
         corner = np.block([[self.border + (Z.T * D) @ Z, self.beside.T], [self.beside, np.zeros((m, m))]])
         schur = corner - across.T @ across
+        if lapack.dpotrf(schur[:self.c, :self.c], lower=1)[1]:
+            return None
         value = factor.log_determinant() + np.linalg.slogdet(schur)[1]
         return Solved(factor, Z, across, schur, value) if np.isfinite(value) else None
 

@@ -21,8 +21,8 @@ from dp_bayes_nb.counts.count_curves import draw_printed
 from dp_bayes_nb.fields.pooled_groups import (COUNTS, Alike, Pooled, _natural, _values, counted, group_curves,
                                               hidden_counts, hyper_of, pool_releases, pooled_way, pooling_unavailable,
                                               prior_of_groups, rate_of, what_is_pooled)
-from dp_bayes_nb.fields.propagation import (Field, Propagated, Setting, Sites, Table, ends_of, log_normal_evidence,
-                                            propagate, table_of, with_steps)
+from dp_bayes_nb.fields.propagation import (Field, Propagated, Setting, Sites, Table, log_normal_evidence, propagate,
+                                            table_of, with_steps)
 from dp_bayes_nb.fields.structures import Layout, Part, Regression, _covariates, _listed, layout_of, walk
 from dp_bayes_nb.posterior.fit import Drawn, _check_run
 from dp_bayes_nb.posterior.identity import _releases_text, entropy_text, prior_to_json, run_entropy
@@ -416,14 +416,29 @@ def _tables(alike: Alike) -> tuple:
     return table_of(group_curves(alike.family, alike.seen, alike.ranges)), None
 
 
-def _check_limited(table: Table):
-    "Refuse groups of which none limits its parameter from both sides."
-    low, high = ends_of(table)
-    fall = table.value.max(axis=1, keepdims=True) - table.value
-    if not np.any((fall[:, 0] > 3) & (fall[:, -1] > 3)):
-        refuse("release", "with a group whose number limits its parameter from both sides",
-               Said("one in which every group is hidden, or has next to no information"),
-               "fit groups one by one, with a prior")
+_PLAIN, _SURE, _OPEN = 0.5, 0.01, 0.6  # a fall that is none; shares that lie open: of one group, and of the level
+
+
+def _open(total: Float[np.ndarray, "n M"], log_weight: Float[np.ndarray, "M"]) -> Float[np.ndarray, "n"]:
+    "Shares of the posterior of a level where likelihoods say no more than at an end."
+    flat = np.zeros(total.shape, bool)
+    for sign in (1, -1):
+        at = total[:, ::sign]
+        flat[:, ::sign] |= np.logical_and.accumulate(np.abs(at - at[:, :1]) < _PLAIN, axis=1)
+    w = np.exp(total + log_weight - (total + log_weight).max(axis=1, keepdims=True))
+    return (w * flat).sum(axis=1) / w.sum(axis=1)
+
+
+def _check_limited(table: Table, mean: float, sd: float):
+    "Refuse groups that leave their common level to its prior N(mean, sd²), which then decides what they are."
+    ends = table.x.min(), table.x.max()
+    x = np.unique(np.concatenate([np.linspace(*ends, 300), mean + sd * np.linspace(-6, 6, 121)]))
+    each = table.at(np.broadcast_to(x, (len(table.x), len(x))))
+    log_weight = np.log(np.gradient(x)) - 0.5 * ((x - mean) / sd)**2
+    if _open(each.sum(axis=0)[None], log_weight)[0] > _OPEN and np.all(_open(each, log_weight) > _SURE):
+        refuse("release", "with numbers that limit the level of their groups from both sides",
+               Said("one in which every group is hidden, or noise leaves open whether there is anything"),
+               "say where the level is, as in prior=Pooled('normal', location=(3, 1)), or fit groups one by one")
 
 # %% ../../nbs/fields/09_structured.ipynb #e7291dbf
 def _steps(layout: Layout) -> tuple[int, float]:
@@ -465,7 +480,7 @@ def ready(releases: list, prior: Any, pool: Any) -> Ready:
     sd = np.r_[hyper.sd * (math.pi / math.sqrt(3) if hyper.logistic else 1.0), np.full(more, hyper.scale)]
     sd[1:len(hyper.sd)] = hyper.sd[1:]
     table, cells = _tables(alike)
-    _check_limited(table)
+    _check_limited(table, hyper.mean[0], sd[0])
     jumps, step = _steps(layout)
     field = Field(layout.parts, X, np.r_[hyper.mean, np.zeros(more)], sd, layout.seen, jumps)
     table = with_steps(table, jumps, step) if jumps else table
