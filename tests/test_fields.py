@@ -287,6 +287,14 @@ def test_a_few_points_carry_the_posterior_of_the_sizes(seed, n, sd):
     room = np.r_[0.12 * right[2:], 0.12 * right[2:]]
     assert np.all(np.abs(mine - right) < room), (mine, right)
     assert not np.all(np.abs(wrong - right) < room)  # the prior of the sizes lost
+    def apart(group, at):  # of the mixture's means and sds, root mean square
+        w = np.bincount(group, found.weight, len(at))
+        m, v = (w @ np.array([f(each.marginals) for each in at]) for f in (
+            lambda each: each.mean, lambda each: each.variance + each.mean**2))
+        return np.sqrt(np.mean(np.square([(m - mean) / spread, np.sqrt(v - m**2) / spread - 1]), axis=1))
+    assert apart(found.group, found.found).max() < 0.006
+    nearest = structured.blended(found.points, found.candidates)[1].argmin(axis=1)
+    assert apart(nearest, [point.found for point in found.points]).max() > 0.009  # at the points of the search
     drawn = structured.draw_field(np.random.default_rng(seed), field, table, found, 20_000).cells
     assert np.sqrt(np.mean(((drawn.mean(axis=0) - mean) / spread)**2)) < 0.05
     assert np.sqrt(np.mean((drawn.std(axis=0) / spread - 1)**2)) < 0.03
@@ -409,6 +417,32 @@ def test_what_cannot_be_fitted_is_refused_in_words(name):
 def test_priors_that_say_something_else_are_refused(prior, words):
     with pytest.raises(ValueError, match=words):
         dp.fit(counts(), prior, pool=dp.Along("week", ahead=1), draws=50, progress=False)
+
+
+def few_visits(z, prior=None):
+    "Whether weekly counts under noise of scale 10 are fitted."
+    release = dp.declare(dp.Counts([str(i) for i in range(len(z))]), z, noise=dp.Laplace(scale=10), source="made up")
+    try:
+        structured.ready([release], prior, dp.Along("week"))
+    except ValueError as error:
+        assert "level of their groups" in str(error) and "location" in str(error)
+        return False
+    return True
+
+
+def test_the_level_may_be_limited_by_all_groups_together_and_by_its_prior():
+    noise = 10 * np.random.default_rng(43).laplace(size=104).clip(-2, 2)
+    together, nothing = np.rint(noise - noise.mean() + 5), np.rint(noise - noise.mean())
+    alone = np.r_[nothing[1:], 38.0]  # one week that stands out, as one of a hundred does
+    assert few_visits(together) and not few_visits(nothing) and not few_visits(alone)
+    assert few_visits(np.r_[nothing[1:], 150.0])  # a week that is sure, among others of which nothing is known
+    assert few_visits(nothing, dp.Pooled("normal", location=(1.0, 0.5), slope=False))
+
+
+def test_a_precision_that_only_the_border_makes_indefinite_is_noticed():
+    field, setting = walk_of(np.random.default_rng(0), 5, 0.3)[0], Setting(np.array([1e-5]), np.full(5, 0.1))
+    for precision, fine in ((-0.04, True), (-0.1, False)):  # five times, against 1/4 of the level
+        assert (marginals(field, Sites(np.full(5, precision), np.zeros(5)), setting) is not None) == fine
 
 
 # What is fitted
