@@ -16,7 +16,7 @@ from jax import lax
 from jaxtyping import Array, Float
 
 from ..base.arguments import check_count
-from ..base.chains import QUICKLY, bind
+from ..base.chains import QUICKLY, bind, light
 from ..base.measurement import Noise
 from ..base.supports import constrain, free_size
 from .accepted_priors import accept_prior
@@ -55,7 +55,7 @@ class Fitted:
 
     def middle_moments(self: Any) -> tuple[Float[Any, "m"], Float[Any, "m m"]]:
         "`moments` where all unconstrained coordinates are 0."
-        return self.moments(constrain(self.parameters, jnp.zeros(free_size(self.parameters)))[0])
+        return _middle(self)
 
     def moments_error(self: Any, theta: dict) -> Float[Any, "m"]:
         "How far the means of `moments` may be off, (m,), where a rule of integration finds them; by default exact."
@@ -181,6 +181,11 @@ def in_blocks(program: Callable, points: Any) -> Any:
     blocks = [np.minimum(np.arange(i, i + POINTS), N - 1) for i in range(0, N, POINTS)]  # the last one once more
     found = [program(jax.tree.map(lambda a, block=block: a[block], points)) for block in blocks]
     return jax.tree.map(lambda *parts: np.concatenate([np.asarray(part) for part in parts])[:N], *found)
+
+
+@partial(light, level=0)
+def _middle(model):
+    return model.moments(constrain(model.parameters, jnp.zeros(free_size(model.parameters)))[0])
 
 
 @partial(jax.jit, compiler_options=QUICKLY)
