@@ -42,11 +42,15 @@ WORDS = {
                        "censored counts",
     "recipes/logistic": "logistic from margins, odds ratio from published tables, regression from published tables",
     "recipes/many_cells": "million cells, many intervals, every cell, whole table",
-    "recipes/many_rows": "many rows a person, repeated visits, protect a person",
+    "recipes/many_rows": "many rows a person, people with several rows, repeated visits, protect a person",
     "recipes/wished_width": "which epsilon, choose epsilon, how much epsilon, epsilon for a width, wished width, "
                             "budget for a width, how much budget do i need, target width",
     "data_holder/report": "ledger report, account of the budget, what was spent, publish the ledger, "
                           "check the ledger, budget report",
+    "recipes/first_count": "release a table, publish a table, publish a count, publish my own table, "
+                           "add noise to a count, release a table with a privacy budget, how do i publish a table",
+    "recipes/account": "privacy account, account of what was spent, tell the public, report of the budget, "
+                       "publish what was spent, what did i spend",
     "recipes/yearly_budget": "yearly budget, monthly releases, spend epsilon, budget over time",
     "evidence/calibration": "evidence, does it work, coverage, do the intervals hold, validation",
     "evidence/scoreboard": "scoreboard, published figures, benchmarks",
