@@ -113,3 +113,8 @@ def test_code_is_not_in_the_index(index):
     rows = search.page_entries("models/01_own.ipynb", cells, ROOT)
     assert [row["href"] for row in rows] == ["models/own.html", "models/own.html#a-heading-x"]
     assert "zebra" not in json.dumps(rows) and rows[1]["text"] == "text"
+
+
+def test_a_long_text_keeps_its_start_and_each_word():
+    start, rest = "alpha " * 80, "beta gamma beta alpha 12 delta"
+    assert search.brief("short") == "short" and search.brief(start + rest) == start[:395] + " … beta gamma delta"

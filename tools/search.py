@@ -124,6 +124,20 @@ def plain(text):
     return text.strip()
 
 
+SHOWN = 400  # characters of a text that are kept as they are, of which a hit shows some
+
+
+def brief(text):
+    "The start of a text, and of the rest each new word once, which is all that the ranking asks of it."
+    end = text.rfind(" ", 0, SHOWN) if len(text) > SHOWN else len(text)
+    known, kept = {word.lower() for word in re.findall(r"\w+", text[:end])}, []
+    for word in re.findall(r"[^\W\d_]\w{2,}", text[end:]):
+        if word.lower() not in known:
+            known.add(word.lower())
+            kept.append(word)
+    return text[:end] + " … " * bool(kept) + " ".join(kept)
+
+
 def anchor(heading, names=()):
     """The identifier that a heading gets: its own `{#id}`, or letters, digits and hyphens from the first letter on;
     with an ending where the page explains a name that is the same.
@@ -158,7 +172,7 @@ def page_entries(notebook, cells, package):
     parts = re.split(r"^(##+ .+)$", text[found.end():], flags=re.M)
     rows = [{"href": f"{page}.html", "title": title, "section": "", "subtitle": plain(found[2] or ""),
              "words": WORDS.get(page, ""), "kind": "page",
-             "text": plain((found[2] or "") + " " + parts[0])}]
+             "text": brief(plain((found[2] or "") + " " + parts[0]))}]
     seen, public = {}, explained(package / f"{page}.py")
     for heading, below in zip(parts[1::2], parts[2::2]):
         said = plain(re.sub(r"\{[^{}]*\}\s*$", "", heading.lstrip("#").strip()))
@@ -166,7 +180,7 @@ def page_entries(notebook, cells, package):
         seen[own] = seen.get(own, -1) + 1
         fragment = own + (f"-{seen[own]}" if seen[own] else "")
         rows.append({"href": f"{page}.html#{fragment}", "title": title, "section": said, "kind": "heading",
-                     "text": plain(below)})
+                     "text": brief(plain(below))})
     rows += [{"href": f"{page}.html#{name}", "title": title, "section": name, "kind": "name",
               "text": " ".join(said.split())} for name, said in public]
     return rows
