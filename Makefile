@@ -35,7 +35,7 @@ help:
 	@echo "make slow       the repetitions and the statistical checks, file by file into results/slow.json; goes on where it ended"
 	@echo "make versions   the tests of tables on the lowest and newest versions of DuckDB, narwhals and OpenDP"
 	@echo "make peers      OpenDP, mbi, Tumult, DP Wizard and PipelineDP of today, each in a throw-away environment (PEER='mbi …')"
-	@echo "make docs       the site, into _docs/"
+	@echo "make docs       the site, into _docs/ (VERSIONS=FOLDER: a copy there, in a folder named after the version)"
 	@echo "make notebooks  run every notebook and save its outputs (NB='name …' for some)"
 	@echo "make outputs    run every notebook but its slow cells and compare with the saved outputs (NB='name …')"
 	@echo "make readme     README.md from nbs/index.ipynb"
@@ -90,7 +90,7 @@ peers: $(VENV)/.dev
 	@$(PY) tools/other_tools.py $(PEER)
 
 docs: $(VENV)/.dev
-	@$(PY) tools/docs.py
+	@$(PY) tools/docs.py $(VERSIONS)
 
 check: $(VENV)/.dev
 	@$(PY) tools/check.py $(NB)

@@ -458,3 +458,20 @@ def test_a_search_entry_without_a_place_is_found_out(monkeypatch, tmp_path):
         "own.html", "own.html#here", "own.html#there", "gone.html")])
     assert docs.find(tmp_path) == ["search: own.html#there leads to no anchor", "search: gone.html is no page"]
     assert "class Search" in (tmp_path / "fuse.min.js").read_text()
+
+
+def test_versions_of_the_site_lie_side_by_side(monkeypatch, tmp_path):
+    "Each in a folder of its own; the page above leads to the newest, which is not the last by letters."
+    import docs
+    site, into = tmp_path / "site", tmp_path / "all"
+    site.mkdir()
+    (site / "index.html").write_text('<a href="start.html">')
+    monkeypatch.setattr(docs, "DOCS", site)
+    for version in ("0.9.0", "0.10.0", "0.10.0"):
+        monkeypatch.setattr(docs, "settings", lambda said={"version": version}: said)
+        docs.keep(into)
+    (into / "drafts").mkdir()
+    assert sorted(p.name for p in into.iterdir()) == ["0.10.0", "0.9.0", "drafts", "index.html"]
+    assert {p.read_text() for p in into.glob("0.*/index.html")} == {'<a href="start.html">'}
+    page = (into / "index.html").read_text()
+    assert 'url=0.10.0/index.html"' in page and page.index("0.10.0</a>") < page.index("0.9.0</a>")

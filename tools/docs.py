@@ -912,7 +912,23 @@ def heavy(site):
             (("the site", whole, SITE), ("a page at the median", page, PAGE)) if found > most]
 
 
-def main():
+def keep(folder):
+    "A copy of the site in a folder named after its version, and a page that leads to the newest of all that are there."
+    version = settings()["version"]
+    folder.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(folder / version, ignore_errors=True)
+    shutil.copytree(DOCS, folder / version)
+    there = [p.parent.name for p in folder.glob("*/index.html") if re.fullmatch(r"\d+(\.\d+)+", p.parent.name)]
+    newest, *older = sorted(there, key=lambda name: [int(part) for part in name.split(".")], reverse=True)
+    links = "".join(f'<li><a href="{each}/index.html">{each}</a></li>' for each in (newest, *older))
+    (folder / "index.html").write_text(
+        f'<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>{LIB}</title>\n'
+        f'<meta http-equiv="refresh" content="0; url={newest}/index.html">\n'
+        f"<p>The documentation of {LIB}, by version:</p>\n<ul>{links}</ul>\n</html>\n", encoding="utf-8")
+    print(f"docs: a copy in {folder.name}/{version}; the newest of {len(there)} versions is {newest}")
+
+
+def main(versions=None):
     bad = process()
     mend()
     reference()
@@ -933,11 +949,13 @@ def main():
     browser = subprocess.run([sys.executable, str(ROOT / "tools" / "browse.py")], cwd=ROOT, stdin=subprocess.DEVNULL)
     if browser.returncode:
         raise Failed("the browser found faults")
+    if versions:
+        keep(Path(versions))
 
 
 if __name__ == "__main__":
     try:
-        main()
+        main(*sys.argv[1:])
     except Failed as failure:
         print(f"docs: {html.unescape(str(failure))}", file=sys.stderr)
         sys.exit(1)

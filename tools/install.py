@@ -121,7 +121,16 @@ def build(folder: Path):
     if trouble := call(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", folder, inside):
         return None, trouble
     wheel = next(folder.glob("*.whl"))
-    return wheel, left_out(wheel)
+    return wheel, left_out(wheel) or checked(folder)
+
+
+def checked(folder):
+    "What `twine check --strict` says against the source distribution and the wheel."
+    tools = folder / "twine"
+    python = tools / "bin" / "python"
+    return call(sys.executable, "-m", "venv", tools) or call(
+        python, "-m", "pip", "--disable-pip-version-check", "--quiet", "install", "--no-compile", "twine") or call(
+        python, "-m", "twine", "check", "--strict", *folder.glob("*.tar.gz"), *folder.glob("*.whl"))
 
 
 def left_out(wheel):
