@@ -14,9 +14,8 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float
 
-from ..base.arguments import Said, check_positive, discreet, printable, refuse
+from ..base.arguments import Float, Said, check_positive, discreet, printable, refuse
 from ..models.counts import Bernoulli, Categorical
 from ..noise.contradictions import whole_unit
 from .checks import full_matrix
