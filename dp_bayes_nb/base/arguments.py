@@ -178,7 +178,7 @@ def keep_compiled():
                                               else Path.home() / ".cache") / "dp_bayes_nb" / "jax"
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         # programs that somebody else wrote are not run
-        if not os.access(folder, os.W_OK | os.X_OK) or folder.stat().st_uid != os.getuid():
+        if not os.access(folder, os.W_OK | os.X_OK) or folder.stat().st_uid != getattr(os, "getuid", int)():
             return
     except (OSError, RuntimeError):  # no home, or none that can be written
         return
