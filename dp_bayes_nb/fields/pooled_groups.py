@@ -28,7 +28,7 @@ from ..counts.count_curves import (MOST, Reading, curves_of, draw_answers, draw_
                                              reported_odds)
 from ..counts.tree import Rows
 from ..curves.curve import log_convolved, start_of
-from ..base.chains import QUICKLY
+from ..base.chains import quickly
 from ..models.fitted import moments_at
 from ..many.bulk import BLOCK, count_terms
 from ..posterior.fit import _check_run, Drawn
@@ -273,7 +273,7 @@ def _normal_law(family, n, z, noise, x):
     return log_convolved(z - n[:, None] * mean, n[:, None] * variance, noise.scale, noise.kind)
 
 
-@partial(jax.jit, static_argnames=("way", "detail"), compiler_options=QUICKLY)
+@partial(jax.jit, static_argnames=("way", "detail"), compiler_options=quickly())
 def _laws(way, family, detail, seen, ends, x):
     "Log likelihoods by a model's moments or its exact law of groups that look alike, (G, K)."
     def one(parts):

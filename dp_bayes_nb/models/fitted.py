@@ -9,14 +9,10 @@ __all__ = ['POINTS', 'Fitted', 'in_blocks', 'moments_at']
 from functools import lru_cache, partial
 from typing import Any, Callable, ClassVar, Mapping
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
-from jaxtyping import Array, Float
 
-from ..base.arguments import check_count
-from ..base.chains import QUICKLY, bind, light
+from ..base.arguments import Array, Float, check_count, jax, jitted, jnp, lax
+from ..base.chains import bind, light, quickly
 from ..base.measurement import Noise
 from ..base.supports import constrain, free_size
 from .accepted_priors import accept_prior
@@ -188,7 +184,7 @@ def _middle(model):
     return model.moments(constrain(model.parameters, jnp.zeros(free_size(model.parameters)))[0])
 
 
-@partial(jax.jit, compiler_options=QUICKLY)
+@partial(jitted, compiler_options=quickly)
 def _moments(model, theta):
     return jax.vmap(model.moments)(theta)
 

@@ -11,10 +11,8 @@ from functools import lru_cache
 from typing import Callable, NamedTuple
 
 import numpy as np
-from jaxtyping import Float
-from scipy.special import gammaincc
 
-from ..base.arguments import Said, refuse
+from ..base.arguments import Float, Said, refuse, special
 from ..base.linear_algebra import dense, entries
 from ..base.measurement import Noise
 from .design import TAIL
@@ -120,7 +118,7 @@ def together(far: Float[np.ndarray, "p"],  # scales
              noise: Noise                  # its law, by row
              ) -> float:
     "The largest probability with which noise of independent rows leads so far from 0, in all: Fisher's method."
-    return float(gammaincc(len(far), noise.each(lambda law: law.surprise(far), np).sum()))  # each at most exponential
+    return float(special.gammaincc(len(far), noise.each(lambda law: law.surprise(far), np).sum()))  # each at most exponential
 
 
 def check_whole(found: Unprinted, noise: Noise, matrix: Float[np.ndarray, "p k"] | None, sums: Sums,

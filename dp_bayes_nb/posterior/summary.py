@@ -18,7 +18,7 @@ import numpy as np
 from ..base.arguments import check_fraction, printable
 from ..base.draws import group
 from ..base.frames import group_text, labels_of
-from ..base.chains import QUICKLY
+from ..base.chains import quickly
 from .diagnose import _LEAST_EFFECTIVE
 from .results import _fitted_releases, is_pooled
 from ..releases.words import _cost, _noise_words, _size
@@ -30,7 +30,7 @@ _MOST_SUMS = 4000  # draws of the sums that are looked at
 _AGREE, _NEAR = 0.12, 0.1  # how far both sides of (1) may differ, and both means, in standard deviations
 
 
-@partial(jax.jit, static_argnames="own", compiler_options=QUICKLY)
+@partial(jax.jit, static_argnames="own", compiler_options=quickly())
 def _given_sums(model, prior, s, n, own):
     "Mean and variance of each parameter given the sums (draws, groups, m): {name: pair of (draws, groups, …)}."
     one = lambda prior, s, n: model.update(prior, s, n).mean_and_variance()

@@ -19,7 +19,7 @@ from ..base.arguments import refuse
 from ..base.meant import meant
 from ..base.measurement import Measurement
 from ..curves.curve import draw_curve, posterior_curve
-from ..base.chains import QUICKLY
+from ..base.chains import quickly
 from ..models.fitted import in_blocks
 from ..counts.exact_categories import (categories_draws, categories_kernel, categories_unavailable,
                                                     sample_categories)
@@ -36,7 +36,7 @@ from ..base.supports import constrain
 
 # %% ../../nbs/ways/01_methods.ipynb #e2a71c12
 # § The density behind the draws
-@partial(jax.jit, compiler_options=QUICKLY)
+@partial(jax.jit, compiler_options=quickly())
 def _of_coordinate(family, x):
     "The one parameter at coordinates (N,), and its log Jacobian."
     def at(x):
