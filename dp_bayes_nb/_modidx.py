@@ -2571,6 +2571,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                            'dp_bayes_nb/fields/structured.py'),
                                                'dp_bayes_nb.fields.structured.sliced': ( 'fields/structured.html#sliced',
                                                                                          'dp_bayes_nb/fields/structured.py'),
+                                               'dp_bayes_nb.fields.structured.spread_at': ( 'fields/structured.html#spread_at',
+                                                                                            'dp_bayes_nb/fields/structured.py'),
                                                'dp_bayes_nb.fields.structured.stacked': ( 'fields/structured.html#stacked',
                                                                                           'dp_bayes_nb/fields/structured.py'),
                                                'dp_bayes_nb.fields.structured.to_tilted': ( 'fields/structured.html#to_tilted',
