@@ -473,6 +473,9 @@ def ready(releases: list, prior: Any, pool: Any) -> Ready:
     if prior.slope is True:
         refuse("prior", "without a slope here", Said("one with slope=True"),
                "use Regression('~ log(size)', data=frame)")
+    if prior.effects != "normal":
+        refuse("prior", "with normal effects here", Said(f"one with {prior.effects!r}"),
+               "write Pooled('normal', …); Along(…, shifts=True) lets a few steps be large")
     if prior.covariates and (layout.columns or N < G):
         refuse("prior", "without covariates here", Said("one with some"), "use Regression('~ …', data=frame)")
     columns = layout.columns or {name: np.asarray(v, float) for name, v in (prior.covariates or {}).items()}
