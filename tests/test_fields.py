@@ -1,5 +1,6 @@
 "Fits along time, on maps and around a regression, against dense algebra, grids and enumeration; and what is refused."
 import datetime
+import warnings
 
 import arviz as az
 import matplotlib.pyplot as plt
@@ -14,7 +15,7 @@ import dp_bayes_nb as dp
 from dp_bayes_nb.fields import structured
 from dp_bayes_nb.fields.bands import Band, Factor, intrinsic_variances
 from dp_bayes_nb.fields.propagation import (Field, Setting, Sites, Table, log_normal_evidence, marginals, propagate)
-from dp_bayes_nb.fields.structures import Part, edges_of, graph, walk
+from dp_bayes_nb.fields.structures import Part, edges_of, graph, positions_of, walk
 
 # Linear algebra
 
@@ -413,6 +414,7 @@ def test_what_cannot_be_fitted_is_refused_in_words(name):
 
 
 @pytest.mark.parametrize("prior, words", [(dp.Gamma(shape=1, rate=1), "a Pooled"), (dp.Pooled(slope=True), "slope"),
+                                          (dp.Pooled("t3"), "normal effects.*'t3'.*shifts"),
                                           (dp.Pooled("normal", covariates={"x": np.arange(8)}), "Regression")])
 def test_priors_that_say_something_else_are_refused(prior, words):
     with pytest.raises(ValueError, match=words):
@@ -468,6 +470,10 @@ def positions(release, pool, axis="week"):
      "2024-01-01T08:00", 9),
     ([f"2024-01-0{day}" for day in range(1, 9)], {"ahead": 2}, "2024-01-01T00:00", "2024-01-10T00:00", 10),
     ([f"2024-{month:02}" for month in range(5, 13)], {"ahead": 1}, "2024-05-01T00:00", "2025-01-01T00:00", 9),
+    (WEEKS, {"at": [202409, 202410, 202411, 202412, 202501, 202502, 202503, 202505], "ahead": 1}, "2024-09-01T00:00",
+     "2025-06-01T00:00", 10),
+    ([f"202412{day}" for day in range(27, 32)] + [f"2025010{day}" for day in (1, 2, 4)], {}, "2024-12-27T00:00",
+     "2025-01-04T00:00", 9),
     ([f"2024-{month:02}-15" for month in range(5, 13)], {"ahead": 1}, "2024-05-15T00:00", "2025-01-15T00:00", 9),
     (["1", "2", "3", "6", "7", "9", "10", "12"], {}, "1", "12", 12),
     (WEEKS[::-1], {"ahead": 1}, "1", "9", 9),
@@ -486,6 +492,14 @@ def test_edges_are_pairs_dicts_or_matrices(edges, areas):
     found = dp.fit(*on_map(edges=edges, areas=areas)[:1], pool=on_map(edges=edges, areas=areas)[1], draws=50,
                    chains=2, progress=False).posterior
     assert found.sizes["area"] == len(areas or AREAS) and ("predicted" in found) == (len(areas or AREAS) > 5)
+
+
+def test_years_and_weeks_are_not_taken_for_whole_numbers_in_silence():
+    for names, doubtful in (([*range(202347, 202353), 202401, 202402], True), (list(range(202440, 202448)), False)):
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            positions_of("week", names, 0)
+        assert any("give at=" in str(each.message) for each in said) == doubtful
 
 
 def test_a_matrix_with_labels_is_read_by_them():

@@ -35,9 +35,14 @@ SHAPE = 0.25  # of the Beta prior of a share: much of it near 0 and near 1, whic
 _LOW, _HIGH = -5.0, 4.5  # of a coordinate, whose prior is N(0, 1)
 
 
+def spread_at(z: float, scale: float) -> float:
+    "The whole spread, half-normal."
+    return scale * float(-ndtri(0.5 * ndtr(-z)))
+
+
 def sizes_at(z: Float[np.ndarray, "d"], scale: float) -> tuple[float, np.ndarray]:
     "The whole spread, and the shares of its variance that the parts have, the last each cell's own: equation (1)."
-    tau, left, shares = scale * float(-ndtri(0.5 * ndtr(-z[0]))), 1.0, []
+    tau, left, shares = spread_at(z[0], scale), 1.0, []
     for j, x in enumerate(z[1:]):
         others = SHAPE * (len(z) - 1 - j)
         rest = float(betaincinv(others, SHAPE, ndtr(-x)))
@@ -468,6 +473,9 @@ def ready(releases: list, prior: Any, pool: Any) -> Ready:
     if prior.slope is True:
         refuse("prior", "without a slope here", Said("one with slope=True"),
                "use Regression('~ log(size)', data=frame)")
+    if prior.effects != "normal":
+        refuse("prior", "with normal effects here", Said(f"one with {prior.effects!r}"),
+               "write Pooled('normal', …); Along(…, shifts=True) lets a few steps be large")
     if prior.covariates and (layout.columns or N < G):
         refuse("prior", "without covariates here", Said("one with some"), "use Regression('~ …', data=frame)")
     columns = layout.columns or {name: np.asarray(v, float) for name, v in (prior.covariates or {}).items()}
