@@ -12,6 +12,7 @@ import scipy.stats as st
 from scipy.linalg import null_space
 
 import dp_bayes_nb as dp
+from dp_bayes_nb.base.checks import must_fail
 from dp_bayes_nb.fields import structured
 from dp_bayes_nb.fields.bands import Band, Factor, intrinsic_variances
 from dp_bayes_nb.fields.propagation import (Field, Setting, Sites, Table, log_normal_evidence, marginals, propagate)
@@ -421,24 +422,33 @@ def test_priors_that_say_something_else_are_refused(prior, words):
         dp.fit(counts(), prior, pool=dp.Along("week", ahead=1), draws=50, progress=False)
 
 
-def few_visits(z, prior=None):
-    "Whether weekly counts under noise of scale 10 are fitted."
-    release = dp.declare(dp.Counts([str(i) for i in range(len(z))]), z, noise=dp.Laplace(scale=10), source="made up")
-    try:
-        structured.ready([release], prior, dp.Along("week"))
-    except ValueError as error:
-        assert "level of their groups" in str(error) and "location" in str(error)
-        return False
-    return True
+def few_visits(z):
+    "Weekly counts under noise, as they are declared."
+    return dp.declare(dp.Counts([str(i) for i in range(len(z))]), z, noise=dp.Laplace(scale=10), source="made up")
 
 
-def test_the_level_may_be_limited_by_all_groups_together_and_by_its_prior():
-    noise = 10 * np.random.default_rng(43).laplace(size=104).clip(-2, 2)
-    together, nothing = np.rint(noise - noise.mean() + 5), np.rint(noise - noise.mean())
-    alone = np.r_[nothing[1:], 38.0]  # one week that stands out, as one of a hundred does
-    assert few_visits(together) and not few_visits(nothing) and not few_visits(alone)
-    assert few_visits(np.r_[nothing[1:], 150.0])  # a week that is sure, among others of which nothing is known
-    assert few_visits(nothing, dp.Pooled("normal", location=(1.0, 0.5), slope=False))
+def test_noise_around_small_counts_does_not_make_them_0():
+    """The rate is within one standard error of the mean of the numbers. A flat prior of its logarithm has most of its
+    room where all rates are next to 0, and so had the posterior.
+    """
+    rng = np.random.default_rng(43)
+    z = rng.poisson(2.7, 52) + np.rint(rng.laplace(0, 10, 52))
+    def check(prior):
+        found = dp.fit(few_visits(z), prior, pool=dp.Along("week"), draws=200, progress=False).posterior["rates"]
+        low, middle, high = found.quantile([0.025, 0.5, 0.975], ["chain", "draw"]).mean("count").values
+        assert low < 2.7 < high < 15 and 0.3 < middle < 8, (low, middle, high)
+    check(None)
+    must_fail(lambda: check(dp.Pooled("normal", location=(0, 10))), "a flat prior of the log rate")
+
+
+def test_numbers_around_0_are_fitted_and_shares_without_information_are_not():
+    nothing = np.rint(np.random.default_rng(43).laplace(0, 10, 104).clip(-20, 20))
+    assert structured.ready([few_visits(nothing - np.rint(nothing.mean()))], None, dp.Along("week")).scale == 1
+    shares = dp.declare(dp.Grouped(dp.Bernoulli("x"), "week", WEEKS, sizes="public"), [1] * 8, n=[4] * 8,
+                        noise=dp.Laplace(scale=100), source="made up")
+    with pytest.raises(ValueError, match="level of their groups"):
+        structured.ready([shares], None, dp.Along("week"))
+    structured.ready([shares], dp.Pooled("normal", location=(1.0, 0.5), slope=False), dp.Along("week"))
 
 
 def test_a_precision_that_only_the_border_makes_indefinite_is_noticed():

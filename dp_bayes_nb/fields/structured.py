@@ -424,26 +424,28 @@ def _tables(alike: Alike) -> tuple:
 _PLAIN, _SURE, _OPEN = 0.5, 0.01, 0.6  # a fall that is none; shares that lie open: of one group, and of the level
 
 
-def _open(total: Float[np.ndarray, "n M"], log_weight: Float[np.ndarray, "M"]) -> Float[np.ndarray, "n"]:
-    "Shares of the posterior of a level where likelihoods say no more than at an end."
+def _open(total: Float[np.ndarray, "n M"], log_weight: Float[np.ndarray, "M"], sides: tuple) -> Float[np.ndarray, "n"]:
+    "Shares of the posterior of a level where likelihoods say no more than at an end: the lower (1), the upper (-1)."
     flat = np.zeros(total.shape, bool)
-    for sign in (1, -1):
+    for sign in sides:
         at = total[:, ::sign]
         flat[:, ::sign] |= np.logical_and.accumulate(np.abs(at - at[:, :1]) < _PLAIN, axis=1)
     w = np.exp(total + log_weight - (total + log_weight).max(axis=1, keepdims=True))
     return (w * flat).sum(axis=1) / w.sum(axis=1)
 
 
-def _check_limited(table: Table, mean: float, sd: float):
+def _check_limited(table: Table, mean: float, sd: float, below: bool):
     "Refuse groups that leave their common level to its prior N(mean, sd²), which then decides what they are."
     ends = table.x.min(), table.x.max()
     x = np.unique(np.concatenate([np.linspace(*ends, 300), mean + sd * np.linspace(-6, 6, 121)]))
     each = table.at(np.broadcast_to(x, (len(table.x), len(x))))
     log_weight = np.log(np.gradient(x)) - 0.5 * ((x - mean) / sd)**2
-    if _open(each.sum(axis=0)[None], log_weight)[0] > _OPEN and np.all(_open(each, log_weight) > _SURE):
+    sides = (1, -1) if below else (-1,)
+    if _open(each.sum(axis=0)[None], log_weight, sides)[0] > _OPEN and np.all(_open(each, log_weight, sides) > _SURE):
         refuse("release", "with numbers that limit the level of their groups from both sides",
                Said("one in which every group is hidden, or noise leaves open whether there is anything"),
                "say where the level is, as in prior=Pooled('normal', location=(3, 1)), or fit groups one by one")
+
 
 # %% ../../nbs/fields/09_structured.ipynb #e7291dbf
 def _steps(layout: Layout) -> tuple[int, float]:
@@ -488,7 +490,9 @@ def ready(releases: list, prior: Any, pool: Any) -> Ready:
     sd = np.r_[hyper.sd * (math.pi / math.sqrt(3) if hyper.logistic else 1.0), np.full(more, hyper.scale)]
     sd[1:len(hyper.sd)] = hyper.sd[1:]
     table, cells = _tables(alike)
-    _check_limited(table, hyper.mean[0], sd[0])
+    if prior.location is None:  # towards 0 Jeffreys' prior of a rate leaves little room
+        below = cells is None or not any(np.isfinite(release.values).any() for release in releases)
+        _check_limited(table, hyper.mean[0], sd[0], below)
     jumps, step = _steps(layout)
     field = Field(layout.parts, X, np.r_[hyper.mean, np.zeros(more)], sd, layout.seen, jumps)
     table = with_steps(table, jumps, step) if jumps else table
