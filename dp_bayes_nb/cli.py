@@ -10,6 +10,7 @@ import argparse
 import sys
 from importlib import import_module
 
+from .base import files
 from .base.arguments import printable
 from .command.options import (EXAMPLE_FAMILY, EXAMPLES, EXPERIMENT_NAMES, JSON, MODELS, OPTIONS, WITH_MODELS,
                                          as_typed)
@@ -91,6 +92,8 @@ def run_of(name: str):
 
 def _answer(args) -> int:
     "Run a command, print what it answers, and return its exit code."
+    if not files.POSIX:
+        raise OSError(files.NOT_HERE)
     if getattr(args, "models", None):
         from dp_bayes_nb.command.declarations import load_models
         for path in args.models:

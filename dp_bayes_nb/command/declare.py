@@ -124,7 +124,7 @@ def size_noise(args) -> Any:
     if len(given) > 1 or given and args.n is None:
         refuse("--n-scale", "given with --n, and without --n-sd", next(iter(given.values())))
     for word, value in given.items():
-        return STATEMENTS[stated_by(word)](**{word: value})
+        return STATEMENTS[str(stated_by(word))](**{word: value})
 
 # %% ../../nbs/command/07_declare.ipynb #dec1000d
 # § What is counted
