@@ -258,7 +258,7 @@ def test_the_metadata_is_that_of_the_settings(settings, tmp_path):
 def lengths(text):
     "Lines of each version of the changes."
     parts = re.split(r"^## (\S+)$", text, flags=re.M)
-    return {name: sum(bool(line.strip()) for line in said.splitlines()) for name, said in zip(parts[1::2], parts[2::2])}
+    return {name: sum(map(bool, map(str.strip, said.splitlines()))) for name, said in zip(parts[1::2], parts[2::2])}
 
 
 def test_changes_of_a_version_are_ten_lines_at_most():

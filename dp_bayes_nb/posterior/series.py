@@ -161,7 +161,7 @@ def _bands(ax, x, which, color, word):
 
 # %% ../../nbs/posterior/13_series.ipynb #5e100024
 def _ribbon(ax, x, q, ahead, words):
-    "Median, 50% and outer interval of released and missing positions, with their words; dashed and paler from there on."
+    "Median, 50% and outer interval of released and missing positions; dashed and paler from there on."
     first = len(x) - int(ahead.sum())
     color = COLORS["ours"]
     for part, dash, alpha in ((slice(0, first), "-", 0.24), (slice(max(first - 1, 0), None), "--", 0.12)):
