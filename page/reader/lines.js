@@ -16,7 +16,8 @@ const MARKED = `(?:${VALUE}|${MARKS})`;
 
 const PAIR = new RegExp(`${BEGIN}(?:(.*?[^\\s:=|;,\\u0001(])${UP}(?:[:=|;\\t,]|${UP}(?=[\\s]))${UP})?(${VALUE})${OWN}${UNIT}${OF}(${VALUE})${OWN}${UNIT}${END}`, "iu");
 const ALONE = new RegExp(`${BEGIN}(${MARKED})${OWN}${UNIT}${END}`, "iu");
-const NAMED = new RegExp(`${BEGIN}(.*?[^\\s:=|;,\\u0001(])${UP}(?:[:=|;\\t,]|(?:is|was|are|were)(?=\\s)|(?=\\s))${UP}(${MARKED})${OWN}${UNIT}${END}`, "iu");
+const NAMED = new RegExp(`${BEGIN}(.*?[^\\s:=|;,\\u0001(])${UP}(?:[:=|;\\t,]|(?:is|was|are|were)(?=\\s))${UP}(${MARKED})${OWN}${UNIT}${END}`, "iu");
+const SPACED = new RegExp(`${BEGIN}([^\\d\\u0001]*?[^\\s\\d:=|;,\\u0001(])\\s${UP}(${VALUE})${OWN}${UNIT}${END}`, "iu");  // a name of words only
 
 // { value }, { value: null, printed: [...] }, { mark: true } for a star or an empty cell, null for none of them; `either` as in numbers.js.
 export function printedValue(text, { decimal, whole }) {
@@ -62,7 +63,7 @@ function parts(line) {
   const versus = line.split(/\s+(?:vs\.?|versus|against|compared (?:with|to)|gegen)\s+|;\s+/iu).filter(full);
   if (versus.length > 1 && versus.every(part => row(part) !== null)) return versus;
   const commas = line.split(/,\s+(?=\p{L})|\s+and\s+(?=\p{L}[^\d]*\d)/u).filter(full);
-  return commas.length > 1 && commas.every(part => NAMED.test(part) && row(part)?.name) ? commas : [line];
+  return commas.length > 1 && commas.every(part => row(part)?.name) ? commas : [line];
 }
 
 function row(line, owns = null) {
@@ -77,7 +78,7 @@ function row(line, owns = null) {
     const [, shown, a, unit] = alone;
     return { name: null, shown, own: own(a), unit: unitOf(unit), of: null };
   }
-  const whole = NAMED.exec(line);
+  const whole = NAMED.exec(line) ?? SPACED.exec(line);
   if (!whole) return null;
   const [, name, shown, a, unit] = whole;
   return { name: named(name), shown, own: own(a), unit: unitOf(unit), of: null };
