@@ -149,7 +149,7 @@ function logTail(error, sd) {
     if (k >= at + 1) next += w;
   }
   const [a, b] = [Math.log(beyond / all), Math.log(next / all)];
-  return share === 0 ? a : a + share * (b - a);
+  return share === 0 || a === -Infinity ? a : a + share * (b - a);
 }
 
 function bisect(f, low, high) {

@@ -82,14 +82,14 @@ function steps(said) {
 export function questionOf(release) {
   const { model, rows, n, matrix } = release, family = model?.family;
   const cannot = (code, facts = {}) => ({ cannot: code, facts: { family: String(family).slice(0, 60), ...facts } });
+  if (!["Bernoulli", "Counts", "Categorical"].includes(family)) return cannot("model");
   if (rows.some(row => row.noise === null || row.printed === null)) return cannot("statement");
   if (rows.some(row => ![0, 1].includes(row.grid) && row.noise.law !== "none")) return cannot("grid");
   if (family === "Bernoulli") {
     if (rows.length === 1 && typeof n === "number" && matrix === null) return { question: "share", rows, n };
     return cannot("noisy_n");
   }
-  if (family === "Counts" || family === "Categorical") return ofCounts(release, cannot);
-  return cannot("model");
+  return ofCounts(release, cannot);
 }
 
 function ofCounts({ model, rows, n, matrix }, cannot) {

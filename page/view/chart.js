@@ -83,12 +83,12 @@ function span(kind, text, [from, to], middle, px, y, width) {
   return out;
 }
 
-// Intervals of cells, one a line, on one scale: [{ low, middle, high, printed }], as a picture for each.
-export function interval({ low, middle, high, printed }, [least, most], width) {
-  const px = scale(least, most, 7, width - 7), y = 11;
+// The interval of a cell around its median; all cells on one scale, `reach` to either side: { low, middle, high, printed }.
+export function interval({ low, middle, high, printed }, reach, width) {
+  const px = scale(middle - reach, middle + reach, 7, width - 7), y = 11, seen = printed !== null && Math.abs(printed - middle) <= reach;
   return svg("svg", { class: "row", "aria-hidden": "true", viewBox: `0 0 ${width} 22`, width, height: 22 },
     svg("line", { class: "rail", x1: 0, x2: width, y1: y, y2: y }),
     svg("rect", { class: "ours", x: px(low), y: y - 3, width: Math.max(2, px(high) - px(low)), height: 6, rx: 3 }),
-    svg("circle", { class: "ours middle", cx: px(middle), cy: y, r: 4.5 }),
-    printed === null ? null : svg("line", { class: "printed", x1: px(printed), x2: px(printed), y1: 2, y2: 20 }));
+    seen ? svg("line", { class: "printed", x1: px(printed), x2: px(printed), y1: 1, y2: 21 }) : null,
+    svg("circle", { class: "ours middle", cx: px(middle), cy: y, r: 4.5 }));
 }

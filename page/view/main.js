@@ -101,6 +101,7 @@ function drawAnswer(reading, answer) {
   put(at("python"), code ?? "");
   at("answer").hidden = answer === null;
   at("waiting").hidden = answer !== null || reading.kind === "empty";
+  at("about").hidden = answer === null;
   drawn = answer ? { reading, answer, words: told(reading, answer) } : null;
   if (!drawn) { put(at("live"), reading.notes.filter(note => note.kind !== "read").map(noteWords).join(" ")); return; }
   const { words } = drawn;
@@ -134,12 +135,12 @@ function drawPicture() {
 function drawTable(reading, answer, width) {
   const narrow = width < 560, wide = narrow ? 90 : 180;
   const all = [...answer.cells];
-  const least = Math.min(0, ...all.map(cell => cell.interval[0])), most = Math.max(...all.map(cell => cell.interval[1]), 1);
+  const reach = Math.max(1, ...all.flatMap(cell => cell.interval.map(end => Math.abs(end - cell.median))));
   const names = uniqueNames(reading.rows);
   const line = (name, row, { median, interval: [low, high] }, kind = "") => h("tr", { class: kind }, h("th", { scope: "row" }, name), h("td", { class: "number" }, row ? row.cell.value === null ? S.answer.hidden : plain(row.cell.value) : S.answer.unprinted),
     h("td", { class: "number strong" }, whole(median)), h("td", { class: "number" }, S.answer.interval(whole(low), whole(high))),
-    narrow ? null : h("td", { class: "drawn" }, kind ? null : interval({ low, middle: median, high, printed: row?.cell.value ?? null }, [least, most], wide)));
-  put(at("table"), h("table", {}, h("caption", { class: "aside" }, S.answer.heading),
+    narrow ? null : h("td", { class: "drawn" }, kind ? null : interval({ low, middle: median, high, printed: row?.cell.value ?? null }, reach, wide)));
+  put(at("table"), h("table", {}, h("caption", { class: "unseen" }, S.answer.heading),
     h("thead", {}, h("tr", {}, S.answer.columns.map(text => h("th", { scope: "col" }, text)), narrow ? null : h("td", {}))),
     h("tbody", {}, all.map((cell, k) => line(names[k], reading.rows[k], cell)), line(reading.total?.name ?? S.answer.what.table, reading.total, answer, "total"))));
 }
