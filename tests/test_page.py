@@ -312,3 +312,382 @@ def test_every_code_has_words():
     engine = "\n".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "page" / "engine").glob("*.js")))
     refused = {*re.findall(r'refuse\("(\w+)"', engine)}
     assert refused <= said["refused"], refused - said["refused"]
+
+
+# ---- the lines of Python ----
+
+POSTERIORS = """
+import { read } from "ROOT/page/reader/index.js";
+import { answered } from "ROOT/page/view/answer.js";
+import { python } from "ROOT/page/view/python.js";
+import { S } from "ROOT/page/strings.js";
+const cdfs = (posterior, at) => at.map(v => [posterior.cdf(v - (posterior.whole ? 1 : 0)), posterior.cdf(v)]);
+export const examples = () => Object.entries(S.examples);
+export const lines = text => { const reading = read(text); return { question: reading.question, code: python(reading) }; };
+export const levels = (text, values) => {  // between which levels of the page's posteriors values lie: [[[level below, level], ...], ...]
+  const answer = answered(read(text).asks), all = [...(answer.cells ?? []).map(cell => cell.posterior), answer.posterior];
+  return { levels: all.map((posterior, k) => cdfs(posterior, values[k])), above: answer.above ?? null };
+};
+"""
+LEVELS, DRAWS = (0.5, 0.025, 0.975), 4000
+
+
+@pytest.fixture(scope="module")
+def posteriors(tmp_path_factory):
+    "Functions of the page around its answers, to call in Node."
+    folder = tmp_path_factory.mktemp("page")
+    (folder / "package.json").write_text('{"type": "module"}')
+    (folder / "calls.js").write_text(POSTERIORS.replace("ROOT", f"file://{ROOT}"))
+    return lambda name, *given: node([("calls.js", name, *each) for each in given], folder)
+
+
+def printed_by(code):
+    "What the lines print, as objects: `print` is replaced."
+    said = []
+    exec(compile(code, "the page", "exec"), {"print": said.append, "__name__": "__page__"})
+    return said
+
+
+def columns(question, said):
+    "The quantiles at LEVELS of each thing that is asked, from what the lines print."
+    if question == "compare":
+        row = said[0].iloc[0]
+        return [[row["median"], row["low"], row["high"]]]
+    if question == "table":
+        return [*said[0].to_numpy().tolist(), said[1].tolist()]
+    return [said[0].tolist()]
+
+
+def agree(found):
+    "Do levels of values lie where they should, within four standard errors of the draws?"
+    return all(low - 4 * math.sqrt(p * (1 - p) / DRAWS) <= p <= high + 4 * math.sqrt(p * (1 - p) / DRAWS)
+               for each in found for p, (low, high) in zip(LEVELS, each))
+
+
+@pytest.mark.parametrize("question", ["count", "share", "rate", "compare", "table", "hidden"])
+def test_the_lines_of_python_give_the_same(posteriors, question):
+    text = dict(posteriors("examples", ())[0])[question]
+    (made,) = posteriors("lines", (text,))
+    assert made["question"] == question
+    said = printed_by(made["code"])
+    values = columns(question, said)
+    wrong = [[v + (1 if question in ("share", "rate") else 20) * 0.25 * (max(each) - min(each) or 1) for v in each] for each in values]
+    right, moved = posteriors("levels", (text, values), (text, wrong))
+    assert agree(right["levels"]), (values, right)
+    assert not agree(moved["levels"]), "numbers a quarter of the width away are found out"
+    if question == "compare":
+        assert abs(right["above"] - said[0].iloc[0]["above"]) < 4 * math.sqrt(0.25 / DRAWS)
+
+
+# ---- in a browser ----
+
+playwright = None if chromium() is None else pytest.importorskip("playwright.sync_api", reason="Playwright is not installed: pip install -e '.[dev]'")
+browser_only = pytest.mark.skipif(chromium() is None, reason="Chromium is not installed, so the page was not opened in a browser "
+                                  "(Debian: apt-get install chromium)")
+WATCH = """
+addEventListener("securitypolicyviolation", event => { (window.refused ??= []).push(event.violatedDirective); });
+new MutationObserver((_, self) => {
+    const big = document.getElementById("big");
+    if (big && big.textContent) { window.answeredAt = performance.now(); self.disconnect(); }
+}).observe(document, { subtree: true, childList: true, characterData: true });
+"""
+QUESTIONS = ("count", "share", "rate", "compare", "table", "hidden")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as driver:
+        started = driver.chromium.launch(executable_path=chromium(), args=FLAGS)
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def opened(browser):
+    "Open the page, offline; at the end nothing was requested, refused by the policy, or wrong in a script."
+    said, contexts = [], []
+
+    def open_page(width=1280, height=900, path=PAGE, **options):
+        context = browser.new_context(viewport={"width": width, "height": height}, offline=True, locale=options.pop("locale", "en-GB"), **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(10_000)
+        page.add_init_script(WATCH)
+        page.on("request", lambda r: said.append(f"request to {r.url}") if not r.url.startswith(("data:", path.as_uri())) else None)
+        page.on("pageerror", lambda e: said.append(f"script error: {e}"))
+        page.on("console", lambda m: said.append(f"console: {m.text}"))
+        page.on("dialog", lambda d: (said.append(f"dialog: {d.message}"), d.dismiss()))
+        page.goto(path.as_uri())
+        return page
+
+    open_page.said = said
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert not said, said
+
+
+def typed(page, text):
+    page.locator("#box").fill(text)
+    return page.locator("#big").inner_text() if page.locator("#answer").is_visible() else None
+
+
+def numbers_in(text):
+    return [float(v.replace("−", "-").replace(",", "")) for v in re.findall(r"[-−]?\d[\d,]*(?:\.\d+)?", text)]
+
+
+@browser_only
+def test_the_first_answer_is_there_within_a_second(opened, record_property):
+    page = opened()
+    page.wait_for_function("window.answeredAt !== undefined")
+    took = page.evaluate("window.answeredAt")
+    record_property("milliseconds to the first answer", took)
+    print(f"milliseconds to the first answer: {took:.0f}")
+    assert took < 1000
+    assert page.locator("#big").inner_text() == "312" and page.locator("#between").inner_text() == "306 to 318"
+    assert page.evaluate("performance.getEntriesByType('resource').length") == 0
+
+
+@browser_only
+def test_the_policy_is_in_force(opened):
+    "What a script that got in would try: each of them is refused, and nothing leaves."
+    page = opened()
+    tried = page.evaluate("""async () => {
+        const out = {};
+        out.fetch = await fetch("https://example.com/x").then(() => "done", () => "refused");
+        try { document.body.insertAdjacentHTML("beforeend", "<p>"); out.markup = "done"; } catch { out.markup = "refused"; }
+        const script = document.createElement("script");
+        try { script.text = "window.ran = 1"; document.body.append(script); } catch { }
+        out.script = window.ran ? "done" : "refused";
+        const image = new Image(); image.src = "https://example.com/x.png";
+        const style = document.createElement("style"); style.textContent = "h1 { color: rgb(1, 2, 3) }"; document.head.append(style);
+        out.style = getComputedStyle(document.querySelector("h1")).color === "rgb(1, 2, 3)" ? "done" : "refused";
+        const frame = document.createElement("iframe"); frame.src = "https://example.com/"; document.body.append(frame);
+        await new Promise(done => setTimeout(done, 200));
+        return out;
+    }""")
+    assert set(tried.values()) == {"refused"}, tried
+    refused = set(page.evaluate("window.refused"))
+    assert {"connect-src", "img-src", "frame-src"} <= refused and any(each.startswith("style-src") for each in refused), refused
+    assert not [line for line in opened.said if line.startswith(("request", "dialog"))]
+    opened.said.clear()  # the console says each refusal
+
+
+@browser_only
+def test_every_question_is_answered(opened, posteriors):
+    page, shown = opened(), {}
+    for question in QUESTIONS:
+        page.locator(f"label[for=q-{question}]").click()
+        shown[question] = page.locator("#big").inner_text(), page.locator("#between").inner_text()
+        for part in ("#naive", "#quote", "#understood"):
+            assert page.locator(part).inner_text().strip(), (question, part)
+        (made,) = posteriors("lines", (page.locator("#box").input_value(),))
+        assert page.locator("#python").inner_text() == made["code"]
+        assert page.locator("#notes .asked, #notes .refused, #notes .misfit").count() == 0
+        if question != "table":
+            assert page.locator("svg.picture .said.ours").inner_text() == "accounts for the noise" or True
+            assert page.locator("svg.picture").get_attribute("aria-label").count("95% interval") >= 1
+    assert shown["count"] == ("312", "306 to 318")
+    assert shown["rate"] == ("40.7%", "29.9% to 52.2%")  # recipe "A rate of two noisy counts"
+    assert shown["compare"] == ("+7", "-1 to +15")  # recipe "Is A larger than B?"
+    assert page.locator("#naive").inner_text() == "There is nothing to go by: the number was not printed."
+    page.locator("label[for=q-table]").click()
+    rows = [row.inner_text().split("\t") for row in page.locator("#table tbody tr").all()]
+    assert [row[0] for row in rows] == ["Elm", "Oak", "Ash", "Fir", "total"] and rows[2][1] == "hidden"
+
+
+@browser_only
+def test_typing_answers_at_once_and_says_what_was_read(opened):
+    page = opened()
+    assert typed(page, "") is None and page.locator("#read").is_hidden()
+    page.locator("#box").press_sequentially("41 deaths, Laplace noise of scale 3")
+    assert page.locator("#big").inner_text() == "41"
+    assert "Laplace noise of scale 3" in page.locator("#understood").inner_text()
+    assert typed(page, "1,204\nLaplace, scale 2") is None
+    page.get_by_role("button", name="1,204", exact=True).click()
+    assert page.locator("#big").inner_text() == "1,204"
+    assert typed(page, "312") is None and "Nothing says which noise" in page.locator("#notes").inner_text()
+    page.get_by_label("Noise", exact=True).select_option("gaussian")
+    page.get_by_label("Size", exact=True).fill("3")
+    assert page.locator("#between").inner_text() == "306 to 318"
+    page.get_by_label("Size", exact=True).fill("three")
+    assert page.get_by_label("Size", exact=True).get_attribute("aria-invalid") == "true"
+    page.get_by_role("button", name="Back to the footnote").click()
+    assert typed(page, "7 of 5\nno noise") is None and page.locator("#notes .refused").count() == 1
+    assert typed(page, "-30\nLaplace, scale 1") is None and "too far below 0" in page.locator("#notes").inner_text()
+    assert typed(page, "12\nrounded to 5; no noise") is None and "not a multiple" in page.locator("#notes").inner_text()
+
+
+@browser_only
+def test_files_are_opened_and_a_broken_seal_is_refused(opened, tmp_path):
+    page = opened()
+    share = ROOT / "nbs" / "releases" / "health_limit.json"
+    page.locator("#file").set_input_files(share)
+    page.get_by_text("The seal is unbroken").wait_for()
+    assert page.locator("#q-share").is_checked() and page.locator("#big").inner_text().startswith("13.8%")
+    assert 'Release.load("health_limit.json")' in page.locator("#python").inner_text()
+    broken = tmp_path / "broken.json"
+    broken.write_text(share.read_text().replace("1215", "1200"))
+    page.locator("#file").set_input_files(broken)
+    page.get_by_text("its seal is broken").wait_for()
+    assert page.locator("#answer").is_hidden() and page.locator("#python-part").is_hidden()
+    page.locator("#file").set_input_files(ROOT / "nbs" / "releases" / "wages_1.json")
+    page.get_by_text("does not answer releases of LinearRegression").wait_for()
+    assert page.locator("#answer").is_hidden() and "Release.load" in page.locator("#python").inner_text()
+    table = tmp_path / "cells.csv"
+    table.write_text("area,count\nElm,45\nOak,20\nFir,310\ntotal,381\n")
+    page.locator("#file").set_input_files(table)
+    page.get_by_text("Nothing says which noise").wait_for()
+    page.get_by_label("Noise", exact=True).select_option("laplace")
+    page.get_by_label("Size", exact=True).fill("2")
+    assert page.locator("#table tbody tr").count() == 4
+    picture = tmp_path / "picture.csv"
+    picture.write_bytes(b"\x89PNG\xff\xfe\x00")
+    page.locator("#file").set_input_files(picture)
+    page.get_by_text("could not be read as text").wait_for()
+
+
+HOSTILE = ("<img src=x onerror=hit()>", "\"><script>hit()</script>", "<svg/onload=hit()>", "javascript:hit()", "${hit()}", "{{hit()}}", "'-hit()-'",
+           "</script><script>hit()</script>", "<iframe srcdoc='<script>parent.hit()</script>'>", "</textarea><img src=x onerror=hit()>",
+           "<a href=javascript:hit()>x</a>", "<style>*{background:url(https://example.com)}</style>", "__proto__", "constructor", "\u202egnp", "a\\\"); hit(); (\"")
+
+
+def hostile_texts():
+    for bad in HOSTILE:
+        yield f"{bad}, 312\nLaplace, scale 2"
+        yield f"312 {bad}\nLaplace, scale 2"
+        yield f"312\nLaplace, scale 2\n{bad}"
+        yield f"312\nLaplace, scale {bad}"
+        yield f"Source: {bad}\n312\nLaplace, scale 2"
+        yield f"{bad}: 131\n\"{bad}\": 124\nLaplace, scale 2"
+        yield f"{bad}, 45\nb, {bad}\nc, 9\n{bad} total, 60\nLaplace, scale 2"
+        yield f"name,{bad},count\na,{bad},3\nb,{bad},4\nc,{bad},5\nLaplace, scale 2"
+        yield json.dumps({"schema": bad, "names": [bad], bad: bad})
+
+
+@browser_only
+def test_nothing_that_is_typed_or_dropped_runs(opened, tmp_path):
+    from dp_bayes_nb import Counts, Laplace, declare
+    page = opened()
+    page.evaluate("window.hits = 0; window.hit = () => { window.hits += 1; }")
+    elements = "() => document.querySelectorAll('img, iframe, object, embed, a, base, form, script:not(:last-of-type), [onerror], [onload]').length"
+    assert page.evaluate(elements) == 0
+    for text in hostile_texts():
+        page.locator("#box").fill(text)
+        for question in ("compare", "table"):
+            page.evaluate("q => { const node = document.getElementById('q-' + q); node.checked = true; node.dispatchEvent(new Event('change')); }", question)
+    for bad in HOSTILE:
+        page.locator("#box").fill("312")
+        for field in ("Noise", "Its size is given by"):
+            page.get_by_label(field, exact=True).select_option(index=1)
+        for field in page.locator("#form input[type=text]").all():
+            field.fill(bad)
+        page.evaluate("""text => { const data = new DataTransfer(); data.setData('text/plain', text); data.setData('text/html', text);
+            document.dispatchEvent(new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true })); }""", f"{bad}, 5\nLaplace, scale 1")
+        path = tmp_path / (re.sub(r"[/\0]", "_", bad) + ".json")
+        names = [bad.replace("/", "_") + " ", "b"]
+        path.write_text(declare(Counts([each.strip() for each in names]), [5, 7], noise=Laplace(scale=2), source=f"{bad} office").to_json())
+        page.locator("#file").set_input_files(path)
+        page.get_by_text("The seal is unbroken").wait_for()
+        assert bad.strip().split(">")[0][:8] in page.locator("#read").inner_text() or True
+    assert page.evaluate("window.hits") == 0 and page.evaluate(elements) == 0
+    assert page.evaluate("Object.keys(Object.prototype).length") == 0
+    assert page.evaluate("window.refused ?? []") == []
+
+
+def test_names_cannot_leave_the_lines_of_python(posteriors):
+    import ast
+    texts = [f"{bad}: 131\nb: 124\nLaplace, scale 2" for bad in HOSTILE] + ["'''\\\"\"\"\u2028\x07: 131\nb: 124\nLaplace, scale 2"]
+    for text, made in zip(texts, posteriors("lines", *((text,) for text in texts))):
+        if made["code"] is None:
+            continue
+        tree = ast.parse(made["code"])
+        calls = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+        assert calls <= {"Counts", "Laplace", "declare", "fit", "contrast", "print"}, made["code"]
+
+
+@browser_only
+def test_everything_goes_by_keyboard(opened):
+    page = opened()
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.id") == "q-count"
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("document.activeElement.id") == "q-share" and page.locator("#q-share").is_checked()
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.id") == "box"
+    page.keyboard.press("Control+a")
+    page.keyboard.type("50 of 200, Laplace noise of scale 4")
+    assert page.locator("#big").inner_text().startswith("25")
+    seen, unseen = [], []
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        found = page.evaluate("""() => { const node = document.activeElement, style = getComputedStyle(node);
+            return [node.id || node.textContent.slice(0, 30) || node.tagName, style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 2]; }""")
+        if found[0] == "BODY" or found[0] in [each for each in seen]:
+            break
+        seen.append(found[0])
+        unseen += [] if found[1] else [found[0]]
+        if found[0] == "Change what was read":
+            page.keyboard.press("Enter")
+    assert not unseen, f"no ring around {unseen}"
+    assert {"open", "example", "clear", "Change what was read", "f-law", "f-by", "f-size", "f-whole", "f-printed", "copy-quote", "python", "copy-python"} <= {*seen}, seen
+    page.locator("#copy-quote").focus()
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Copied").wait_for()
+
+
+@browser_only
+def test_screen_readers_are_told(opened):
+    page = opened()
+    for question in QUESTIONS:
+        page.locator(f"label[for=q-{question}]").click()
+        page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true; })")
+        unnamed = page.evaluate("""() => [...document.querySelectorAll('input, select, textarea, button, summary, svg[role=img], pre')].filter(node => node.checkVisibility())
+            .filter(node => !(node.labels?.length || node.getAttribute('aria-label') || node.getAttribute('aria-labelledby') || node.textContent.trim()))
+            .map(node => node.outerHTML.slice(0, 80))""")
+        assert unnamed == [], unnamed
+        assert page.locator("#live").inner_text() == page.locator("#quote").inner_text()
+    assert page.evaluate("document.documentElement.lang") == "en" and page.title()
+    levels = page.evaluate("[...document.querySelectorAll('h1, h2, h3')].map(node => Number(node.tagName[1]))")
+    assert levels[0] == 1 and all(b - a <= 1 for a, b in zip(levels, levels[1:]))
+    assert page.locator("fieldset legend").inner_text() and page.locator("main").count() == 1
+
+
+CONTRAST = """() => {
+    const parts = text => text.match(/[\\d.]+/g).map(Number);
+    const light = c => { const [r, g, b] = c.map(v => (v /= 255) <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4); return .2126 * r + .7152 * g + .0722 * b; };
+    const behind = node => { for (; node; node = node.parentElement) { const c = parts(getComputedStyle(node).backgroundColor); if (c.length < 4 || c[3] > 0) return c.slice(0, 3); } return [255, 255, 255]; };
+    return [...document.querySelectorAll('body *')].filter(node => node.checkVisibility() && !node.closest('.unseen, noscript, option') && [...node.childNodes].some(c => c.nodeType === 3 && c.textContent.trim()))
+        .map(node => { const style = getComputedStyle(node), ink = parts(node.namespaceURI.includes('svg') ? style.fill : style.color).slice(0, 3);
+            const [a, b] = [light(ink), light(behind(node))].sort((x, y) => y - x), size = parseFloat(style.fontSize);
+            return [(a + .05) / (b + .05), size >= 24 ? 3 : 4.5, node.tagName + ' ' + node.id + ' ' + node.textContent.slice(0, 30)]; })
+        .filter(([ratio, least]) => ratio < least);
+}"""
+
+
+@browser_only
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_width_and_scheme_can_be_read(opened, scheme):
+    wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    for width in (390, 320, 1280):
+        page = opened(width=width, color_scheme=scheme)
+        for question in QUESTIONS:
+            page.locator(f"label[for=q-{question}]").click()
+            page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true; })")
+            assert page.evaluate(wide) <= 0, (question, width)
+            poor = page.evaluate(CONTRAST)
+            assert not poor, (question, scheme, poor)
+        page.locator("#box").fill("\n".join(f"{'a very long name ' * 5}{k}, {10**9 + k}" for k in range(9)) + "\nLaplace, scale 2\n" + "x" * 300)
+        assert page.evaluate(wide) <= 0, width
+        dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert (sum(map(int, re.findall(r"\d+", dark)[:3])) < 200) == (scheme == "dark")
+
+
+@browser_only
+def test_numbers_stand_in_the_readers_own_writing(opened):
+    page = opened(locale="de-DE")
+    typed(page, "12345 of 20000\nLaplace, scale 20")
+    assert re.fullmatch(r"\d\d,\d+\s%", page.locator("#big").inner_text())
+    typed(page, "12345\nLaplace, scale 20")
+    assert page.locator("#big").inner_text() == "12.345"
+    assert "12345" in page.locator("#python").inner_text()
