@@ -80,7 +80,7 @@ export const S = {
   notes: {
     // asked: there is no answer before they are settled
     no_number: () => "No number was found. Write it as it is printed, such as 312, <10 or 118 of 290.",
-    no_footnote: () => "Nothing says which noise was added. Copy the footnote into the box, or say it below.",
+    no_footnote: () => "Nothing says which noise was added. Add the footnote to the box.",
     no_size: ({ law }) => `${law ? `${cap(S.form.laws[law])} noise is named, but not how large it is` : "How large the noise is was not found"}. Add its scale, its standard deviation, ± an error, or ε and the sensitivity.`,
     epsilon_gaussian: () => "ε and δ do not say how large Gaussian noise is: there are several formulas. Add its standard deviation, or ρ.",
     two_laws: () => "Two laws of noise are named. Which one is it?",
@@ -182,6 +182,7 @@ export const S = {
     printed: words => words,
     by: words => words,
     none: "There was no noise",
+    fields: "Choose it from fields",
   },
 
   form: {

@@ -55,11 +55,9 @@ function drawReading(reading, refused, keepForm) {
   put(at("notes"), notes);
   const changed = state.chosen.noise !== undefined || state.chosen.printed !== undefined;
   put(at("changed"), changed ? [S.understood.changed, " ", h("button", { type: "button", class: "plain", onclick: () => { state.chosen = {}; update(); } }, S.understood.back)] : []);
-  const open = reading.notes.some(note => note.code === "no_footnote" || note.code === "no_size") && reading.rows.length > 0;
-  const possible = reading.kind === "text" && reading.rows.length > 0;
+  const possible = reading.kind === "text" && reading.rows.length > 0 && !reading.own;
   at("change").hidden = !possible;
   if (!keepForm && possible) {
-    if (open) at("change").open = true;
     form(at("form"), reading, given => { state.chosen = { ...state.chosen, ...given }; update({ keepForm: true }); });
     drawPair(reading);
   }
@@ -78,6 +76,9 @@ function drawNote(note, reading) {
     choices.push(h("button", { type: "button", class: "choice", onclick: () => choose({ key: "question", value: reading.suggested }) }, S.choices.read_as(reading.suggested)));
   }
   if (note.kind === "misfit") choices.push(h("button", { type: "button", class: "choice", onclick: () => example(state.question) }, S.box.example));
+  if (["no_footnote", "no_size", "epsilon_gaussian"].includes(note.code) && reading.rows.length) {
+    choices.unshift(h("button", { type: "button", class: "choice", onclick: () => { at("change").open = true; at("f-law").focus(); } }, S.choices.fields));
+  }
   return h("li", { class: note.kind }, h("span", {}, noteWords(note)), choices.length ? h("span", { class: "choices" }, choices) : null);
 }
 
