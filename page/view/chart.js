@@ -23,15 +23,15 @@ function limits(posterior, marks) {
 
 // { posterior, interval, naive: [low, high] | null, naiveAt, printed: number | null, zero, label, written, described }
 export function curve({ posterior, interval, naive, printed, zero, written, described }, width) {
-  const height = 264, top = 26, base = 168;
+  const height = 268, top = 26, base = 168;
   const marks = [printed, zero, ...(naive ?? [])].filter(v => v !== null && v !== undefined);
   const [low, high] = limits(posterior, marks);
   const px = scale(low, high, 6, width - 6);
   const parts = [...shape(posterior, interval, px, low, high, top, base), ...axis(low, high, px, base, width, written, posterior.whole)];
   if (zero !== null && zero !== undefined && zero > low && zero < high) parts.push(svg("line", { class: "zero", x1: px(zero), x2: px(zero), y1: top - 8, y2: base }), label(S.answer.equal, px(zero), top - 13, width, "mark"));
   if (printed !== null && printed > low && printed < high) parts.push(svg("line", { class: "printed", x1: px(printed), x2: px(printed), y1: top - 6, y2: base }), label(S.answer.printedMark(written(printed)), px(printed), top - 12, width, "mark"));
-  parts.push(...span("ours", S.answer.ours, interval, posterior.quantile(0.5), px, base + 46, width));
-  if (naive) parts.push(...span("naive", S.answer.naive, naive, null, px, base + 82, width));
+  parts.push(...span("ours", S.answer.ours, interval, posterior.quantile(0.5), px, base + 50, width));
+  if (naive) parts.push(...span("naive", S.answer.naive, naive, null, px, base + 86, width));
   return svg("svg", { class: "picture", role: "img", "aria-label": described, viewBox: `0 0 ${width} ${naive ? height : height - 34}`, width, height: naive ? height : height - 34 }, parts);
 }
 

@@ -23,8 +23,9 @@ function update({ keepForm = false } = {}) {
   if (state.file && reading.kind === "file") reading.file = state.file;
   const shown = reading.question ?? state.question;
   if (reading.kind !== "empty") state.question = shown;
-  for (const each of QUESTIONS) at(`q-${each}`).checked = each === shown;
-  put(at("question-says"), S.questions[shown][1]);
+  const unanswered = reading.kind === "file" && !reading.asks;
+  for (const each of QUESTIONS) at(`q-${each}`).checked = !unanswered && each === shown;
+  put(at("question-says"), unanswered ? "" : S.questions[shown][1]);
   let answer = null, refused = null;
   if (reading.asks && settled(reading)) {
     try { answer = answered(reading.asks); } catch (error) {
@@ -101,7 +102,7 @@ function drawAnswer(reading, answer) {
   at("python-part").hidden = code === null;
   put(at("python"), code ?? "");
   at("answer").hidden = answer === null;
-  at("waiting").hidden = answer !== null || reading.kind === "empty";
+  at("waiting").hidden = answer !== null || ["empty", "file", "refused"].includes(reading.kind);
   at("about").hidden = answer === null;
   drawn = answer ? { reading, answer, words: told(reading, answer) } : null;
   if (!drawn) { put(at("live"), reading.notes.filter(note => note.kind !== "read").map(noteWords).join(" ")); return; }
@@ -156,7 +157,7 @@ function example(question) {
 
 function showText(text = state.text) {
   at("box").value = text;
-  at("box").readOnly = state.file !== null && state.text.length > SHOWN_IN_BOX;
+  at("box").readOnly = state.file !== null && text !== state.text;
   at("change").open = false;
 }
 
@@ -172,7 +173,7 @@ async function opened(file) {
   if (file.size <= MOST_BYTES) try { text = new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer()); } catch { text = null; }
   if (text === null) { put(at("notes"), drawNote({ kind: "refused", code: file.size > MOST_BYTES ? "too_large" : "unreadable", facts: {}, choices: [] }, {})); at("read").hidden = false; return; }
   Object.assign(state, { pinned: false, chosen: {}, text, file: file.name });
-  showText(text.length > SHOWN_IN_BOX ? S.box.large(file.name, plain(text.length)) : text);
+  showText(text.length > SHOWN_IN_BOX || /^\s*\{/u.test(text) ? S.box.large(file.name, plain(text.length)) : text);
   update();
 }
 

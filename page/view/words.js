@@ -60,7 +60,7 @@ export function writer(reading, answer) {
   const { kind, n } = reading.asks, width = answer.interval[1] - answer.interval[0];
   const shares = kind === "share" || kind === "rate" || (kind === "compare" && n);
   if (shares) {
-    const digits = Math.max(0, Math.min(digitsFor(width, 100), 4));
+    const digits = Math.max(1, Math.min(digitsFor(width, 100), 4));
     return (v, tick = false) => percent(v, tick ? Math.min(digits, tickDigits(width)) : digits);
   }
   return kind === "compare" ? v => signed(v) : v => whole(v);
@@ -71,16 +71,17 @@ const tickDigits = width => Math.max(0, Math.min(4, -Math.floor(Math.log10(width
 export function told(reading, answer) {
   const { asks, rows } = reading, write = writer(reading, answer), A = S.answer;
   const [low, high] = answer.interval.map(v => write(v)), median = write(answer.median);
-  const name = nameOf(rows[0]), called = uniqueNames(rows);
-  const question = asks.kind;
+  const question = asks.kind, ofAll = question === "share" || question === "rate";
+  const name = ofAll ? rows[0].name : nameOf(rows[0]), called = uniqueNames(rows);
   const label = question === "compare" ? A.what.compare(...called) : question === "table" ? A.what.table : A.what[question](name);
-  const facts = { what: name, printed: printedOf(rows[0]), median, low, high, a: called[0], b: called[1], cells: whole(rows.length) };
+  const facts = { what: name, name: rows[0].name, all: ofAll ? allOf(reading) : null, printed: printedOf(rows[0]), median, low, high, a: called[0], b: called[1], cells: whole(rows.length) };
   const kind = question === "count" && (rows[0].cell.value === null || rows[0].cell.printed.length) ? "hidden" : question;
   if (question === "compare") facts.above = chance(answer.above);
   return { label, big: median, between: A.interval(low, high), naive: naiveWords(answer, write, question, rows), noise: noiseDone(answer), quote: S.quote[kind](facts),
     about: S.about[question === "compare" && asks.n ? "compareShares" : question], write, extra: question === "compare" ? versus(answer, called) : [] };
 }
 
+const allOf = ({ asks, of, rows }) => [typeof asks.n === "number" ? plain(asks.n) : shown(of), rows[0].unit].filter(Boolean).join(" ");
 const nameOf = row => row.name && row.unit ? `${row.name}, ${row.unit}` : row.name ?? row.unit ?? null;
 const printedOf = row => row.cell.value !== null ? plain(row.cell.value) : row.said ? String(row.shown).trim() : null;
 
