@@ -15,6 +15,7 @@ from .command.analyse import (EXPERIMENT_NAMES, run_calibrate, run_experiment, r
 from .command.declarations import load_models
 from .command.options import (EXAMPLE_FAMILY, EXAMPLES, MODELS, OPTIONS, WITH_MODELS, as_typed,
                                          warnings_as_lines)
+from .command.page import run_page
 from .command.publish import run_audit, run_ledger, run_quantile, run_release
 from .command.results import run_contrast, run_examine, run_predict, run_show
 
@@ -74,6 +75,8 @@ def build_parser() -> argparse.ArgumentParser:
              f"{EXAMPLE_FAMILY}")
     _command(commands, "experiment", "a figure of the papers as numbers, by simulation; opens no data",
              f"{one['experiment']}\n\n{EXPERIMENT_NAMES}")
+    _command(commands, "page", "a page in a browser that answers six questions about published numbers; opens no data",
+             f"{one['page']}")
     return parser
 
 # %% ../nbs/cli.ipynb #972a67c4
@@ -87,7 +90,7 @@ _COMMANDS = {"plan": run_plan, "release": run_release, "fit": run_fit, "fit-many
             "synthesize": run_synthesize, "quantile": run_quantile, "show": run_show, "examine": run_examine,
             "predict": run_predict, "contrast": _run_contrast, "ledger": run_ledger, "calibrate": run_calibrate,
             "audit": run_audit,
-            "experiment": run_experiment}
+            "experiment": run_experiment, "page": run_page}
 
 
 def main(argv=None) -> int:

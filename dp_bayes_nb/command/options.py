@@ -32,7 +32,8 @@ EXAMPLES = {"plan": "dp-bayes plan --family FAMILY.toml --prior \"Beta(1, 1)\" -
             "synthesize": "dp-bayes synthesize posterior.nc --tables 100 --rows 1000 -o synthetic",
             "calibrate": "dp-bayes calibrate --family FAMILY.toml --prior \"Beta(1, 1)\" --n 1000 --epsilon 0.1",
             "audit": "dp-bayes audit FAMILY.toml --epsilon 1",
-            "experiment": "dp-bayes experiment fig1a --trials 100"}
+            "experiment": "dp-bayes experiment fig1a --trials 100",
+            "page": "dp-bayes page --out dp_bayes.html"}
 
 # %% ../../nbs/command/03_options.ipynb #0c030008
 EXAMPLE_FAMILY = """FAMILY.toml declares what is counted, for example
@@ -401,6 +402,8 @@ OPTIONS["experiment"] = (
     ("--cache",
      "folder that keeps finished batches, for all experiments (default: experiments.cache beside the output)", {}),
     ("-o --output", "JSON file to write (default: NAME.json)", {"default": None}), _FORCE)
+OPTIONS["page"] = (
+    ("-o --out", "write a copy of the page to this file (default: open it in a browser)", {"metavar": "FILE"}), _FORCE)
 
 # %% ../../nbs/command/03_options.ipynb #a7f03e51
 # § Refusals as they are typed
