@@ -1,8 +1,8 @@
 """One file from the sources of the page: dp_bayes_nb/page/dp_bayes.html, which asks nothing of a network.
 
-The modules of `page/` are put in their order, each in a function of its own, so that no bundler is needed; they may import
-and export by name only. The policy in the page allows its own script and its own style, by their hashes, and nothing else.
-`--check` says whether the file is what the sources give.
+The modules of `page/` are put in their order, each in a function of its own, so that no bundler is needed; they may
+import and export by name only. The policy in the page allows its own script and its own style, by their hashes, and
+nothing else. `--check` says whether the file is what the sources give.
 """
 
 import argparse
@@ -113,14 +113,14 @@ def build():
     code, style = script(SOURCES / "view" / "main.js"), (SOURCES / "style.css").read_text(encoding="utf-8")
     if "</script" in code.lower() or "<!--" in code or "</style" in style.lower():
         raise ValueError("a source holds the end of its own element")
-    policy = (f"default-src 'none'; script-src {hashed(code)}; style-src {hashed(style)}; img-src data:; base-uri 'none'; "
-              "form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'")
+    policy = (f"default-src 'none'; script-src {hashed(code)}; style-src {hashed(style)}; img-src data:; "
+              "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'")
     title = re.search(r'^ {2}title: "([^"]+)"', (SOURCES / "strings.js").read_text(encoding="utf-8"), re.M)[1]
     page = (SOURCES / "page.html").read_text(encoding="utf-8")
     for name, text in (("policy", policy), ("title", title), ("style", style), ("script", code)):
-        if page.count("{{%s}}" % name) != 1:
-            raise ValueError(f"page.html must have {{{{{name}}}}} once")
-        head, tail = page.split("{{%s}}" % name)
+        head, mark, tail = page.partition("{{" + name + "}}")
+        if not mark:
+            raise ValueError(f"page.html must have a place for the {name}")
         page = head + text + tail
     if len(page.encode()) > LARGEST:
         raise ValueError(f"the page has {len(page.encode())} bytes, more than {LARGEST}")
@@ -129,7 +129,7 @@ def build():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--check", action="store_true", help="write nothing; fail if the file is not what the sources give")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if the sources give another file")
     args = parser.parse_args()
     text = build()
     if args.check:

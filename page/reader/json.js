@@ -2,15 +2,25 @@
 // Whole numbers and floats stay apart, because Python writes 100.0 and 100 differently.
 
 export const MOST = 2 ** 24;
-const DEEPEST = 20, LONGEST_NUMBER = 400;
+const DEEPEST = 20,
+  LONGEST_NUMBER = 400;
 
 export class Damaged extends Error {
-  constructor(code, facts = {}) { super(code); this.code = code; this.facts = facts; }
+  constructor(code, facts = {}) {
+    super(code);
+    this.code = code;
+    this.facts = facts;
+  }
 }
 
-export class Whole {  // an integer of any length, by its digits
-  constructor(digits) { this.digits = digits; }
-  valueOf() { return Number(this.digits); }
+export class Whole {
+  // an integer of any length, by its digits
+  constructor(digits) {
+    this.digits = digits;
+  }
+  valueOf() {
+    return Number(this.digits);
+  }
 }
 
 export function parse(text) {
@@ -27,7 +37,10 @@ const STRING = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/uy;
 const BLANK = /[ \t\n\r]*/uy;
 
 class Parser {
-  constructor(text) { this.text = text; this.at = 0; }
+  constructor(text) {
+    this.text = text;
+    this.at = 0;
+  }
 
   all() {
     const value = this.value(0);
@@ -43,7 +56,9 @@ class Parser {
     return found;
   }
 
-  blank() { this.take(BLANK); }
+  blank() {
+    this.take(BLANK);
+  }
 
   sign(one) {
     this.blank();
@@ -57,8 +72,15 @@ class Parser {
     if (depth >= DEEPEST && "{[".includes(this.text[this.at] ?? " ")) throw new Damaged("too_deep");
     if (this.sign("{")) return this.object(depth + 1);
     if (this.sign("[")) return this.list(depth + 1);
-    for (const [word, value] of [["true", true], ["false", false], ["null", null]]) {
-      if (this.text.startsWith(word, this.at)) { this.at += word.length; return value; }
+    for (const [word, value] of [
+      ["true", true],
+      ["false", false],
+      ["null", null],
+    ]) {
+      if (this.text.startsWith(word, this.at)) {
+        this.at += word.length;
+        return value;
+      }
     }
     const string = this.take(STRING);
     if (string) return JSON.parse(string[0]);
@@ -90,7 +112,8 @@ class Parser {
   list(depth) {
     const out = [];
     if (this.sign("]")) return out;
-    do out.push(this.value(depth)); while (this.sign(","));
+    do out.push(this.value(depth));
+    while (this.sign(","));
     if (!this.sign("]")) throw new Damaged("not_valid_json");
     return out;
   }
@@ -118,13 +141,14 @@ function byCharacters(a, b) {
 
 const SHORT = { "\\": "\\\\", '"': '\\"', "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 const escaped = c => SHORT[c] ?? "\\u" + c.charCodeAt(0).toString(16).padStart(4, "0");
-const ascii = text => `"${text.replace(/[\\"]|[^ -~]/g, escaped)}"`;  // without u: each half of a pair by itself
+const ascii = text => `"${text.replace(/[\\"]|[^ -~]/g, escaped)}"`; // without u: each half of a pair by itself
 
 // Python's repr of a float: the shortest digits, with an exponent below 1e-4 and from 1e16 on.
 export function float(value) {
   if (value === 0) return Object.is(value, -0) ? "-0.0" : "0.0";
   const [, sign, first, rest, power] = /^(-?)(\d)(?:\.(\d+))?e([-+]\d+)$/u.exec(value.toExponential());
-  const digits = first + (rest ?? ""), exponent = Number(power);
+  const digits = first + (rest ?? ""),
+    exponent = Number(power);
   if (exponent < -4 || exponent >= 16) {
     const size = String(Math.abs(exponent)).padStart(2, "0");
     return `${sign}${first}${rest ? "." + rest : ""}e${exponent < 0 ? "-" : "+"}${size}`;

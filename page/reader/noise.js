@@ -7,7 +7,8 @@ const SURE = 0.95;
 // noise = { law, size, whole, said }, where `said` is how the size was given, for words and for Python.
 export function noiseOf(facts, chosen = {}) {
   if (chosen.noise) return { noise: sized(chosen.noise), notes: [] };
-  const notes = [], laws = [...facts.laws];
+  const notes = [],
+    laws = [...facts.laws];
   const spoken = laws.length || facts.sizes.length || facts.epsilon !== null || facts.rho !== null;
   if (facts.none && !spoken) return { noise: NONE, notes };
   if (!spoken) return unspoken(facts, chosen, notes);
@@ -21,13 +22,17 @@ export function noiseOf(facts, chosen = {}) {
 }
 
 export const NONE = { law: "none", size: 0, whole: false, said: { by: "none" } };
-const LAWS = [{ key: "law", value: "laplace" }, { key: "law", value: "gaussian" }];
+const LAWS = [
+  { key: "law", value: "laplace" },
+  { key: "law", value: "gaussian" },
+];
 const asked = (code, facts, choices = []) => ({ kind: "asked", code, facts, choices });
 const assumed = (code, facts, choices = []) => ({ kind: "assumed", code, facts, choices });
 
 function unspoken(facts, chosen, notes) {
   if (facts.whole || facts.sensitivity !== null || facts.delta) return { noise: null, notes: [asked("no_size", {})] };
-  if (facts.printed.length === 0 && facts.marked === null && !facts.selfSaid) return { noise: null, notes: [asked("no_footnote", {}, [{ key: "noise", value: { law: "none" } }])] };
+  if (facts.printed.length === 0 && facts.marked === null && !facts.selfSaid)
+    return { noise: null, notes: [asked("no_footnote", {}, [{ key: "noise", value: { law: "none" } }])] };
   notes.push(assumed("no_noise", {}));
   return { noise: NONE, notes };
 }
@@ -35,38 +40,67 @@ function unspoken(facts, chosen, notes) {
 // How the size was given, each way by itself; null: something has to be asked first.
 function waysOf(facts, laws, chosen, notes) {
   const gaussian = (chosen.law ?? laws[0]) === "gaussian";
-  const ways = facts.sizes.map(way => withSure(way, chosen, notes)).map(way => way.by !== "bare" ? way : bare(way, gaussian, chosen));
+  const ways = facts.sizes
+    .map(way => withSure(way, chosen, notes))
+    .map(way => (way.by !== "bare" ? way : bare(way, gaussian, chosen)));
   const unsaid = ways.find(way => way.by === "bare");
   if (unsaid) {
     const words = gaussian ? ["sd", "variance"] : ["scale", "sd"];
-    notes.push(asked("bare", { size: unsaid.bare, law: gaussian ? "gaussian" : "laplace" }, words.map(value => ({ key: "bare", value }))));
+    notes.push(
+      asked(
+        "bare",
+        { size: unsaid.bare, law: gaussian ? "gaussian" : "laplace" },
+        words.map(value => ({ key: "bare", value })),
+      ),
+    );
     return null;
   }
   if (facts.rho !== null) ways.push({ by: "rho", rho: facts.rho, sensitivity: sensitivity(facts, chosen, notes) });
   if (facts.epsilon !== null && (gaussian || facts.delta)) {
-    if (ways.length === 0) { notes.push(asked("epsilon_gaussian", {})); return null; }
+    if (ways.length === 0) {
+      notes.push(asked("epsilon_gaussian", {}));
+      return null;
+    }
   } else if (facts.epsilon !== null && (facts.sensitivity !== null || chosen.sensitivity || ways.length === 0)) {
     ways.push({ by: "epsilon", epsilon: facts.epsilon, sensitivity: sensitivity(facts, chosen, notes) });
   }
-  if (ways.length === 0) { notes.push(asked("no_size", { law: laws[0] ?? null })); return null; }
+  if (ways.length === 0) {
+    notes.push(asked("no_size", { law: laws[0] ?? null }));
+    return null;
+  }
   return ways;
 }
 
-const bare = (way, gaussian, chosen) => chosen.bare ? { by: chosen.bare, [chosen.bare]: way.bare } : way;
+const bare = (way, gaussian, chosen) => (chosen.bare ? { by: chosen.bare, [chosen.bare]: way.bare } : way);
 
 function withSure(way, chosen, notes) {
   if (way.by !== "error" || way.confidence !== undefined) return way;
   const confidence = chosen.confidence ?? SURE;
   if (!chosen.confidence) {
-    notes.push(assumed("confidence", { confidence }, [0.9, 0.95, 0.99].filter(v => v !== confidence).map(value => ({ key: "confidence", value }))
-      .concat([{ key: "noise", value: { law: "gaussian", whole: false, said: { by: "sd", sd: way.error } }, code: "one_sd" }])));
+    notes.push(
+      assumed(
+        "confidence",
+        { confidence },
+        [0.9, 0.95, 0.99]
+          .filter(v => v !== confidence)
+          .map(value => ({ key: "confidence", value }))
+          .concat([
+            {
+              key: "noise",
+              value: { law: "gaussian", whole: false, said: { by: "sd", sd: way.error } },
+              code: "one_sd",
+            },
+          ]),
+      ),
+    );
   }
   return { ...way, confidence };
 }
 
 function sensitivity(facts, chosen, notes) {
   const value = chosen.sensitivity ?? facts.sensitivity ?? 1;
-  if (facts.sensitivity === null && !chosen.sensitivity) notes.push(assumed("sensitivity", { sensitivity: 1 }, [{ key: "sensitivity", value: 2 }]));
+  if (facts.sensitivity === null && !chosen.sensitivity)
+    notes.push(assumed("sensitivity", { sensitivity: 1 }, [{ key: "sensitivity", value: 2 }]));
   return value;
 }
 
@@ -74,7 +108,13 @@ function sensitivity(facts, chosen, notes) {
 function taken(way, notes) {
   const law = way.by === "scale" || way.by === "epsilon" ? "laplace" : "gaussian";
   if (way.by === "rho") return law;
-  notes.push(assumed("law", { law, by: way.by }, LAWS.filter(choice => choice.value !== law)));
+  notes.push(
+    assumed(
+      "law",
+      { law, by: way.by },
+      LAWS.filter(choice => choice.value !== law),
+    ),
+  );
   return law;
 }
 
@@ -88,7 +128,17 @@ function settled(law, ways, facts, chosen, notes) {
   if (fine.length < known.length) return { noise: null, notes: [...notes, asked("bad_size", {})] };
   const sizes = fine.map(each => each.size);
   if (Math.max(...sizes) > 1.02 * Math.min(...sizes) && chosen.by === undefined) {
-    return { noise: null, notes: [...notes, asked("disagree", {}, fine.map((each, k) => ({ key: "by", value: k, facts: { noise: each } })))] };
+    return {
+      noise: null,
+      notes: [
+        ...notes,
+        asked(
+          "disagree",
+          {},
+          fine.map((each, k) => ({ key: "by", value: k, facts: { noise: each } })),
+        ),
+      ],
+    };
   }
   return { noise: fine[chosen.by ?? 0], notes };
 }
@@ -101,12 +151,18 @@ export function sized({ law, whole = false, said }) {
 
 function laplace(said, whole) {
   switch (said.by) {
-    case "scale": return said.scale;
-    case "epsilon": return said.sensitivity / said.epsilon;
-    case "sd": return scaleOf(said.sd ** 2, whole);
-    case "variance": return scaleOf(said.variance, whole);
-    case "error": return whole ? wholeScale(said.error, 1 - said.confidence) : said.error / -Math.log(1 - said.confidence);
-    default: return NaN;
+    case "scale":
+      return said.scale;
+    case "epsilon":
+      return said.sensitivity / said.epsilon;
+    case "sd":
+      return scaleOf(said.sd ** 2, whole);
+    case "variance":
+      return scaleOf(said.variance, whole);
+    case "error":
+      return whole ? wholeScale(said.error, 1 - said.confidence) : said.error / -Math.log(1 - said.confidence);
+    default:
+      return NaN;
   }
 }
 
@@ -123,11 +179,18 @@ function wholeScale(error, alpha) {
 
 function gaussian(said, whole) {
   switch (said.by) {
-    case "sd": return said.sd;
-    case "variance": return Math.sqrt(said.variance);
-    case "rho": return said.sensitivity / Math.sqrt(2 * said.rho);
-    case "error": return whole ? wholeSd(said.error, 1 - said.confidence) : said.error / normalQuantile(1 - (1 - said.confidence) / 2);
-    default: return NaN;
+    case "sd":
+      return said.sd;
+    case "variance":
+      return Math.sqrt(said.variance);
+    case "rho":
+      return said.sensitivity / Math.sqrt(2 * said.rho);
+    case "error":
+      return whole
+        ? wholeSd(said.error, 1 - said.confidence)
+        : said.error / normalQuantile(1 - (1 - said.confidence) / 2);
+    default:
+      return NaN;
   }
 }
 
@@ -139,9 +202,12 @@ function wholeSd(error, alpha) {
 
 // log P(|e| ≥ error) of the discrete Gaussian, between whole numbers on a line.
 function logTail(error, sd) {
-  const at = Math.max(Math.floor(error), 1), share = error - at;
+  const at = Math.max(Math.floor(error), 1),
+    share = error - at;
   const last = at + 2 + Math.ceil(40 * sd);
-  let all = 1, beyond = 0, next = 0;
+  let all = 1,
+    beyond = 0,
+    next = 0;
   for (let k = 1; k <= last; k++) {
     const w = 2 * Math.exp(-0.5 * (k / sd) ** 2);
     all += w;
@@ -157,7 +223,8 @@ function bisect(f, low, high) {
   for (let k = 0; k < 200 && low < high; k++) {
     const middle = 0.5 * (low + high);
     if (middle === low || middle === high) break;
-    if (f(middle) > 0 === rising) high = middle; else low = middle;
+    if (f(middle) > 0 === rising) high = middle;
+    else low = middle;
   }
   return 0.5 * (low + high);
 }
@@ -173,8 +240,13 @@ export function normalQuantile(p) {
   return x;
 }
 
-function phi(x) {  // by its series, which is enough for |x| < 6
-  let term = x, sum = x;
-  for (let n = 1; n < 200 && Math.abs(term) > 1e-18 * Math.abs(sum); n++) { term *= x * x / (2 * n + 1); sum += term; }
-  return 0.5 + sum * Math.exp(-0.5 * x * x) / Math.sqrt(2 * Math.PI);
+function phi(x) {
+  // by its series, which is enough for |x| < 6
+  let term = x,
+    sum = x;
+  for (let n = 1; n < 200 && Math.abs(term) > 1e-18 * Math.abs(sum); n++) {
+    term *= (x * x) / (2 * n + 1);
+    sum += term;
+  }
+  return 0.5 + (sum * Math.exp(-0.5 * x * x)) / Math.sqrt(2 * Math.PI);
 }

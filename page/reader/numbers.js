@@ -15,7 +15,12 @@ export function read(text, { decimal = null, whole = false } = {}) {
   if (!/^[\d.,'’ ]*\d$/u.test(body)) return null;
   const digits = plain(body, decimal, whole);
   if (digits === null) return null;
-  if (digits === "either") return { either: shown, thousands: signed(found[1], body.replace(/[.,]/u, "")), part: signed(found[1], body.replace(",", ".")) };
+  if (digits === "either")
+    return {
+      either: shown,
+      thousands: signed(found[1], body.replace(/[.,]/u, "")),
+      part: signed(found[1], body.replace(",", ".")),
+    };
   const value = Number(signedText(found[1], digits) + found[3]);
   return Number.isFinite(value) ? { value } : null;
 }
@@ -28,14 +33,15 @@ function plain(body, decimal, whole) {
   if (/^\d+$/u.test(body)) return body;
   if (/^\d{1,3}(?:[ '’]\d{3})+(?:[.,]\d+)?$/u.test(body)) return body.replace(/[ '’]/gu, "").replace(",", ".");
   if (/[ '’]/u.test(body)) return null;
-  const points = count(body, "."), commas = count(body, ",");
+  const points = count(body, "."),
+    commas = count(body, ",");
   if (points && commas) {
     const last = body.lastIndexOf(".") > body.lastIndexOf(",") ? "." : ",";
     return grouped(body, last === "." ? "," : ".", last);
   }
   const sign = points ? "." : ",";
   if (points + commas > 1) return grouped(body, sign, null);
-  if (!/^[1-9]\d{0,2}[.,]\d{3}$/u.test(body)) return body.replace(",", ".");  // 0.204, 12.5 and 1204.567 are parts
+  if (!/^[1-9]\d{0,2}[.,]\d{3}$/u.test(body)) return body.replace(",", "."); // 0.204, 12.5 and 1204.567 are parts
   if (decimal !== null) return decimal === sign ? body.replace(",", ".") : body.replace(sign, "");
   return whole ? body.replace(sign, "") : "either";
 }
@@ -46,8 +52,11 @@ const count = (text, sign) => text.split(sign).length - 1;
 function grouped(body, between, before) {
   const [head, tail, ...more] = before === null ? [body] : body.split(before);
   const groups = head.split(between);
-  const fine = more.length === 0 && /^\d{1,3}$/u.test(groups[0]) && groups.slice(1).every(g => /^\d{3}$/u.test(g))
-    && (tail === undefined || /^\d+$/u.test(tail));
+  const fine =
+    more.length === 0 &&
+    /^\d{1,3}$/u.test(groups[0]) &&
+    groups.slice(1).every(g => /^\d{3}$/u.test(g)) &&
+    (tail === undefined || /^\d+$/u.test(tail));
   return fine ? groups.join("") + (tail === undefined ? "" : "." + tail) : null;
 }
 
@@ -56,11 +65,13 @@ export function decimalOf(texts) {
   const found = new Set();
   for (const text of texts) {
     const body = String(text).replace(/[eE][-+]?\d+$/u, "");
-    const points = count(body, "."), commas = count(body, ",");
+    const points = count(body, "."),
+      commas = count(body, ",");
     if (points && commas) found.add(body.lastIndexOf(".") > body.lastIndexOf(",") ? "." : ",");
     else if (points > 1) found.add(",");
     else if (commas > 1) found.add(".");
-    else if (points + commas === 1 && !/^[-−+]?[1-9]\d{0,2}[.,]\d{3}$/u.test(body.trim())) found.add(points ? "." : ",");
+    else if (points + commas === 1 && !/^[-−+]?[1-9]\d{0,2}[.,]\d{3}$/u.test(body.trim()))
+      found.add(points ? "." : ",");
   }
   return found.size === 1 ? [...found][0] : null;
 }

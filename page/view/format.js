@@ -1,7 +1,15 @@
 // Numbers in the reader's own writing.
 
-const here = typeof navigator === "undefined" ? undefined : navigator.languages?.length ? [...navigator.languages] : undefined;
-const safe = () => { try { Intl.NumberFormat(here); return here; } catch { return undefined; } };
+const here =
+  typeof navigator === "undefined" ? undefined : navigator.languages?.length ? [...navigator.languages] : undefined;
+const safe = () => {
+  try {
+    Intl.NumberFormat(here);
+    return here;
+  } catch {
+    return undefined;
+  }
+};
 const LOCALE = safe();
 const made = new Map();
 function formatter(options) {
@@ -16,8 +24,10 @@ export const sized = v => formatter({ maximumSignificantDigits: 4 }).format(v);
 // A whole number.
 export const whole = v => formatter({ maximumFractionDigits: 0 }).format(v + 0);
 export const signed = v => formatter({ maximumFractionDigits: 0, signDisplay: "exceptZero" }).format(v + 0);
-export const decimals = (v, digits) => formatter({ minimumFractionDigits: digits, maximumFractionDigits: digits }).format(v);
-export const percent = (v, digits) => formatter({ style: "percent", minimumFractionDigits: digits, maximumFractionDigits: digits }).format(v);
+export const decimals = (v, digits) =>
+  formatter({ minimumFractionDigits: digits, maximumFractionDigits: digits }).format(v);
+export const percent = (v, digits) =>
+  formatter({ style: "percent", minimumFractionDigits: digits, maximumFractionDigits: digits }).format(v);
 export const points = (v, digits) => percent(v, digits);
 
 // A probability that is not 0 or 1 is never shown as if it were.
@@ -28,7 +38,8 @@ export function chance(p) {
 }
 
 // Digits after the point that show an interval of this width to two digits, in percent where `by` is 100.
-export const digitsFor = (width, by = 1) => width > 0 ? Math.max(0, Math.min(6, 1 - Math.floor(Math.log10(width * by)))) : by === 100 ? 1 : 0;
+export const digitsFor = (width, by = 1) =>
+  width > 0 ? Math.max(0, Math.min(6, 1 - Math.floor(Math.log10(width * by)))) : by === 100 ? 1 : 0;
 
 // Round numbers between two limits.
 export function ticks(low, high, wanted) {
