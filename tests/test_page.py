@@ -174,20 +174,19 @@ def test_texts_are_read_and_what_was_taken_is_said():
 
 
 def test_a_choice_settles_what_was_asked():
-    for text, key, value, size, printed in (
+    cases = (
         ("1,204\nLaplace, scale 2", "decimal", ".", 2, 1204),
         ("1,204\nLaplace, scale 2", "decimal", ",", 2, 1.204),
         ("312\nLaplace noise of 10", "bare", "scale", 10, 312),
         ("312\nLaplace noise of 10", "bare", "sd", 10 / math.sqrt(2), 312),
         ("312\n± 16 at 95%", "law", "laplace", 16 / math.log(20), 312),
-    ):
-        (before,), (after,) = read(text), read(text, chosen={key: value})
-        assert any(
-            choice == {"key": key, "value": value} or (choice["key"], choice["value"]) == (key, value)
-            for note in before["notes"]
-            for choice in note["choices"]
-        ), (text, before["notes"])
+    )
+    befores = read(*(text for text, *_ in cases))
+    afters = node([("reader/index.js", "read", text, {"chosen": {key: value}}) for text, key, value, *_ in cases])
+    for (text, key, value, size, printed), before, after in zip(cases, befores, afters):
+        offered = [(choice["key"], choice["value"]) for note in before["notes"] for choice in note["choices"]]
         cell = after["asks"]["cell"]
+        assert (key, value) in offered, (text, before["notes"])
         assert math.isclose(cell["noise"]["size"], size) and cell["value"] == printed, (text, after)
 
 
@@ -196,6 +195,29 @@ def test_each_number_may_have_a_footnote_of_its_own():
     assert both["question"] == "rate"
     assert [both["asks"][key]["noise"]["size"] for key in ("part", "whole")] == [10, 4]
     assert [cell["noise"]["size"] for cell in table["asks"]["cells"]] == [2, 3, 4]
+
+
+SLOW = """
+import { read } from "ROOT/reader/index.js";
+export const slowest = parts => {
+  let most = 0;
+  for (const one of parts) for (const other of ["", ...parts]) {
+    const start = performance.now();
+    read((one + other).repeat(30000 / (one + other).length));
+    most = Math.max(most, performance.now() - start);
+  }
+  return most;
+};
+"""
+
+
+def test_no_text_takes_long_to_be_read(tmp_path):
+    "Texts of 30,000 characters that repeat what rules look for, such as numbers without an end."
+    (tmp_path / "package.json").write_text('{"type": "module"}')
+    (tmp_path / "slow.js").write_text(SLOW.replace("ROOT", f"file://{ROOT}/page"))
+    parts = ["1 ", "1,", "hidden ", "any all ", "of ", "rounded to the ", "± ", "(", "name, 1\n", "ε = ", "laplace "]
+    (most,) = node([("slow.js", "slowest", parts)], tmp_path)
+    assert most < 2000, most  # milliseconds
 
 
 def test_sizes_of_noise_are_those_of_the_package():
@@ -455,7 +477,8 @@ export const lines = text => {
   return { question: reading.question, code: python(reading) };
 };
 export const levels = (text, values) => {  // between which levels of the page's posteriors values lie
-  const answer = answered(read(text).asks), all = [...(answer.cells ?? []).map(cell => cell.posterior), answer.posterior];
+  const answer = answered(read(text).asks);
+  const all = [...(answer.cells ?? []).map(cell => cell.posterior), answer.posterior];
   return { levels: all.map((posterior, k) => cdfs(posterior, values[k])), above: answer.above ?? null };
 };
 """

@@ -79,6 +79,7 @@ export function rows(text, owns) {
 
 // A line may hold several: 131 vs 124; North 131, South 124.
 function parts(line) {
+  if (line.length > 4 * LONGEST) return [line];
   const full = part => !/^[\s\u0001.,;()]*$/u.test(part);
   const versus = line.split(/\s+(?:vs\.?|versus|against|compared (?:with|to)|gegen)\s+|;\s+/iu).filter(full);
   if (versus.length > 1 && versus.every(part => row(part) !== null)) return versus;
@@ -86,7 +87,10 @@ function parts(line) {
   return commas.length > 1 && commas.every(part => row(part)?.name) ? commas : [line];
 }
 
+const LONGEST = 400; // characters of a line of data
+
 function row(line, owns = null) {
+  if (line.length > LONGEST) return null;
   const own = k => (k === undefined || owns === null ? null : owns[Number(k)]);
   const pair = PAIR.exec(line);
   if (pair) {

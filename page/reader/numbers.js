@@ -3,8 +3,9 @@
 
 const SPACE = "[ \\u00a0\\u2009\\u202f]";
 
-// A number in running text. It ends in a digit, so that a comma after it is no part of it.
-export const NUMBER = `[-−+]?(?:\\d{1,3}(?:${SPACE}\\d{3})+(?![\\d])(?:[.,]\\d+)?|\\d+(?:[.,'’]\\d+)*|[.,]\\d+)(?:[eE][-+]?\\d+)?`;
+// A number in running text. It ends in a digit, so that a comma after it is no part of it; its length has an end, so that
+// no text takes long to be read.
+export const NUMBER = `[-−+]?(?:\\d{1,3}(?:${SPACE}\\d{3}){1,6}(?![\\d])(?:[.,]\\d{1,20})?|\\d{1,30}(?:[.,'’]\\d{1,20}){0,8}|[.,]\\d{1,20})(?:[eE][-+]?\\d{1,3})?`;
 
 // The number that a text shows: { value }, { value, apart: ["1,204", "thousands" | "part"] }, or null where it shows none.
 // decimal: "." or ",", where it is known which sign stands before the parts of a whole; whole: only whole numbers can stand here.
