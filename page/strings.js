@@ -105,6 +105,7 @@ export const S = {
       "This kind of noise is not one that this page can compute with. It knows Laplace, Gaussian and geometric noise, rounding and hiding.",
     beyond_percent: () =>
       "Percentages are not read, because noise is added to counts. Write the count and the number that it is a part of: 312 of 1150.",
+    beyond_random: () => "What was random here was not understood. Write: randomly rounded to base 3, or name the noise.",
     beyond_units: () => "Numbers in thousands are not read. Write them in full.",
     beyond_rounded_up: () =>
       "Rounding always up or always down is not one that this page can compute with. The Python package can: Rounded(5, ties=…), Within(low, high).",
@@ -194,6 +195,11 @@ export const S = {
     endless: () => "Nothing says how large this number may be, so there is no interval.",
     n: () => "The number that a share is of must be a whole number, 1 or more.",
     prior: () => "The prior must be two numbers above 0.",
+    zero: () => "The number that a rate is a part of is 0, so there is no rate.",
+    total: ({ value, cells }) =>
+      `The total ${value} is too far from what the cells add up to, ${cells}, for this noise. Is the last line their total?`,
+    cells: () => "A table needs a cell or more.",
+    kind: () => "This is not one of the six questions.",
   },
 
   choices: {
@@ -247,7 +253,8 @@ export const S = {
     heading: "Answer",
     interval: (low, high) => `${low} to ${high}`,
     said: "95% interval",
-    median: "median",
+    below: value => `below ${value}`,
+    above: value => `above ${value}`,
     ours: "accounts for the noise",
     naive: "ignores the noise",
     printedMark: value => `printed ${value}`,
@@ -258,11 +265,12 @@ export const S = {
       share: name => (name ? `share in the population: ${name}` : "share in the population"),
       rate: name => (name ? `rate: ${name}` : "rate"),
       compare: (a, b) => `${a} minus ${b}`,
+      compareShares: (a, b) => `share of ${a} minus share of ${b}, in percentage points`,
       table: "all cells together",
     },
     probability: (a, b) => `probability that ${a} is larger than ${b}`,
     ratio: (a, b) => `${a} divided by ${b}`,
-    noRatio: "B may be 0, so there may be no ratio",
+    noRate: "probability that nobody is there, so that there is no rate",
     columns: ["cell", "printed", "median", "95% interval"],
     none: "none",
     hidden: "hidden",
@@ -298,6 +306,8 @@ export const S = {
       `${name ? `${name}: of` : "Of"} ${all}, the published count is ${printed ?? "hidden"}. The share is ${median} (95% interval ${low} to ${high}, which accounts for sampling and for the noise in the published numbers).`,
     rate: ({ name, printed, all, median, low, high }) =>
       `${name ? `${name}: of` : "Of"} ${all}, the published count is ${printed ?? "hidden"}. The rate is ${median} (95% interval ${low} to ${high}, which accounts for the noise in both published counts).`,
+    compareShares: ({ a, b, median, low, high, above }) =>
+      `The share of ${a} minus that of ${b} is ${median} percentage points (95% interval ${low} to ${high}, which accounts for sampling and for the noise of both). The probability that the share of ${a} is larger is ${above}.`,
     compare: ({ a, b, median, low, high, above }) =>
       `${a} minus ${b} is ${median} (95% interval ${low} to ${high}, which accounts for the noise of both). The probability that ${a} is larger is ${above}.`,
     table: ({ cells, low, high }) =>

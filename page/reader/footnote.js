@@ -39,6 +39,10 @@ const RULES = [
   ),
   // printing
   rule(
+    `${START}round(?:ed|ing)${TO}${N}(?:,|${GAP})*(?:at random|randomly)${END}`,
+    (f, [base], at, number) => f.printed.push({ how: "random", base: number(base), at }),
+  ),
+  rule(
     `${START}(?:random(?:ly)?${GAP}round(?:ed|ing)|rounded${GAP}(?:at random|randomly)|rr)${TO}${N}`,
     (f, [base], at, number) => f.printed.push({ how: "random", base: number(base), at }),
   ),
@@ -175,6 +179,7 @@ const FILLER = new Set(
 const BEYOND = {
   law: /(?<!\p{L})(?:uniform|cauchy|student|staircase|exponential mechanism|poisson noise|binomial noise|multiplicative|cell[- ]keys?|swapp(?:ed|ing)|randomi[sz]ed response)(?!\p{L})/giu,
   percent: /\d\s*(?:%|per ?cent|percent)/giu,
+  random: /random/giu,
   units: /(?<!\p{L})in (?:thousands|millions|1,?000s?)(?!\p{L})/giu,
 };
 

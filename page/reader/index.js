@@ -259,9 +259,11 @@ function rowOf(row, context) {
 function numberOf(shown, own, { facts, chosen, notes, decimal, shared }, size = false) {
   let { noise, printed, marked } = shared;
   if (own) {
-    const mine = noiseOf(own, {});
-    notes.push(...mine.notes.filter(note => note.code !== "no_footnote"));
-    noise = mine.noise ?? (own.printed.length ? shared.noise : null);
+    if (speaksOfNoise(own)) {
+      const mine = noiseOf(own, {});
+      notes.push(...mine.notes);
+      noise = mine.noise;
+    }
     printed = own.printed.length || own.none ? printedOf(own, {}, notes) : printed;
     marked = own.marked ?? marked;
   }
@@ -297,6 +299,8 @@ function numberOf(shown, own, { facts, chosen, notes, decimal, shared }, size = 
     said: found.printed ? true : undefined,
   };
 }
+
+const speaksOfNoise = own => own.laws.size || own.sizes.length || own.epsilon !== null || own.rho !== null || own.none;
 
 const misfit = (code, notes) => ({ asks: null, notes: [...notes, { kind: "misfit", code, facts: {}, choices: [] }] });
 

@@ -22,8 +22,8 @@ function limits(posterior, marks) {
   return [low - space, high + space];
 }
 
-// { posterior, interval, naive: [low, high] | null, naiveAt, printed: number | null, zero, label, written, described }
-export function curve({ posterior, interval, naive, printed, zero, written, described }, width) {
+// grained: a rate takes some values only, and its curve is drawn in wider steps.
+export function curve({ posterior, interval, naive, printed, zero, grained, written, described }, width) {
   const height = 268,
     top = 26,
     base = 168;
@@ -31,7 +31,7 @@ export function curve({ posterior, interval, naive, printed, zero, written, desc
   const [low, high] = limits(posterior, marks);
   const px = scale(low, high, 6, width - 6);
   const parts = [
-    ...shape(posterior, interval, px, low, high, top, base),
+    ...shape(posterior, interval, px, low, high, top, base, grained),
     ...axis(low, high, px, base, width, written, posterior.whole),
   ];
   if (zero !== null && zero !== undefined && zero > low && zero < high)
@@ -60,8 +60,8 @@ export function curve({ posterior, interval, naive, printed, zero, written, desc
   );
 }
 
-function shape(posterior, [from, to], px, low, high, top, base) {
-  const { x, y } = posterior.curve(400);
+function shape(posterior, [from, to], px, low, high, top, base, grained) {
+  const { x, y } = posterior.curve(posterior.whole ? 400 : grained ? 64 : 200);
   const most = Math.max(...y),
     py = v => base - ((base - top - 10) * v) / most;
   const seen = x.map((v, k) => [v, y[k]]).filter(([v]) => v >= low && v <= high);

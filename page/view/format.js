@@ -1,5 +1,7 @@
 // Numbers in the reader's own writing.
 
+import { S } from "../strings.js";
+
 const here =
   typeof navigator === "undefined" ? undefined : navigator.languages?.length ? [...navigator.languages] : undefined;
 const safe = () => {
@@ -14,7 +16,10 @@ const LOCALE = safe();
 const made = new Map();
 function formatter(options) {
   const key = JSON.stringify(options);
-  if (!made.has(key)) made.set(key, new Intl.NumberFormat(LOCALE, options));
+  if (!made.has(key)) {
+    const locale = new Intl.NumberFormat(LOCALE, options);
+    made.set(key, { format: v => locale.format(v).replace(/^-(?=.*[1-9])/u, "−").replace(/^-/u, "") });
+  }
   return made.get(key);
 }
 
@@ -23,17 +28,15 @@ export const plain = v => formatter({ maximumSignificantDigits: 12 }).format(v);
 export const sized = v => formatter({ maximumSignificantDigits: 4 }).format(v);
 // A whole number.
 export const whole = v => formatter({ maximumFractionDigits: 0 }).format(v + 0);
-export const signed = v => formatter({ maximumFractionDigits: 0, signDisplay: "exceptZero" }).format(v + 0);
 export const decimals = (v, digits) =>
   formatter({ minimumFractionDigits: digits, maximumFractionDigits: digits }).format(v);
 export const percent = (v, digits) =>
   formatter({ style: "percent", minimumFractionDigits: digits, maximumFractionDigits: digits }).format(v);
-export const points = (v, digits) => percent(v, digits);
 
 // A probability that is not 0 or 1 is never shown as if it were.
 export function chance(p) {
-  if (p > 0 && p < 0.001) return `< ${percent(0.001, 1)}`;
-  if (p < 1 && p > 0.999) return `> ${percent(0.999, 1)}`;
+  if (p > 0 && p < 0.001) return S.answer.below(percent(0.001, 1));
+  if (p < 1 && p > 0.999) return S.answer.above(percent(0.999, 1));
   return percent(p, p > 0.99 || p < 0.01 ? 1 : 0);
 }
 

@@ -236,6 +236,7 @@ function drawPicture() {
             naive: answer.naive?.interval ?? null,
             printed,
             zero: asks.kind === "compare" ? 0 : null,
+            grained: asks.kind === "rate",
             written: words.write,
             described: `${S.answer.picture}. ${words.label}: ${words.big}, ${S.answer.said} ${words.between}. ${words.naive}`,
           },

@@ -1,7 +1,7 @@
 // What was read and what was answered, in words: texts only.
 
 import { S } from "../strings.js";
-import { chance, decimals, digitsFor, percent, plain, signed, sized, whole } from "./format.js";
+import { chance, decimals, digitsFor, percent, plain, sized, whole } from "./format.js";
 import { uniqueNames } from "./python.js";
 
 const U = S.understood;
@@ -119,11 +119,10 @@ export function writer(reading, answer) {
   const { kind, n } = reading.asks,
     width = answer.interval[1] - answer.interval[0];
   const shares = kind === "share" || kind === "rate" || (kind === "compare" && n);
-  if (shares) {
-    const digits = Math.max(1, Math.min(digitsFor(width, 100), 4));
-    return (v, tick = false) => percent(v, tick ? Math.min(digits, tickDigits(width)) : digits);
-  }
-  return kind === "compare" ? v => signed(v) : v => whole(v);
+  if (!shares) return v => whole(v);
+  const digits = Math.max(1, digitsFor(width, 100)),
+    written = kind === "compare" ? (v, k) => decimals(100 * v, k) : percent;
+  return (v, tick = false) => written(v, tick ? Math.min(digits, tickDigits(width)) : digits);
 }
 const tickDigits = width => Math.max(0, Math.min(4, -Math.floor(Math.log10((width * 100) / 4))));
 
@@ -138,8 +137,9 @@ export function told(reading, answer) {
     ofAll = question === "share" || question === "rate";
   const name = ofAll ? rows[0].name : nameOf(rows[0]),
     called = uniqueNames(rows);
+  const compared = asks.n ? "compareShares" : "compare";
   const label =
-    question === "compare" ? A.what.compare(...called) : question === "table" ? A.what.table : A.what[question](name);
+    question === "compare" ? A.what[compared](...called) : question === "table" ? A.what.table : A.what[question](name);
   const facts = {
     what: name,
     name: rows[0].name,
@@ -152,8 +152,8 @@ export function told(reading, answer) {
     b: called[1],
     cells: whole(rows.length),
   };
-  const kind =
-    question === "count" && (rows[0].cell.value === null || rows[0].cell.printed.length) ? "hidden" : question;
+  const hidden = question === "count" && (rows[0].cell.value === null || rows[0].cell.printed.length);
+  const kind = hidden ? "hidden" : question === "compare" ? compared : question;
   if (question === "compare") facts.above = chance(answer.above);
   return {
     label,
@@ -162,9 +162,9 @@ export function told(reading, answer) {
     naive: naiveWords(answer, write, question, rows),
     noise: noiseDone(answer),
     quote: S.quote[kind](facts),
-    about: S.about[question === "compare" && asks.n ? "compareShares" : question],
+    about: S.about[question === "compare" ? compared : question],
     write,
-    extra: question === "compare" ? versus(answer, called) : [],
+    extra: question === "compare" ? versus(answer, called) : question === "rate" ? noRate(answer.posterior) : [],
   };
 }
 
@@ -172,6 +172,9 @@ const allOf = ({ asks, of, rows }) =>
   [typeof asks.n === "number" ? plain(asks.n) : shown(of), rows[0].unit].filter(Boolean).join(" ");
 const nameOf = row => (row.name && row.unit ? `${row.name}, ${row.unit}` : (row.name ?? row.unit ?? null));
 const printedOf = row => (row.cell.value !== null ? plain(row.cell.value) : row.said ? String(row.shown).trim() : null);
+
+// Where the denominator may be 0.
+const noRate = ({ none }) => (none > 0.0005 ? [{ value: chance(none), text: S.answer.noRate }] : []);
 
 function versus(answer, [a, b]) {
   const out = [{ value: chance(answer.above), text: S.answer.probability(a, b) }];
