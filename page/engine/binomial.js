@@ -1,6 +1,6 @@
 // The binomial distribution without cancellation, for real numbers of successes too.
 
-export const logit = (p) => Math.log(p) - Math.log1p(-p);
+export const logit = (p) => (p <= 0 ? -Infinity : p >= 1 ? Infinity : Math.log(p) - Math.log1p(-p));
 export const expit = (x) => (x < 0 ? Math.exp(x) / (1 + Math.exp(x)) : 1 / (1 + Math.exp(-x)));
 
 export const logExpit = (x) => (x < 0 ? x - Math.log1p(Math.exp(x)) : -Math.log1p(Math.exp(-x)));
@@ -20,20 +20,15 @@ export function stirling(x) {
 // x log(x/m) + m - x, the deviance (Loader 2000, Fast and accurate computation of binomial probabilities).
 function deviance(x, m) {
   if (Math.abs(x - m) > 0.1 * (x + m)) return (x > 0 ? x * Math.log(x / m) : 0) + m - x;
-  const v = (x - m) / (x + m), v2 = v * v;
-  let sum = (x - m) * v, power = 2 * x * v;
-  for (let j = 1; j < 100; j++) {
-    power *= v2;
-    const next = sum + power / (2 * j + 1);
-    if (next === sum) break;
-    sum = next;
-  }
-  return sum;
+  if (x === m) return 0;
+  const v = (x - m) / (x + m), u = v * v;
+  const tail = 1 / 3 + u * (1 / 5 + u * (1 / 7 + u * (1 / 9 + u * (1 / 11 + u * (1 / 13 + u * (1 / 15 + u / 17))))));
+  return v * (x - m + 2 * x * u * tail);
 }
 
-// P(s successes of n), with chances p and q = 1 - p of each; n - s too may be any number >= 0.
-export function binomial(s, n, p, q) {
-  if (s < 0 || s > n) return 0;
-  if (p === 0 || q === 0) return +((p === 0) === (s === 0) && (q === 0) === (s === n));
-  return Math.exp(stirling(n) - stirling(s) - stirling(n - s) - deviance(s, n * p) - deviance(n - s, n * q));
+// s -> P(s successes of n), with chances p and q = 1 - p of each; s and n - s too may be any numbers >= 0.
+export function binomial(n, p, q) {
+  if (p === 0 || q === 0) return (s) => +(s === (p === 0 ? 0 : n));
+  const top = stirling(n), np = n * p, nq = n * q;
+  return (s) => (s < 0 || s > n ? 0 : Math.exp(top - stirling(s) - stirling(n - s) - deviance(s, np) - deviance(n - s, nq)));
 }

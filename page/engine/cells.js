@@ -251,22 +251,39 @@ export function read(cell, name = "cell") {
   const seen = unprinted(value, steps, grid), single = seen.low === seen.high && !seen.chance;
   if (single && grid && !isWhole(seen.low)) refuse(noise ? "grid" : "whole", { value });
   const out = noise ? noisy(seen, noise, single) : silent(seen);
-  return { ...out, low: seen.low, high: seen.high, noise, value, exact: !noise && single, single,
+  return { ...out, low: seen.low, high: seen.high, noise, value, exact: !noise && single, table: !!seen.chance,
     reach: (chance) => (noise ? noise.reach(chance) : 0) };
 }
 
 function silent(seen) {
-  const w = seen.chance ? (k) => chanceAt(seen, Math.round(k)) : (k) => +(k >= seen.low && k <= seen.high);
-  return { w, from: seen.low, to: seen.high, cuts: seen.chance ? [seen.first - 1, seen.first + seen.chance.length - 1] : [] };
+  if (!seen.chance) {
+    const { low, high } = seen;
+    return { w: (k) => +(k >= low && k <= high), from: low, to: high, cuts: [], terms: [[low, high, [1, 0, 0]]] };
+  }
+  const last = seen.first + seen.chance.length - 1, cuts = [seen.first - 1, last];
+  const terms = [...(seen.below > 0 ? [[-Infinity, seen.first - 1, [seen.below, 0, 0]]] : []), ...(seen.above > 0 ? [[last + 1, Infinity, [seen.above, 0, 0]]] : [])];
+  return { w: (k) => chanceAt(seen, Math.round(k)), from: seen.low, to: seen.high, cuts, terms, list: [seen.first, last] };
 }
 
 const chanceAt = ({ first, chance, below, above }, y) => (y < first ? below : y >= first + chance.length ? above : chance[y - first]);
 
 function noisy(seen, noise, single) {
   const { low, high } = seen, far = noise.deep, from = Math.ceil(low - far), to = Math.floor(high + far);
-  if (single) return { w: (k) => noise.density(low - k), from, to, cuts: [low] };
-  if (!seen.chance) return { w: (k) => noise.between(low - k, high - k), from, to, cuts: [low, high].filter(Number.isFinite) };
+  const terms = noise.kind === "laplace" && !seen.chance ? exponentials(low, high, noise, single) : null;
+  if (single) return { w: (k) => noise.density(low - k), from, to, terms, cuts: [low] };
+  if (!seen.chance) return { w: (k) => noise.between(low - k, high - k), from, to, terms, cuts: [low, high].filter(Number.isFinite) };
   return { ...mixed(seen, noise), from, to };
+}
+
+// The likelihood under Laplace noise as sums of exponentials: [from, to, ...[factor, rate, origin]], each of them
+// factor exp(rate (k - origin)). The formulas of laplaceBetween, written out.
+function exponentials(low, high, { size: b, whole }, single) {
+  const [least, most] = [Math.floor(low), Math.floor(high)];
+  if (single) return [[-Infinity, least, [1, 1 / b, low]], [least + 1, Infinity, [1, -1 / b, low]]];
+  const r = Math.exp(-1 / b), half = whole ? 1 / (1 + r) : 0.5, side = half * -Math.expm1(-(high - low + (whole ? 1 : 0)) / b);
+  const middle = [[1, 0, 0], [-half, 1 / b, high + (whole ? 1 : 0)], [whole ? -half * r : -half, -1 / b, low]].filter(([, , origin]) => Number.isFinite(origin));
+  return [[-Infinity, least, [side, 1 / b, low]], [Number.isFinite(low) ? least + 1 : -Infinity, most, ...middle], [most + 1, Infinity, [side, -1 / b, high]]]
+    .filter(([first, last]) => first <= last && first !== Infinity && last !== -Infinity);
 }
 
 // The sum over noisy numbers y of P(printed | y) P(noise is y - k). Laplace: from one number to the next by two
@@ -295,7 +312,9 @@ function mixed(seen, noise) {
   for (let i = 0; i < n; i++) up[i] = c[i] + r * (i ? up[i - 1] : seen.below / (1 - r));
   for (let i = n - 1; i >= 0; i--) down[i] = c[i] + r * (i < n - 1 ? down[i + 1] : seen.above / (1 - r));
   const flat = (1 + r) / (1 - r);
-  return { cuts, w: (k) => {
+  const terms = [[-Infinity, first - 1, seen.below > 0 ? [seen.below * flat, 0, 0] : [down[0], 1 / noise.size, first]],
+    [last + 1, Infinity, seen.above > 0 ? [seen.above * flat, 0, 0] : [up[n - 1], -1 / noise.size, last]]];
+  return { cuts, terms, list: [first, last], w: (k) => {
     if (k < first) return seen.below > 0 ? seen.below * flat : down[0] * Math.exp((k - first) / noise.size);
     if (k > last) return seen.above > 0 ? seen.above * flat : up[n - 1] * Math.exp((last - k) / noise.size);
     const i = Math.round(k) - first;

@@ -51,11 +51,13 @@ function coefficients(f) {
   return c;
 }
 
+const UP = Float64Array.from({ length: N + 1 }, (_, j) => (2 * j + 1) / (j + 1)), DOWN = UP.map((_, j) => (j + 1) / (j + 2));
+
 // A Legendre series at t (Clenshaw, DLMF 3.11.15).
 function series(c, t) {
   let b1 = 0, b2 = 0;
   for (let j = c.length - 1; j > 0; j--) {
-    const b = c[j] + (2 * j + 1) / (j + 1) * t * b1 - (j + 1) / (j + 2) * b2;
+    const b = c[j] + UP[j] * t * b1 - DOWN[j] * b2;
     b2 = b1;
     b1 = b;
   }
@@ -113,6 +115,12 @@ export function weightsOf(m) {
   return w;
 }
 
+// Places and weights of which a sum over the whole numbers a..b is one, of a function that is smooth there.
+export function nodesOf(a, b) {
+  if (b - a < LISTED) return Array.from({ length: b - a + 1 }, (_, i) => [a + i, 1]);
+  return Array.from(weightsOf(b - a + 1), (w, i) => [(a + b) / 2 + (b - a) / 2 * NODES[i], w]);
+}
+
 // The sum of g over the whole numbers a..b, of a g that is smooth there.
 export function sumRun(g, a, b) {
   let sum = 0;
@@ -136,22 +144,49 @@ export function integrate(g, a, b) {
 // Values at the nodes of [a, b].
 const sample = (w, a, b) => NODES.map((t) => w((a + b) / 2 + (b - a) / 2 * t));
 
-// Pieces of [a, b] on which w is fitted, from left to right. `cuts`: places where w is not smooth, or where it is
-// large; `split(a, b)`: two halves, or null where a piece is listed; `made(a, b, values, coefficients)`: a piece.
-function pieces(w, ends, split, made, close = CLOSE, least = 0) {
+const FLOOR = 1e-11; // of the largest value: what is below this need not be known as well as itself
+const NEARLY = 1e-10; // error of a log density where the density is largest
+
+// Whether a piece fits, by its last coefficients, its largest value and the largest of all.
+const relative = (floor, close = CLOSE) => (tail, local, top) => tail <= close * Math.max(local, floor * top);
+const logarithmic = (tail, local, top) => tail * Math.exp(local - top) <= NEARLY;
+
+// Pieces of some stretches on which w is fitted, from left to right. `split(a, b)`: two halves, or null where a piece is
+// listed; `made(a, b, values, coefficients)`: a piece; `least`: one so short is taken as it is.
+function pieces(w, ends, split, made, { fits = relative(FLOOR), size = Math.abs, least = 0 } = {}) {
+  const largest = (values) => values.reduce((top, y) => Math.max(top, size(y)), -Infinity);
   const first = ends.map(([a, b]) => (split(a, b) ? sample(w, a, b) : null));
-  let top = 0;
-  ends.forEach(([a, b], i) => [w(a), w(b), ...(first[i] || [])].forEach((y) => { if (y > top) top = y; }));
+  let top = -Infinity;
+  ends.forEach(([a, b], i) => { top = Math.max(top, largest(first[i] || [w(a), w(b)])); });
   const out = [], todo = ends.map((each, i) => [each, first[i]]).reverse();
   while (todo.length) {
     const [[a, b], known] = todo.pop(), halves = split(a, b);
     if (!halves) { out.push(made(a, b, null, null)); continue; }
-    const f = known || sample(w, a, b), c = coefficients(f);
-    for (let i = 0; i < N; i++) if (f[i] > top) top = f[i];
-    if (Math.abs(c[N - 1]) + Math.abs(c[N - 2]) <= close * top || b - a < least) out.push(made(a, b, f, c));
+    const f = known || sample(w, a, b), c = coefficients(f), local = largest(f);
+    top = Math.max(top, local);
+    if (fits(Math.abs(c[N - 1]) + Math.abs(c[N - 2]), local, top) || b - a < least) out.push(made(a, b, f, c));
     else todo.push([halves[1], null], [halves[0], null]);
   }
   return out;
+}
+
+// Stretches between places inside of [low, high].
+function stretches(low, high, cuts) {
+  const edges = [...new Set(cuts)].filter((x) => x > low && x < high).sort((x, y) => x - y);
+  return [...edges, high].map((b, i) => [i ? edges[i - 1] : low, b]);
+}
+
+const halved = (a, b) => [[a, (a + b) / 2], [(a + b) / 2, b]];
+
+// A log density that costs much as one that costs little.
+export function fitLog(log, low, high, cuts) {
+  const found = pieces(log, stretches(low, high, cuts), halved, (a, b, f, c) => ({ a, b, c }),
+    { fits: logarithmic, size: (y) => y, least: 1e-7 * (high - low) });
+  const starts = Float64Array.from(found, (piece) => piece.a);
+  return { edges: starts, value: (x) => {
+    const { a, b, c } = found[placed(starts, x)];
+    return series(c, (2 * x - a - b) / (b - a));
+  } };
 }
 
 // Index of the last piece that starts at or before x.
@@ -167,7 +202,7 @@ function placed(starts, x) {
 // A distribution on whole numbers: weights w(k), k = low..high, where w takes real numbers too and is smooth between
 // the cuts: from one past floor(cut) to the floor of the next.
 export class Whole {
-  constructor(w, low, high, cuts = []) {
+  constructor(w, low, high, cuts = [], floor = FLOOR) {
     this.whole = true;
     this.w = w;
     const edges = [...new Set(cuts.map(Math.floor))].filter((x) => x >= low && x < high).sort((x, y) => x - y);
@@ -176,15 +211,19 @@ export class Whole {
       const middle = Math.floor((a + b) / 2);
       return b - a < LISTED ? null : [[a, middle], [middle + 1, b]];
     };
-    this.pieces = pieces(w, ends, halves, (a, b, f, c) => this.#piece(a, b, f, c));
+    this.pieces = pieces(w, ends, halves, (a, b, f, c) => this.#piece(a, b, f, c),
+      { fits: relative(floor, floor < 1 ? CLOSE : 10 * CLOSE) });
     this.starts = Float64Array.from(this.pieces, (piece) => piece.a);
+    this.smooth = ends; // stretches between the cuts
+    const span = high - low;
+    this.list = span < 2 ** 16 ? Float64Array.from({ length: span + 1 }, (_, i) => w(low + i)) : null;
     this.#total();
   }
 
   #piece(a, b, f, c) {
     if (!f) {
       const below = new Float64Array(b - a + 2); // sums of the weights below a, a + 1, ...
-      for (let k = a; k <= b; k++) below[k - a + 1] = below[k - a] + Math.max(this.w(k), 0);
+      for (let k = a; k <= b; k++) below[k - a + 1] = below[k - a] + this.w(k);
       return { a, b, below, sum: below[b - a + 1] };
     }
     const h = (b - a) / 2, A = antiderivative(spread(c, h)), end = 1 + 0.5 / h, start = series(A, -end);
@@ -201,10 +240,9 @@ export class Whole {
     this.total = total;
     const center = this.#find(0.5);
     let one = 0, two = 0;
-    for (const piece of this.pieces) {
-      const add = (k, w) => { one += w * (k - center); two += w * (k - center) ** 2; };
-      if (piece.below) for (let k = piece.a; k <= piece.b; k++) add(k, piece.below[k - piece.a + 1] - piece.below[k - piece.a]);
-      else weightsOf(piece.b - piece.a + 1).forEach((w, i) => add((piece.a + piece.b) / 2 + piece.h * NODES[i], w * piece.f[i]));
+    for (const [k, w] of this.nodes()) {
+      one += w * (k - center);
+      two += w * (k - center) ** 2;
     }
     this.mean = center + one / total;
     this.sd = Math.sqrt(Math.max(two / total - (one / total) ** 2, 0));
@@ -212,15 +250,27 @@ export class Whole {
 
   get first() { return this.pieces[0].a; }
   get last() { return this.pieces[this.pieces.length - 1].b; }
+  get edges() { return this.pieces.map((piece) => piece.b); }
+
+  // Places and weights of which a sum over all numbers is one, of a smooth function too.
+  nodes() {
+    return this.pieces.flatMap((piece) => (piece.below
+      ? Array.from({ length: piece.b - piece.a + 1 }, (_, i) => [piece.a + i, piece.below[i + 1] - piece.below[i]])
+      : Array.from(weightsOf(piece.b - piece.a + 1), (w, i) => [(piece.a + piece.b) / 2 + piece.h * NODES[i], w * piece.f[i]])));
+  }
 
   // The weight of a number, whole or between two whole ones.
   weight(k) {
     if (k < this.first || k > this.last) return 0;
+    if (this.list && Number.isInteger(k)) return this.list[k - this.first];
     const piece = this.pieces[placed(this.starts, k)];
     if (piece.c) return series(piece.c, (k - (piece.a + piece.b) / 2) / piece.h);
-    const i = Math.round(k) - piece.a;
-    return i < 0 || i > piece.b - piece.a ? 0 : piece.below[i + 1] - piece.below[i];
+    const i = k - piece.a;
+    return Number.isInteger(i) ? piece.below[i + 1] - piece.below[i] : this.w(k);
   }
+
+  // Is x among numbers that are listed?
+  listed(x) { return !this.pieces[placed(this.starts, x)].c; }
 
   // The sum of the weights of all numbers up to x, which may lie between two of them (within a fitted piece).
   upTo(x) {
@@ -247,12 +297,14 @@ export class Whole {
   quantile(p) { return this.#find(p); }
 }
 
-// The sum over k = from..to of the weight of k in a distribution on whole numbers times g(k), where g is smooth over
-// `longest` numbers.
-export function sumProduct(d, g, from, to, longest) {
+// The sum over k = from..to of the weight of k in a distribution on whole numbers times g(k). g is smooth over `longest`
+// numbers, but for the breaks: from one past floor(break) to the floor of the next.
+export function sumProduct(d, g, from, to, longest = Infinity, breaks = []) {
   let sum = 0;
   from = Math.max(from, d.first);
   to = Math.min(to, d.last);
+  if (!(from <= to)) return 0;
+  let next = 0; // break
   for (let at = placed(d.starts, from); at < d.pieces.length && d.pieces[at].a <= to; at++) {
     const { a, b, below, c, h } = d.pieces[at], start = Math.max(a, from), end = Math.min(b, to);
     if (below) {
@@ -260,9 +312,25 @@ export function sumProduct(d, g, from, to, longest) {
       continue;
     }
     const length = Math.max(Math.floor(longest), LISTED), center = (a + b) / 2, f = (k) => series(c, (k - center) / h) * g(k);
-    for (let k = start; k <= end; k += length) sum += sumRun(f, k, Math.min(k + length - 1, end));
+    for (let k = start; k <= end;) {
+      while (next < breaks.length && Math.floor(breaks[next]) < k) next++;
+      const last = Math.min(k + length - 1, end, next < breaks.length ? Math.floor(breaks[next]) : end);
+      sum += sumRun(f, k, last);
+      k = last + 1;
+    }
   }
   return sum;
+}
+
+// P(A <= t(b)) for independent continuous A and B, where t rises with the value b of B; `back` is its inverse.
+export function below(A, B, t, back) {
+  const edges = [...A.pieces.map((piece) => piece.a), A.last].map((x) => B.from(back(A.to(x)))).filter((x) => x > B.first && x < B.last);
+  const all = [...B.pieces.map((piece) => piece.a), B.last, ...edges].sort((x, y) => x - y);
+  let sum = 0;
+  for (let i = 1; i < all.length; i++) {
+    if (all[i] > all[i - 1]) sum += integrate((x) => B.density(x) * A.cdf(t(B.to(x))), all[i - 1], all[i]);
+  }
+  return Math.min(Math.max(sum / B.total, 0), 1);
 }
 
 // A continuous distribution: density w(x) dx on [low, high], smooth between the cuts, of the value to(x), which rises.
@@ -271,11 +339,9 @@ export class Line {
     this.whole = false;
     this.to = to;
     this.from = from;
-    const edges = [...new Set(cuts)].filter((x) => x > low && x < high).sort((x, y) => x - y);
-    const ends = [...edges, high].map((b, i) => [i ? edges[i - 1] : low, b]), least = 1e-7 * (high - low);
     let out = 0;
-    this.pieces = pieces(w, ends, (a, b) => [[a, (a + b) / 2], [(a + b) / 2, b]], (a, b, f, c) => ({ a, b, f, c }),
-      100 * CLOSE, least);
+    this.pieces = pieces(w, stretches(low, high, cuts), halved, (a, b, f, c) => ({ a, b, f, c }),
+      { fits: relative(1, 100 * CLOSE), least: 1e-7 * (high - low) });
     for (const piece of this.pieces) {
       piece.h = (piece.b - piece.a) / 2;
       piece.A = antiderivative(piece.c);
@@ -296,6 +362,11 @@ export class Line {
     let sum = 0;
     for (const { a, b, h, f } of this.pieces) for (let i = 0; i < N; i++) sum += h * WEIGHTS[i] * f[i] * g(this.to((a + b) / 2 + h * NODES[i]));
     return sum / this.total;
+  }
+
+  density(x) {
+    const piece = this.pieces[placed(this.starts, x)];
+    return series(piece.c, (x - (piece.a + piece.b) / 2) / piece.h);
   }
 
   // Probability below a value; `cdfAt`: of x.
