@@ -67,7 +67,9 @@ COMMANDS: dict[str, tuple] = {
     "experiment": ("analyse:run_experiment", "a figure of the papers as numbers, by simulation; opens no data",
                    f"\n{EXPERIMENT_NAMES}"),
     "completion": ("completion:run_completion", "a script with which bash or zsh completes this command",
-                   "  source <(dp-bayes completion bash)")}
+                   "  source <(dp-bayes completion bash)"),
+    "page": ("page:run_page", "a page in a browser that answers six questions about published numbers; opens no data",
+             "")}
 
 
 def build_parser() -> argparse.ArgumentParser:

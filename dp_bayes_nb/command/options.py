@@ -35,7 +35,8 @@ EXAMPLES = {"declare": "dp-bayes declare 61 --n 307 --scale 2 --source \"Health 
             "calibrate": "dp-bayes calibrate --family FAMILY.toml --prior \"Beta(1, 1)\" --n 1000 --epsilon 0.1",
             "audit": "dp-bayes audit FAMILY.toml --epsilon 1",
             "experiment": "dp-bayes experiment fig1a --trials 100",
-            "completion": "dp-bayes completion bash"}
+            "completion": "dp-bayes completion bash",
+            "page": "dp-bayes page -o dp_bayes.html"}
 
 # %% ../../nbs/command/03_options.ipynb #0c030008
 EXAMPLE_FAMILY = """FAMILY.toml declares what is counted, for example
@@ -415,6 +416,8 @@ EXPERIMENT_NAMES = """NAME is one of these.
     its sampler                 sbc_naive_bayes sbc_naive_bayes_mutant
   hidden Markov models          sbc_hmm sbc_hmm_mutant
 """
+OPTIONS["page"] = (
+    ("-o --output", "write a copy of the page to this file (default: open it in a browser)", {"metavar": "FILE"}), _FORCE)
 
 # %% ../../nbs/command/03_options.ipynb #0c0300a2
 _OUTPUT: tuple = (("-o --output", "CSV file to write (default: none, the table is printed only)", {}),

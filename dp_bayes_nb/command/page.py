@@ -11,7 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from ..base.arguments import printable, refuse
-from .output import check_output, replacing
+from .output import Answer, check_output, replacing
 
 # %% ../../nbs/command/10_page.ipynb #c0de1006
 # § The file and the command
@@ -23,16 +23,15 @@ def page_path() -> Path:
     return path
 
 
-def run_page(args) -> int:
-    "Open the page in a browser, or write a copy of it; print where it is."
+def run_page(args) -> Answer:
+    "Open the page in a browser, or write a copy of it, and say where it is."
     path = page_path()
-    if args.out is None:
-        print(printable(str(path)))
-        if not webbrowser.open(path.as_uri()):
-            print("No browser could be started here; open this file in one.")
-        return 0
-    check_output("--out", args.out, args.force, [path])
-    with replacing(args.out) as temporary:
+    if args.output is None:
+        opened = webbrowser.open(path.as_uri())
+        alone = "" if opened else "\nNo browser could be started here; open this file in one."
+        return Answer(printable(str(path)) + alone, {"file": str(path), "opened": opened})
+    check_output("--output", args.output, args.force, [path])
+    with replacing(args.output) as temporary:
         temporary.write_bytes(path.read_bytes())
-    print(printable(str(Path(args.out).resolve())))
-    return 0
+    made = str(Path(args.output).resolve())
+    return Answer(printable(made), {"file": made, "opened": False})
