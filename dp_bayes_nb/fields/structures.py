@@ -36,8 +36,8 @@ class Along:
     - `at`: the position of each group, in the order of the groups or as a dict by their names. None: their labels.
 
     Positions are whole numbers, dates, months such as "2024-03" or 202403, or any texts, whose order is that of the
-    release.
-    Numbers and dates that are missing between the first and the last are predicted. ValueError for other arguments.
+    release. Numbers and dates that are missing between the first and the last are predicted. ValueError for other
+    arguments.
 
     >>> from dp_bayes_nb import Along, Counts, Laplace, declare, fit
     >>> release = declare(Counts([str(week) for week in range(1, 9)]), [61, 70, 44, 58, 66, 52, 75, 60],
