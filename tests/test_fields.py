@@ -220,6 +220,23 @@ def test_three_cells_have_the_marginals_and_the_evidence_of_a_grid():
     assert max(furthest(after[k], grid, mass[k]) for k in range(3)) < 0.025
 
 
+@pytest.mark.parametrize("more, noticed", [(0.0, True), (0.2, True), (4.0, False)])
+def test_a_second_explanation_of_all_cells_is_noticed_by_its_evidence(monkeypatch, more, noticed):
+    "Three cells that are all near −0.7 or all near 0.7, `more` on the log scale for each that is above."
+    field, _, _ = three_cells()
+    x = np.linspace(-2, 2, 401) + np.zeros((3, 1))
+    value = np.logaddexp(-0.5 * ((x + 0.7) / 0.1)**2, more - 0.5 * ((x - 0.7) / 0.1)**2)
+    table, setting = Table(x, value, np.gradient(value, x[0], axis=1)), Setting(np.array([0.05]), np.full(3, 0.01))
+    grid, mass, _ = by_three_dimensions(field, table, setting)
+    found = propagate(field, table, setting)
+    wrong = np.abs(found.tilted.mean - mass @ grid).min() > 0.05  # of 0.1, and of 0.7 where both explanations stand
+    doubt = structured.doubt_of(np.random.default_rng(0), field, table, found)
+    assert wrong == noticed == (doubt > structured.DOUBT)
+    if noticed:
+        monkeypatch.setattr(structured, "other_starts", lambda table: [])  # a chain alone stays where it begins
+        assert structured.doubt_of(np.random.default_rng(0), field, table, found) < structured.DOUBT
+
+
 def test_draws_have_the_covariance_of_the_field_and_satisfy_its_constraints():
     rng = np.random.default_rng(4)
     field, setting = two_parts(rng)

@@ -325,6 +325,24 @@ def first_sites(table: Table) -> Sites:
     return Sites(precision, mean * precision)
 
 
+_DROP, _LOWER = 1.0, 10.0  # how deep a valley is; how far below the best peak another is one
+
+
+def other_starts(table: Table) -> list[Sites]:
+    "Sites at the lowest and at the highest peaks, where a likelihood has several; else none."
+    v, last = table.value, table.value.shape[1] - 1
+    ends = []
+    for w in (v, v[:, ::-1]):  # where the first peak from either side ends
+        up = np.maximum.accumulate(w, axis=1)
+        ended = (w < up - _DROP) & (up > w.max(axis=1, keepdims=True) - _LOWER)
+        ends.append(np.where(ended.any(axis=1), ended.argmax(axis=1), last)[:, None])
+    low, high, nodes = ends[0], last - ends[1], np.arange(last + 1)
+    if not np.any(low < high):
+        return []
+    return [first_sites(table._replace(value=np.where((low >= high) | some, v, -np.inf)))
+            for some in (nodes <= low, nodes >= high)]
+
+
 def _cavities(sites, m, v):
     "Means and variances without the cell's own site, and where there is none."
     none = 1 / v - sites.precision < 1e-7 / v

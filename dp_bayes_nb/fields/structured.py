@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 from scipy.linalg import solve_triangular
-from scipy.special import betaincinv, ndtr, ndtri
+from scipy.special import betaincinv, expit, ndtr, ndtri
 from scipy.stats import chi2, qmc
 
 from dp_bayes_nb.base.arguments import Said, refuse, warn_user
@@ -21,8 +21,8 @@ from dp_bayes_nb.counts.count_curves import draw_printed
 from dp_bayes_nb.fields.pooled_groups import (COUNTS, Alike, Pooled, _natural, _values, counted, group_curves,
                                               hidden_counts, hyper_of, pool_releases, pooled_way, pooling_unavailable,
                                               prior_of_groups, rate_of, what_is_pooled)
-from dp_bayes_nb.fields.propagation import (Field, Propagated, Setting, Sites, Table, log_normal_evidence, propagate,
-                                            table_of, with_steps)
+from dp_bayes_nb.fields.propagation import (Field, Propagated, Setting, Sites, Table, log_normal_evidence, other_starts,
+                                            propagate, table_of, with_steps)
 from dp_bayes_nb.fields.structures import Layout, Part, Regression, _covariates, _listed, layout_of, walk
 from dp_bayes_nb.posterior.fit import Drawn, _check_run
 from dp_bayes_nb.posterior.identity import _releases_text, entropy_text, prior_to_json, run_entropy
@@ -386,7 +386,15 @@ def doubt_of(rng: np.random.Generator, field: Field, table: Table, found: Propag
         doubt = moved(states[seen], sliced(rng, field, table, found, states)[seen])
         if doubt <= DOUBT:
             break
-    return doubt
+    return max([doubt, *(elsewhere(field, found, propagate(field, table, found.setting, start))
+                         for start in other_starts(table))])
+
+
+def elsewhere(field: Field, found: Propagated, other: Propagated) -> float:
+    "How far another explanation would move means of cells, by its share of the evidence, in standard deviations."
+    m, other_m = (each.tilted.mean[:len(field.seen)] for each in (found, other))
+    far = (other_m - m)**2 / found.tilted.variance[:len(field.seen)]
+    return math.sqrt(float(far.mean())) * float(expit(other.value - found.value))
 
 # %% ../../nbs/fields/09_structured.ipynb #d95a9088
 # § Fit
@@ -594,9 +602,10 @@ def _drawn(rng, one: Ready, size: int) -> tuple:
     doubt = doubt_of(rng, one.field, one.table, best)
     moves = _LONG if doubt > DOUBT or wrong > 0.05 else 0
     if moves:
-        warn_user("normal distributions in the place of likelihoods do not fit these numbers (a short chain moved "
-                  f"means by {doubt:.2f} standard deviations): draws come from a chain of {moves} moves, and the sizes "
-                  "of the parts are rough")
+        warn_user("normal distributions in the place of likelihoods do not fit these numbers (a check moved means by "
+                  f"{doubt:.2f} standard deviations): draws come from a chain of {moves} moves, and the sizes of the "
+                  "parts are rough; if numbers have two explanations that are far apart, draws are of one of them, and "
+                  "pool='partial' may have both")
     return draw_field(rng, one.field, one.table, found, size, moves), doubt, moves
 
 
