@@ -105,7 +105,8 @@ export const S = {
       "This kind of noise is not one that this page can compute with. It knows Laplace, Gaussian and geometric noise, rounding and hiding.",
     beyond_percent: () =>
       "Percentages are not read, because noise is added to counts. Write the count and the number that it is a part of: 312 of 1150.",
-    beyond_random: () => "What was random here was not understood. Write: randomly rounded to base 3, or name the noise.",
+    beyond_random: () =>
+      "What was random here was not understood. Write: randomly rounded to base 3, or name the noise.",
     beyond_units: () => "Numbers in thousands are not read. Write them in full.",
     beyond_rounded_up: () =>
       "Rounding always up or always down is not one that this page can compute with. The Python package can: Rounded(5, ties=…), Within(low, high).",
@@ -198,6 +199,8 @@ export const S = {
     zero: () => "The number that a rate is a part of is 0, so there is no rate.",
     total: ({ value, cells }) =>
       `The total ${value} is too far from what the cells add up to, ${cells}, for this noise. Is the last line their total?`,
+    part: ({ part, whole }) =>
+      `${part ?? "The part"} is too far above ${whole ?? "the whole"} for this noise, and a part is not larger than the whole.`,
     cells: () => "A table needs a cell or more.",
     kind: () => "This is not one of the six questions.",
   },

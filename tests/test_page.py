@@ -457,6 +457,7 @@ def test_every_code_has_words():
     codes |= {
         "beyond_law",
         "beyond_percent",
+        "beyond_random",
         "beyond_units",
         "two_numbers",
         "two_noisy_numbers",
@@ -779,18 +780,20 @@ def test_nothing_that_is_typed_or_dropped_runs(opened, tmp_path):
     unwanted = "img, iframe, object, embed, a, base, form, script:not(:last-of-type), [onerror], [onload]"
     elements = f"() => document.querySelectorAll('{unwanted}').length"
     assert page.evaluate(elements) == 0
-    for text in hostile_texts():
-        page.locator("#box").fill(text)
-        for question in ("compare", "table"):
-            page.evaluate(
-                """q => {
-                const node = document.getElementById('q-' + q);
+    page.evaluate(
+        """texts => texts.forEach(text => {
+            const box = document.getElementById('box');
+            box.value = text;
+            box.dispatchEvent(new Event('input'));
+            for (const question of ['compare', 'table']) {
+                const node = document.getElementById('q-' + question);
                 node.checked = true;
                 node.dispatchEvent(new Event('change'));
-            }""",
-                question,
-            )
-    for bad in HOSTILE:
+            }
+        })""",
+        [*hostile_texts()],
+    )
+    for bad in HOSTILE[::2]:
         page.get_by_role("button", name="Clear").click()
         page.locator("#box").fill("312")
         page.evaluate("document.getElementById('change').open = true")
@@ -821,6 +824,27 @@ def test_nothing_that_is_typed_or_dropped_runs(opened, tmp_path):
     assert page.evaluate("window.hits") == 0 and page.evaluate(elements) == 0
     assert page.evaluate("Object.keys(Object.prototype).length") == 0
     assert page.evaluate("window.refused ?? []") == []
+
+
+@browser_only
+def test_a_page_that_took_texts_for_markup_is_found_out(opened, tmp_path, monkeypatch):
+    "The same hostile text in a page built wrongly: markup in place of texts, and no policy."
+    import page as tool
+
+    shutil.copytree(ROOT / "page", tmp_path / "page")
+    dom = tmp_path / "page" / "view" / "dom.js"
+    source = dom.read_text(encoding="utf-8")
+    markup = "node.innerHTML = [...node.childNodes].map(child => child.outerHTML ?? child.data).join('');\n  return node;"
+    assert source.count("return node;") == 1
+    dom.write_text(source.replace("return node;", markup), encoding="utf-8")
+    monkeypatch.setattr(tool, "SOURCES", tmp_path / "page")
+    wrong = tmp_path / "wrong.html"
+    wrong.write_text(re.sub(r"<meta http-equiv=[^>]*>", "", tool.build()), encoding="utf-8")
+    page = opened(path=wrong)
+    page.evaluate("() => { window.hits = 0; window.hit = () => { window.hits += 1; }; }")
+    page.locator("#box").fill(f"{HOSTILE[0]}, 312\nLaplace, scale 2")
+    page.wait_for_function("window.hits > 0")
+    opened.said.clear()  # the image that is not there
 
 
 def test_names_cannot_leave_the_lines_of_python(posteriors):

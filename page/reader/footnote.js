@@ -38,9 +38,8 @@ const RULES = [
     },
   ),
   // printing
-  rule(
-    `${START}round(?:ed|ing)${TO}${N}(?:,|${GAP})*(?:at random|randomly)${END}`,
-    (f, [base], at, number) => f.printed.push({ how: "random", base: number(base), at }),
+  rule(`${START}round(?:ed|ing)${TO}${N}(?:,|${GAP})*(?:at random|randomly)${END}`, (f, [base], at, number) =>
+    f.printed.push({ how: "random", base: number(base), at }),
   ),
   rule(
     `${START}(?:random(?:ly)?${GAP}round(?:ed|ing)|rounded${GAP}(?:at random|randomly)|rr)${TO}${N}`,

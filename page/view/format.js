@@ -18,7 +18,13 @@ function formatter(options) {
   const key = JSON.stringify(options);
   if (!made.has(key)) {
     const locale = new Intl.NumberFormat(LOCALE, options);
-    made.set(key, { format: v => locale.format(v).replace(/^-(?=.*[1-9])/u, "−").replace(/^-/u, "") });
+    made.set(key, {
+      format: v =>
+        locale
+          .format(v)
+          .replace(/^-(?=.*[1-9])/u, "−")
+          .replace(/^-/u, ""),
+    });
   }
   return made.get(key);
 }

@@ -27,18 +27,15 @@ function update({ keepForm = false } = {}) {
   const unanswered = reading.kind === "file" && !reading.asks;
   for (const each of QUESTIONS) at(`q-${each}`).checked = !unanswered && each === shown;
   put(at("question-says"), unanswered ? "" : S.questions[shown][1]);
-  let answer = null,
-    refused = null;
-  if (reading.asks && settled(reading)) {
-    try {
-      answer = answered(reading.asks);
-    } catch (error) {
-      if (!(error instanceof Refused)) throw error;
-      refused = error;
-    }
+  let refused = null;
+  try {
+    drawAnswer(reading, reading.asks && settled(reading) ? answered(reading.asks) : null);
+  } catch (error) {
+    refused = error;
+    drawAnswer(reading, null); // never an answer of before
   }
   drawReading(reading, refused, keepForm);
-  drawAnswer(reading, answer);
+  if (refused && !(refused instanceof Refused)) throw refused;
 }
 
 const settled = reading =>
