@@ -2611,6 +2611,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                           'dp_bayes_nb/fields/structures.py'),
                                                'dp_bayes_nb.fields.structures._pairs': ( 'fields/structures.html#_pairs',
                                                                                          'dp_bayes_nb/fields/structures.py'),
+                                               'dp_bayes_nb.fields.structures._season_labels': ( 'fields/structures.html#_season_labels',
+                                                                                                 'dp_bayes_nb/fields/structures.py'),
                                                'dp_bayes_nb.fields.structures._texts': ( 'fields/structures.html#_texts',
                                                                                          'dp_bayes_nb/fields/structures.py'),
                                                'dp_bayes_nb.fields.structures.covariates_of': ( 'fields/structures.html#covariates_of',
