@@ -1,5 +1,5 @@
 """The form of a lesson: what it needs, how long it takes, an opening question, a figure, two exercises with hidden
-answers, and the way to the next one.
+answers, and the way to the next one. And how long the ways of the page `start` take.
 """
 
 import copy
@@ -106,3 +106,60 @@ def test_time_is_counted():
     longer = [*cells[:-1], ("markdown", "word " * 4 * WORDS), cells[-1]]
     assert faults(longer, *between(LESSONS[1])) == ["time"]
     assert minutes([("markdown", "word " * WORDS), ("code", "#| hide\n1"), ("code", "1")]) == 2
+
+
+NUMBERS = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen".split()
+TIMED = re.compile(r"^\d\. (\w+) minutes[^:\n]*: \[[^]\n]*\]\(([\w/]+\.ipynb)(?:#([\w-]+))?\)", re.M)
+
+
+def reading(cells, anchor=None):
+    "Minutes for all that is shown of a page, or below one of its headings: its words, with code and what it prints."
+    text, level, count = "", 0 if anchor else 1, 0
+    for cell in cells:
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "markdown":
+            for line in source.splitlines():
+                if anchor and (head := re.match(r"(#+) (.+)", line)):
+                    here = re.sub(r"[^\w -]", "", head[2].lower()).replace(" ", "-") == anchor
+                    level = len(head[1]) if here else 0 if level >= len(head[1]) else level
+                text += re.sub(r"\]\([^)]*\)", "]", line) + "\n" if level else ""
+        elif level and not re.match(r"#\|\s*hide", source):
+            lines = [line for line in source.splitlines() if not line.startswith("#|")]
+            printed = "".join(line for out in cell["outputs"] for line in out.get("text", []))
+            count += len(re.findall(r"[^\W\d]\w+", "\n".join(lines))) + len(re.findall(r"\w+", printed))
+    assert text, f"no heading {anchor}"
+    return (len(text.split()) + count) / WORDS
+
+
+def mistimed(text, least=10, most=20):
+    "Durations of a text, and their sums by heading, that differ from what they link to, or are out of proportion."
+    wrong = []
+    for part in re.split(r"^## ", text, flags=re.M)[1:]:
+        said = [(NUMBERS.index(number.lower()), path, anchor) for number, path, anchor in TIMED.findall(part)]
+        for stated, path, anchor in said:
+            if (NBS / path).parent == LESSONS[0].parent:  # a lesson says its own, with its exercises
+                took = int(re.search(r"Time\*\*: (\d+)", read(NBS / path)[1][1])[1])
+            else:
+                took = reading(json.loads((NBS / path).read_text("utf-8"))["cells"], anchor)
+            wrong += [(path, anchor, stated, round(took, 1))] if not -1 < took - stated <= 0 else []
+        if not said or not least <= sum(stated for stated, *_ in said) <= most:
+            wrong.append((part.splitlines()[0], sum(stated for stated, *_ in said)))
+    return wrong
+
+
+def start():
+    return "\n\n".join(text for kind, text in read(NBS / "start.ipynb") if kind == "markdown")
+
+
+def test_the_ways_of_the_start_take_as_long_as_they_say():
+    assert mistimed(start()) == []
+    assert len(TIMED.findall(start())) == len(re.findall(r"^\d\. ", start(), re.M))
+
+
+def test_a_wrong_duration_is_found():
+    text, (number, path, _) = start(), TIMED.findall(start())[0]
+    longer = text.replace(f"1. {number} minutes", "1. Nine minutes", 1)
+    assert [each[0] for each in mistimed(longer)][0] == path
+    assert mistimed(re.sub(TIMED, "", text, count=9))[0][1] == 0
+    page = [{"cell_type": "markdown", "source": ["# A\n## B\n" + "w " * 218 + "\n## C\nw"]}]
+    assert round(reading(page, "b"), 1) == 1

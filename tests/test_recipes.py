@@ -89,8 +89,8 @@ def test_a_recipe_exports_nothing(path):
     assert "default_exp" not in text and "#| export" not in text
 
 
-def test_there_are_thirteen_recipes():
-    assert len(RECIPES) == 13
+def test_there_are_fifteen_recipes():
+    assert len(RECIPES) == 15
 
 
 def markdown(text):

@@ -6,6 +6,7 @@ import doctest
 import importlib.util
 import inspect
 import io
+import re
 import sys
 from pathlib import Path
 
@@ -69,6 +70,56 @@ def test_each_parameter_is_explained():
 def test_an_unexplained_parameter_is_found(monkeypatch):
     monkeypatch.setattr(reference, "own_comments", lambda thing: {"model": "the model"})
     assert unexplained({"calibrate": dpb.calibrate})[:1] == ["calibrate: `prior`"]
+
+
+EQUATION = re.compile(r"\b(?:[Ee]quations?|eqs?\.) ?\(?\d")
+WORDS = 4  # before a method's reference, in its sentence
+
+
+def said_by_number(name, thing):
+    """Texts of the help of a public name that leave to an equation's number what it is: any number, of the name and its
+    parameters; of a method one that does not follow its words.
+    """
+    found = [f"{name}: {text[:60]}" for text in (inspect.getdoc(thing) or "", *(row[3] for row in
+             reference.parameters(thing))) if EQUATION.search(text)]
+    for method, each in inspect.getmembers(thing) if inspect.isclass(thing) else []:
+        text = inspect.getdoc(each) or ""
+        if method.startswith("_") or not (getattr(each, "__module__", None) or "").startswith("dp_bayes_nb"):
+            continue
+        found += [f"{name}.{method}: {text[:60]}" for one in EQUATION.finditer(text)
+                  if len(re.split(r"[.;]\s", text[:one.start()])[-1].split()) < WORDS]
+    return found
+
+
+def test_no_help_says_an_equation_by_its_number_only():
+    assert [said for name in dpb.__all__ for said in said_by_number(name, getattr(dpb, name))] == []
+
+
+def test_an_equation_without_its_words_is_found():
+    def half(x):
+        "Half of x (equation 3 of the chapter)."
+
+    class Sum:
+        "A sum."
+        def mean(self):
+            "Its mean: equation (1)."
+
+        def spread(self):
+            "The standard deviation of the sum: equation (2)."
+
+    Sum.mean.__module__ = Sum.spread.__module__ = "dp_bayes_nb.models"
+    assert len(said_by_number("half", half)) == 1
+    assert [text.split(":")[0] for text in said_by_number("Sum", Sum)] == ["Sum.mean"]
+
+
+def test_an_entry_opens_with_call_output_and_parameters():
+    "In this order; what else its docstring says comes below."
+    for name in dpb.__all__:
+        thing = getattr(dpb, name)
+        text, (_, more) = reference.entry(name, thing, "posterior.fit", "Fit"), reference.prose(thing)
+        parts = [text.find(start) for start in ("## `", "```python", "```text", "| parameter |") if start in text]
+        assert parts == sorted(parts) and len(parts) >= 2, name
+        assert not more or text.index(more) > parts[-1], name
 
 
 def test_a_page_has_call_output_and_parameters():

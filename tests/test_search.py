@@ -39,6 +39,10 @@ FIRST = {
     "logistic from margins": "recipes/logistic", "yearly budget": "recipes/yearly_budget",
     "choose epsilon": "recipes/wished_width", "how much epsilon do I need": "recipes/wished_width",
     "ledger report": "data_holder/report", "what was spent": "data_holder/report",
+    "release a table": "recipes/first_count", "how do I publish a table": "recipes/first_count",
+    "release a table with a privacy budget": "recipes/first_count", "people with several rows": "recipes/many_rows",
+    "privacy account": "recipes/account", "report of the budget": "recipes/account",
+    "publish what was spent": "recipes/account", "how large must epsilon be": "recipes/wished_width",
     "course": "course/index", "gibbs sampler": "course/gibbs", "recipes": "recipes/index",
     "coverage": "evidence/calibration", "a million cells": "recipes/many_cells",
     "contrast": "posterior/contrasts", "explain": "posterior/route", "Suppressed": "noise/printing",
@@ -109,3 +113,8 @@ def test_code_is_not_in_the_index(index):
     rows = search.page_entries("models/01_own.ipynb", cells, ROOT)
     assert [row["href"] for row in rows] == ["models/own.html", "models/own.html#a-heading-x"]
     assert "zebra" not in json.dumps(rows) and rows[1]["text"] == "text"
+
+
+def test_a_long_text_keeps_its_start_and_each_word():
+    start, rest = "alpha " * 80, "beta gamma beta alpha 12 delta"
+    assert search.brief("short") == "short" and search.brief(start + rest) == start[:395] + " … beta gamma delta"

@@ -4,6 +4,7 @@ of the pages as built.
 """
 
 import base64
+import io
 import json
 import posixpath
 import re
@@ -13,12 +14,14 @@ from pathlib import Path
 
 import pytest
 import yaml
+from PIL import Image, ImageDraw
 
 import dp_bayes_nb as dpb
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
 import structure  # noqa: E402
+import tasks  # noqa: E402
 
 NBS = ROOT / "nbs"
 CHAPTERS = sorted(p.relative_to(NBS).as_posix() for p in NBS.rglob("*.ipynb") if ".ipynb_checkpoints" not in p.parts)
@@ -104,15 +107,7 @@ def test_old_addresses_lead_to_chapters():
 
 
 TASKS = {  # what somebody came for: the page with the answer, and the call that gives it
-    "an interval for a published count": ("recipes/01_one_count.ipynb", "fit("),
-    "is A larger than B": ("recipes/04_larger.ipynb", "fit("),
-    "a mean income": ("recipes/03_mean_income.ipynb", "fit("),
-    "a logistic regression from margins": ("recipes/07_logistic.ipynb", "fit("),
-    "which weeks changed": ("recipes/05_weeks.ipynb", "contrast("),
-    "release a table with a budget": ("tutorials/01_first_release.ipynb", "release("),
-    "the budget for a wished width": ("recipes/11_wished_width.ipynb", "plan("),
-    "persons with several rows": ("recipes/09_many_rows.ipynb", "person="),
-    "publish an account of the budget": ("data_holder/09_report.ipynb", "ledger_report("),
+    **{name: (task.notebook, task.call) for name, task in tasks.TASKS.items()},
     "a table with hidden counts and a total": ("tutorials/21_deaths_by_county.ipynb", "Suppressed("),
     "a table rounded at random": ("tutorials/22_rounded_census.ipynb", "RandomRounded("),
     "a table with cell keys": ("tutorials/23_cell_keys.ipynb", "CellKey("),
@@ -145,9 +140,22 @@ def test_tasks_are_few_clicks_from_the_home_page(task):
     assert any(call in "".join(cell["source"]) for cell in shown), f"{goal} does not show {call}"
 
 
+def test_tasks_were_walked_in_a_browser():
+    "By links alone and by search alone; a data holder's answers are as near as an analyst's."
+    found = json.loads((ROOT / "results/tasks.json").read_text(encoding="utf-8"))
+    assert {name: (row["who"], row["page"], row["query"]) for name, row in found.items()} == {
+        name: (task.who, page(task.notebook), task.query) for name, task in tasks.TASKS.items()}
+    most = {who: max(max(row["links"], row["search"]) for row in found.values() if row["who"] == who)
+            for who in ("analyst", "data holder")}
+    assert most["data holder"] <= most["analyst"] <= 3
+    assert [sum(task.who == who for task in tasks.TASKS.values()) for who in most] == [5, 4]
+
+
 def test_clicks_are_counted():
     ways = {"index.ipynb": {"a"}, "a": {"b", "index.ipynb"}, "b": {"a"}, "c": {"b"}}
-    assert [clicks(goal, linked=ways.get) for goal in ("index.ipynb", "a", "b", "c")] == [0, 1, 2, None]
+    goals = "index.ipynb", "a", "b", "c"
+    assert [clicks(goal, linked=ways.get) for goal in goals] == [0, 1, 2, None]
+    assert [tasks.path_to(goal, ways.get, "index.ipynb") for goal in goals] == [[], ["a"], ["a", "b"], None]
 
 
 def unseen(cells):
@@ -352,14 +360,56 @@ def test_code_looks_the_same_with_fewer_tags(monkeypatch):
     assert said == '<b>def</b> <span class="fu">f</span>(x): a = <u>"bc</u><var>4</var> <i># s</i></code>'
 
 
+def drawn(panels=1, legend=False, width=640, height=300):
+    "A PNG of framed panels side by side, with a word at each axis, and a legend across all of them or none."
+    image = Image.new("RGB", (width, height), "white")
+    draw, each = ImageDraw.Draw(image), width // panels
+    for k in range(panels):
+        draw.rectangle((k * each + 40, 10, (k + 1) * each - 12, height - 50), outline="black")
+        draw.rectangle((k * each + 8, 100, k * each + 18, 160), fill="black")
+    if legend:
+        draw.rectangle((30, height - 20, width - 30, height - 10), fill="blue")
+    out = io.BytesIO()
+    image.save(out, "PNG")
+    return out.getvalue()
+
+
 def test_figures_are_files_of_their_page(monkeypatch, tmp_path):
     monkeypatch.syspath_prepend(ROOT / "tools")
     docs = pytest.importorskip("docs")
-    head = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + (640).to_bytes(4, "big") + (480).to_bytes(4, "big")
-    tag = f'<img src="data:image/png;base64,{base64.b64encode(head).decode()}" class="img-fluid" alt="a">'
+    tag = f'<img src="data:image/png;base64,{base64.b64encode(drawn()).decode()}" class="img-fluid" alt="a">'
     shown = docs.pictures(tag * 2, tmp_path / "fit.html")
-    assert (tmp_path / "fit-2.png").read_bytes() == head and 'src="fit-1.png"' in shown
-    assert 'width="640" height="480"' in shown and "data:" not in shown and shown.count("figure-scroll") == 2
+    image = Image.open(tmp_path / "fit-2.png").convert("RGB")
+    assert image.tobytes() == Image.open(io.BytesIO(drawn())).tobytes() and 'src="fit-1.png"' in shown
+    assert 'width="640" height="300"' in shown and "data:" not in shown and shown.count("figure-scroll") == 2
+
+
+def test_panels_are_pictures_that_a_phone_stacks(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    docs, figures = pytest.importorskip("docs"), pytest.importorskip("figures")
+    pieces = figures.parts(drawn(2))
+    assert [figures.size(piece)[1] for piece in pieces] == [300, 300]
+    whole = Image.new("RGB", (640, 300))
+    for piece, left in zip(pieces, (0, figures.size(pieces[0])[0])):
+        whole.paste(Image.open(io.BytesIO(piece)).convert("RGB"), (left, 0))
+    assert whole.tobytes() == Image.open(io.BytesIO(drawn(2))).tobytes(), "put together they are the picture"
+    assert [len(figures.parts(drawn(*each))) for each in ((1,), (3,), (2, True))] == [1, 3, 1]
+    tag = f'<img src="data:image/png;base64,{base64.b64encode(drawn(2)).decode()}" class="img-fluid" alt="a">'
+    shown = docs.pictures(tag, tmp_path / "fit.html")
+    assert re.findall(r'src="([^"]+)"[^>]*alt="([^"]*)"', shown) == [("fit-1.png", "a"), ("fit-1-2.png", "panel 2")]
+    assert sum(map(float, re.findall(r"--share: ([\d.]+)", shown))) == pytest.approx(100, abs=0.02)
+
+
+def test_buttons_and_unread_marks_are_left_to_the_browser(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    docs = pytest.importorskip("docs")
+    code = ('<div class="code-copy-outer-scaffold"><div class="sourceCode" id="cb1"><pre class="a"><code>x</code></pre>'
+            '</div><button title="Copy" class="code-copy-button"><i class="bi"></i></button></div>')
+    links = '<a href="#b" id="toc-b" class="nav-link" data-scroll-target="#b">B</a>'
+    script = '<script src="../site_libs/smalldocs.js" defer></script>'
+    assert docs.slim(code * 2 + links + script) == (
+        '<div class="sourceCode"><pre class="a"><code>x</code></pre></div>' * 2 + '<a href="#b" class="nav-link">B</a>'
+        + script.replace("smalldocs", "page") + script)
 
 
 def test_figures_come_before_their_code_and_tests_are_folded(monkeypatch):
@@ -392,7 +442,8 @@ def test_long_sentences_are_wrapped_and_rows_of_columns_are_not(monkeypatch, lin
 @pytest.mark.parametrize("code, points", [
     ("fig, ax = plt.subplots()\nax.plot(x, y)", 10), ("fig.text(0, 0, 'a', fontsize=8)", 8),
     ("fig.text(0, 0, 'a')\nax.errorbar(x, y, e, capsize=2)", 10),
-    ("fig.suptitle(t)\nax.set(xscale='log')", 7), ("plot_anything(x)", 8)])
+    ("fig.suptitle(t)\nax.set(xscale='log')", 7), ("plot_anything(x)", 8), ("front(x)\nplt.show()", 15),
+    ("def plot_own(ax):\n    ax.plot(x)\nplot_own(plt.gca())", 10), ("plot_series(fitted)", 9)])
 def test_the_smallest_text_of_a_figure(monkeypatch, code, points):
     monkeypatch.syspath_prepend(ROOT / "tools")
     assert pytest.importorskip("docs").smallest(code) == pytest.approx(points)

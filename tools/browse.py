@@ -1,9 +1,8 @@
 """Open every page of _docs/ in headless Chromium, over a loopback server, and fail on what a reader would see broken.
 
 A console error, a request to anywhere else, an equation that KaTeX could not set, an image that did not load, a figure
-whose smallest text is below 9 pixels, code of which 120 characters do not fit on a laptop, or a page wider than a phone
-is a fault. `--shots FOLDER` also saves a picture of
-each page. Without Chromium the check is skipped.
+whose smallest text is below 9 pixels, or 6 on a phone, code of which 120 characters do not fit on a laptop, or a page
+wider than a phone is a fault. `--shots FOLDER` also saves a picture of each page. Without Chromium it is skipped.
 """
 
 import argparse
@@ -31,7 +30,8 @@ FAULTS = """() => ({
             return !t.contains(b) && y.right > x.left + 1 && y.left < x.right && y.bottom > x.top && y.top < x.bottom;
         })).map(t => t.textContent),
     small: [...document.querySelectorAll('main img')]
-        .filter(e => e.clientWidth + 1 < (parseFloat(e.style.getPropertyValue('--least')) || 0.5 * e.naturalWidth))
+        .filter(e => e.clientWidth + 1 < (parseFloat(e.style.getPropertyValue(innerWidth < 768 ? '--phone' : '--least'))
+                                          || 0.5 * e.naturalWidth))
         .map(e => `${e.naturalWidth} pixels on ${e.clientWidth}`),
     cut: innerWidth < 1200 ? [] : [...document.querySelectorAll('main div.sourceCode pre')].slice(0, 1).filter(e => {
         const probe = document.createElement('span'), style = getComputedStyle(e);

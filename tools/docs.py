@@ -27,9 +27,11 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import unquote, urlsplit
 from xml.etree import ElementTree
 
+import figures
 import search
 import yaml
 from browse import moved
+from figures import smallest
 from pyproject import settings
 from reference import in_cell, jobs, pages, slug  # noqa: F401
 
@@ -334,26 +336,12 @@ DRAWS = re.compile(r"\b(plt|axs?|axes|fig)\b[.\[]")
 SHORT = 6  # lines of code that are read at a glance and are not folded
 
 
-SMALL = 8  # points of the smallest text of a figure whose code does not say
-SMALLEST: dict[str, float] = {}  # points of the smallest text of each figure, by the digest of its picture
+SMALLEST: dict[str, tuple] = {}  # points of the smallest text of each figure, and without exponents, by its digest
 
 
 def digest(picture):
     "A short name of a picture given in base64."
     return hashlib.sha256(re.sub(r"\s", "", picture).encode()).hexdigest()[:16]
-
-
-def smallest(text):
-    "Points of the smallest text that a cell draws: exponents of a logarithmic axis are .7 of its numbers."
-    points = [float(size) for size in re.findall(r"\b(?:fontsize|labelsize|size)=([\d.]+)", text)]
-    if not re.search(r"\b(plt|fig)\.", text) or re.search(r"\bplot_(?!posterior)\w+\(", text):
-        points.append(SMALL)
-    if re.search(r"\bplot_posterior\(", text):
-        points.append(9)
-    numbers = min([10, *(float(size) for size in re.findall(r"labelsize=([\d.]+)", text))])
-    if re.search(r"""scale=["']log|(?:x|y)scale\(["']log|loglog|semilog""", text):
-        points.append(0.7 * numbers)
-    return min([10, *points])
 
 
 def with_fold(cell, text, summary):
@@ -375,7 +363,7 @@ def arrange(cell):
     if figure:
         for out in cell["outputs"]:
             if "image/png" in out.get("data", {}):
-                SMALLEST[digest("".join(out["data"]["image/png"]))] = smallest(text)
+                SMALLEST[digest("".join(out["data"]["image/png"]))] = smallest(text), smallest(text, exponents=False)
         before = {**cell, "id": f"{cell['id']}-figure"[:64], "source": ["#| echo: false\n", *text.splitlines(True)]}
         drawing = sum(1 for line in lines if DRAWS.search(line))
         code = {**cell, "outputs": []}
@@ -648,15 +636,6 @@ LIGHT = ("b", "kw|cf"), ("u", "st"), ("i", "co"), ("var", "dv|fl|cn")  # words o
 PICTURE = re.compile(r'<img (?=[^>]*image/png;base64,)[^>]*>')
 OUTPUT = re.compile(r'<div class="cell-output[^"]*">\s*<pre[^>]*><code[^>]*>(?P<text>.*?)</code></pre>', re.S)
 COLUMN = 120  # characters of code that fit beside the sidebar of a laptop, as styles.css sets them
-WIDE = 320  # pixels; a wider figure is shown at a legible size, to be scrolled where the window is narrow
-LEGIBLE = 9  # pixels: the smallest text of a figure as displayed
-CURRENT = """<script>
-addEventListener("DOMContentLoaded", () => {
-  const here = document.querySelector("#quarto-sidebar a.active"), bar = document.getElementById("quarto-sidebar");
-  const top = (element) => element.getBoundingClientRect().top;
-  if (here && bar) bar.scrollTop = top(here) - top(bar) - bar.clientHeight / 3;
-});
-</script>"""
 
 
 def lighter(m):
@@ -670,29 +649,18 @@ def lighter(m):
 
 
 def pictures(text, page):
-    "The page with each PNG that it holds in a file, under the page's name."
+    "The page with each PNG that it holds in a file, or one for each of its panels, under the page's name."
     count = itertools.count(1)
 
     def shown(tag):
-        picture = re.search(r"data:image/png;base64,([^\"']+)", tag[0])
-        file = page.with_name(f"{page.stem}-{next(count)}.png")
-        file.write_bytes(base64.b64decode(picture[1]))
-        return sized(tag[0].replace(picture[0], file.name), file, SMALLEST.get(digest(picture[1]), SMALL))
+        picture, number, pieces = re.search(r"data:image/png;base64,([^\"']+)", tag[0]), next(count), []
+        for k, part in enumerate(figures.parts(base64.b64decode(picture[1]))):
+            file = page.with_name(f"{page.stem}-{number}{f'-{k + 1}' * (k > 0)}.png")
+            file.write_bytes(part)
+            pieces.append((file.name, *figures.size(part)))
+        return figures.sized(tag[0], pieces, SMALLEST.get(digest(picture[1]), (figures.SMALL,) * 2))
 
     return PICTURE.sub(shown, text)
-
-
-def sized(tag, file, points):
-    """An <img> of a PNG with its size, which keeps its place until it is loaded. If it is wide, it stands in a box that
-    scrolls, with the width in pixels at which its smallest text, drawn at 100 dots an inch, is LEGIBLE pixels high.
-    """
-    width, height = (int.from_bytes(file.read_bytes()[k:k + 4], "big") for k in (16, 20))
-    tag = tag.replace("<img ", f'<img width="{width}" height="{height}" ', 1)
-    if width <= WIDE:
-        return tag
-    least = min(width, round(width * LEGIBLE * 72 / 100 / points))
-    image = tag.replace('class="img-fluid"', f'class="img-fluid wide" style="--natural: {width}px; --least: {least}px"')
-    return f'<div class="figure-scroll" tabindex="0" role="group" aria-label="Figure">{image}</div>'
 
 
 def shortened(text):
@@ -743,6 +711,17 @@ def contents(text):
         r'(<header[^>]*id="title-block-header".*?</header>)', lambda m: m[1] + box, text, count=1, flags=re.S)
 
 
+COPIED = re.compile(r'<div class="code-copy-outer-scaffold"><div class="sourceCode"[^>]*>((?:(?!</pre>).)*</pre>)</div>'
+                    r'<button [^>]*class="code-copy-button">.*?</button></div>', re.S)
+
+
+def slim(text):
+    "The page without what `page.js` adds in the browser, buttons above all, and what nothing reads."
+    text = COPIED.sub(r'<div class="sourceCode">\1</div>', text)
+    text = re.sub(r'(<a href="#[^"]*") id="[^"]*" (class="nav-link") data-scroll-target="[^"]*"', r"\1 \2", text)
+    return re.sub(r'(<script src="[^"]*)(smalldocs\.js" defer>)', r'\1page.js" defer></script>\1\2', text, count=1)
+
+
 def finish(site):
     """What a reader feels and smalldocs leaves undone: figures, punctuation that stays with its formula, the sidebar
     at the current page, and pages that are light.
@@ -753,7 +732,9 @@ def finish(site):
         text = CODE.sub(lighter, OUTPUT.sub(wrapped, text))
         text = re.sub(r'([(\[])?(<span class="math inline">[^<]{1,40}</span>)([.,;:?!)\]’]+)?',
                       lambda m: f'<span class="together">{m[0]}</span>' if m[1] or m[3] else m[0], text)
-        page.write_text(contents(text).replace("</body>", f"{CURRENT}</body>"), encoding="utf-8")
+        page.write_text(contents(slim(text)), encoding="utf-8")
+    for script in site.rglob("smalldocs.js"):
+        shutil.copyfile(ROOT / "tools" / "page.js", script.with_name("page.js"))
 
 
 # ---------------------------------------------------------------- checks

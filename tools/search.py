@@ -42,11 +42,15 @@ WORDS = {
                        "censored counts",
     "recipes/logistic": "logistic from margins, odds ratio from published tables, regression from published tables",
     "recipes/many_cells": "million cells, many intervals, every cell, whole table",
-    "recipes/many_rows": "many rows a person, repeated visits, protect a person",
+    "recipes/many_rows": "many rows a person, people with several rows, repeated visits, protect a person",
     "recipes/wished_width": "which epsilon, choose epsilon, how much epsilon, epsilon for a width, wished width, "
                             "budget for a width, how much budget do i need, target width",
     "data_holder/report": "ledger report, account of the budget, what was spent, publish the ledger, "
                           "check the ledger, budget report",
+    "recipes/first_count": "release a table, publish a table, publish a count, publish my own table, "
+                           "add noise to a count, release a table with a privacy budget, how do i publish a table",
+    "recipes/account": "privacy account, account of what was spent, tell the public, report of the budget, "
+                       "publish what was spent, what did i spend",
     "recipes/yearly_budget": "yearly budget, monthly releases, spend epsilon, budget over time",
     "evidence/calibration": "evidence, does it work, coverage, do the intervals hold, validation",
     "evidence/scoreboard": "scoreboard, published figures, benchmarks",
@@ -120,6 +124,20 @@ def plain(text):
     return text.strip()
 
 
+SHOWN = 400  # characters of a text that are kept as they are, of which a hit shows some
+
+
+def brief(text):
+    "The start of a text, and of the rest each new word once, which is all that the ranking asks of it."
+    end = text.rfind(" ", 0, SHOWN) if len(text) > SHOWN else len(text)
+    known, kept = {word.lower() for word in re.findall(r"\w+", text[:end])}, []
+    for word in re.findall(r"[^\W\d_]\w{2,}", text[end:]):
+        if word.lower() not in known:
+            known.add(word.lower())
+            kept.append(word)
+    return text[:end] + " … " * bool(kept) + " ".join(kept)
+
+
 def anchor(heading, names=()):
     """The identifier that a heading gets: its own `{#id}`, or letters, digits and hyphens from the first letter on;
     with an ending where the page explains a name that is the same.
@@ -154,7 +172,7 @@ def page_entries(notebook, cells, package):
     parts = re.split(r"^(##+ .+)$", text[found.end():], flags=re.M)
     rows = [{"href": f"{page}.html", "title": title, "section": "", "subtitle": plain(found[2] or ""),
              "words": WORDS.get(page, ""), "kind": "page",
-             "text": plain((found[2] or "") + " " + parts[0])}]
+             "text": brief(plain((found[2] or "") + " " + parts[0]))}]
     seen, public = {}, explained(package / f"{page}.py")
     for heading, below in zip(parts[1::2], parts[2::2]):
         said = plain(re.sub(r"\{[^{}]*\}\s*$", "", heading.lstrip("#").strip()))
@@ -162,7 +180,7 @@ def page_entries(notebook, cells, package):
         seen[own] = seen.get(own, -1) + 1
         fragment = own + (f"-{seen[own]}" if seen[own] else "")
         rows.append({"href": f"{page}.html#{fragment}", "title": title, "section": said, "kind": "heading",
-                     "text": plain(below)})
+                     "text": brief(plain(below))})
     rows += [{"href": f"{page}.html#{name}", "title": title, "section": name, "kind": "name",
               "text": " ".join(said.split())} for name, said in public]
     return rows

@@ -387,10 +387,10 @@ def by_period(state: State, by: str, yearly: Decimal | None) -> tuple[Period, ..
 # %% ../../nbs/data_holder/07_ledger.ipynb #887309d0
 # § The ledger
 class Ledger:
-    """A privacy budget in a file, shared by processes; costs add up in exact decimals (equation 1 of the chapter).
+    """A privacy budget in a file, shared by processes; costs add up in exact decimals.
 
     `Ledger(path, epsilon)` makes the file, or opens one with the same totals; `Ledger(path)` opens an existing one.
-    `Ledger(path, rho=…)` is a ledger in zCDP, in which Gaussian releases cost D²/2σ² and pure ones ε²/2: equation (2).
+    `Ledger(path, rho=…)` is a ledger in zCDP, in which Gaussian releases cost D²/2σ² and pure ones ε²/2.
     Raises ValueError for totals that are not finite decimals > 0 (delta: in [0, 1)), for totals that differ from the
     file's or are of the other kind, and for a file that is absent, damaged or no ledger; TimeoutError if another
     process holds the lock.
@@ -435,7 +435,7 @@ class Ledger:
     def as_epsilon(self, delta: Any  # in (0, 1)
                    ) -> tuple[Decimal, Decimal]:
         """Of a ledger in rho: the epsilon at this delta of what is spent, and of the total, rounded up in the 20th
-        digit: equation (7) of How much noise. ValueError for another ledger, and for a delta outside of (0, 1).
+        digit (chapter ‘How much noise’). ValueError for another ledger, and for a delta outside of (0, 1).
         """
         state = read_state(self.path)
         if state.rho is None:

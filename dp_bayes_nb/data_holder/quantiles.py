@@ -101,8 +101,8 @@ def private_quantile(data: Any,             # array, list, data frame, or CSV or
                      ) -> float:
     """A number near the q-quantile of a column, chosen among public candidates under ε-differential privacy.
 
-    A candidate's probability falls exponentially with the number of records by which its rank is off (equations 1
-    and 2 of the chapter). The candidates are `linspace(lower, upper, candidates)`; for counts take candidates =
+    A candidate's probability falls exponentially with the number of records by which its rank
+    is off. The candidates are `linspace(lower, upper, candidates)`; for counts take candidates =
     upper - lower + 1, or round the answer up, which costs nothing. With a `person` it is a quantile of persons, of
     the numbers to which their rows are combined, and neighbouring tables differ in the rows of one person. Warns if
     epsilon is too small for a quantile so far out among so few records.

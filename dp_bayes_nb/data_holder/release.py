@@ -145,12 +145,13 @@ def release(model: Model,                   # what to count: public declarations
     """Release the noisy sums z = Σ t(x) + noise of a table, (m,) in units of t, under differential privacy.
 
     The promise is (ε, δ)-differential privacy, or with `rho` ρ-zero-concentrated differential privacy. The noise has
-    OpenDP's discrete Laplace distribution, equation (1) of ‘How much noise’, or the discrete Gaussian one, equation (2)
-    or (6). With neighbours="add_remove" the number of records is private: rows that say it together with the sums are
-    released in their place (chapter ‘A private number of records’), and n is None. With a `person` neighbouring tables
-    differ in the rows of one person, and n counts persons; with `rows` it counts the rows that are kept, is private,
-    and needs `n_max` (chapter ‘A person is not a row’). Raises ValueError for arguments, data or a budget that are
-    refused: nothing is spent then. Its words are for the data holder: counts of bad records are not private, and with
+    OpenDP's discrete Laplace distribution, of scale sensitivity/ε, or the discrete Gaussian one, whose standard
+    deviation the budget gives (chapter ‘How much noise’). With neighbours="add_remove" the number of records is
+    private: rows that say it together with the sums are released in their place (chapter ‘A private number of
+    records’), and n is None. With a `person` neighbouring tables differ in the rows of one person, and n counts
+    persons; with `rows` it counts the rows that are kept, is private, and needs `n_max` (chapter ‘A person is not a
+    row’). Raises ValueError for arguments, data or a budget that are refused: nothing is spent then. Its words are for
+    the data holder: counts of bad records are not private, and with
     "add_remove" there are none in them, but whether a table is refused depends on it. Raises RuntimeError if OpenDP
     fails. Warns if delta >= 1/n, if epsilon > 10, and of missing="drop" unless neighbours is stated.
 

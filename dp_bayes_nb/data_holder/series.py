@@ -82,8 +82,8 @@ class Charged:
 class ReleaseSeries:
     """Releases of one period after another, in which each person counts in at most `periods_per_person` periods.
 
-    Together they cost `periods_per_person` times the price of one, for a person added or removed with all rows:
-    equation (1) of the chapter. `release(model, data, at)` takes the rows of all periods so far, of which it keeps
+    Together they cost `periods_per_person` times the price of one, for a person added or removed with all rows.
+    `release(model, data, at)` takes the rows of all periods so far, of which it keeps
     those of period `at` that count. ValueError for declarations that are no such thing, and for a budget in rho from a
     ledger in epsilon.
 

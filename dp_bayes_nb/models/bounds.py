@@ -86,7 +86,7 @@ class Bounds:
 # %% ../../nbs/models/09_bounds.ipynb #31059525
 @family_class
 class Clip(Bounds):
-    """A record outside the interval counts as its nearest end (equation 1 of the chapter).
+    """A record outside the interval counts as its nearest end.
 
     >>> from dp_bayes_nb import Clip, Poisson
     >>> model = Poisson(Clip(0, 20), "visits")
@@ -103,7 +103,7 @@ class Clip(Bounds):
 
 @family_class
 class Redact(Bounds):
-    """A record outside the interval contributes zero (equation 2 of the chapter).
+    """A record outside the interval contributes zero.
 
     >>> from dp_bayes_nb import Poisson, Redact
     >>> model = Poisson(Redact(0, 20), "visits")

@@ -27,7 +27,7 @@ def _log_gamma(rng, shape, size):
 # %% ../../nbs/models/11_conjugate_priors.ipynb #a3cb6782
 @pytree("name", "power")
 class Gamma:
-    """Gamma prior of a positive parameter (equation 1 of the chapter).
+    """Gamma prior of a positive parameter.
 
     The model decides of which parameter, and of which power of it. Gamma(shape, rate) has mean shape / rate and
     standard deviation sqrt(shape) / rate, in the units of the parameter.
@@ -73,7 +73,7 @@ class Gamma:
 # § Normal: equation (2)
 @pytree("name")
 class NormalMean:
-    """Normal prior of a mean (equation 2 of the chapter).
+    """Normal prior of a mean.
 
     NormalMean(mean, precision) has variance 1 / precision, in squared units of the records (not relative to their
     variance).
@@ -114,7 +114,7 @@ class NormalInverseGamma:
     """Joint prior of a mean and a variance, or of regression coefficients and a noise variance.
 
     Given the variance v, the mean is N(mean, v / precision); v is InverseGamma(shape, scale), with prior mean
-    scale / (shape - 1) (equations 3 and 4 of the chapter). For regression, mean is one number or one for each
+    scale / (shape - 1). For regression, mean is one number or one for each
     coefficient, and precision one number, one for each coefficient, or a matrix. A precision, not a covariance.
 
     >>> from dp_bayes_nb import Normal, NormalInverseGamma, fit, simulate_release

@@ -66,7 +66,7 @@ def split_numbers(prior: Any, K: int) -> tuple[np.ndarray, np.ndarray]:
 class PolyaTree:
     """Prior of the probabilities of ordered bins: each half's share of its whole is Beta(α, α).
 
-    A bin's probability is the product of the shares on its way (equation 3 of the chapter). `alpha`: > 0; a number
+    A bin's probability is the product of the shares on its way. `alpha`: > 0; a number
     for all splits, or one for each, wholes before their parts.
 
     >>> import jax
@@ -104,7 +104,7 @@ NEAR = 1000.0  # k
 class AtEnds:
     """Prior of a position in [0, 1]: at either end with probability `share`, else anywhere.
 
-    A mixture of two narrow Beta distributions and a uniform one (equation 4 of the chapter). `share`: in (0, 1); half
+    A mixture of two narrow Beta distributions and a uniform one. `share`: in (0, 1); half
     of it for the lower ends, half for the upper ends, within about a thousandth.
 
     >>> import jax

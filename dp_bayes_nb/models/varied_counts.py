@@ -220,7 +220,7 @@ class NegativeBinomial(ClippedCounts):
                              doc="By parameter.")
 
     def pmf(self, x: Any, theta: dict):
-        "Probabilities: equation (2)."
+        "Probabilities of the counts: equation (2)."
         return negative_binomial(x, theta["mean"], theta["size"])
 
     def simulate_records(self, key: Any, theta: dict, n: int):

@@ -70,7 +70,7 @@ def classify(idata: Any,     # result of fit
              ) -> Any:
     """Class probabilities of new rows, averaged over the uncertain parameters: a DataArray (row, class).
 
-    p(class | row, θ) is averaged over the draws of θ (equation 1 of the chapter).
+    p(class | row, θ) is averaged over the draws of θ.
 
     >>> from dp_bayes_nb import Laplace, NaiveBayes, classify, declare, fit
     >>> model = NaiveBayes(("spam", ["no", "yes"]), {"link": ["no", "yes"]})
@@ -143,7 +143,7 @@ def classification_scores(probability: Any,  # (rows, classes), as from classify
                           truth: Any,   # (rows,) true classes
                           bins: int = 10  # of equal width, for the calibration error
                           ) -> Scores:
-    """Accuracy, logarithmic loss and calibration error of class probabilities (equations 2 and 3 of the chapter).
+    """Accuracy, logarithmic loss and calibration error of class probabilities.
 
     >>> from dp_bayes_nb import classification_scores
     >>> scores = classification_scores([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4], [0.3, 0.7]], [0, 1, 1, 1])

@@ -24,7 +24,7 @@ from .statements import Laplace
 # %% ../../nbs/noise/06_perturbed.ipynb #6fa10007
 @dataclass(frozen=True)
 class RandomRounded(Printing):
-    """The count was rounded at random to one of the two multiples of a base next to it (equation 1 of the chapter).
+    """The count was rounded at random to one of the two multiples of a base next to it.
 
     `probabilities`: of going away from 0 with remainders 1, …, base − 1; None: remainder/base, which is unbiased.
 
@@ -153,7 +153,7 @@ def _from_columns(columns, what):
 # %% ../../nbs/noise/06_perturbed.ipynb #6fa10011
 @dataclass(frozen=True)
 class CellKey(Printing):
-    """A deviation was added to the count, by the key of its records and a ptable (equation 2 of the chapter).
+    """A deviation was added to the count, by the key of its records and a ptable.
 
     `ptable`: a row for each count 0, 1, …, the last for all counts above too; a matrix (rows, 2D + 1) of the
     probabilities of −D, …, D; a list of dicts {deviation: probability}; a frame with the columns i (count), p
@@ -291,8 +291,8 @@ class _Tulap:
 class CanonicalNoise(_Tulap, Printing):
     """Tulap noise on a whole sum of sensitivity 1, as OpenDP's `make_canonical_noise`; given as `noise=` of `declare`.
 
-    Without δ it is read as discrete Laplace noise of scale 1/ε, rounded off; with δ by a finite table (equation 3 of
-    the chapter). ValueError for budgets out of range.
+    Without δ it is read as discrete Laplace noise of scale 1/ε, rounded off; with δ by a finite table, the
+    noise being cut off. ValueError for budgets out of range.
 
     >>> from dp_bayes_nb import Bernoulli, CanonicalNoise, declare
     >>> noise = CanonicalNoise(1.0)

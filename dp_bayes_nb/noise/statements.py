@@ -97,7 +97,7 @@ def _by_word(law):
 @_by_word
 @dataclass(frozen=True, kw_only=True)
 class Laplace(_Law):
-    """Laplace noise, stated by its scale, its standard deviation or its variance (equation 1 of the chapter).
+    """Laplace noise, stated by its scale b, its standard deviation or its variance: its density falls as exp(−|x|/b).
 
     Give one number for all rows, or one a row; 0 for a row that is known exactly. `discrete`: on whole numbers
     (geometric noise).
@@ -111,7 +111,7 @@ class Laplace(_Law):
     kind: ClassVar[str] = "laplace"
     _BUDGET: ClassVar[str] = "Laplace.from_epsilon(epsilon, sensitivity)"
     scale: Any = None  # b, units of the statistic
-    sd: InitVar[Any] = None  # b √2; on whole numbers equation 2 of the chapter
+    sd: InitVar[Any] = None  # b √2; on whole numbers arcosh(1 + 1/variance) is 1/b
     variance: InitVar[Any] = None  # the square of sd
     discrete: bool = False  # on whole numbers: geometric noise
 
@@ -136,7 +136,7 @@ class Laplace(_Law):
 
     @classmethod
     def from_error(cls, error: Any, confidence: float = 0.95, discrete: bool = False) -> "Laplace":
-        "The noise that stays below `error` in size with the stated confidence: equations (3) and (4)."
+        "The noise that stays below `error` in size with the stated confidence."
         alpha = 1 - check_fraction("confidence", confidence)
         invert = _discrete_laplace_scale if discrete else lambda a, alpha: a / -math.log(alpha)
         return cls(scale=_by_row(lambda a: invert(a, alpha), _numbers("error", error)), discrete=discrete)
@@ -153,7 +153,7 @@ def _laplace_scale(variance, discrete):
 @_by_word
 @dataclass(frozen=True, kw_only=True)
 class Gaussian(_Law):
-    """Gaussian noise, stated by its standard deviation or its variance (equation 1 of the chapter).
+    """Gaussian noise, stated by its standard deviation or its variance: its density falls as exp(−x²/2σ²).
 
     Give one number for all rows, or one a row; 0 for a row that is known exactly. `discrete`: on whole numbers, where
     the standard deviation given is the parameter σ of the distribution.
@@ -189,7 +189,7 @@ class Gaussian(_Law):
 
     @classmethod
     def from_error(cls, error: Any, confidence: float = 0.95, discrete: bool = False) -> "Gaussian":
-        "The noise that stays below `error` in size with the stated confidence: equations (3) and (4)."
+        "The noise that stays below `error` in size with the stated confidence."
         alpha = 1 - check_fraction("confidence", confidence)
         invert = _discrete_gaussian_sd if discrete else lambda a, alpha: a / -NormalDist().inv_cdf(alpha / 2)
         return cls(sd=_by_row(lambda a: invert(a, alpha), _numbers("error", error)), discrete=discrete)

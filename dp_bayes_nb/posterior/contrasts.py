@@ -400,7 +400,7 @@ def contrast(data: Any,                # result of fit, InferenceData, or a Data
              draws: bool = False,      # draws (chain, draw, line) in place of a summary?
              independent: bool = False  # results of other records that do not show it? Never say so of one table
              ) -> Any:
-    """Compare groups, or two results, by their difference, ratio or odds ratio (equation 1 of the chapter).
+    """Compare groups, or two results, by their difference, ratio or odds ratio, draw by draw.
 
     Returns a pandas frame with mean, sd, low, median, high, the probability `above` the value of no difference, and the
     probability of `direction`. Without `a` and `b` all pairs; with `b` each group against it; with `a` it against each.
@@ -465,7 +465,7 @@ def ranks(data: Any,                  # result of fit, InferenceData, or a DataA
           level: float = 0.95,        # posterior probability of the interval
           draws: bool = False         # ranks of all draws, as the draws are, in place of a summary?
           ) -> Any:
-    """Posterior of the rank of each group (equation 2 of the chapter).
+    """Posterior of the rank of each group: its place among all, draw by draw.
 
     Returns a pandas frame with mean, sd, low, median and high of the rank, and the probabilities to be best (rank 1),
     worst, and among the first `top`.

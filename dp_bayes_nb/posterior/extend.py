@@ -135,7 +135,7 @@ def extend(idata: Any,               # result of fit
 
     `prior`: parameters (1, draws, …). `prior_predictive` and `posterior_predictive`: `released`, numbers with their
     noise before they were printed, (chain, draw, row). `log_likelihood`: `released`, log p(z_j | θ) by table, if
-    several tables have one θ (equation 1 of the chapter). Without `groups`, those that have a meaning;
+    several tables have one θ. Without `groups`, those that have a meaning;
     `posterior.attrs["left_out"]` says why others have none. A group that is named and has none, or a prior that is not
     the one fitted (a `LogDensity`: another name, `version` or bound value) is a ValueError.
 

@@ -38,7 +38,7 @@ def log_likelihood(release: Any,         # a Release, or a list of them: indepen
                    # a list with one θ, as `fit`
                    selected: bool | None = None
                    ) -> Callable:
-    """The log likelihood of a release, log p(z | θ), as a function of `theta` (equation 1 of the chapter).
+    """The log likelihood of a release, log p(z | θ), as a function of `theta`: the confidential sums integrated out.
 
     `theta` is a dict by parameter name, with `n` where it is unknown; for a list `n` has one entry a table. The
     function can be traced: `jit`, `vmap`, derivatives of both modes and of any order, where the parameters are inside

@@ -158,6 +158,18 @@ def _frame_map(ax, parts, degrees):
     degrees = degrees and max(-left, right) <= 180 and max(-low, high) < 85
     ax.set_aspect(1 / np.cos(np.radians((low + high) / 2)) if degrees else "equal")
 
+
+def _limits(limits):
+    "Ends of the colours as given: two finite numbers in order."
+    try:
+        low, high = map(float, limits)
+    except (TypeError, ValueError):
+        low = high = np.nan
+    if not (low < high and np.isfinite(high - low)):
+        refuse("limits", "(low, high), two finite numbers in order", limits)
+    return low, high
+
+
 # %% ../../nbs/posterior/14_maps.ipynb #3a90000b
 def plot_map(data: Any,                # result of fit, InferenceData, or a DataArray with chain and draw
              variable: str | None = None,  # None: `predicted`, or `surface`, or the first
@@ -166,6 +178,7 @@ def plot_map(data: Any,                # result of fit, InferenceData, or a Data
              *, at: Any = None,        # {dimension: level} of the others, such as {"week": "2026-W03"}
              key: str | None = None,   # property of GeoJSON with the labels; None: the one that has the most of them
              level: float = 0.95,      # of the interval of "width"
+             limits: Any = None,       # (low, high) of the colours, so that maps can be compared; None: the values'
              ax: Any = None            # a Matplotlib axis; None: a new figure
              ) -> Any:
     """Colour areas by a posterior median, the width of the interval, or P(value > threshold); returns the axis.
@@ -191,7 +204,7 @@ def plot_map(data: Any,                # result of fit, InferenceData, or a Data
     if ax is None:
         import matplotlib.pyplot as plt
         ax = plt.subplots(figsize=(6, 4.2), layout="constrained")[1]
-    colors = {"cmap": cmap, "norm": Normalize(*ends)}
+    colors = {"cmap": cmap, "norm": Normalize(*ends if limits is None else _limits(limits))}
     _draw_areas(ax, [shapes[text] for text in texts], values, **colors)
     if empty := [shapes[text] for text in shapes if text not in set(texts)]:
         _draw_areas(ax, empty, None)

@@ -316,7 +316,7 @@ def predictive_check(idata: Any,         # result of fit
                      *, seed: Any = 0,   # a whole number, or a JAX key
                      draws: int | None = None  # per chain, evenly thinned; None: all
                      ) -> Any:
-    """Compare a release with those that the fitted model would have given (equation 1 of the chapter).
+    """Compare a release with those that the fitted model would have given, by a p-value.
 
     Returns a Dataset with z_rep, released and two-sided p_value, (statistic,), and p_joint, of all rows at once.
 

@@ -59,7 +59,7 @@ def row_check(release: Release,    # of two rows or more
               chains: int = 4,     # of each fit
               seed: Any = 0        # a whole number, or a JAX key
               ) -> Any:
-    """How likely each row of a release is given the others (equation 1 of the chapter).
+    """How likely each row of a release is given the others: a p-value, of a fit without it.
 
     Returns a Dataset with z_rep (chain, draw, statistic), released and two-sided p_value, (statistic,). Averaged over
     the prior a p-value is uniform if the model is right. The rows' p-values are not independent of one another:

@@ -143,6 +143,8 @@ def _axis_places(ax, dim, labels):
             wide = 72 * ax.get_window_extent().width / ax.figure.dpi / (7 * max(map(len, texts)) + 7)  # labels that fit
             every = -(-len(labels) // max(int(wide), 1))
             ax.set_xticks(x[::every], texts[::every])
+        elif (x == np.rint(x)).all():
+            ax.xaxis.get_major_locator().set_params(integer=True)
     ax.set_xlabel(dim.replace("_", " "))
     return x
 
@@ -158,19 +160,26 @@ def _bands(ax, x, which, color, word):
                         ha="center", fontsize=9, color="#555555")
 
 # %% ../../nbs/posterior/13_series.ipynb #5e100024
-def _ribbon(ax, x, q, ahead):
-    "Median, 50% and outer interval of released and missing positions; dashed and paler from there on."
+def _ribbon(ax, x, q, ahead, words):
+    "Median, 50% and outer interval of released and missing positions, with their words; dashed and paler from there on."
     first = len(x) - int(ahead.sum())
     color = COLORS["ours"]
     for part, dash, alpha in ((slice(0, first), "-", 0.24), (slice(max(first - 1, 0), None), "--", 0.12)):
-        ax.fill_between(x[part], q[0][part], q[4][part], color=color, alpha=alpha, lw=0)
+        ax.fill_between(x[part], q[0][part], q[4][part], color=color, alpha=alpha, lw=0, label=words * (dash == "-"))
         ax.fill_between(x[part], q[1][part], q[3][part], color=color, alpha=1.4 * alpha, lw=0)
-        ax.plot(x[part], q[2][part], dash, color=color, lw=1.5)
+        ax.plot(x[part], q[2][part], dash, color=color, lw=1.5, label="median" * (dash == "-"))
     if 0 < first < len(x):
         middle = (x[first - 1] + x[first]) / 2
         ax.axvline(middle, color=GREY["line"], ls=":", lw=1)
         ax.annotate("ahead", ((middle + x[-1]) / 2, 1), (0, 3), ("data", "axes fraction"), "offset points",
                     ha="center", fontsize=9, color="#555555")
+
+
+def _legend(ax):
+    "What line, bands and dots are, above the words over the axis; in a column where it is narrow."
+    room = ax.get_window_extent().width / ax.figure.dpi > 5
+    ax.legend(loc="lower left", bbox_to_anchor=(0, 1.07), ncols=3 if room else 1, frameon=False, fontsize=9,
+              borderaxespad=0, columnspacing=1.2)
 
 # %% ../../nbs/posterior/13_series.ipynb #5e100013
 def plot_series(data: Any,                # result of fit, InferenceData, or a DataArray with chain and draw
@@ -199,13 +208,15 @@ def plot_series(data: Any,                # result of fit, InferenceData, or a D
     points, half = _points(data, released, array, labels, at)
     if ax is None:
         import matplotlib.pyplot as plt
-        ax = plt.subplots(figsize=(7.5, 3.4), layout="constrained")[1]
+        ax = plt.subplots(figsize=(7, 3.4), layout="constrained")[1]
     x, (missing, ahead) = _axis_places(ax, dim, labels), standing(data, dim, labels)
     tail = (1 - level) / 2
     _bands(ax, x, missing, GREY["band"], "not released")
-    ax.errorbar(x, points, np.nan_to_num(half), fmt="o", ms=3.5, color="#777777", mfc="white", lw=0.7, zorder=1)
-    _ribbon(ax, x, np.quantile(cells.x, [tail, 0.25, 0.5, 0.75, 1 - tail], axis=0), ahead)
-    said = f"{words_of(data, array, at)}\n50% and {100 * level:g}% intervals"
-    dots = "" if np.isnan(points).all() else "\ndots: released" + " ± 2 sd of the noise" * bool(np.isfinite(half).any())
-    ax.set_ylabel(said + dots, fontsize=9)
+    dots = "released" * bool(np.isfinite(points).any()) + " ± 2 sd of the noise" * bool(np.isfinite(half).any())
+    ax.errorbar(x, points, np.nan_to_num(half), fmt="o", ms=3.5, color="#777777", mfc="white", lw=0.7, zorder=1,
+                label=dots)
+    _ribbon(ax, x, np.quantile(cells.x, [tail, 0.25, 0.5, 0.75, 1 - tail], axis=0), ahead,
+            f"50% and {100 * level:g}% intervals")
+    ax.set_ylabel(words_of(data, array, at))
+    _legend(ax)
     return ax

@@ -232,7 +232,7 @@ def summary(result: Any,                # what `fit` returned
     A row a parameter, in the parameter's units: `mean`, `sd`, `low`, `median` and `high` of the interval, `above`, the
     probability that it is positive (NaN if it cannot be negative), `ess`, effective draws (a row with fewer than 100 a
     chain is marked `*`), and `noise_share`, the part of its posterior variance that the noise added for privacy
-    makes: equation (2). That is known for models with a conjugate prior whose result keeps draws of the sums, not for
+    makes. That is known for models with a conjugate prior whose result keeps draws of the sums, not for
     pooled groups, and is NaN elsewhere. ValueError if `result` is not of `fit`.
 
     >>> from dp_bayes_nb import Bernoulli, Laplace, declare, fit, summary

@@ -230,7 +230,7 @@ class MultivariateNormal(WeightedRecords):
         return {name: x[:, j] for j, (name, _) in enumerate(self.bounds)}, np.full(len(u), 1 / len(u))
 
     def moments(self, theta: dict):
-        "Means by equations (1) to (3), and the covariance over nodes."
+        "Mean of the statistic, by equations (1) to (3), and its covariance over nodes."
         return self.means(theta), super().moments(theta)[1]
 
     def moments_error(self, theta: dict):

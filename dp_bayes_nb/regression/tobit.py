@@ -190,7 +190,7 @@ class TobitRegression(WeightedRecords):
         return {**x, self.response[0][0]: y}
 
     def moments(self, theta: dict):
-        "Means by equation (2), and the covariance over nodes."
+        "Mean of the statistic, by equation (2), and its covariance over nodes."
         return self.means(theta), super().moments(theta)[1]
 
     def moments_error(self, theta: dict):

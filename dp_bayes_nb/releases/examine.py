@@ -531,7 +531,7 @@ def examine(release: Release,             # of printed numbers, published or to 
     Each number that was printed exactly, rounded, left blank or cut off is a limit of whole counts >= 0, as are a
     public n and `n_range`; rows with noise exclude nothing, and are left out and listed. For each cell, each published
     sum that was not printed exactly, the `sums` asked for, and differences of two cells, `low` and `high` are the
-    least and the largest possible value, by two integer programs at most: equation (3). `what` is "printed", "pinned"
+    least and the largest possible value, by two integer programs at most. `what` is "printed", "pinned"
     (one value), "within 1" (high - low is 1 or 2), "open" or "undecided". What is undecided when time is over has
     bounds in `low` and `high`, never a wrong answer. Print the answer, or take its `frame`, `pinned` and `left_out`.
 

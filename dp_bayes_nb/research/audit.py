@@ -177,7 +177,7 @@ def audit(model: Model, *,              # what is released: public declarations
           ) -> Audit:
     """Try to refute the promise of a release: a lower bound on the budget that releases of two tables have spent.
 
-    Equations (1) to (3) of ‘How much was spent, seen from the outside’. Whether given tables are neighbours is the
+    Events that tell them apart bound the budget from below, exactly. Whether given tables are neighbours is the
     caller's word; what `release` publishes exactly must agree. Made-up tables are compared in several forms, such as
     frames of other engines and files, and their sums with those of the records. Nothing is written but files of made-up
     records, which are deleted, and no ledger is charged: never

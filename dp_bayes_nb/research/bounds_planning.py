@@ -87,8 +87,7 @@ def plan_bounds(model: Any,            # with any bounds of the wanted kind (Cli
                 ) -> BoundsPlan:
     """The public bounds with the smallest expected 95% width under the prior; spends nothing.
 
-    Of all pairs of bounds that are tried, the one with the smallest width, averaged over releases (equation 1 of the
-    chapter).
+    Of all pairs of bounds that are tried, the one with the smallest width, averaged over releases.
 
     >>> from dp_bayes_nb import Exponential, Gamma, plan_bounds
     >>> found = plan_bounds(Exponential((0, 9), "days"), Gamma(20, 10), n=500, epsilon=1.0, trials=20, draws=50,

@@ -379,7 +379,7 @@ def plan(model: Any,               # what would be released
     """Expected posterior spread over sizes and budgets, and the smallest budget for a target; spends nothing.
 
     The width is averaged over parameters, tables and noise; the smallest budget is the one from which on this
-    average stays within the target (equations 2 and 3 of the chapter). A regression from tables, whose usual prior
+    average stays within the target. A regression from tables, whose usual prior
     allows absurd effects, is planned for a scenario of modest ones unless `theta` or a prior is given; the printed
     plan says for which. Of `theta`, what is left out is the scenario's.
 

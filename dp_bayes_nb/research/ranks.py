@@ -45,7 +45,7 @@ class Calibration:
     # the same of the indicators of both 2.5% tails, mean
     effective_tail: Float[np.ndarray, "trials parameters"] | None = None
     infos: dict = field(default_factory=dict)  # what each chain said of itself, mean over its draws: (trials,) each
-    # equation 4 of the chapter: if half the noise, or none, were assumed
+    # distances that would show if half the noise, or none, were assumed
     ratios: Float[np.ndarray, "trials parameters 2"] | None = None
     # ranks in (0, 1) under the same two faults, computed
     mistaken: Float[np.ndarray, "trials parameters 2"] | None = None
@@ -308,7 +308,7 @@ def mmd2(p: Any,  # (s,) or (s, d) draws
          ) -> float:
     """Unbiased estimate of the squared maximum mean discrepancy of two samples; it can be below 0.
 
-    The kernel is exp(−‖x − y‖²/2): equation (6) of the chapter.
+    The kernel is exp(−‖x − y‖²/2).
 
     >>> from dp_bayes_nb import mmd2
     >>> round(mmd2([0.0, 0.5, 1.0], [3.0, 3.5, 4.0]), 2)

@@ -99,8 +99,8 @@ def _standard_normal(x):
 class InformationPrior(NormalCoefficients):
     """N(0, sd²) for every effect, times the root of the determinant of the information that the release has of them.
 
-    Where a release can say little, because the noise is large or the odds are extreme, the second factor is small:
-    equation (2). It depends on the public number of records and on the noise. Where these are not those of one
+    Where a release can say little, because the noise is large or the odds are extreme, the second factor is small.
+    It depends on the public number of records and on the noise. Where these are not those of one
     table (several tables, groups, a number of records that is not known, printed numbers), half the sd without the
     second factor takes its place, and `fit` says so.
 

@@ -107,8 +107,7 @@ class _Blocks:
 # %% ../../nbs/tables/03_log_linear.ipynb #8fe3e8c1
 @pytree("sizes")
 class Shrinkage(_Blocks):
-    """Prior of blocks of effects, each a multivariate t distribution: each block learns its scale
-    (equation 2 of the chapter).
+    """Prior of blocks of effects, each a multivariate t distribution: each block learns its scale.
 
     >>> from dp_bayes_nb import LogLinear, Shrinkage, explain, simulate_release
     >>> model = LogLinear({"sex": ["f", "m"], "ill": ["no", "yes"]}, margins=2)

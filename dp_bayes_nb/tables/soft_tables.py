@@ -137,9 +137,9 @@ def expected_width(n: int,                      # records
                    ) -> float:
     """Expected width of a 95% interval for the slope of a number mapped to [-1, 1], computed from public numbers.
 
-    Equation (3) of the chapter; with several covariates the width is that of an interval that makes up for its bias,
-    equation (4). It is a normal approximation, for a release of soft tables under change-one. ValueError for other
-    arguments.
+    The width is 3.92 standard deviations, by the information that the released sums have; with several covariates it
+    is that of an interval that makes up for its bias. It is a normal approximation, for a release of soft tables under
+    change-one. ValueError for other arguments.
 
     >>> from dp_bayes_nb import expected_width
     >>> [round(float(expected_width(1000, epsilon, knots=4)), 1) for epsilon in (0.5, 2.0)]

@@ -124,7 +124,7 @@ def synthesize(idata: Any,     # result of fit
                ) -> list:
     """Tables of made-up records, each from another draw of the posterior: a list of pandas frames.
 
-    Each table has a draw of θ, and its records are drawn given that (equation 1 of the chapter). Columns have the
+    Each table has a draw of θ, and its records are drawn given that. Columns have the
     names of the model (`value` where it names none), and texts are categories with all declared levels. The same
     call gives the same tables; another seed, number of tables or of records gives other ones, and no two tables
     share random numbers. Analyse each, and put the results into `combine_synthetic`: one table taken for real gives
@@ -219,14 +219,14 @@ def combine_synthetic(estimates: Any,  # (D, …) of each table; also a list of 
                       variances: Any,  # (D, …) their estimated variances: squared standard errors
                       *, ratio: float = 1.0  # n_syn / n, used where the variance comes out negative
                       ) -> Combined:
-    """Mean, sd and degrees of freedom of an estimate from D synthetic tables (equations 3 and 4 of the chapter).
+    """Mean, sd and degrees of freedom of an estimate from D synthetic tables.
 
-    `mean, sd, df = combine_synthetic(q, u)`, and `.interval(0.95)`. For tables whose records are all made up
-    (Raghunathan, Reiter and Rubin 2003); the rules for imputed or partly synthetic tables add what is subtracted here.
-    Warns if T is not positive: ratio·Ū with D − 1 degrees of freedom stands in its place, marked in `floored`; and
-    if T is so small relative to Ū that less than one degree of freedom is left.
-    Raises ValueError for fewer than two tables, for numbers that are not finite, negative variances, and names that
-    differ from table to table.
+    `mean, sd, df = combine_synthetic(q, u)`, and `.interval(0.95)`. The variance is T = (1 + 1/D) B − Ū, of the
+    variance B of the estimates and the mean Ū of their squared standard errors. For tables whose records are all made
+    up (Raghunathan, Reiter and Rubin 2003); the rules for imputed or partly synthetic tables add what is subtracted
+    here. Warns if T is not positive: ratio·Ū with D − 1 degrees of freedom stands in its place, marked in `floored`;
+    and if T is so small relative to Ū that less than one degree of freedom is left. Raises ValueError for fewer than
+    two tables, for numbers that are not finite, negative variances, and names that differ from table to table.
 
     >>> from dp_bayes_nb import combine_synthetic
     >>> means, squared_errors = [0.30, 0.34, 0.29, 0.33, 0.31], [0.0001] * 5
