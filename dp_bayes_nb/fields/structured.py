@@ -528,7 +528,7 @@ def _regressed(releases, prior, one: Regression) -> Pooled:
 # § Results
 def _variables(one: Ready, drawn: FieldDraws, shape: tuple) -> tuple[dict, dict, dict]:
     "Draws by name, their dimensions and coordinates."
-    alike, layout, field = one.alike, one.layout, one.field
+    alike, layout = one.alike, one.layout
     family = rate_of(alike.family)
     (name, p), = ((name, p) for name, p in family.parameters.items() if p.free)
     unit = p.scale if p.support == "real" else 1.0
@@ -552,14 +552,14 @@ def _variables(one: Ready, drawn: FieldDraws, shape: tuple) -> tuple[dict, dict,
         about = next((each for each in layout.said if each.get("by") == part.name), None)
         if about is None:
             found["season"], dims["season"] = (unit * values).reshape(*shape, -1), [part.name]
-            coords[part.name] = np.arange(values.shape[1])
+            coords[part.name] = layout.seasons[part.name]
             continue
         level = drawn.shared[:, :1] + _by_position(one, part, values, drawn)
         own, called = beside[part.name], "trend" if about["kind"] == "along" else "surface"
         found[called], dims[called], coords[own] = to(level), [own], layout.positions.get(part.name, about.get("areas"))
-    if layout.positions and len(layout.seen) < len(field.X) or len(layout.positions) > 1:
-        found["predicted"] = to(drawn.cells).reshape(*shape, *(len(each) for each in layout.positions.values()))
-        dims["predicted"] = [beside[each] for each in layout.positions]
+    lengths = [len(each) for each in layout.positions.values()] or alike.shape
+    found["predicted"] = to(drawn.cells).reshape(*shape, *lengths)
+    dims["predicted"] = [beside[each] for each in layout.positions] or list(alike.axes)
     return found, dims, coords
 
 # %% ../../nbs/fields/09_structured.ipynb #5896c180
@@ -643,6 +643,7 @@ def pool_structured(releases: list, prior: Any, pool: Any, *, draws: int, chains
     attrs = {"release_json": _releases_text(releases), "prior_json": prior_to_json(one.prior), "method": "pooled",
              "way": FIELD.name, "pool": "structured", "structure_json": text, "seed": seed,
              "entropy": entropy_text(words), "moved_by_check": doubt, "moves": moves}
+    attrs["places_json"] = json.dumps(one.layout.seen.tolist())  # of each group in `predicted`
     if any(each.source is not None or each.person is not None for each in releases):
         attrs["provenance"] = "; ".join(each.provenance for each in releases)
     infos = {"effective": np.full(shape, float(chains * draws))}

@@ -36,8 +36,9 @@ class Along:
     - `at`: the position of each group, in the order of the groups or as a dict by their names. None: their labels.
 
     Positions are whole numbers, dates, months such as "2024-03" or 202403, or any texts, whose order is that of the
-    release. Numbers and dates that are missing between the first and the last are predicted. ValueError for other
-    arguments.
+    release. Numbers and dates that are missing between the first and the last are predicted. The result's `predicted`
+    has all positions, along an axis that is called as `by`; as `all_…` where the groups have an axis with this name and
+    other levels, such as the `count` of `Counts`. ValueError for other arguments.
 
     >>> from dp_bayes_nb import Along, Counts, Laplace, declare, fit
     >>> release = declare(Counts([str(week) for week in range(1, 9)]), [61, 70, 44, 58, 66, 52, 75, 60],
@@ -400,6 +401,7 @@ class Layout(NamedTuple):
     columns: dict  # {name: (G,)} covariates, by cell
     slopes: list  # of order 2: columns that are no covariates
     said: list  # of each structure, for the result's file
+    seasons: dict  # {part: labels} of the places of a season
 
 
 _TAKEN = {"location", "spread", "share", "trend", "surface", "season", "predicted", "effect", "part", "covariate", "n",
@@ -461,6 +463,19 @@ def _texts(values) -> list:
     return [str(each)[:10 if short else 19] for each in values.astype("datetime64[s]")]
 
 
+_NAMES = {"M": "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(),
+          "D": "Thu Fri Sat Sun Mon Tue Wed".split()}  # from 1970 on
+
+
+def _season_labels(names, period: int) -> list:
+    "Places of a season by month or day of the week, if each is one of these, or else by their first position."
+    for unit, called in _NAMES.items() if names.dtype.kind == "M" else ():
+        each = [called[k % len(called)] for k in names.astype(f"datetime64[{unit}]").astype(int)]
+        if len(set(each[:period])) == period and each[period:] == each[:-period]:
+            return each[:period]
+    return _texts(names[:period])
+
+
 # %% ../../nbs/fields/07_structures.ipynb #067b2993
 def _along(one: Along, labels) -> tuple:
     "Place of each group, all labels, parts as functions of the cells' places, and slopes."
@@ -505,6 +520,7 @@ def layout_of(given: list, alike: Alike) -> Layout:
     "The cells and parts of some structures; ValueError for two groups at one place."
     at: list = []
     positions: dict = {}
+    seasons: dict = {}
     made, slopes, said = [], [], []
     alone = sum(not isinstance(one, Regression) for one in given) == 1
     for one in given:
@@ -518,6 +534,8 @@ def layout_of(given: list, alike: Alike) -> Layout:
         at.append(places)
         positions[one.by] = names
         said.append(about)
+        if about.get("season"):
+            seasons[f"season_of_{one.by}"] = _season_labels(names, about["season"])
     for one in _beside(given, alike, positions):
         order = list(alike.axes[one.by])
         at.append(np.array([order.index(label) for label in _labels(one, alike)]))
@@ -534,7 +552,7 @@ def layout_of(given: list, alike: Alike) -> Layout:
         cells = list(np.unravel_index(np.arange(math.prod(shape)), shape))
     parts = [Part(name, Q, A, of(cells[k])) for k, name, Q, A, of in made]
     slopes = [of(cells[k]) for k, of in slopes]
-    return Layout(parts, seen, positions, _covariates(given, alike, positions), slopes, said)
+    return Layout(parts, seen, positions, _covariates(given, alike, positions), slopes, said, seasons)
 
 # %% ../../nbs/fields/07_structures.ipynb #5d029552
 def _beside(given, alike, positions) -> list:
