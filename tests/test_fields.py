@@ -217,9 +217,10 @@ def test_three_cells_have_the_marginals_and_the_evidence_of_a_grid():
     assert max(furthest(draws[k], grid, mass[k]) for k in range(3)) < 0.02
     mean, sd = mass @ grid, np.sqrt(mass @ grid**2 - (mass @ grid)**2)
     assert np.all(np.abs(draws.mean(axis=1) - mean) < 0.05 * sd) and np.all(np.abs(draws.std(axis=1) / sd - 1) < 0.03)
-    plain = structured.draw_normal(np.random.default_rng(1), field, found, 40_000)[3]  # without the tilt
+    _, level, _, plain = structured.draw_normal(np.random.default_rng(1), field, found, 40_000)  # without the tilt
     assert furthest(plain[2], grid, mass[2]) > 0.05
-    after = structured.sliced(np.random.default_rng(2), field, table, found, plain[:, :8000], 40)  # a chain mends it
+    start = np.concatenate([plain, level[-1:]])[:, :8000]
+    after = structured.sliced(np.random.default_rng(2), field, table, found, start, 40)  # a chain mends it
     assert max(furthest(after[k], grid, mass[k]) for k in range(3)) < 0.025
 
 
