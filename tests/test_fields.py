@@ -12,7 +12,7 @@ import scipy.stats as st
 from scipy.linalg import null_space
 
 import dp_bayes_nb as dp
-from dp_bayes_nb.fields import structured
+from dp_bayes_nb.fields import propagation, structured
 from dp_bayes_nb.fields.bands import Band, Factor, intrinsic_variances
 from dp_bayes_nb.fields.propagation import (Field, Setting, Sites, Table, log_normal_evidence, marginals, propagate)
 from dp_bayes_nb.fields.structures import Part, edges_of, graph, positions_of, walk
@@ -217,6 +217,36 @@ def test_three_cells_have_the_marginals_and_the_evidence_of_a_grid():
     assert furthest(plain[2], grid, mass[2]) > 0.05
     after = structured.sliced(np.random.default_rng(2), field, table, found, plain[:, :8000], 40)  # a chain mends it
     assert max(furthest(after[k], grid, mass[k]) for k in range(3)) < 0.025
+
+
+def test_powers_of_the_steps_of_a_walk_change_nothing_where_they_are_normal(monkeypatch):
+    rng, n = np.random.default_rng(8), 12
+    part = Part("week", *walk(n, 1, 0, True), np.arange(n))
+    field = Field([part], np.ones((n, 1)), [0.3], [1.0], np.arange(n), n - 1)
+    y, sd = np.r_[rng.standard_normal(n), np.zeros(n - 1)], np.r_[np.full(n, 0.5), np.full(n - 1, 0.4)]
+    table, setting = normal_tables(y, sd), Setting(np.array([0.7]), np.full(n, 0.1))
+    found = {}
+    for power in (1.0, 0.5):
+        monkeypatch.setattr(propagation, "_POWER", power)
+        found[power] = propagate(field, table, setting)
+    assert abs(found[1.0].value - found[0.5].value) < 2e-3
+    assert np.allclose(found[1.0].marginals.mean, found[0.5].marginals.mean, atol=2e-3)
+    (m, v), (cm, cv), half = found[0.5].marginals.of_sites(field), found[0.5].cavity, found[0.5].tilted.log_mass
+    term = (half - 0.5 * (m**2 / v + np.log(v) - cm**2 / cv - np.log(cv)))[n:].sum()
+    assert abs(term) > 0.02  # half of what steps have, without which evidence would be another
+
+
+def test_level_shifts_settle_with_half_a_step_and_not_with_a_whole_one(monkeypatch):
+    rng = np.random.default_rng(12)
+    rates = 60 * np.exp(0.35 * (np.arange(104) >= 52))
+    z = np.rint(rng.poisson(rates) + rng.laplace(0, 1, 104))
+    release = dp.declare(dp.Counts([str(i) for i in range(104)]), z, noise=dp.Laplace(scale=1), source="made up")
+    one = structured.ready([release], None, dp.Along("week", shifts=True))
+    setting = structured.setting_at(one.field, np.array([-1.2, 0.3]), 1.0)
+    found = propagate(one.field, one.table, setting)
+    assert found.change < structured._SMOOTH and abs(np.diff(found.marginals.structured)).argmax() == 51
+    monkeypatch.setattr(propagation, "_POWER", 1.0)
+    assert propagate(one.field, one.table, setting).change > 0.05
 
 
 @pytest.mark.parametrize("more, noticed", [(0.0, True), (0.2, True), (4.0, False)])
