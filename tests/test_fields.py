@@ -225,6 +225,7 @@ def test_powers_of_the_steps_of_a_walk_change_nothing_where_they_are_normal(monk
     field = Field([part], np.ones((n, 1)), [0.3], [1.0], np.arange(n), n - 1)
     y, sd = np.r_[rng.standard_normal(n), np.zeros(n - 1)], np.r_[np.full(n, 0.5), np.full(n - 1, 0.4)]
     table, setting = normal_tables(y, sd), Setting(np.array([0.7]), np.full(n, 0.1))
+    table.value[n:] -= 0.3  # of which a step has half at a time
     found = {}
     for power in (1.0, 0.5):
         monkeypatch.setattr(propagation, "_POWER", power)
@@ -233,7 +234,7 @@ def test_powers_of_the_steps_of_a_walk_change_nothing_where_they_are_normal(monk
     assert np.allclose(found[1.0].marginals.mean, found[0.5].marginals.mean, atol=2e-3)
     (m, v), (cm, cv), half = found[0.5].marginals.of_sites(field), found[0.5].cavity, found[0.5].tilted.log_mass
     term = (half - 0.5 * (m**2 / v + np.log(v) - cm**2 / cv - np.log(cv)))[n:].sum()
-    assert abs(term) > 0.02  # half of what steps have, without which evidence would be another
+    assert np.isclose(term, -0.15 * (n - 1), atol=2e-3)  # so that it counts twice in the evidence
 
 
 def test_level_shifts_settle_with_half_a_step_and_not_with_a_whole_one(monkeypatch):
@@ -244,7 +245,7 @@ def test_level_shifts_settle_with_half_a_step_and_not_with_a_whole_one(monkeypat
     one = structured.ready([release], None, dp.Along("week", shifts=True))
     setting = structured.setting_at(one.field, np.array([-1.2, 0.3]), 1.0)
     found = propagate(one.field, one.table, setting)
-    assert found.change < structured._SMOOTH and abs(np.diff(found.marginals.structured)).argmax() == 51
+    assert found.change < structured._SMOOTH and abs(abs(np.diff(found.marginals.structured)).argmax() - 51) <= 2
     monkeypatch.setattr(propagation, "_POWER", 1.0)
     assert propagate(one.field, one.table, setting).change > 0.05
 
