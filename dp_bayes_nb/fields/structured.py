@@ -322,7 +322,7 @@ def draw_field(rng: np.random.Generator, field: Field, table: Table, found: Expl
 
 # %% ../../nbs/fields/09_structured.ipynb #11756e5b
 # § A check by a short chain: equation (4)
-_PARTICLES, _NUMBERS, _MOVES, _SHRINKS, _LONG = 64, 4096, 10, 30, 60
+_PARTICLES, _NUMBERS, _MOVES, _SHRINKS, _LONG = 64, 4096, 10, 30, 30
 _LINE, _EVERY, _STEP = 16, 3, (0.05, 1.5)  # points of a common shift; moves between two; least and largest step
 DOUBT = 0.1  # standard deviations that means may move
 
