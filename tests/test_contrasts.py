@@ -363,3 +363,15 @@ def test_ratios_that_have_a_mean_keep_it(recwarn):
         for how in WAYS:
             assert np.isfinite(db.contrast(draws, how=how)[["mean", "sd"]].to_numpy()).all(), (successes, how)
     assert not recwarn.list
+
+
+def test_levels_before_others_need_a_dimension_with_an_order():
+    "Of areas by weeks 'b, 1' does not come after 'a, 3'."
+    draws = xr.DataArray(np.arange(12.0).reshape(1, 2, 2, 3), dims=("chain", "draw", "area", "week"),
+                         coords={"area": ["a", "b"], "week": [1, 2, 3]})
+    for against in ("previous", 2):
+        with pytest.raises(ValueError, match="dim must be that of area, week along which levels come"):
+            db.contrast(draws, against=against)
+        table = db.contrast(draws, dim="week", against=against)
+        assert set(table["mean"]) == {1.0 if against == "previous" else 2.0}
+    assert len(db.contrast(draws, against="rest")) == 6

@@ -1,5 +1,7 @@
 "Fits along time, on maps and around a regression, against dense algebra, grids and enumeration; and what is refused."
 import datetime
+import warnings
+from types import SimpleNamespace
 
 import arviz as az
 import matplotlib.pyplot as plt
@@ -8,13 +10,16 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 import scipy.stats as st
+import xarray as xr
 from scipy.linalg import null_space
 
 import dp_bayes_nb as dp
+from dp_bayes_nb.base.checks import must_fail
 from dp_bayes_nb.fields import structured
 from dp_bayes_nb.fields.bands import Band, Factor, intrinsic_variances
 from dp_bayes_nb.fields.propagation import (Field, Setting, Sites, Table, log_normal_evidence, marginals, propagate)
-from dp_bayes_nb.fields.structures import Part, edges_of, graph, walk
+from dp_bayes_nb.fields.structures import Part, edges_of, graph, positions_of, walk
+from dp_bayes_nb.posterior.summary import _printed
 
 # Linear algebra
 
@@ -218,6 +223,23 @@ def test_three_cells_have_the_marginals_and_the_evidence_of_a_grid():
     assert max(furthest(after[k], grid, mass[k]) for k in range(3)) < 0.025
 
 
+@pytest.mark.parametrize("more, noticed", [(0.0, True), (0.2, True), (4.0, False)])
+def test_a_second_explanation_of_all_cells_is_noticed_by_its_evidence(monkeypatch, more, noticed):
+    "Three cells that are all near −0.7 or all near 0.7, `more` on the log scale for each that is above."
+    field, _, _ = three_cells()
+    x = np.linspace(-2, 2, 401) + np.zeros((3, 1))
+    value = np.logaddexp(-0.5 * ((x + 0.7) / 0.1)**2, more - 0.5 * ((x - 0.7) / 0.1)**2)
+    table, setting = Table(x, value, np.gradient(value, x[0], axis=1)), Setting(np.array([0.05]), np.full(3, 0.01))
+    grid, mass, _ = by_three_dimensions(field, table, setting)
+    found = propagate(field, table, setting)
+    wrong = np.abs(found.tilted.mean - mass @ grid).min() > 0.05  # of 0.1, and of 0.7 where both explanations stand
+    doubt = structured.doubt_of(np.random.default_rng(0), field, table, found)
+    assert wrong == noticed == (doubt > structured.DOUBT)
+    if noticed:
+        monkeypatch.setattr(structured, "other_starts", lambda table: [])  # a chain alone stays where it begins
+        assert structured.doubt_of(np.random.default_rng(0), field, table, found) < structured.DOUBT
+
+
 def test_draws_have_the_covariance_of_the_field_and_satisfy_its_constraints():
     rng = np.random.default_rng(4)
     field, setting = two_parts(rng)
@@ -287,6 +309,14 @@ def test_a_few_points_carry_the_posterior_of_the_sizes(seed, n, sd):
     room = np.r_[0.12 * right[2:], 0.12 * right[2:]]
     assert np.all(np.abs(mine - right) < room), (mine, right)
     assert not np.all(np.abs(wrong - right) < room)  # the prior of the sizes lost
+    def apart(group, at):  # of the mixture's means and sds, root mean square
+        w = np.bincount(group, found.weight, len(at))
+        m, v = (w @ np.array([f(each.marginals) for each in at]) for f in (
+            lambda each: each.mean, lambda each: each.variance + each.mean**2))
+        return np.sqrt(np.mean(np.square([(m - mean) / spread, np.sqrt(v - m**2) / spread - 1]), axis=1))
+    assert apart(found.group, found.found).max() < 0.006
+    nearest = structured.blended(found.points, found.candidates)[1].argmin(axis=1)
+    assert apart(nearest, [point.found for point in found.points]).max() > 0.009  # at the points of the search
     drawn = structured.draw_field(np.random.default_rng(seed), field, table, found, 20_000).cells
     assert np.sqrt(np.mean(((drawn.mean(axis=0) - mean) / spread)**2)) < 0.05
     assert np.sqrt(np.mean((drawn.std(axis=0) / spread - 1)**2)) < 0.03
@@ -405,10 +435,46 @@ def test_what_cannot_be_fitted_is_refused_in_words(name):
 
 
 @pytest.mark.parametrize("prior, words", [(dp.Gamma(shape=1, rate=1), "a Pooled"), (dp.Pooled(slope=True), "slope"),
+                                          (dp.Pooled("t3"), "normal effects.*'t3'.*shifts"),
                                           (dp.Pooled("normal", covariates={"x": np.arange(8)}), "Regression")])
 def test_priors_that_say_something_else_are_refused(prior, words):
     with pytest.raises(ValueError, match=words):
         dp.fit(counts(), prior, pool=dp.Along("week", ahead=1), draws=50, progress=False)
+
+
+def few_visits(z):
+    "Weekly counts under noise, as they are declared."
+    return dp.declare(dp.Counts([str(i) for i in range(len(z))]), z, noise=dp.Laplace(scale=10), source="made up")
+
+
+def test_noise_around_small_counts_does_not_make_them_0():
+    """The rate is within one standard error of the mean of the numbers. A flat prior of its logarithm has most of its
+    room where all rates are next to 0, and so had the posterior.
+    """
+    rng = np.random.default_rng(43)
+    z = rng.poisson(2.7, 52) + np.rint(rng.laplace(0, 10, 52))
+    def check(prior):
+        found = dp.fit(few_visits(z), prior, pool=dp.Along("week"), draws=200, progress=False).posterior["rates"]
+        low, middle, high = found.quantile([0.025, 0.5, 0.975], ["chain", "draw"]).mean("count").values
+        assert low < 2.7 < high < 15 and 0.3 < middle < 8, (low, middle, high)
+    check(None)
+    must_fail(lambda: check(dp.Pooled("normal", location=(0, 10))), "a flat prior of the log rate")
+
+
+def test_numbers_around_0_are_fitted_and_shares_without_information_are_not():
+    nothing = np.rint(np.random.default_rng(43).laplace(0, 10, 104).clip(-20, 20))
+    assert structured.ready([few_visits(nothing - np.rint(nothing.mean()))], None, dp.Along("week")).scale == 1
+    shares = dp.declare(dp.Grouped(dp.Bernoulli("x"), "week", WEEKS, sizes="public"), [1] * 8, n=[4] * 8,
+                        noise=dp.Laplace(scale=100), source="made up")
+    with pytest.raises(ValueError, match="level of their groups"):
+        structured.ready([shares], None, dp.Along("week"))
+    structured.ready([shares], dp.Pooled("normal", location=(1.0, 0.5), slope=False), dp.Along("week"))
+
+
+def test_a_precision_that_only_the_border_makes_indefinite_is_noticed():
+    field, setting = walk_of(np.random.default_rng(0), 5, 0.3)[0], Setting(np.array([1e-5]), np.full(5, 0.1))
+    for precision, fine in ((-0.04, True), (-0.1, False)):  # five times, against 1/4 of the level
+        assert (marginals(field, Sites(np.full(5, precision), np.zeros(5)), setting) is not None) == fine
 
 
 # What is fitted
@@ -434,6 +500,10 @@ def positions(release, pool, axis="week"):
      "2024-01-01T08:00", 9),
     ([f"2024-01-0{day}" for day in range(1, 9)], {"ahead": 2}, "2024-01-01T00:00", "2024-01-10T00:00", 10),
     ([f"2024-{month:02}" for month in range(5, 13)], {"ahead": 1}, "2024-05-01T00:00", "2025-01-01T00:00", 9),
+    (WEEKS, {"at": [202409, 202410, 202411, 202412, 202501, 202502, 202503, 202505], "ahead": 1}, "2024-09-01T00:00",
+     "2025-06-01T00:00", 10),
+    ([f"202412{day}" for day in range(27, 32)] + [f"2025010{day}" for day in (1, 2, 4)], {}, "2024-12-27T00:00",
+     "2025-01-04T00:00", 9),
     ([f"2024-{month:02}-15" for month in range(5, 13)], {"ahead": 1}, "2024-05-15T00:00", "2025-01-15T00:00", 9),
     (["1", "2", "3", "6", "7", "9", "10", "12"], {}, "1", "12", 12),
     (WEEKS[::-1], {"ahead": 1}, "1", "9", 9),
@@ -441,7 +511,7 @@ def positions(release, pool, axis="week"):
 def test_positions_are_numbers_dates_months_or_texts(names, more, first, last, size):
     one, two, found_size, found = positions(*along(names, **more))
     assert (one, two, found_size) == (first, last, size)
-    assert ("predicted" in found) == (size > 8) and np.all(np.isfinite(found.trend))
+    assert found["predicted"].dims == found["trend"].dims and np.all(np.isfinite(found.trend))
 
 
 @pytest.mark.parametrize("edges, areas", [
@@ -451,7 +521,15 @@ def test_positions_are_numbers_dates_months_or_texts(names, more, first, last, s
 def test_edges_are_pairs_dicts_or_matrices(edges, areas):
     found = dp.fit(*on_map(edges=edges, areas=areas)[:1], pool=on_map(edges=edges, areas=areas)[1], draws=50,
                    chains=2, progress=False).posterior
-    assert found.sizes["area"] == len(areas or AREAS) and ("predicted" in found) == (len(areas or AREAS) > 5)
+    assert found.sizes["area"] == len(areas or AREAS) == found["predicted"].shape[2]
+
+
+def test_years_and_weeks_are_not_taken_for_whole_numbers_in_silence():
+    for names, doubtful in (([*range(202347, 202353), 202401, 202402], True), (list(range(202440, 202448)), False)):
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            positions_of("week", names, 0)
+        assert any("give at=" in str(each.message) for each in said) == doubtful
 
 
 def test_a_matrix_with_labels_is_read_by_them():
@@ -606,3 +684,168 @@ def test_a_chain_takes_over_where_the_check_doubts(monkeypatch):
     assert chain.attrs["moves"] > 0
     a, b = (np.log(each).reshape(-1, 8) for each in (chain["rates"].values, usual))
     assert np.abs((a.mean(axis=0) - b.mean(axis=0)) / b.std(axis=0)).max() < 0.2
+
+
+# What is asked of a result, whatever is missing
+
+MONTHS = [f"2024-{month:02}" for month in range(3, 13)] + ["2025-01", "2025-02"]
+HIGH = [60, 75, 90, 105, 90, 75, 62, 74, 91, 104, 92, 73]  # a season of six months
+MIXED = [7, 0, 11, 3, 9, 2, 5, 1, 8, 6]  # of the twelve; months 4 and 10 were not released
+
+
+def fitted(names, values, pool, scale=2):
+    release = dp.declare(dp.Counts(names), values, noise=dp.Laplace(scale=scale), source="made up")
+    return dp.fit(release, pool=pool, draws=60, chains=2, progress=False)
+
+
+@pytest.fixture(scope="module")
+def by_month():
+    "Results of all months in order, and of ten in another order."
+    return [fitted([MONTHS[k] for k in which], [HIGH[k] for k in which], dp.Along("month", season=6))
+            for which in (range(12), MIXED)]
+
+
+@pytest.fixture(scope="module")
+def by_area():
+    "Three areas of four, in four months, with names that are glued."
+    cells = [(area, month) for month in MONTHS[:4] for area in "cab"]
+    values = [20 * "abc".index(area) + 10 + MONTHS.index(month) for area, month in cells]
+    area = dp.OnMap("area", edges=[("a", "b"), ("b", "c"), ("c", "d")], areas=list("abcd"), at=[a for a, _ in cells])
+    pool = [area, dp.Along("month", at=[month for _, month in cells])]
+    return fitted([", ".join(cell) for cell in cells], [*values[:-1], -4], pool), dict(zip(cells, values))
+
+
+def medians(result, name="predicted"):
+    return result.posterior[name].median(("chain", "draw")).values
+
+
+def dots(ax):
+    return next(line for line in ax.lines if line.get_marker() == "o").get_ydata()
+
+
+def legend(ax):
+    return {text.get_text() for text in ax.get_legend().get_texts()}
+
+
+def test_months_are_compared_in_their_order_whatever_is_missing(by_month):
+    for result in by_month:
+        draws = result.posterior["predicted"].values
+        for lag, against in ((1, "previous"), (6, 6)):
+            table = dp.contrast(result, against=against)
+            assert [str(each)[:7] for each in table["a"]] == MONTHS[lag:]
+            assert [str(each)[:7] for each in table["b"]] == MONTHS[:-lag]
+            assert np.allclose(table["mean"], (draws[..., lag:] - draws[..., :-lag]).mean((0, 1)))
+    whole, part = by_month
+    assert np.allclose(dp.contrast(whole, "rates", against=6)["mean"], dp.contrast(whole, against=6)["mean"])
+    with pytest.raises(ValueError, match="variable must be 'predicted', which has all positions of month.*'rates'"):
+        dp.contrast(part, "rates", against=6)
+    assert len(dp.contrast(part, "rates", b="2024-03")) == 9  # by name there is no order to be wrong about
+
+
+def test_one_with_a_structure_and_one_without_are_compared_by_the_groups(by_month):
+    alone = fitted(MONTHS, [z + 1 for z in HIGH], "partial")
+    assert list(dp.contrast(by_month[0], other=alone)["count"]) == MONTHS
+    plt.close(dp.plot_groups(by_month[0], other=alone).figure)
+
+
+def test_a_picture_shows_the_same_whatever_is_missing(by_month, by_area):
+    for result in by_month:
+        ax = dp.plot_series(result)
+        drawn = [line.get_ydata() for line in ax.lines]
+        assert any(np.array_equal(y, medians(result)) for y in drawn)
+        assert not any(np.array_equal(y, medians(result, "trend")) for y in drawn)
+        assert ax.get_ylabel() == "expected count"
+        assert dp.plot_series(result, "season").get_ylabel() == "season (log scale)"
+    pool = dp.OnMap("area", edges=EDGES)
+    areas = fitted(AREAS, [31, 30, 44, 8, 52], pool)
+    shown = dp.plot_map(areas, geometry=(1, 5)).collections[0].get_array()
+    assert np.array_equal(shown, medians(areas)) and not np.array_equal(shown, medians(areas, "surface"))
+    plt.close("all")
+
+
+def test_dots_stand_at_the_places_of_their_groups(by_month, by_area):
+    whole, part = (dots(dp.plot_series(result)) for result in by_month)
+    assert np.array_equal(whole, HIGH)
+    assert np.array_equal(np.isnan(part), [k not in MIXED for k in range(12)])
+    assert np.array_equal(part[MIXED], np.array(HIGH, float)[MIXED])
+    placed = fitted(list("abcdef"), HIGH[:6], dp.Along("week", at=[6, 5, 4, 3, 1, 0]))
+    assert np.array_equal(dots(dp.plot_series(placed)), [75, 90, np.nan, 105, 90, 75, 60], equal_nan=True)
+    found, values = by_area
+    for area in "ab":
+        right = [values[area, month] for month in MONTHS[:4]]
+        right[-1] = -4 if area == "b" else right[-1]
+        assert np.array_equal(dots(dp.plot_series(found, at={"area": area})), right)
+    assert np.isnan(dots(dp.plot_series(found, at={"area": "d"}))).all()  # nothing was released there
+    assert "no dots: several numbers a position" in legend(dp.plot_series(found, "trend"))
+    weeks = [dp.declare(dp.Bernoulli("ill"), z, n=100, noise=dp.Laplace(scale=3), source=f"week {z}")
+             for z in (20, 24, 31, 29)]
+    listed = dp.fit(weeks, pool=dp.Along("week", at=[3, 2, 1, 5]), draws=60, chains=2, progress=False)
+    assert np.array_equal(dots(dp.plot_series(listed)), [0.31, 0.24, 0.2, np.nan, 0.29], equal_nan=True)
+    plt.close("all")
+
+
+def test_a_number_below_0_does_not_stretch_the_axis(by_area):
+    ax = dp.plot_series(by_area[0], at={"area": "b"})
+    assert ax.get_ylim()[0] == 0 and "released, below 0" in legend(ax)
+    ax = dp.plot_series(by_area[0], at={"area": "a"})
+    assert ax.get_ylim()[0] >= 0 and "released, below 0" not in legend(ax)
+    plt.close("all")
+
+
+def test_two_axes_are_compared_along_time_and_drawn_at_a_level(by_area):
+    found, _ = by_area
+    assert found.posterior["predicted"].sizes["area"] == 4
+    table = dp.contrast(found, against="previous")
+    pairs = {(str(a)[:7], str(b)[:7]) for a, b in zip(table["a"], table["b"])}
+    assert pairs == set(zip(MONTHS[1:4], MONTHS[:3])) and len(table) == 12 and set(table["area"]) == set("abcd")
+    with pytest.raises(ValueError, match="hold some, such as at={'area': 'a'}"):
+        dp.plot_series(found)
+    with pytest.raises(ValueError, match="hold some, such as at={'month': '2024-03-01'}"):
+        dp.plot_map(found, geometry=(1, 4))
+    plt.close(dp.plot_map(found, geometry=(1, 4), at={"month": "2024-03-01"}).figure)
+
+
+def test_an_axis_of_the_groups_that_is_called_as_the_structure_may_be_named_so():
+    found = fitted(["1", "2", "4", "5"], [20, 22, 26, 28], dp.Along("count", ahead=1))
+    assert found.posterior["predicted"].dims[2] == "all_count"
+    for dim in ("count", "all_count"):
+        assert dp.contrast(found, "predicted", dim, against=2)["a"].tolist() == [3, 4, 5, 6]
+    ax = dp.plot_series(found)
+    assert ax.get_xlabel() == "count" and np.array_equal(dots(ax)[[0, 1, 3, 4]], [20, 22, 26, 28])
+    assert [text.get_text() for text in ax.texts] == ["not released", "ahead"]
+    plt.close("all")
+
+
+@pytest.mark.parametrize("first, step, period, labels", [
+    ("2024-03", "M", 12, ["Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec", "Jan", "Feb"]),
+    ("2024-01-03", "D", 7, ["Wed", "Thu", "Fri", "Sat", "Sun", "Mon", "Tue"]),
+    ("2024-03", "M", 3, ["2024-03-01", "2024-04-01", "2024-05-01"])])
+def test_places_of_a_season_have_names(first, step, period, labels):
+    names = np.datetime64(first, step) + np.arange(2 * period + 1)
+    layout = structured.ready([counts([str(each) for each in names], [50] * len(names))], None,
+                              dp.Along("day", season=period)).layout
+    assert layout.seasons == {"season_of_day": labels}
+
+
+def test_a_long_series_is_summed_up_by_sizes_and_its_newest_positions():
+    weeks = [f"{k}" for k in range(1, 26)]
+    found = fitted(weeks, [50 + k % 3 for k in range(25)], dp.Along("week", ahead=3))
+    table = dp.summary(found)
+    text = str(table)
+    rows = [line.split()[0] for line in text.splitlines() if "[" in line or line[:5] in ("locat", "sprea", "share")]
+    assert rows == ["location", "spread", "share", *(f"predicted[{k}]" for k in range(18, 29))]
+    assert "and 95 more rows" in text and "the newest positions" in text and len(table.frame) == 3 + 2 * 28 + 2 * 25
+    assert set(table.frame["variable"]) == set(found.posterior.data_vars)
+
+
+def test_many_areas_are_summed_up_by_the_highest_and_the_lowest():
+    place = np.random.default_rng(0).permutation(60)
+    draws = np.broadcast_to(place, (1, 2, 60))
+    posterior = xr.Dataset({"rates": (("chain", "draw", "count"), draws), "spread": (("chain", "draw"), np.ones((1, 2))),
+                            "predicted": (("chain", "draw", "area"), draws)},
+                           attrs={"structure_json": '[{"kind": "map", "by": "area"}]'})
+    frame = pd.DataFrame({"variable": ["spread"] + ["predicted"] * 60 + ["rates"] * 60, "median": [1, *place, *place]})
+    printed, notes = _printed(SimpleNamespace(posterior=posterior), frame)
+    shown = frame.iloc[printed]
+    assert shown["variable"].tolist() == ["spread"] + ["predicted"] * 20 and "10 highest and lowest" in notes[0]
+    assert shown["median"].tolist()[1:] == [*range(59, 49, -1), *range(9, -1, -1)]

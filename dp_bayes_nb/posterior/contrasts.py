@@ -14,12 +14,12 @@ import numpy as np
 from scipy.stats import rankdata
 
 from ..base.arguments import check_choice, check_count, check_fraction, check_positive, refuse, warn_user
-from ..base.draws import as_dataset, group
 from ..base.frames import as_label, by_label, group_text, labels_of
 from ..base.meant import as_before, hinting
 from ..base.style import COLORS, GREY
 from .identity import entropy, read_releases_text
-from .results import short_names
+from .results import (PLACED, _dims, _variable, called_by, common_name, in_order,
+                                           short_names, structure_of)
 from ..releases.combine import part_ids
 
 # %% ../../nbs/posterior/06_contrasts.ipynb #915839fb
@@ -32,30 +32,6 @@ class Cells(NamedTuple):
     shape: tuple  # (chains, draws)
 
 # %% ../../nbs/posterior/06_contrasts.ipynb #0dc2781a
-def _variable(data, variable, asked):
-    "One variable as a DataArray."
-    import xarray as xr
-    if isinstance(data, xr.DataArray):
-        return data
-    parts = group(data, "posterior"), group(data, "confidential")
-    parts = (as_dataset(data) if parts[0] is None else parts[0], parts[1])
-    groups = [each for each in parts if isinstance(each, xr.Dataset) and each.data_vars]
-    if not groups:
-        refuse(asked, "a result of fit, an InferenceData, or a DataArray of draws", type(data).__name__)
-    names = [str(name) for group in groups for name in group.data_vars]
-    wanted = names[0] if variable is None else variable
-    if wanted not in names:
-        labels = [each for group in groups for axis in group.coords.values() for each in axis.values.ravel().tolist()]
-        refuse("variable", f"one of {', '.join(names)}", variable,
-               f"groups are compared by a= and b=: contrast(data, a={variable!r:.60})" if variable in labels else "")
-    return next(group[wanted] for group in groups if wanted in group)
-
-
-def _dims(array):
-    "Dimensions besides those of draws."
-    return [str(name) for name in array.dims if name not in ("chain", "draw")]
-
-
 def _together(array):
     "Draws whose dimensions of groups are one, with labels such as 'west, f'."
     import xarray as xr
@@ -70,6 +46,7 @@ def cells_of(data, variable=None, dim=None, asked="data") -> Cells:
     "Draws of a variable with `dim` as the first of its dimensions; ValueError for anything but finite numbers."
     array = _variable(data, variable, asked)
     dims = _dims(array)
+    dim = dim if dim is None else called_by(dim, dims)
     if len(dims) != array.ndim - 2:
         refuse(asked, "draws with the dimensions chain and draw", tuple(map(str, array.dims)))
     if dim is not None and len(dims) > 1 and dim == ", ".join(dims):  # all of them together
@@ -93,7 +70,22 @@ def _first_dim(data, variable, dim, asked="data"):
     dims = _dims(_variable(data, variable, asked))
     if not dims:
         refuse("variable", "one with a dimension of groups", "one number", "other= compares two results")
-    return ", ".join(dims) if dim is None else dim
+    return ", ".join(dims) if dim is None else called_by(dim, dims)
+
+
+def _dim_in_order(data, variable, dim):
+    "The dimension along which levels come one after another: that of the structure, if there are several."
+    array, along = _variable(data, variable, "data"), structure_of(data, "along").get("by")
+    dims = _dims(array)
+    if dim is None and len(dims) > 1:
+        if along not in dims:
+            refuse("dim", f"that of {', '.join(dims)} along which levels come one after another", None)
+        dim = along
+    dim = _first_dim(data, variable, dim)
+    if along and array.name not in PLACED and not in_order(data, dim):
+        refuse("variable", f"'predicted', which has all positions of {along} in their order", array.name,
+               "rows of other variables are the released groups, in the order of the release")
+    return dim
 
 # %% ../../nbs/posterior/06_contrasts.ipynb #cbf50d5c
 # § What is compared with what
@@ -169,7 +161,8 @@ def _lines(pairs, dims, second):
 # %% ../../nbs/posterior/06_contrasts.ipynb #9a72a065
 def _within(data, variable, dim, a, b, against):
     "Groups of one result: draws of one iteration stay together."
-    dim = _first_dim(data, variable, dim)
+    lagged = against is not None and against != "rest"
+    dim = _dim_in_order(data, variable, dim) if lagged else _first_dim(data, variable, dim)
     cells = cells_of(data, variable, dim)
     levels = cells.levels[dim]
     if len(levels) < 2:
@@ -231,6 +224,7 @@ def _mixed(x, size, rng):
 def _between(data, other, variable, dim, a, b, independent):
     "Two results of different records: draws in random order, levels by their labels."
     check_independent(data, other, independent)
+    variable = common_name(data, other, variable)
     dim = dim if a is None and b is None else _first_dim(data, variable, dim)
     one = cells_of(data, variable, dim)
     two = cells_of(other, one.name, dim, "other")
@@ -386,7 +380,7 @@ def _against(against, other):
 @as_before(against="rest")
 @hinting
 def contrast(data: Any,                # result of fit, InferenceData, or a DataArray with chain and draw
-             variable: str | None = None,  # None: the first; also `n` of private sizes
+             variable: str | None = None,  # None: `predicted` of a structure, else the first; also `n` of private sizes
              dim: str | None = None,   # of the groups; None: all there are, together ('west, f')
              a: Any = None,            # a level, or a list of levels: that are compared
              b: Any = None,            # likewise: with which they are compared
@@ -406,7 +400,7 @@ def contrast(data: Any,                # result of fit, InferenceData, or a Data
     probability of `direction`. Without `a` and `b` all pairs; with `b` each group against it; with `a` it against each.
     With `against="rest"` each, or `a`, against the mean of the others (unweighted); with `against="previous"` each
     level, or `a`, against the one before it in the order of the levels, as weeks are, and with `against=52` against the
-    one 52 levels before it. With `other` each group against the one of the same name, or `a` of the first result
+    one 52 levels before it: along the structure, if several dimensions are there, and in each level of the others. With `other` each group against the one of the same name, or `a` of the first result
     against `b` of the other. Other dimensions of the variable are columns of the answer. `beyond=0.2` adds a column,
     the probability that the contrast is more than 0.2 from `null`; of ratios, that the change is more than 20%, up or
     down. `mean` and `sd` of ratios, odds and functions are NaN, with a warning, where they need not exist. ValueError
@@ -458,7 +452,7 @@ def _rank_columns(x, top, level):
 
 # %% ../../nbs/posterior/06_contrasts.ipynb #b1cece5d
 def ranks(data: Any,                  # result of fit, InferenceData, or a DataArray with chain and draw
-          variable: str | None = None,  # None: the first
+          variable: str | None = None,  # None: `predicted` of a structure, else the first
           dim: str | None = None,     # of the groups; None: all there are, together ('west, f')
           *, largest: bool = True,    # is rank 1 the largest value?
           top: int | None = None,     # adds the probability of a place among the first `top`
@@ -636,7 +630,7 @@ def _label_rows(ax, rows, labels, sizes, points):
 
 # %% ../../nbs/posterior/06_contrasts.ipynb #09eab01e
 def plot_groups(data: Any,                 # result of fit, InferenceData, or a DataArray with chain and draw
-                variable: str | None = None,  # None: the first
+                variable: str | None = None,  # None: `predicted` of a structure, else the first
                 dim: str | None = None,    # of the groups; None: all there are, together ('west, f')
                 *, other: Any = None,      # a second result with the same groups, drawn beside it in grey
                 names: Any = None,         # two texts for the legend; None: from the methods of both results
@@ -659,6 +653,7 @@ def plot_groups(data: Any,                 # result of fit, InferenceData, or a 
     >>> [label.get_text() for label in axis.get_yticklabels()]
     ['north', 'south']
     """
+    variable = common_name(data, other, variable)
     cells, dim = _one_dim(data, variable, dim)
     levels, level = cells.levels[dim], check_fraction("level", level)
     runs, words = _runs(data, other, cells, dim, names)

@@ -172,7 +172,7 @@ def _limits(limits):
 
 # %% ../../nbs/posterior/14_maps.ipynb #3a90000b
 def plot_map(data: Any,                # result of fit, InferenceData, or a DataArray with chain and draw
-             variable: str | None = None,  # None: `predicted`, or `surface`, or the first
+             variable: str | None = None,  # None: `predicted`, or the first
              geometry: Any = None,     # GeoJSON, a dict by area, or (rows, columns); None: labels are pairs
              what: Any = "median",     # or "width", or ("above", threshold)
              *, at: Any = None,        # {dimension: level} of the others, such as {"week": "2026-W03"}
@@ -196,7 +196,7 @@ def plot_map(data: Any,                # result of fit, InferenceData, or a Data
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
     from matplotlib.patches import Patch
-    level, array = check_fraction("level", level), one_line(data, variable, at, ("predicted", "surface"))
+    level, array = check_fraction("level", level), one_line(data, variable, at, "map")
     cells = cells_of(array)
     values, cmap, ends, words = _painted(cells.x, what, level, words_of(data, array, at))
     ((_, labels),) = cells.levels.items()

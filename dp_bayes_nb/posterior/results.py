@@ -17,8 +17,8 @@ import numpy as np
 from jax.tree_util import Partial
 
 from ..base.arguments import as_seed, check_count, refuse
-from ..base.chains import QUICKLY, bind, light
-from ..base.draws import group, kde
+from ..base.chains import quickly, bind, light
+from ..base.draws import as_dataset, group, kde
 from ..base.frames import by_label, frame_columns
 from ..base.measurement import Measurement, Noise
 from ..base.meant import hinting
@@ -40,6 +40,80 @@ def tabulated_density(idata) -> tuple | None:
     "Points (points,) and density (points,) of the first parameter, where the posterior was tabulated; else None."
     found = group(idata, "tabulated")
     return None if found is None else (found["point"].values, found["density"].values)
+
+# %% ../../nbs/posterior/05_results.ipynb #e2a71c16
+# § One variable of a result
+PLACED = ("predicted", "trend", "surface")  # along all positions of a structure
+
+
+def structure_of(data, kind) -> dict:
+    "What a result keeps about its series (`kind` \"along\") or its map (\"map\"); empty where it has none."
+    text = getattr(getattr(data, "posterior", data), "attrs", {}).get("structure_json", "[]")
+    return next((each for each in json.loads(text) if each["kind"] == kind), {})
+
+
+def usual_name(kept) -> str:
+    "The variable that is meant if none is named: `predicted` of groups with a structure, else the first."
+    tied = "structure_json" in kept.attrs and "predicted" in kept
+    return "predicted" if tied else str(next(iter(kept.data_vars)))
+
+
+def _dims(array):
+    "Dimensions besides those of draws."
+    return [str(name) for name in array.dims if name not in ("chain", "draw")]
+
+
+def by_structure(array):
+    "Draws whose axis of all positions is called as their structure, such as `week` where the file has `all_week`."
+    called = {dim: dim.removeprefix("all_") for dim in _dims(array)} if array.name in PLACED else {}
+    return array.rename({dim: name for dim, name in called.items() if name not in (*array.dims, *array.coords)})
+
+
+def called_by(name, dims):
+    "The name of a dimension as in `by_structure`."
+    plain = str(name).removeprefix("all_")
+    return plain if name not in dims and plain in dims else name
+
+
+# %% ../../nbs/posterior/05_results.ipynb #e2a71c17
+def _variable(data, variable, asked):
+    "One variable as a DataArray, with the axes of `by_structure`; `usual_name` where none is named."
+    import xarray as xr
+    if isinstance(data, xr.DataArray):
+        return by_structure(data)
+    parts = group(data, "posterior"), group(data, "confidential")
+    parts = (as_dataset(data) if parts[0] is None else parts[0], parts[1])
+    groups = [each for each in parts if isinstance(each, xr.Dataset) and each.data_vars]
+    if not groups:
+        refuse(asked, "a result of fit, an InferenceData, or a DataArray of draws", type(data).__name__)
+    names = [str(name) for group in groups for name in group.data_vars]
+    wanted = usual_name(groups[0]) if variable is None else variable
+    if wanted not in names:
+        labels = [each for group in groups for axis in group.coords.values() for each in axis.values.ravel().tolist()]
+        refuse("variable", f"one of {', '.join(names)}", variable,
+               f"groups are compared by a= and b=: contrast(data, a={variable!r:.60})" if variable in labels else "")
+    return by_structure(next(group[wanted] for group in groups if wanted in group))
+
+
+def common_name(data, other, variable):
+    "The variable of two results if none is named: the first, unless both have a structure or none."
+    tied = lambda result: "structure_json" in getattr(getattr(result, "posterior", result), "attrs", {})
+    if variable is not None or other is None or tied(data) == tied(other):
+        return variable
+    one = data if tied(data) else other
+    return str(next(iter(getattr(one, "posterior", one).data_vars)))
+
+
+def in_order(data, dim) -> bool:
+    "Are the released groups along `dim` all positions of the structure in their order?"
+    kept = group(data, "posterior")
+    kept = as_dataset(data) if kept is None else kept
+    first, whole = kept[next(iter(kept.data_vars))], kept.get("predicted")
+    if whole is None or dim not in _dims(first):
+        return True
+    if len(_dims(whole)) > 1:
+        return dim in whole.dims
+    return json.loads(kept.attrs.get("places_json", "[]")) == list(range(whole.shape[-1]))
 
 # %% ../../nbs/posterior/05_results.ipynb #f6e1126c
 # § Prediction
@@ -95,7 +169,7 @@ def _each_draw(idata, draws, key, function, sizes=False):
 
 # compiled once for each kind of function, of few numbers with little optimisation
 _mapped = {few: jax.jit(lambda function, keys, theta: jax.vmap(jax.vmap(function))(keys, theta),
-                        compiler_options=QUICKLY if few else None) for few in (True, False)}
+                        compiler_options=quickly() if few else None) for few in (True, False)}
 _FEW = 2**17
 
 

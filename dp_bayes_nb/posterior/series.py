@@ -19,51 +19,71 @@ from ..base.linear_algebra import is_identity
 from ..base.style import COLORS, GREY
 from ..models.counts import Bernoulli
 from ..models.whole_numbers import Counts
-from .contrasts import _chosen, _dims, _variable, cells_of
+from .contrasts import _chosen, cells_of
 from .identity import read_releases_text
-from .results import short_names
+from .results import PLACED, _dims, _variable, by_structure, called_by, short_names, structure_of
 
 # %% ../../nbs/posterior/13_series.ipynb #5e100007
 # § One line of a result
-def structure_of(data, kind) -> dict:
-    "What a result keeps about its series (`kind` \"along\") or its map (\"map\"); empty where it has none."
-    text = getattr(getattr(data, "posterior", data), "attrs", {}).get("structure_json", "[]")
-    return next((each for each in json.loads(text) if each["kind"] == kind), {})
-
-
 def _kept(data):
     "The posterior of a result; draws as they are."
     kept = group(data, "posterior")
     return as_dataset(data) if kept is None else kept
 
 
+def _releases(data) -> list:
+    "The releases of a result; none where it does not say."
+    text = getattr(getattr(data, "posterior", data), "attrs", {}).get("release_json")
+    return [] if text is None else read_releases_text(text)
+
+
+def _parameter_words(data, name) -> str:
+    "What the parameter of groups is called: for `rates` of counts without exposure an expected count."
+    model = next((each.family for each in _releases(data)), None)
+    if isinstance(model, Counts) and name == "rates":
+        return "expected count" if model.stated is None else "rate"
+    return name.replace("_", " ")
+
+
+def _scale_words(data) -> str:
+    "The scale of a season."
+    models = [each.family.inner or each.family for each in _releases(data)[:1]]
+    supports = [p.support for model in models for p in model.parameters.values() if p.free]
+    known = {"positive": " (log scale)", "unit": " (log odds)"}
+    return known["positive"] if any(isinstance(each, Counts) for each in models) else known.get("".join(supports), "")
+
+
 def words_of(data, array, at) -> str:
-    "What is drawn: `predicted` by the name of the parameter, a part of it with its own, and what is held."
-    names = list(getattr(_kept(data), "data_vars", ()))
-    parts = {"predicted": "", "trend": ", trend", "surface": ", surface"}
-    name = names[0] + parts[array.name] if array.name in parts and names[0] not in parts else array.name or "value"
-    return name.replace("_", " ") + "".join(f", {dim} {group_text(label)}" for dim, label in (at or {}).items())
+    "What is drawn: `predicted` by the name of the parameter, a part of it with its name, and what is held."
+    name, first = array.name or "value", next(iter(getattr(_kept(data), "data_vars", ())), "")
+    words = name.replace("_", " ")
+    if name == first or name in PLACED and first not in PLACED:
+        words = ("" if name in (first, "predicted") else f"{name} of the ") + _parameter_words(data, first)
+    elif name == "season":
+        words += _scale_words(data)
+    return words + "".join(f", {dim} {group_text(label)}" for dim, label in (at or {}).items())
 
 
-def one_line(data, variable, at, usual):
-    "Draws of a variable along one dimension, the others held `at` a level; of `usual` variables the first that can."
+def one_line(data, variable, at, kind):
+    "Draws of a variable along one dimension, that of the structure of a `kind`, the others held `at` a level."
     at = {} if at is None else at
     if not isinstance(at, Mapping):
         refuse("at", "a dict of a level for each dimension that is held, or None", at)
-    kept = _kept(data)
-    if variable is None and hasattr(kept, "data_vars"):
-        free = {name: [dim for dim in _dims(kept[name]) if dim not in at] for name in usual if name in kept}
-        variable = next((name for name, dims in free.items() if len(dims) == 1), None)
+    if variable is None and "predicted" in getattr(_kept(data), "data_vars", ()):
+        variable = "predicted"
     array = _variable(data, variable, "data")
     dims = _dims(array)
+    at = {called_by(name, dims): label for name, label in at.items()}
     if unknown := [name for name in at if name not in dims]:
         refuse("at", f"levels of {', '.join(dims) or 'nothing, for this variable is one number'}", unknown[0])
     array = array.isel({name: _chosen("at", [label], name, labels_of(array[name]))[0] for name, label in at.items()})
     if len(rest := _dims(array)) != 1:
-        such = ", ".join(f"{name!r}: {group_text(labels_of(array[name])[0])!r}" for name in rest[:-1])
+        own = structure_of(data, kind).get("by", rest[-1] if rest else None)
+        such = ", ".join(f"{name!r}: {group_text(labels_of(array[name])[0])!r}" for name in rest if name != own)
         refuse("variable", "one along a dimension, with the others held by at=", Said(f"{array.name or 'draws'} along "
                f"{', '.join(rest) or 'none'}"), f"hold some, such as at={{{such}}}" if such else "")
     return array
+
 
 # %% ../../nbs/posterior/13_series.ipynb #5e100008
 def standing(data, dim, labels) -> tuple:
@@ -78,24 +98,44 @@ def standing(data, dim, labels) -> tuple:
 
 # %% ../../nbs/posterior/13_series.ipynb #5e10000f
 # § Released numbers, on the scale of the parameter
-def cells_released(data, name) -> dict:
-    "Released number and two standard deviations of its noise by the name of its cell; empty where these are not known."
-    text = getattr(getattr(data, "posterior", data), "attrs", {}).get("release_json")
-    releases = [] if text is None else read_releases_text(text)
-    if len(releases) != 1 or not (releases[0].matrix is None or is_identity(releases[0].matrix)):
-        return {}
-    release, model = releases[0], releases[0].family
+def _numbers(release, counts=False):
+    "Released numbers and two standard deviations of their noise, (2, groups), by name; None if on no such scale."
+    model, size = release.family, 1.0
+    if not (release.matrix is None or is_identity(release.matrix)):
+        return None
     if isinstance(model, Counts):
-        names, size = release.names, 1 if name == "counts" or model.exposure is None else model.exposure
-    elif isinstance(model.inner, Bernoulli) and release.n is not None:
-        names, size = model.group_names, np.ravel(release.n)
+        names, size = release.names, 1.0 if counts else model.exposure
+    elif isinstance(model.inner or model, Bernoulli) and release.n is not None:
+        names, size = model.group_names if model.inner is not None else [""], np.ravel(release.n)
     else:
-        return {}
-    if name not in ("predicted", "trend", "counts", "rates", "rate", *model.parameters):
-        return {}
+        return None
     with np.errstate(divide="ignore", invalid="ignore"):  # a group of nobody
         pairs = np.stack([release.values, 2 * release.noise.variance**0.5]) / size
-    return {each: pair for each, pair in zip(names, pairs.T) if np.isfinite(pair).all()}
+    return list(names), np.where(np.isfinite(pairs).all(axis=0), pairs, np.nan)
+
+
+def cells_released(data, name) -> dict:
+    "Released number and two standard deviations of its noise by the name of its cell; empty where these are not known."
+    releases = _releases(data)
+    found = _numbers(releases[0], name == "counts") if len(releases) == 1 else None
+    if found is None or name not in (*PLACED, "counts", "rates", "rate", *releases[0].family.parameters):
+        return {}
+    return {each: pair for each, pair in zip(found[0], found[1].T) if np.isfinite(pair).all()}
+
+
+def placed_numbers(data):
+    "The same at all positions of a structure: draws' dimensions and labels, NaN where nothing was released; or None."
+    kept, found = _kept(data), [_numbers(each) for each in _releases(data)]
+    places = json.loads(getattr(kept, "attrs", {}).get("places_json", "[]"))
+    if not places or "predicted" not in kept or any(each is None for each in found):
+        return None
+    pairs, whole = np.concatenate([each[1] for each in found], axis=1), by_structure(kept["predicted"])[0, 0]
+    if pairs.shape[1] != len(places):
+        return None
+    at_all = np.full((2, whole.size), np.nan)
+    at_all[:, places] = pairs
+    return whole.expand_dims(end=2).copy(data=at_all.reshape(2, *whole.shape))
+
 
 # %% ../../nbs/posterior/13_series.ipynb #5e100010
 def _given(released, labels):
@@ -120,6 +160,11 @@ def _points(data, released, array, labels, at):
     "Released numbers and half the length of their whiskers, (positions,) each; NaN where there are none."
     if released is not None and released is not False:
         return _given(released, labels), np.full(len(labels), np.nan)
+    if array.name in PLACED and released is None and (placed := placed_numbers(data)) is not None:
+        held = {called_by(name, placed.dims): label for name, label in (at or {}).items()}
+        placed = placed.isel({name: labels_of(placed[name]).index(as_label(label, labels_of(placed[name])))
+                              for name, label in held.items()})
+        return placed.values if placed.dims[1:] == tuple(_dims(array)) else np.full((2, len(labels)), np.nan)
     known = {} if released is False else cells_released(data, array.name)
     held = [group_text(label) for label in (at or {}).values()]
     either = [[", ".join([*held, text]), ", ".join([text, *held])] for text in map(group_text, labels)]
@@ -181,9 +226,29 @@ def _legend(ax):
     ax.legend(loc="lower left", bbox_to_anchor=(0, 1.07), ncols=3 if room else 1, frameon=False, fontsize=9,
               borderaxespad=0, columnspacing=1.2)
 
+# %% ../../nbs/posterior/13_series.ipynb #5e100025
+def _begin_at_0(ax, x, points, half, lowest):
+    "Where draws are positive the axis begins at 0, however far below noise has taken a number: that is a mark there."
+    if lowest < 0 or not (points - np.nan_to_num(half) < 0).any():
+        return
+    ax.set_ylim(bottom=0)
+    below = points < 0
+    if below.any():
+        ax.plot(x[below], np.zeros(below.sum()), "v", ms=4, color="#777777", mfc="white", mew=0.7, clip_on=False,
+                zorder=1, label="released, below 0")
+
+
+def _no_dots(data, array, released, points):
+    "Why a result with a structure is drawn without what was released, in words."
+    if released is not None or array.name not in PLACED or np.isfinite(points).any() or not structure_of(data, "along"):
+        return ""
+    several = placed_numbers(data) is not None
+    return "no dots: several numbers a position" if several else "no dots: what was released is on another scale"
+
+
 # %% ../../nbs/posterior/13_series.ipynb #5e100013
 def plot_series(data: Any,                # result of fit, InferenceData, or a DataArray with chain and draw
-                variable: str | None = None,  # None: `predicted`, or `trend`, or the first
+                variable: str | None = None,  # None: `predicted`, or the first
                 *, at: Any = None,        # {dimension: level} of the others, such as {"area": "north"}
                 released: Any = None,     # numbers by label, or in order; None: the release's; False: none
                 level: float = 0.95,      # of the outer interval; the inner one is 50%
@@ -192,8 +257,9 @@ def plot_series(data: Any,                # result of fit, InferenceData, or a D
     """Draw a series: median and intervals at each position, and the released numbers; returns the axis.
 
     `released` is on the parameter's scale: counts per exposure, shares. Whiskers are two standard deviations of the
-    noise. Positions without a released number have a grey band behind them; those ahead are dashed and paler.
-    ValueError for a variable with several dimensions that `at` does not hold.
+    noise. Positions without a released number have a grey band behind them; those ahead are dashed and paler. Where
+    draws are positive the axis begins at 0, and numbers below are marks on it; the legend says so, and why there are no
+    dots. ValueError for a variable with several dimensions that `at` does not hold.
 
     >>> from dp_bayes_nb import Counts, Laplace, declare, fit, plot_series
     >>> weeks = [f"2026-W{k:02d}" for k in range(1, 7)]
@@ -202,7 +268,7 @@ def plot_series(data: Any,                # result of fit, InferenceData, or a D
     >>> axis.get_xlabel(), [text.get_text() for text in axis.get_xticklabels()][-1]
     ('count', '2026-W06')
     """
-    level, array = check_fraction("level", level), one_line(data, variable, at, ("predicted", "trend"))
+    level, array = check_fraction("level", level), one_line(data, variable, at, "along")
     cells = cells_of(array)
     ((dim, labels),) = cells.levels.items()
     points, half = _points(data, released, array, labels, at)
@@ -217,6 +283,9 @@ def plot_series(data: Any,                # result of fit, InferenceData, or a D
                 label=dots)
     _ribbon(ax, x, np.quantile(cells.x, [tail, 0.25, 0.5, 0.75, 1 - tail], axis=0), ahead,
             f"50% and {100 * level:g}% intervals")
+    _begin_at_0(ax, x, points, half, cells.x.min())
+    if why := _no_dots(data, array, released, points):
+        ax.plot([], [], " ", label=why)
     ax.set_ylabel(words_of(data, array, at))
     _legend(ax)
     return ax

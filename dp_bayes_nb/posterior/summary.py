@@ -18,11 +18,12 @@ import numpy as np
 from ..base.arguments import check_fraction, printable
 from ..base.draws import group
 from ..base.frames import group_text, labels_of
-from ..base.chains import QUICKLY
+from ..base.chains import quickly
 from .diagnose import _LEAST_EFFECTIVE
-from .results import _fitted_releases, is_pooled
+from .results import _fitted_releases, by_structure, is_pooled, structure_of, usual_name
 from ..releases.words import _cost, _noise_words, _size
-from ..ways.methods import Method, _stands_at, methods_of
+from .route import _method_words
+from ..ways.methods import _stands_at
 
 # %% ../../nbs/posterior/07_summary.ipynb #5a110011
 # § What the noise adds: equations (1) and (2)
@@ -30,7 +31,7 @@ _MOST_SUMS = 4000  # draws of the sums that are looked at
 _AGREE, _NEAR = 0.12, 0.1  # how far both sides of (1) may differ, and both means, in standard deviations
 
 
-@partial(jax.jit, static_argnames="own", compiler_options=QUICKLY)
+@partial(jax.jit, static_argnames="own", compiler_options=quickly())
 def _given_sums(model, prior, s, n, own):
     "Mean and variance of each parameter given the sums (draws, groups, m): {name: pair of (draws, groups, …)}."
     one = lambda prior, s, n: model.update(prior, s, n).mean_and_variance()
@@ -86,27 +87,6 @@ def noise_shares(idata) -> dict[str, np.ndarray]:
 _SHOWN, _WIDE = 40, 100  # rows that are printed, of which `frame` has all; characters of a line
 
 
-def _tied(attrs):
-    "How groups are tied, in words."
-    words = {"along": "along {by}", "map": "on the map of {by}", "regression": "around {formula}"}
-    said = [words[each["kind"]].format(**each) for each in json.loads(attrs["structure_json"])]
-    return " and ".join(said) + ("" if attrs.get("moves", 0) == 0 else "; draws of a chain")
-
-
-def _method_words(family, attrs):
-    "The method and how its draws err, in words."
-    if attrs.get("pool", "none") != "none":
-        alike = attrs["pool"] == "partial"
-        return "groups are alike (partially pooled)" if alike else f"groups are tied: {_tied(attrs)}"
-    method = methods_of(family).get(attrs["method"])
-    parts = () if method is None else (method, method.general, method.tables)
-    ways = [way for part in parts if isinstance(part, Method) for way in part.ways if way.name == attrs.get("way")]
-    said = f"method {attrs['method']}"
-    if ways and ways[0].within is not None:
-        return f"{said}: {ways[0].how}"
-    return said + (f" ({ways[0].name}); its error: {ways[0].error}" if ways else "")
-
-
 def _heading(idata, releases):
     "Whose numbers, how many, which noise, which method: lines."
     kept = idata.posterior
@@ -144,9 +124,46 @@ def _frame_of(idata, family, level):
     import pandas as pd
     known, shares = family.parameters, noise_shares(idata)
     tails = [(1 - level) / 2, 0.5, (1 + level) / 2]
-    rows = [_rows_of(str(name), array, known[name].support == "real" if name in known else None, shares, tails)
-            for name, array in idata.posterior.data_vars.items() if name not in (*family.nuisance, *family.coordinates)]
+    places, last = {name: k for k, name in enumerate((*_SIZES, "predicted", "season", "trend", "surface"))}, 99
+    if usual_name(idata.posterior) != "predicted":
+        places = {}
+    order = sorted(map(str, idata.posterior.data_vars), key=lambda name: places.get(name, last))
+    rows = [_rows_of(name, idata.posterior[name], known[name].support == "real" if name in known else None, shares, tails)
+            for name in order if name not in (*family.nuisance, *family.coordinates)]
     return pd.concat(map(pd.DataFrame, rows), ignore_index=True)
+
+# %% ../../nbs/posterior/07_summary.ipynb #5a110029
+_SIZES = ("location", "spread", "share", "effect")  # what a result along time or on a map has once
+_NEWEST, _ROOM, _ENDS = 8, 28, 10  # positions before those ahead; rows of `predicted`; highest and lowest of many
+
+
+def _newest(whole, along):
+    "Which cells are at the newest positions and ahead of them, as many as there is room for, (cells,)."
+    k, size = whole.dims.index(along["by"]), len(along["positions"]) - along["ahead"]
+    place = np.indices(whole.shape)[k].ravel()
+    room = max(1, _ROOM // (whole.size // whole.shape[k]))
+    first = size - max(1, min(_NEWEST, max(room // 4, room - along["ahead"])))
+    return (place >= first) & (place < max(first, 0) + room)
+
+
+def _printed(idata, frame):
+    "Places of the rows that are printed, and a note: with a structure sizes, then the newest, or the ends of many."
+    if usual_name(idata.posterior) != "predicted":
+        return np.arange(len(frame))[:_SHOWN], []
+    variable = frame["variable"].to_numpy()
+    others = np.flatnonzero(variable != next(iter(idata.posterior.data_vars)))  # which `predicted` repeats
+    if len(others) <= _SHOWN:
+        return others, ["The rows of released groups, which predicted repeats, are in frame."]
+    head, rows = np.flatnonzero(np.isin(variable, _SIZES))[:_SHOWN - _ROOM], np.flatnonzero(variable == "predicted")
+    along, whole, said = structure_of(idata, "along"), by_structure(idata.posterior["predicted"])[0, 0], []
+    if along.get("by") in whole.dims:
+        rows, said = rows[_newest(whole, along)], ["the newest positions"]
+    if len(rows) > _ROOM:
+        rows = rows[np.argsort(-frame["median"].to_numpy()[rows], kind="stable")]
+        rows, said = np.concatenate([rows[:_ENDS], rows[-_ENDS:]]), [*said, f"the {_ENDS} highest and lowest"]
+    shown = "Of predicted " + ", there ".join(said) + " are shown; " if said else ""
+    return np.concatenate([head, rows]), [f"{shown}frame has all rows, by name."]
+
 
 # %% ../../nbs/posterior/07_summary.ipynb #5a110023
 def _percent(share):
@@ -187,12 +204,12 @@ def _wrapped(lines):
     return [part for line in lines for part in textwrap.wrap(line, _WIDE, subsequent_indent="    ")]
 
 
-def _as_text(frame, level, least):
+def _as_text(frame, level, least, printed):
     "Rows as lines of fixed width; empty columns are left out."
     ends = [f"{50 * (1 + sign * level):.3g}%" for sign in (-1, 1)]
     heads = {"mean": "mean", "sd": "sd", "low": ends[0], "high": ends[1], "above": "P(>0)", "noise_share": "noise"}
     formats = {"above": "{:.3f}".format, "noise_share": _percent}
-    shown, rows = frame.iloc[:_SHOWN], []
+    shown, rows = frame.iloc[printed], []
     columns = {key: head for key, head in heads.items() if frame[key].notna().any()}
     for _, row in shown.iterrows():
         cells = ["" if row[key] != row[key] else formats.get(key, "{:.4g}".format)(row[key]) for key in columns]
@@ -200,7 +217,7 @@ def _as_text(frame, level, least):
     wide = max(map(len, (row[0] for row in rows)), default=0)
     lines = ["  ".join([f"{row[0]:<{wide}}", *(f"{cell:>9}" for cell in row[1:])]).rstrip()
              for row in [("", *columns.values()), *rows]]
-    return lines + [f"and {len(frame) - _SHOWN} more rows"] * (len(frame) > _SHOWN)
+    return lines + [f"and {len(frame) - len(shown)} more rows"] * (len(frame) > len(shown))
 
 # %% ../../nbs/posterior/07_summary.ipynb #5a110024
 @dataclass(frozen=True, repr=False, eq=False)
@@ -217,10 +234,11 @@ class Summary:
     notes: tuple[str, ...]  # lines below the table
     level: float  # of the interval from low to high
     least: float  # effective draws below which a row is marked
+    printed: Any  # places of the rows that are printed
 
     def __repr__(self) -> str:
         "The table as text."
-        rows = _as_text(self.frame, self.level, self.least)
+        rows = _as_text(self.frame, self.level, self.least, self.printed)
         return "\n".join([*_wrapped(self.heading), "", *rows, "", *_wrapped(self.notes)]).rstrip()
 
 
@@ -229,7 +247,8 @@ def summary(result: Any,                # what `fit` returned
             ) -> Summary:
     """The table of a posterior in the manner of a statistics package; print it, or take its `frame`.
 
-    A row a parameter, in the parameter's units: `mean`, `sd`, `low`, `median` and `high` of the interval, `above`, the
+    Groups along time or on a map have the sizes of their parts first, then `predicted`; of many, printed are the newest
+    and those ahead, or the highest and the lowest. A row a parameter, in the parameter's units: `mean`, `sd`, `low`, `median` and `high` of the interval, `above`, the
     probability that it is positive (NaN if it cannot be negative), `ess`, effective draws (a row with fewer than 100 a
     chain is marked `*`), and `noise_share`, the part of its posterior variance that the noise added for privacy
     makes. That is known for models with a conjugate prior whose result keeps draws of the sums, not for
@@ -247,5 +266,6 @@ def summary(result: Any,                # what `fit` returned
     few = frame["ess"].min()
     rough = [f"* few effective draws ({few:.0f}, and {least} are wanted): its interval is rough"] * bool(few < least)
     unused = family.unused(json.loads(result.posterior.attrs["prior_json"])["prior"])
-    notes = (*noise_line(frame, releases), *_answers_lines(result, family, pooled), *[unused] * bool(unused), *rough)
-    return Summary(frame, _heading(result, releases), notes, level, least)
+    printed, about = _printed(result, frame)
+    notes = (*about, *noise_line(frame, releases), *_answers_lines(result, family, pooled), *[unused] * bool(unused), *rough)
+    return Summary(frame, _heading(result, releases), notes, level, least, printed)
