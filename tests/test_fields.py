@@ -765,8 +765,8 @@ def test_a_long_series_is_summed_up_by_sizes_and_its_newest_positions():
 
 def test_many_areas_are_summed_up_by_the_highest_and_the_lowest():
     place = np.random.default_rng(0).permutation(60)
-    draws = np.broadcast_to(place, (1, 2, 60))
-    posterior = xr.Dataset({"rates": (("chain", "draw", "count"), draws), "spread": (("chain", "draw"), np.ones((1, 2))),
+    draws, one = np.broadcast_to(place, (1, 2, 60)), np.ones((1, 2))
+    posterior = xr.Dataset({"rates": (("chain", "draw", "count"), draws), "spread": (("chain", "draw"), one),
                             "predicted": (("chain", "draw", "area"), draws)},
                            attrs={"structure_json": '[{"kind": "map", "by": "area"}]'})
     frame = pd.DataFrame({"variable": ["spread"] + ["predicted"] * 60 + ["rates"] * 60, "median": [1, *place, *place]})
