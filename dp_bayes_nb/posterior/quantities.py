@@ -129,7 +129,7 @@ def _joined(parts):
 
 # %% ../../nbs/posterior/08_quantities.ipynb #5a120033
 def quantity(result: Any,                # what `fit` returned
-             variable: str | None = None,  # a parameter, or `n` or `s` before noise; None: the first
+             variable: str | None = None,  # a parameter, or `n`, `s` before noise; None: as of `contrast`
              /, **labels: Any            # the label along each of its dimensions
              ) -> Quantity:
     """One number of a posterior, to calculate with: a parameter, or the component of it that `labels` name.
