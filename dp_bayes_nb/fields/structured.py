@@ -323,7 +323,7 @@ def draw_field(rng: np.random.Generator, field: Field, table: Table, found: Expl
 # %% ../../nbs/fields/09_structured.ipynb #11756e5b
 # § A check by a short chain: equation (4)
 _PARTICLES, _NUMBERS, _MOVES, _SHRINKS, _LONG = 64, 4096, 10, 30, 30
-_LINE, _EVERY, _STEP = 16, 3, (0.05, 1.5)  # points of a common shift; moves between two; least and largest step
+_LINE, _EVERY, _STRIDES = 16, 3, (0.05, 1.5)  # points of a common shift; moves between two; least and largest step
 DOUBT = 0.1  # standard deviations that means may move
 
 
@@ -332,7 +332,7 @@ def together(rng: np.random.Generator, field: Field, table: Table, seen: Float[n
     """How far seen cells and their level go together: to one of some points in a row, of which the state is any, by
     its exact weight.
     """
-    step = np.exp(rng.uniform(*np.log(_STEP), len(level)))
+    step = np.exp(rng.uniform(*np.log(_STRIDES), len(level)))
     shift = step * (np.arange(_LINE)[:, None] - rng.integers(_LINE, size=len(level)))
     at = (seen[:, None] + shift).reshape(len(seen), -1)
     value = table.first(len(seen)).at(at).sum(axis=0).reshape(shift.shape)
