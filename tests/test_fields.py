@@ -418,6 +418,11 @@ REFUSED = {
     "not symmetric, a matrix": (lambda: on_map(edges=matrix(at=[(0, 1)])), "symmetric"),
     "a small matrix": (lambda: on_map(edges=matrix(n=4)), r"5 areas.*\(4, 4\)"),
     "not finite": (lambda: on_map(edges=matrix(np.nan)), "matrix of 0 and 1"),
+    "weights": (lambda: on_map(edges=matrix(0.5)), r"of 0 and 1.*W > 0"),
+    "neighbours of themselves": (lambda: on_map(edges=matrix() + np.eye(5)), "0 on the diagonal"),
+    "an area twice": (lambda: on_map(areas=[*AREAS, "a"]), "'a' twice"),
+    "dates of another form": (lambda: (counts([f"0{week}/01/2024" for week in range(1, 9)]), dp.Along("week")),
+                              "dates of one form.*01/01/2024"),
     "negative": (lambda: on_map(edges=sp.csr_matrix(matrix(-1.0))), "matrix of 0 and 1"),
     "another frame": (lambda: on_map(edges=pd.DataFrame(matrix())), "rows and columns are called as areas"),
     "texts as pairs": (lambda: on_map(edges=["ab", "bc"]), "pairs of neighbours"),
@@ -429,7 +434,6 @@ REFUSED = {
     "no edges": (lambda: on_map(edges=[]), "at least one pair.*partial"),
     "a self-edge": (lambda: on_map(edges=[*EDGES, ("b", "b")]), "'b' to itself"),
     "fewer areas": (lambda: on_map(areas=AREAS[:4]), "all areas.*'e'"),
-    "an area twice": (lambda: on_map(areas=[*AREAS, "a"]), "different areas"),
     "areas as a text": (lambda: on_map(areas="abcde"), "list of all areas"),
     "areas as a number": (lambda: on_map(areas=5), "list of all areas"),
     "two areas": (lambda: on_map(["a", "b"], [("a", "b")]), "3 different areas"),
@@ -579,6 +583,26 @@ def test_edges_are_pairs_dicts_or_matrices(edges, areas):
     found = dp.fit(*on_map(edges=edges, areas=areas)[:1], pool=on_map(edges=edges, areas=areas)[1], draws=50,
                    chains=2, progress=False).posterior
     assert found.sizes["area"] == len(areas or AREAS) == found["predicted"].shape[2]
+
+
+def test_a_date_that_is_off_by_a_day_is_asked_about():
+    weeks = np.datetime_as_string(np.datetime64("2024-01-01") + 7 * np.arange(9)).tolist()
+    for names, doubtful in ((weeks, False), ([*weeks[:4], "2024-01-30", *weeks[5:]], True), ([1, 2, 4, 7, 9, 12, 13], False)):
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            positions_of("week", names, 0)
+        assert any("mistyped" in str(each.message) for each in said) == doubtful
+
+
+def test_shifts_are_of_the_walk_also_where_the_map_has_as_many_areas():
+    "The same model in either order, or none: the steps of the map's areas, in the order of the list, mean nothing."
+    on, along = dp.OnMap("area", edges=[("a", "b"), ("b", "c"), ("c", "d")]), dp.Along("week", shifts=True)
+    groups = dp.Grouped(dp.Bernoulli("x"), ("area", "week"), {"area": list("abcd"), "week": list("1234")}, sizes="public")
+    release = dp.declare(groups, list(range(20, 36)), n=[100] * 16, noise=dp.Laplace(scale=2), source="made up")
+    one = structured.ready([release], None, [along, on])
+    assert one.layout.parts[one.field.big].name == "week" and one.field.jumps == 3
+    with pytest.raises(ValueError, match="the first of the list"):
+        structured.ready([release], None, [on, along])
 
 
 def test_years_and_weeks_are_not_taken_for_whole_numbers_in_silence():

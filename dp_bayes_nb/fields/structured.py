@@ -332,7 +332,7 @@ def together(rng: np.random.Generator, field: Field, table: Table, seen: Float[n
     """How far seen cells and their level go together: to one of some points in a row, of which the state is any, by
     its exact weight.
     """
-    step = np.exp(rng.uniform(*np.log(_STRIDES), len(level)))
+    step = np.exp(rng.uniform(math.log(_STRIDES[0]), math.log(_STRIDES[1]), len(level)))
     shift = step * (np.arange(_LINE)[:, None] - rng.integers(_LINE, size=len(level)))
     at = (seen[:, None] + shift).reshape(len(seen), -1)
     value = table.first(len(seen)).at(at).sum(axis=0).reshape(shift.shape)
@@ -487,8 +487,9 @@ def _steps(layout: Layout) -> tuple[int, float]:
     if not about:
         return 0, 1.0
     sizes = {part.name: part.Q.shape[0] for part in layout.parts}
-    if len(about) > 1 or sizes[about[0]["by"]] < max(sizes.values()):
-        refuse("shifts", "of one structure, that with the most positions", Said("another"))
+    if len(about) > 1 or about[0]["by"] != max(sizes, key=lambda name: sizes[name]):  # the first of several such
+        refuse("shifts", "of one structure, that with the most positions, and the first of the list if several have as many",
+               Said("another"))
     size = len(about[0]["positions"]) - about[0]["ahead"]
     return size - 1, math.sqrt(1 / 3 / walk(size, 1)[0][0, 0])
 
