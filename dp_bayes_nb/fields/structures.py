@@ -495,7 +495,7 @@ def _texts(values) -> list:
     short = np.all(values == values.astype("datetime64[D]"))
     return [str(each)[:10 if short else 19] for each in values.astype("datetime64[s]")]
 
-
+# %% ../../nbs/fields/07_structures.ipynb #2830c4b9
 _NAMES = {"M": "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(),
           "D": "Thu Fri Sat Sun Mon Tue Wed".split()}  # from 1970 on
 
@@ -507,7 +507,6 @@ def _season_labels(names, period: int) -> list:
         if len(set(each[:period])) == period and each[period:] == each[:-period]:
             return each[:period]
     return _texts(names[:period])
-
 
 # %% ../../nbs/fields/07_structures.ipynb #067b2993
 def _along(one: Along, labels) -> tuple:

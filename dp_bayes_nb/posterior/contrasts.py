@@ -400,11 +400,12 @@ def contrast(data: Any,                # result of fit, InferenceData, or a Data
     probability of `direction`. Without `a` and `b` all pairs; with `b` each group against it; with `a` it against each.
     With `against="rest"` each, or `a`, against the mean of the others (unweighted); with `against="previous"` each
     level, or `a`, against the one before it in the order of the levels, as weeks are, and with `against=52` against the
-    one 52 levels before it: along the structure, if several dimensions are there, and in each level of the others. With `other` each group against the one of the same name, or `a` of the first result
-    against `b` of the other. Other dimensions of the variable are columns of the answer. `beyond=0.2` adds a column,
-    the probability that the contrast is more than 0.2 from `null`; of ratios, that the change is more than 20%, up or
-    down. `mean` and `sd` of ratios, odds and functions are NaN, with a warning, where they need not exist. ValueError
-    for levels that are not there, for results that share a release, for draws that are not finite.
+    one 52 levels before it: along the structure, if several dimensions are there, and in each level of the others. With
+    `other` each group against the one of the same name, or `a` of the first result against `b` of the other. Other
+    dimensions of the variable are columns of the answer. `beyond=0.2` adds a column, the probability that the contrast
+    is more than 0.2 from `null`; of ratios, that the change is more than 20%, up or down. `mean` and `sd` of ratios,
+    odds and functions are NaN, with a warning, where they need not exist. ValueError for levels that are not there, for
+    results that share a release, for draws that are not finite.
 
     >>> from dp_bayes_nb import Bernoulli, Grouped, Laplace, contrast, declare, fit
     >>> model = Grouped(Bernoulli("ill"), "region", ["north", "south"])

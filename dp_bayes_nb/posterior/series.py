@@ -63,7 +63,7 @@ def words_of(data, array, at) -> str:
         words += _scale_words(data)
     return words + "".join(f", {dim} {group_text(label)}" for dim, label in (at or {}).items())
 
-
+# %% ../../nbs/posterior/13_series.ipynb #5e100026
 def one_line(data, variable, at, kind):
     "Draws of a variable along one dimension, that of the structure of a `kind`, the others held `at` a level."
     at = {} if at is None else at
@@ -83,7 +83,6 @@ def one_line(data, variable, at, kind):
         refuse("variable", "one along a dimension, with the others held by at=", Said(f"{array.name or 'draws'} along "
                f"{', '.join(rest) or 'none'}"), f"hold some, such as at={{{such}}}" if such else "")
     return array
-
 
 # %% ../../nbs/posterior/13_series.ipynb #5e100008
 def standing(data, dim, labels) -> tuple:
@@ -124,7 +123,7 @@ def cells_released(data, name) -> dict:
 
 
 def placed_numbers(data):
-    "The same at all positions of a structure: draws' dimensions and labels, NaN where nothing was released; or None."
+    "Numbers and noise at all positions of a structure, (end, …), NaN where nothing was released; None if not known."
     kept, found = _kept(data), [_numbers(each) for each in _releases(data)]
     places = json.loads(getattr(kept, "attrs", {}).get("places_json", "[]"))
     if not places or "predicted" not in kept or any(each is None for each in found):
@@ -206,7 +205,7 @@ def _bands(ax, x, which, color, word):
 
 # %% ../../nbs/posterior/13_series.ipynb #5e100024
 def _ribbon(ax, x, q, ahead, words):
-    "Median, 50% and outer interval of released and missing positions; dashed and paler from there on."
+    "Median, 50% and outer interval of released and missing positions, with their words; dashed and paler ahead."
     first = len(x) - int(ahead.sum())
     color = COLORS["ours"]
     for part, dash, alpha in ((slice(0, first), "-", 0.24), (slice(max(first - 1, 0), None), "--", 0.12)):

@@ -128,7 +128,8 @@ def _frame_of(idata, family, level):
     if usual_name(idata.posterior) != "predicted":
         places = {}
     order = sorted(map(str, idata.posterior.data_vars), key=lambda name: places.get(name, last))
-    rows = [_rows_of(name, idata.posterior[name], known[name].support == "real" if name in known else None, shares, tails)
+    real = {name: p.support == "real" for name, p in known.items()}
+    rows = [_rows_of(name, idata.posterior[name], real.get(name), shares, tails)
             for name in order if name not in (*family.nuisance, *family.coordinates)]
     return pd.concat(map(pd.DataFrame, rows), ignore_index=True)
 
@@ -248,11 +249,11 @@ def summary(result: Any,                # what `fit` returned
     """The table of a posterior in the manner of a statistics package; print it, or take its `frame`.
 
     Groups along time or on a map have the sizes of their parts first, then `predicted`; of many, printed are the newest
-    and those ahead, or the highest and the lowest. A row a parameter, in the parameter's units: `mean`, `sd`, `low`, `median` and `high` of the interval, `above`, the
-    probability that it is positive (NaN if it cannot be negative), `ess`, effective draws (a row with fewer than 100 a
-    chain is marked `*`), and `noise_share`, the part of its posterior variance that the noise added for privacy
-    makes. That is known for models with a conjugate prior whose result keeps draws of the sums, not for
-    pooled groups, and is NaN elsewhere. ValueError if `result` is not of `fit`.
+    and those ahead, or the highest and the lowest. A row a parameter, in the parameter's units: `mean`, `sd`, `low`,
+    `median` and `high` of the interval, `above`, the probability that it is positive (NaN if it cannot be negative),
+    `ess`, effective draws (a row with fewer than 100 a chain is marked `*`), and `noise_share`, the part of its
+    posterior variance that the noise added for privacy makes. That is known for models with a conjugate prior whose
+    result keeps draws of the sums, not for pooled groups, and is NaN elsewhere. ValueError if `result` is not of `fit`.
 
     >>> from dp_bayes_nb import Bernoulli, Laplace, declare, fit, summary
     >>> ill = declare(Bernoulli("ill"), 312, noise=Laplace(scale=20), n=1150, source="an example")
@@ -267,5 +268,6 @@ def summary(result: Any,                # what `fit` returned
     rough = [f"* few effective draws ({few:.0f}, and {least} are wanted): its interval is rough"] * bool(few < least)
     unused = family.unused(json.loads(result.posterior.attrs["prior_json"])["prior"])
     printed, about = _printed(result, frame)
-    notes = (*about, *noise_line(frame, releases), *_answers_lines(result, family, pooled), *[unused] * bool(unused), *rough)
+    notes = (*about, *noise_line(frame, releases), *_answers_lines(result, family, pooled), *[unused] * bool(unused),
+             *rough)
     return Summary(frame, _heading(result, releases), notes, level, least, printed)
