@@ -62,6 +62,7 @@ def test_the_readmes_two_examples_run_from_a_shell(tmp_path):
 
 
 HEAVY = ("jax", "arviz", "xarray", "pandas", "scipy.stats", "matplotlib", "duckdb", "narwhals", "opendp")
+SOLVER = ("scipy.sparse", "scipy.optimize")
 LIGHT = [("--help",), ("--version",), ("fit", "--help"), ("ledger", "new.json", "--create", "--epsilon", "1"),
          ("ledger", "new.json"), ("declare", "61", "--n", "300", "--scale", "2", "--source", "s", "-o", "made.json"),
          ("declare", "a=61", "b=", "--printed", "a=Rounded(1)", "b=Suppressed(5)", "--source", "s", "-o", "b.json"),
@@ -92,9 +93,9 @@ def loaded_by(commands, names, folder):
 
 
 def test_commands_that_fit_nothing_load_nothing_heavy(tmp_path):
-    told = loaded_by([*LIGHT, ("examine", "b.json")], [*HEAVY, "scipy"], tmp_path)
+    told = loaded_by([*LIGHT, ("examine", "b.json")], [*HEAVY, *SOLVER], tmp_path)
     assert [code for _, code, _ in told] == [0] * 11 + [2, 2, 0, 0], told
-    assert {name: new for name, _, new in told if new} == {"examine": ["scipy"]}  # it solves integer programs
+    assert {name: new for name, _, new in told if new} == {"examine": sorted(SOLVER)}  # it solves integer programs
 
 
 def test_what_is_loaded_is_really_looked_at(tmp_path):
