@@ -111,6 +111,12 @@ def issparse(value: Any) -> bool:
     "Is this a sparse matrix of SciPy? It is not imported to find out."
     return "scipy.sparse" in sys.modules and sparse.issparse(value)
 
+
+if "jax" in sys.modules:
+    _jax_came()
+else:
+    sys.meta_path.insert(0, _JaxSeen())  # type: ignore[arg-type]
+
 # %% ../../nbs/base/02_arguments.ipynb #1a7e0004
 def jitted(fn: Callable | None = None, **options) -> Callable:
     "`jax.jit`, asked at the first call."
@@ -403,9 +409,3 @@ def pytree(*static: str):
         when_jax(lambda: jax.tree_util.register_dataclass(cls, data_fields=data, meta_fields=list(static)))
         return cls
     return register
-
-# %% ../../nbs/base/02_arguments.ipynb #1a7e0006
-if "jax" in sys.modules:
-    _jax_came()
-else:
-    sys.meta_path.insert(0, _JaxSeen())  # type: ignore[arg-type]
