@@ -75,8 +75,7 @@ def build_parser() -> argparse.ArgumentParser:
              f"{EXAMPLE_FAMILY}")
     _command(commands, "experiment", "a figure of the papers as numbers, by simulation; opens no data",
              f"{one['experiment']}\n\n{EXPERIMENT_NAMES}")
-    _command(commands, "page", "a page in a browser that answers six questions about published numbers; opens no data",
-             f"{one['page']}")
+    _command(commands, "page", "a page in a browser that answers six questions about published numbers", one["page"])
     return parser
 
 # %% ../nbs/cli.ipynb #972a67c4

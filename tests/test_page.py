@@ -436,6 +436,15 @@ def test_a_source_that_cannot_be_joined_is_refused(tmp_path, monkeypatch):
         page.script(tmp_path / "a.js")
 
 
+def test_an_installed_package_has_the_page():
+    import tomllib
+    from importlib.resources import files
+
+    data = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]["package-data"]
+    assert "page/*.html" in data["dp_bayes_nb"]
+    assert (files("dp_bayes_nb") / "page" / "dp_bayes.html").is_file()
+
+
 def test_every_code_has_words():
     "What readers note and what the engine refuses stands in strings.js, and nothing else does."
     strings = (ROOT / "page" / "strings.js").read_text(encoding="utf-8")
@@ -834,7 +843,7 @@ def test_a_page_that_took_texts_for_markup_is_found_out(opened, tmp_path, monkey
     shutil.copytree(ROOT / "page", tmp_path / "page")
     dom = tmp_path / "page" / "view" / "dom.js"
     source = dom.read_text(encoding="utf-8")
-    markup = "node.innerHTML = [...node.childNodes].map(child => child.outerHTML ?? child.data).join('');\n  return node;"
+    markup = "node.innerHTML = [...node.childNodes].map(c => c.outerHTML ?? c.data).join('');\n  return node;"
     assert source.count("return node;") == 1
     dom.write_text(source.replace("return node;", markup), encoding="utf-8")
     monkeypatch.setattr(tool, "SOURCES", tmp_path / "page")
