@@ -555,6 +555,17 @@ def test_the_lines_of_python_give_the_same(posteriors, question):
         assert abs(right["above"] - said[0].iloc[0]["above"]) < 4 * math.sqrt(0.25 / DRAWS)
 
 
+def test_the_lines_of_a_table_of_a_file_have_its_total(posteriors):
+    "The records of a Categorical release are exact in number; rows with the same noise are written once."
+    (made,) = posteriors("lines", ((ROOT / "nbs" / "releases" / "education.json").read_text(),))
+    assert "8802]" in made["code"]
+    assert "noise=[Laplace(scale=200, discrete=True)] * 7 + [Laplace(scale=0)]" in made["code"]
+    published = {}
+    exec(made["code"].split("counts = fit")[0], published)
+    release = published["published"]
+    assert release.noise.scale.tolist() == [200.0] * 7 + [0.0] and release.matrix[-1].tolist() == [1.0] * 7
+
+
 # ---- in a browser ----
 
 playwright = (

@@ -185,6 +185,7 @@ function drawAnswer(reading, answer) {
   put(at("label"), words.label);
   put(at("big"), words.big);
   put(at("between"), words.between);
+  put(at("unit"), words.unit);
   put(
     at("extra"),
     words.extra.map(({ value, text, more }) =>
@@ -235,7 +236,7 @@ function drawPicture() {
             zero: asks.kind === "compare" ? 0 : null,
             grained: asks.kind === "rate",
             written: words.write,
-            described: `${S.answer.picture}. ${words.label}: ${words.big}, ${S.answer.said} ${words.between}. ${words.naive}`,
+            described: `${S.answer.picture}. ${words.label}: ${words.big}, ${words.unit} ${words.between}. ${words.naive}`,
           },
           width,
         ),
@@ -259,7 +260,7 @@ function drawTable(reading, answer, width) {
         row ? (row.cell.value === null ? S.answer.hidden : plain(row.cell.value)) : S.answer.unprinted,
       ),
       h("td", { class: "number strong" }, whole(median)),
-      h("td", { class: "number" }, S.answer.interval(whole(low), whole(high))),
+      h("td", { class: "number" }, low === high ? S.answer.exactly : S.answer.interval(whole(low), whole(high))),
       narrow
         ? null
         : h(
@@ -371,6 +372,16 @@ function listen() {
     } else if (box.selectionStart === 0 && box.selectionEnd === box.value.length) {
       Object.assign(state, { pinned: false, chosen: {} });
     }
+  });
+  // An example makes room for what is pasted or typed.
+  let entered = false;
+  at("box").addEventListener("focus", () => {
+    entered = isExample(state.text);
+    if (entered) at("box").select();
+  });
+  at("box").addEventListener("mouseup", () => {
+    if (entered && at("box").selectionStart === at("box").selectionEnd) at("box").select();
+    entered = false;
   });
   for (const each of QUESTIONS)
     at(`q-${each}`).addEventListener("change", () => {
