@@ -310,9 +310,9 @@ export const S = {
     hidden: ({ what, printed, low, high }) =>
       `The count${what ? ` (${what})` : ""}, ${printed ? `printed as ${printed}` : "which is not printed"}, is between ${low} and ${high} (95% interval, from what the footnote says of noise and printing).`,
     share: ({ name, printed, all, median, low, high }) =>
-      `${name ? `${name}: of` : "Of"} ${all}, the published count is ${printed ?? "hidden"}. The share is ${median} (95% interval ${low} to ${high}, which accounts for sampling and for the noise in the published numbers).`,
+      `Published: ${name ? `${name}, ` : ""}${printed ?? "a hidden number"} of ${all}. The share is ${median} (95% interval ${low} to ${high}, which accounts for sampling and for the noise in the published numbers).`,
     rate: ({ name, printed, all, median, low, high }) =>
-      `${name ? `${name}: of` : "Of"} ${all}, the published count is ${printed ?? "hidden"}. The rate is ${median} (95% interval ${low} to ${high}, which accounts for the noise in both published counts).`,
+      `Published: ${name ? `${name}, ` : ""}${printed ?? "a hidden number"} of ${all}. The rate is ${median} (95% interval ${low} to ${high}, which accounts for the noise in both published counts).`,
     compareShares: ({ a, b, median, low, high, above }) =>
       `The share of ${a} minus that of ${b} is ${median} percentage points (95% interval ${low} to ${high}, which accounts for sampling and for the noise of both). The probability that the share of ${a} is larger is ${above}.`,
     compare: ({ a, b, median, low, high, above }) =>

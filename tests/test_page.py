@@ -637,7 +637,7 @@ def numbers_in(text):
 @browser_only
 def test_the_first_answer_is_there_within_a_second(opened, record_property):
     page = opened()
-    page.wait_for_function("window.answeredAt !== undefined")
+    page.locator("#big", has_text="312").wait_for()
     took = page.evaluate("window.answeredAt")
     record_property("milliseconds to the first answer", took)
     print(f"milliseconds to the first answer: {took:.0f}")
@@ -708,6 +708,11 @@ def test_typing_answers_at_once_and_says_what_was_read(opened):
     page.locator("#box").press_sequentially("41 deaths, Laplace noise of scale 3")
     assert page.locator("#big").inner_text() == "41"
     assert "Laplace noise of scale 3" in page.locator("#understood").inner_text()
+    typed(page, "\n".join(f"cell {k}, {37 * k % 400 + 5}" for k in range(199)) + "\nLaplace, scale 10")
+    assert page.locator("#table tbody tr").count() == 200
+    typed(page, "41 deaths, Laplace noise of scale 3")  # after a slow answer this one may wait, and is marked so
+    page.locator("body:not(.stale)").wait_for()
+    assert page.locator("#big").inner_text() == "41"
     assert typed(page, "1,204\nLaplace, scale 2") is None
     page.get_by_role("button", name="1,204", exact=True).click()
     assert page.locator("#big").inner_text() == "1,204"

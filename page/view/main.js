@@ -13,6 +13,9 @@ import { plain, whole } from "./format.js";
 const MOST_BYTES = 2 ** 24,
   SHOWN_IN_BOX = 60000;
 const state = { question: "count", pinned: false, text: S.examples.count, file: null, chosen: {}, opened: false };
+const SLOW = 250; // milliseconds of an answer, above which the next one waits for a pause in typing
+let took = 0,
+  waiting = null;
 let drawn = null; // { reading, answer, words }, for a change of the window's width
 
 const isExample = text => text.trim() === "" || QUESTIONS.some(each => S.examples[each] === text);
@@ -20,6 +23,8 @@ const isExample = text => text.trim() === "" || QUESTIONS.some(each => S.example
 // ---- what is read and answered ----
 
 function update({ keepForm = false } = {}) {
+  const start = performance.now();
+  clearTimeout(waiting);
   const reading = read(state.text, { question: state.pinned ? state.question : null, chosen: state.chosen });
   if (state.file && reading.kind === "file") reading.file = state.file;
   const shown = reading.question ?? state.question;
@@ -35,6 +40,8 @@ function update({ keepForm = false } = {}) {
     drawAnswer(reading, null); // never an answer of before
   }
   drawReading(reading, refused, keepForm);
+  took = performance.now() - start;
+  document.body.classList.remove("stale");
   if (refused && !(refused instanceof Refused)) throw refused;
 }
 
@@ -312,7 +319,11 @@ function showText(text = state.text) {
 function typed(text, { anew = false } = {}) {
   if (anew || state.text.trim() === "" || text.trim() === "") Object.assign(state, { pinned: false, chosen: {} });
   Object.assign(state, { text, file: null });
-  update();
+  clearTimeout(waiting);
+  if (took > SLOW) {
+    document.body.classList.add("stale"); // the answer that is still there is to another text
+    waiting = setTimeout(update, 200);
+  } else update();
 }
 
 // Another text in the place of what there was.
@@ -459,3 +470,4 @@ speak();
 listen();
 showText();
 update();
+took = 0; // the first time, everything is new
