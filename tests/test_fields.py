@@ -598,7 +598,8 @@ def test_a_date_that_is_off_by_a_day_is_asked_about():
 def test_shifts_are_of_the_walk_also_where_the_map_has_as_many_areas():
     "The same model in either order, or none: the steps of the map's areas, in the order of the list, mean nothing."
     on, along = dp.OnMap("area", edges=[("a", "b"), ("b", "c"), ("c", "d")]), dp.Along("week", shifts=True)
-    groups = dp.Grouped(dp.Bernoulli("x"), ("area", "week"), {"area": list("abcd"), "week": list("1234")}, sizes="public")
+    levels = {"area": list("abcd"), "week": list("1234")}
+    groups = dp.Grouped(dp.Bernoulli("x"), ("area", "week"), levels, sizes="public")
     release = dp.declare(groups, list(range(20, 36)), n=[100] * 16, noise=dp.Laplace(scale=2), source="made up")
     one = structured.ready([release], None, [along, on])
     assert one.layout.parts[one.field.big].name == "week" and one.field.jumps == 3
