@@ -101,7 +101,7 @@ def when_jax(act: Callable) -> None:
     else:
         _waiting.append(act)
 
-
+# %% ../../nbs/base/02_arguments.ipynb #2e7418d5
 def is_jax(*values: Any) -> bool:
     "Is one of these an array of JAX? It is not imported to find out."
     return bool(_there) and any(isinstance(value, jax.Array) for value in values)

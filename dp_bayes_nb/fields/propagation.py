@@ -328,7 +328,7 @@ def first_sites(table: Table) -> Sites:
 
 _DROP, _LOWER = 1.0, 10.0  # how deep a valley is; how far below the best peak another is one
 
-
+# %% ../../nbs/fields/08_propagation.ipynb #2ba9fe98
 def other_starts(table: Table) -> list[Sites]:
     "Sites at the lowest and at the highest peaks, where a likelihood has several; else none."
     v, last = table.value, table.value.shape[1] - 1

@@ -339,7 +339,7 @@ def together(rng: np.random.Generator, field: Field, table: Table, seen: Float[n
     value -= 0.5 * field.precision[0] * (level + shift - field.mean[0])**2
     return shift[np.argmax(value + rng.gumbel(size=value.shape), axis=0), np.arange(len(level))]
 
-
+# %% ../../nbs/fields/09_structured.ipynb #4dcb63ed
 def sliced(rng: np.random.Generator, field: Field, table: Table, found: Propagated, state: Float[np.ndarray, "R D"],
            moves: int = _MOVES) -> Float[np.ndarray, "R D"]:
     """Elliptical slice sampling of the exact posterior at a point, which leaves it as it is, and common shifts of all
@@ -377,7 +377,7 @@ def sliced(rng: np.random.Generator, field: Field, table: Table, found: Propagat
             angle[todo] = low[todo] + rng.random(len(todo)) * (high[todo] - low[todo])
     return state
 
-
+# %% ../../nbs/fields/09_structured.ipynb #c931b576
 def stacked(drawn: tuple) -> Float[np.ndarray, "R D"]:
     "Draws of `draw_normal` as rows: η, f, nodes and border."
     one, two, f, cells = drawn
@@ -456,7 +456,7 @@ def _tables(alike: Alike) -> tuple:
 
 _PLAIN, _SURE, _OPEN = 0.5, 0.01, 0.6  # a fall that is none; shares that lie open: of one group, and of the level
 
-
+# %% ../../nbs/fields/09_structured.ipynb #81e1f87e
 def _open(total: Float[np.ndarray, "n M"], log_weight: Float[np.ndarray, "M"], sides: tuple) -> Float[np.ndarray, "n"]:
     "Shares of the posterior of a level where likelihoods say no more than at an end: the lower (1), the upper (-1)."
     flat = np.zeros(total.shape, bool)
@@ -478,7 +478,6 @@ def _check_limited(table: Table, mean: float, sd: float, below: bool):
         refuse("release", "with numbers that limit the level of their groups from both sides",
                Said("one in which every group is hidden, or noise leaves open whether there is anything"),
                "say where the level is, as in prior=Pooled('normal', location=(3, 1)), or fit groups one by one")
-
 
 # %% ../../nbs/fields/09_structured.ipynb #e7291dbf
 def _steps(layout: Layout) -> tuple[int, float]:

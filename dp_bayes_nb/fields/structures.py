@@ -167,7 +167,7 @@ def _first_day(by, text):
     except (ValueError, IndexError):
         refuse(by, "at weeks and quarters that exist", text, "write 2024-W03, or 2024-Q1")
 
-
+# %% ../../nbs/fields/07_structures.ipynb #557f8200
 def _check_words(by, texts):
     "Refuse labels that are dates and were not read as such: their distances and their order would be lost."
     for pattern in (*map(re.compile, _DATES.values()), _ISO, _LOCAL):
@@ -200,7 +200,7 @@ def _as_numbers(by: str, labels: list) -> tuple:
     _check_words(by, texts)
     return None, None
 
-
+# %% ../../nbs/fields/07_structures.ipynb #58a182b5
 def _as_dates(by, texts, unit):
     "Places of dates, which are months where they are one day of each, and what names them."
     try:
@@ -213,7 +213,6 @@ def _as_dates(by, texts, unit):
         times, offset = first, apart[0]
     at = times.dtype
     return times.astype(int), lambda k: (np.asarray(k).astype(at) + offset).astype("datetime64[ns]")
-
 
 # %% ../../nbs/fields/07_structures.ipynb #22728fe9
 def positions_of(by: str, labels: list, ahead: int) -> tuple[np.ndarray, np.ndarray, int]:

@@ -435,7 +435,7 @@ CONFIDENTIAL = "Before the numbers are published, this answer is confidential."
 _SHOWN = 40  # rows that are printed, of which `frame` has all
 _ORDER = ("pinned", "within 1", "undecided", "open", "printed")
 
-
+# %% ../../nbs/releases/12_examine.ipynb #4ea68e46
 @dataclass(frozen=True, repr=False, eq=False)
 class Examination:
     "What the printed numbers of a release pin down: printed, lines of fixed width; `frame` has all numbers."

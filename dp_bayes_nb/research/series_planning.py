@@ -219,7 +219,7 @@ def _checked_every(every, usual, year):
         refuse("every", f"different whole numbers that divide {year}, the base periods of a year", every)
     return found
 
-
+# %% ../../nbs/research/18_series_planning.ipynb #4ad99eff
 def _checked_wish(per, typical, width, change, within, power, walk):
     "The wish in words."
     check_fraction("power", power)
