@@ -60,7 +60,7 @@ function asReal(U, over, part, total) {
   const reach = (x) => { // upTo, with straight lines between the numbers of a list
     if (x < U.first - 1) return 0;
     const low = Math.floor(x);
-    return U.listed(x) ? U.upTo(low) + (x - low) * U.weight(low + 1) : U.upTo(x);
+    return U.rough(x) ? U.upTo(low) + (x - low) * U.weight(low + 1) : U.upTo(x);
   };
   return (r) => {
     if (!(r > 0)) return 0;
