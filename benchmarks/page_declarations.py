@@ -1,4 +1,4 @@
-"""Five hundred random declarations made by the package, and their exact posteriors, for the checks of the page's engine.
+"""Five hundred random declarations made by the package, and their exact posteriors, to check the page's engine by.
 
     python benchmarks/page_declarations.py          # writes tests/fixtures/page_declarations.json; ten minutes
     python benchmarks/page_declarations.py --fit    # the package's own answers beside the exact ones; ten minutes
