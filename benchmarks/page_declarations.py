@@ -18,8 +18,8 @@ import numpy as np
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "oracles"))
 
-from dp_bayes_nb import (Bernoulli, Beta, Clamped, Counts, Exact, Gaussian, Laplace, RandomRounded, Rounded,  # noqa: E402
-                         Suppressed, Within, declare, fit)
+from dp_bayes_nb import (Bernoulli, Clamped, Counts, Exact, Gaussian, Laplace, RandomRounded, Rounded,  # noqa: E402
+                         Suppressed, Within, declare)
 from dp_bayes_nb.noise.printing import print_rows  # noqa: E402
 import page_posteriors as exact  # noqa: E402
 
