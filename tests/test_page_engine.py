@@ -47,15 +47,15 @@ def parts(found, due):
         return [*zip(found["cells"], due["cells"], strict=True), (found["total"], due["total"])], []
     if "difference" in due:
         both = [(found["difference"], due["difference"])]
-        both += [(found["ratio"] | {"mean": due["ratio"]["mean"], "sd": due["ratio"]["sd"]}, due["ratio"])] * bool(due.get("ratio"))
+        both += [(found["ratio"], due["ratio"])] if due.get("ratio") else []
         return both, [(found[name], due[name]) for name in ("above", "equal") if name in due]
     return [(found, due)], [(found[name], due[name]) for name in ("none",) if name in due]
 
 
 def error(found, due):
     "The largest error in posterior standard deviations; infinite for a wrong whole number."
-    sd = due["sd"]
-    scaled = lambda a, b: 0.0 if a == b else abs(a - b) / sd if sd > 0 else math.inf * (abs(a - b) > 1e-9 * abs(b)) or 0.0
+    unit = max(due["sd"], 1e-9 * max(1.0, abs(due["mean"])))  # doubles do not resolve less
+    sd, scaled = due["sd"], lambda a, b: abs(a - b) / unit
     errors = [scaled(found["mean"], due["mean"]), scaled(found["sd"], sd)]
     for a, b, sure in zip(found["q"], due["q"], due.get("sure", [True] * 5), strict=True):
         whole = isinstance(b, int)

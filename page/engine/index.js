@@ -47,7 +47,7 @@ function checkReach(cell, least, most, rows = 1) {
 
 // The distribution of the true number of one cell, flat beforehand.
 function flat(cell, most = Infinity, code = "endless") {
-  const far = Number.isFinite(cell.low) ? cell.low - cell.from : 0, low = Math.max(0, Math.min(cell.from, most - far)), high = Math.min(most, Math.max(cell.to, cell.to - Math.min(cell.high, 0)));
+  const far = Number.isFinite(cell.low) ? cell.low - cell.from : 0, low = Math.max(0, Math.min(cell.from, most - far)), high = Math.min(most, Math.max(cell.to, cell.to - Math.min(Math.floor(cell.high), 0)));
   if (high === Infinity) refuse(code);
   return new Whole(cell.w, low, Math.max(high, low), cell.cuts);
 }
@@ -70,13 +70,16 @@ export function share(cell, n, prior = [1, 1]) {
 }
 
 function shareLine(given, n, [alpha, beta]) {
-  if (typeof n !== "number") return shareOfNoisy(...readPair(given, n), alpha, beta);
-  const part = read(given);
+  if (typeof n !== "number") return shareOfNoisy(...readPair(given, n, alpha, beta), alpha, beta);
   if (!(Number.isInteger(number(n, "n")) && n >= 1)) refuse("n", { given: n });
+  const part = read(given, "part", NATS + lift(alpha, beta, n));
   checkReach(part, 0, n);
   const s = flat(part, n).listed();
   return line((x) => likelihood(s, n, x), alpha, beta, s.mean, n, s.sd);
 }
+
+// By how many nats a prior may raise a number over another one, at most.
+const lift = (alpha, beta, n) => (Math.max(alpha - 1, 0) + Math.max(beta - 1, 0)) * Math.log(n + 2);
 
 function shareOfNoisy(part, size, alpha, beta) {
   const n = flat(size, Infinity, "endless_n"), s = flat(part, n.last).listed();
@@ -105,12 +108,13 @@ function shareOfNoisy(part, size, alpha, beta) {
 }
 
 // A number and another one that it is a part of. Where they contradict one another, noise is followed further down.
-function readPair(a, b) {
+function readPair(a, b, alpha = 1, beta = 1) {
   const [part, whole] = [read(a, "part"), read(b, "whole")];
   checkReach(part, 0, Infinity, 2);
   checkReach(whole, 0, Infinity, 2);
   if (part.low - part.reach(CHANCE / 2) > whole.high + whole.reach(CHANCE / 2)) refuse("part", { part: part.value, whole: whole.value });
-  return part.low > whole.high ? [read(a, "part", NATS + DEEPER), read(b, "whole", NATS + DEEPER)] : [part, whole];
+  const more = (part.low > whole.high ? DEEPER : 0) + lift(alpha, beta, Math.max(whole.value || 0, 1));
+  return more > 0 ? [read(a, "part", NATS + more), read(b, "whole", NATS + more)] : [part, whole];
 }
 
 const DEEPER = 44; // twice the nats at which a number alone is refused
@@ -121,12 +125,12 @@ function priorOf(prior) {
   return prior;
 }
 
-// The sum over s of P(printed | s) Binomial(s; n, p), p of log odds x: within 8 standard deviations of the binomial, by
+// The sum over s of P(printed | s) Binomial(s; n, p), p of log odds x: where the binomial is not below e^-45, by
 // one of three rules. Few numbers: one by one, each from its neighbour. Many, and no place among them where s is not
 // smooth: equal steps of 0.7 standard deviations, whose error for a bell is exp(-2 (pi sd/step)^2) (DLMF 3.5(i)). Else
 // blocks. n may be a real number (a node of a sum over n): where few are no successes, they are what is whole then.
 function likelihood(s, n, x) {
-  const p = expit(x), q = expit(-x), sd = Math.sqrt(n * p * q), far = 8 * sd + 40;
+  const p = expit(x), q = expit(-x), sd = Math.sqrt(n * p * q), far = 10 * Math.sqrt(n * Math.min(p, q)) + 40;
   if (s.first === s.last) return s.weight(s.first) * binomial(n, p, q)(s.first);
   if (p > 0.5 && n * q < 100 && !Number.isInteger(n)) {
     const from = Math.ceil(Math.max(n - s.last, 0)), to = Math.floor(Math.min(n * q + far, n - s.first));
@@ -135,7 +139,7 @@ function likelihood(s, n, x) {
   const from = Math.max(Math.ceil(n * p - far), s.first, 0), to = Math.min(Math.floor(n * p + far), s.last, Math.floor(n));
   if (!(from <= to)) return 0;
   const w = s.list ? (k) => s.weight(k) : s.w;
-  if (to - from < 800) return oneByOne(w, n, p, q, from, to);
+  if (to - from < 1000) return oneByOne(w, n, p, q, from, to);
   const law = binomial(n, p, q), g = (k) => w(k) * law(k);
   let sum = 0, k = from;
   if (to - from > 15 * sd && s.smooth.some(([a, b]) => a <= from && to <= b)) {
@@ -181,6 +185,7 @@ function line(like, alpha, beta, s, n, spread) {
     }
     return x;
   };
+  if (!(top > -Infinity)) refuse("prior");
   const right = end(1), left = end(-1), near = [-8, -2, 0, 2, 8].map((k) => center + k * step);
   const fit = fitLog(log, left, right, near);
   return new Line((x) => Math.exp(fit.value(x) - top), left, right, fit.edges, expit, logit);
@@ -259,7 +264,7 @@ export function table(cells, total = null) {
   let [each, whole] = readAll(NATS);
   [...each, ...(whole ? [whole] : [])].forEach((cell) => checkReach(cell, 0, Infinity, cells.length + (whole ? 1 : 0)));
   if (whole && checkTotal(each, whole)) [each, whole] = readAll(NATS + DEEPER / 2);
-  const ends = (cell) => ({ ...cell, first: Math.max(0, cell.from), last: Math.max(cell.to, cell.to - Math.min(cell.high, 0)) });
+  const ends = (cell) => ({ ...cell, first: Math.max(0, cell.from), last: Math.max(cell.to, cell.to - Math.min(Math.floor(cell.high), 0)) });
   const parts = each.map(ends), sum = whole && ends(whole);
   if (!whole && parts.some((part) => part.last === Infinity)) refuse("endless");
   const found = tableOf(parts, sum);

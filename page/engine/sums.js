@@ -257,7 +257,7 @@ export class Whole {
 
   get first() { return this.pieces[0].a; }
   get last() { return this.pieces[this.pieces.length - 1].b; }
-  get edges() { return this.pieces.map((piece) => piece.b); }
+  get edges() { return [this.first - 1, ...this.pieces.map((piece) => piece.b)]; } // after these its sums change their formula
 
   // Places and weights of which a sum over all numbers is one, of a smooth function too.
   nodes() {

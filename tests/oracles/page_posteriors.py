@@ -292,8 +292,8 @@ def compare(a, b):
             "ratio": quotient(a, b, False) if len(A.k) * len(B.k) < 4e6 else None}
 
 
-def compare_shares(a, b, n, nodes=4000):
-    "The difference of two shares: P(A <= B + d) by the middles of many slices of B of equal probability, refined."
+def compare_shares(a, b, n):
+    "The difference of two shares: P(A <= B + d) an integral over B by Gauss's rule on many pieces."
     parts = [counted(row, m) for row, m in zip((a, b), n)]
     (a1, b1, w1), (a2, b2, w2) = ((1.0 + s.k, 1.0 + m - s.k, s.weights / s.weights.sum()) for s, m in zip(parts, n))
     def cdf(a, b, w):
@@ -301,15 +301,18 @@ def compare_shares(a, b, n, nodes=4000):
     x, h = np.polynomial.legendre.leggauss(40)
     sides = [of_mixture(*side) for side in ((a1, b1, w1), (a2, b2, w2))]
     mean, sd = sides[1]["mean"], sides[1]["sd"]
-    edges = np.unique(np.clip(mean + sd * np.r_[-60, -30, np.linspace(-15, 15, 61), 30, 60], 0, 1))
-    t = np.concatenate([(lo + hi) / 2 + (hi - lo) / 2 * x for lo, hi in zip(edges, edges[1:])])
-    weight = np.concatenate([(hi - lo) / 2 * h for lo, hi in zip(edges, edges[1:])])
-    density = (w2[:, None] * beta_law.pdf(t, a2[:, None], b2[:, None])).sum(axis=0) * weight
     F = cdf(a1, b1, w1)
-    below = lambda d: float(density @ F(np.clip(t + d, 0, 1)))
+    def below(d):
+        edges = np.r_[mean + sd * np.r_[-60, -30, np.linspace(-15, 15, 61), 30, 60], -d, 1 - d, 0, 1]
+        edges = np.unique(np.clip(edges, 0, 1))  # F has corners where t + d is 0 or 1
+        t = np.concatenate([(lo + hi) / 2 + (hi - lo) / 2 * x for lo, hi in zip(edges, edges[1:])])
+        weight = np.concatenate([(hi - lo) / 2 * h for lo, hi in zip(edges, edges[1:])])
+        keep = w2 > 1e-18
+        density = (w2[keep, None] * beta_law.pdf(t, a2[keep, None], b2[keep, None])).sum(axis=0) * weight
+        return float(density @ F(np.clip(t + d, 0, 1)))
     center, spread = sides[0]["mean"] - mean, math.hypot(sides[0]["sd"], sd)
     q = [brentq(lambda d, p=p: below(d) - p, center - 12 * spread, center + 12 * spread, rtol=1e-11) for p in LEVELS]
-    return {"difference": {"mean": center, "sd": spread, "q": q}, "above": 1 - below(0.0), "total": float(density.sum())}
+    return {"difference": {"mean": center, "sd": spread, "q": q}, "above": 1 - below(0.0)}
 
 
 def table(rows, total):
