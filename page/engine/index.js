@@ -49,7 +49,7 @@ function checkReach(cell, least, most, rows = 1) {
 function flat(cell, most = Infinity, code = "endless") {
   const far = Number.isFinite(cell.low) ? cell.low - cell.from : 0, low = Math.max(0, Math.min(cell.from, most - far)), high = Math.min(most, Math.max(cell.to, cell.to - Math.min(Math.floor(cell.high), 0)));
   if (high === Infinity) refuse(code);
-  return new Whole(cell.w, low, Math.max(high, low), cell.cuts);
+  return Object.assign(new Whole(cell.w, low, Math.max(high, low), cell.cuts), { scale: cell.noise ? cell.noise.size : Infinity });
 }
 
 const supportOf = (cell, most = Infinity) => (cell.noise ? [0, most] : [Math.max(cell.from, 0), Math.min(cell.to, most)]);
@@ -127,7 +127,7 @@ function priorOf(prior) {
 
 // The sum over s of P(printed | s) Binomial(s; n, p), p of log odds x: where the binomial is not below e^-45, by
 // one of three rules. Few numbers: one by one, each from its neighbour. Many, and no place among them where s is not
-// smooth: equal steps of 0.7 standard deviations, whose error for a bell is exp(-2 (pi sd/step)^2) (DLMF 3.5(i)). Else
+// smooth: equal steps of 0.7 standard deviations of the product, whose error for a bell is exp(-2 (pi sd/step)^2) (DLMF 3.5(i)). Else
 // blocks. n may be a real number (a node of a sum over n): where few are no successes, they are what is whole then.
 function likelihood(s, n, x) {
   const p = expit(x), q = expit(-x), sd = Math.sqrt(n * p * q), far = 10 * Math.sqrt(n * Math.min(p, q)) + 40;
@@ -140,16 +140,16 @@ function likelihood(s, n, x) {
   if (!(from <= to)) return 0;
   const w = s.list ? (k) => s.weight(k) : s.w;
   if (to - from < 1000) return oneByOne(w, n, p, q, from, to);
-  const law = binomial(n, p, q), g = (k) => w(k) * law(k);
+  const law = binomial(n, p, q), g = (k) => w(k) * law(k), scale = 1 / Math.hypot(1 / sd, 1 / s.scale); // of the product
   let sum = 0, k = from;
-  if (to - from > 15 * sd && s.smooth.some(([a, b]) => a <= from && to <= b)) {
-    const step = Math.floor(0.7 * sd);
+  if (to - from > 15 * scale && s.smooth.some(([a, b]) => a <= from && to <= b)) {
+    const step = Math.max(Math.floor(0.7 * scale), 1);
     for (; k <= to; k += step) sum += g(k);
     return step * sum;
   }
   for (const [, edge] of s.smooth) {
     for (const end = Math.min(edge, to); k <= end;) {
-      const next = Math.min(k + Math.max(Math.floor(4 * sd), LISTED) - 1, end);
+      const next = Math.min(k + Math.max(Math.floor(4 * scale), LISTED) - 1, end);
       sum += sumRun(g, k, next);
       k = next + 1;
     }
