@@ -95,7 +95,7 @@ def loaded_by(commands, names, folder):
 def test_commands_that_fit_nothing_load_nothing_heavy(tmp_path):
     told = loaded_by([*LIGHT, ("examine", "b.json")], [*HEAVY, *SOLVER], tmp_path)
     assert [code for _, code, _ in told] == [0] * 11 + [2, 2, 0, 0], told
-    assert {name: new for name, _, new in told if new} == {"examine": sorted(SOLVER)}  # it solves integer programs
+    assert {name for name, _, new in told if new} == {"examine"} and set(told[-1][2]) <= set(SOLVER)  # it solves
 
 
 def test_what_is_loaded_is_really_looked_at(tmp_path):

@@ -13,7 +13,7 @@ import re
 from importlib import import_module
 from typing import Any
 
-from ..base.arguments import printable, refuse
+from ..base.arguments import Said, printable, refuse
 from .declarations import chosen_family, parse_call
 from .options import warnings_as_lines
 from .output import Answer, check_output
@@ -41,7 +41,7 @@ def named_numbers(words) -> Any:
     "Values as `declare` takes them: a list, or by name; None is a row where nothing was printed."
     pairs = [word.rpartition("=") for word in words]
     if not words:
-        refuse("VALUE", "given, or --table", None, 'such as 312, or north=11.5 south=3.2, before the options')
+        refuse("VALUE", "given, or --table", None, "such as 312, or 'north=11.5' 'south=3.2', before the options")
     if len({bool(equals) for _, equals, _ in pairs}) > 1:
         refuse("VALUE", "given by name for all rows, or for none", " ".join(words))
     found = [a_number("VALUE", text) if text or not equals else None for _, equals, text in pairs]
@@ -60,7 +60,7 @@ def parse_sums(words, rows) -> dict:
         name, equals, parts = word.partition("=")
         name, parts = name.strip(), [part.strip() for part in re.split(r"\s*\+\s*", parts)]
         if not equals or name not in rows or name in found or not all(parts) or len(set(parts)) < len(parts):
-            refuse("--sum", "NAME=A + B, once for a row with that name", word)
+            refuse("--sum", "'NAME=A + B', once for a row with that name", word)
         found[name] = parts
     return found
 
@@ -86,9 +86,10 @@ def stated_noise(args, k: int | None = None) -> Any:
     "The noise as it was stated, a `Laplace` or a `Gaussian`, with k of one of two values; None where there is none."
     from dp_bayes_nb.noise.statements import STATEMENTS, stated_by
     given = {word: _of_one(f"--{word}", getattr(args, word), k) for word in STATED if getattr(args, word) is not None}
-    if len(given) > 1 or not given and args.noise is not None:
+    if len(given) > 1 or not given and (args.noise is not None or args.printed is None):
         refuse("the noise", f"stated by one of {', '.join(f'--{word}' for word in STATED)}",
-               " ".join(f"--{word}" for word in given) or f"--noise {args.noise}")
+               Said(" ".join(f"--{word}" for word in given) or "none of them"),
+               "" if given else 'if there was none, say what was printed: --printed "Exact()"')
     if not given:
         return None
     ((word, value),) = given.items()
@@ -112,7 +113,7 @@ def stated_printing(words) -> Any:
     if words is None:
         return None
     pairs = [re.fullmatch(r"(?:(.*?)\s*=\s*)?(\w+\(.*\))", word.strip(), re.S) for word in words]
-    fix = 'such as "Rounded(5)", or by name "Elm=Suppressed(10)"'
+    fix = "such as Rounded(5), or of one row 'NAME=READING'"
     if not all(pairs) or len(pairs) > 1 and not all(pair[1] for pair in pairs if pair):
         refuse("--printed", f"one of {', '.join(READINGS)}, for all rows or by name", " ".join(words), fix)
     found = [(pair[1], _called("--printed", pair[2], fix)) for pair in pairs if pair]
@@ -152,7 +153,7 @@ def declared_model(args, values, sums) -> Any:
     if args.n is not None:
         return Bernoulli()
     if not isinstance(values, dict) and len(values) > 1:
-        refuse("VALUE", "given by name for several counts", f"{len(values)} numbers", "such as north=11.5 south=3.2")
+        refuse("VALUE", "given by name for several counts", f"{len(values)} numbers", "such as 'north=11.5' 'south=3.2'")
     rows = [name for name in values if name not in sums] if isinstance(values, dict) else ["count"]
     return Counts([*dict.fromkeys([*rows, *(part for parts in sums.values() for part in parts)])])
 
@@ -213,7 +214,7 @@ def _parse_words(words):
     for word in words:
         text, equals, said = word.partition("=")
         if not equals or text in found:
-            refuse("--words", "TEXT=MEANING, once for each text", word, "such as c=Suppressed(6), or -=0")
+            refuse("--words", "'TEXT=MEANING', once for each text", word, "such as '-=0', or 'c=READING' with Suppressed(6)")
         found[text] = stated_printing([said]) if "(" in said else a_number("--words", said)
     return found
 

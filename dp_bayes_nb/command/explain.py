@@ -64,7 +64,8 @@ def _noise(r) -> list[str]:
         said.append(f"{'The' if not reach else f'{int((~noisy).sum())} of the'} numbers carry no noise that is stated "
                     "by a scale.")
     printed = [] if isinstance(r.printed, str) else [row.words for row in r.printed if row.steps]
-    return said + ([f"Afterwards numbers were {', or '.join(dict.fromkeys(printed))}."] if printed else [])
+    done = f"{'Afterwards numbers' if reach else 'Numbers'} were {', or '.join(dict.fromkeys(printed))}."
+    return said + [done] * bool(printed)
 
 # %% ../../nbs/command/08_explain.ipynb #exp10008
 def _budget(r) -> list[str]:
@@ -206,7 +207,13 @@ def _compared(args):
         refuse("RELEASE", "a release file", draws[0], "dp-bayes contrast compares posteriors")
     names = [Path(path).name for path in args.release]
     names = names if len(set(names)) == len(names) else args.release
-    return [Release.load(path) for path in args.release], tuple(names) if len(names) == 2 else None
+    found = [Release.load(path) for path in args.release]
+    parameters = found[0].family.parameters.values()
+    if len(found) == 1 and all(math.prod(each.shape) == 1 for each in parameters):
+        refuse("RELEASE", "two files, or one with cells or groups", Said("one file of one number"))
+    if len(found) == 2 and found[0] == found[1]:
+        refuse("RELEASE", "two releases of other records", Said("the same release twice"))
+    return found, tuple(names) if len(names) == 2 else None
 
 
 def _one_cell(results, variable):
@@ -228,17 +235,25 @@ def _pairs(results, args, level):
     if a is None and b is None and (own := _one_cell(results, args.variable)):
         a, b = own
     asked = lambda how: contrast(first, args.variable, None, a, b, other=other, how=how, level=level).to_dict("records")
-    ends = lambda row: {name: row[name] for name in ("median", "low", "high")}
+    ends = lambda row: row and {name: row[name] for name in ("median", "low", "high")}
+    differences = asked("difference")
+    try:
+        ratios = asked("ratio")
+    except ValueError:  # a draw is 0, or negative; what else is wrong the difference has said
+        ratios = [None] * len(differences)
     return [{name: row[name] for name in row if name in ("a", "b") or isinstance(row[name], str)}
             | {"probability_larger": row["above"], "difference": ends(row), "ratio": ends(ratio)}
-            for row, ratio in zip(asked("difference"), asked("ratio"))]
+            for row, ratio in zip(differences, ratios)]
 
 
 def _in_words(row, level):
     "A pair in four lines."
     of = " and ".join(str(row[name]) for name in row if isinstance(row[name], str) and name not in "ab")
     first, second = row["a"], row["b"]
-    between = lambda ends: f"{ends['median']:.4g}   {100 * level:g}% interval {ends['low']:.4g} to {ends['high']:.4g}"
+    def between(ends):
+        if ends is None:
+            return "none, because draws are 0 or negative"
+        return f"{ends['median']:.4g}   {100 * level:g}% interval {ends['low']:.4g} to {ends['high']:.4g}"
     return [f"{first} against {second}{f' ({of})' if of else ''}:", f"  {first} is larger with probability "
             f"{row['probability_larger']:.3f}", f"  difference  {between(row['difference'])}",
             f"  ratio       {between(row['ratio'])}"]
