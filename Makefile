@@ -25,11 +25,12 @@ PIP := $(PY) -m pip --disable-pip-version-check --quiet
 SETUP := pyproject.toml constraints.txt constraints-newest.txt
 TESTED = $(shell $(PY) -c 'import sys; print("constraints.txt" if sys.version_info < (3, 12) else "constraints-newest.txt")')
 
-.PHONY: help setup demo app test check slow versions peers docs readme notebooks outputs bench scoreboard case wheel clean
+.PHONY: help setup demo app page test check slow versions peers docs readme notebooks outputs bench scoreboard case wheel clean
 
 help:
 	@echo "make demo       a real table to a release, a posterior, a summary and a figure"
 	@echo "make app        six tools in a browser: explorer, calibration, budget, regression, your own data, published numbers"
+	@echo "make page       dp_bayes_nb/page/dp_bayes.html from page/: one file that answers six questions without Python"
 	@echo "make test       set-up, then every test; closes 'N passed, N failed' (PYTHON=python3.13: on another Python)"
 	@echo "make check      one notebook: export, lint, types, its cells and its outputs (NB='chains/collapsed')"
 	@echo "make slow       the repetitions and the statistical checks, file by file into results/slow.json; goes on where it ended"
@@ -74,6 +75,10 @@ demo: $(VENV)/.demo
 # Only this machine can open the page, and only with the token in the address that is printed.
 app: $(VENV)/.app
 	@$(PY) tools/app.py --port $(PORT)
+
+# The standard library is enough; a test holds the file to its sources.
+page:
+	@$(PYTHON) tools/page.py
 
 test: $(VENV)/.dev
 	@$(PY) tools/test.py --workers $(JOBS) $(FLAGS)

@@ -16,17 +16,14 @@ surface of unit size on each connected part, islands with their own effect only.
 `field`: `pool=OnMap(...)`; `pooled`: `pool="partial"` with normal effects; both with the prior that `fit` takes when
 none is given. Errors of rates are root mean squares relative to the typical rate, over released areas.
 """
-import json
-import re
 import resource
-import sys
 import time
 import warnings
-from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
 import scipy.stats as st
+from resumed import Study, mean_of
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
 from scipy.spatial import Delaunay
@@ -35,7 +32,6 @@ from dp_bayes_nb import Along, Counts, Laplace, OnMap, Pooled, Suppressed, decla
 from dp_bayes_nb.fields.structures import graph
 from dp_bayes_nb.posterior.fit import posterior_draws
 
-RESULTS = Path(__file__).parents[1] / "results" / "maps.json"
 RATE, SPREAD, NOISE, DRAWS, FEW, BELOW = 20.0, 0.5, 2.0, 250, 100, 10  # draws: of each of 4 chains
 TYPICAL, MORTALITY_SPREAD, MORTALITY_SHARE = 2e-4, 0.3, 0.8
 TAILS, SHARES = [0.025, 0.975], (0.0, 0.5, 1.0)
@@ -205,12 +201,6 @@ def one_nation(section, number):
 ROWS = {"maps": one_map, "large": one_map, "cells": one_size, "mortality": one_nation, "nation": one_nation}
 
 
-def mean_of(values):
-    "A mean and its standard error, maps being the units."
-    v = np.array([value for value in values if value is not None], float)
-    return [round(float(v.mean()), 4), round(float(v.std(ddof=1) / np.sqrt(len(v))), 4)] if len(v) > 1 else None
-
-
 def ratio_of(rows, above, below):
     "A ratio of root mean square errors and its standard error."
     a, b = (np.array([row[name] for row in rows], float)**2 for name in (above, below))
@@ -239,31 +229,7 @@ def said_of(section, rows):
     return out
 
 
-def text(sections):
-    "The file: every section in numbers, and its maps, a line each."
-    parts = []
-    for name, rows in sections.items():
-        columns = list(dict.fromkeys(key for row in rows for key in row))
-        lines = ",\n".join("  " + json.dumps([row.get(key) for key in columns]) for row in rows)
-        head = json.dumps({"said": said_of(name, rows), "columns": columns}, ensure_ascii=False, indent=1)[2:-2]
-        head = re.sub(r"\[[-\d.,\s]*\]", lambda found: re.sub(r"\s+", " ", found[0]), head)
-        parts.append(f'"{name}": {{\n{head},\n "rows": [\n{lines}\n ]\n}}')
-    return "{\n" + ",\n".join(parts) + "\n}\n"
-
-
-def study(section, size):
-    "A section up to so many maps, from where the file ends."
-    there = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    sections = {name: [dict(zip(part["columns"], row)) for row in part["rows"]] for name, part in there.items()}
-    rows = sections.setdefault(section, [])
-    while len(rows) < size:
-        rows.append(ROWS[section](section, len(rows)))
-        RESULTS.write_text(text({name: sections[name] for name in SECTIONS if sections.get(name)}))
-
+STUDY = Study("maps.json", TRIED, lambda section, number: ROWS[section](section, number), said_of)
 
 if __name__ == "__main__":
-    if sys.argv[1:]:
-        study(sys.argv[1], int(sys.argv[2]))
-    else:
-        for each, size in TRIED.items():
-            study(each, size)
+    STUDY.main()

@@ -13,9 +13,8 @@ file ends:
 - `independent` (effects of sd .2), `constant`, `shift` (constant, 40% up or down in the middle).
 - `whole`: seconds of processor of `fit` as it is, with the draws of the confidential counts, which the other sections
   leave out; there, `seconds` are those of everything else.
-- `shape`: walk, independent and constant truths with other Beta priors of the share, and with another prior of the
-  spread, on the same other series. `best`: the width where the step of the walk is known, of exchangeable pooling, and
-  of complete pooling.
+- `shape`: walk, independent and constant truths with other priors of the spread, on the same other
+  series. `best`: the width where the step of the walk is known, of exchangeable pooling, and of complete pooling.
 
 One by one: each week's likelihood under a flat prior of its rate. Complete pooling: the same for one rate of all weeks.
 A series in which no week limits its rate from both sides is refused, and counted.
@@ -24,13 +23,12 @@ than a tenth from that of the k weeks before; `at` the week of the largest diffe
 at week 52. `early` is the same of
 the last two weeks against the eight before them when 54 weeks are known, two of them after the change.
 """
-import json
-import re
-import sys
+import math
 import time
-from pathlib import Path
 
 import numpy as np
+from resumed import Study, mean_of
+from scipy.special import log_ndtr, ndtr, ndtri
 from scipy.stats import kstest
 
 import dp_bayes_nb.fields.structured as structured
@@ -39,7 +37,6 @@ from dp_bayes_nb.fields.propagation import Setting, propagate
 from dp_bayes_nb.fields.structures import walk
 from dp_bayes_nb.posterior.fit import posterior_draws
 
-RESULTS = Path(__file__).parents[1] / "results" / "series.json"
 WEEKS, DRAWS, STEP, SPREAD, SHIFT, LEVEL = 104, 500, 0.06, 0.2, 0.4, 0.5  # draws: of each of four chains
 TAILS, SPANS, EARLY = [0.025, 0.975], (2, 4, 8), 54
 DESIGNS = {"prior": [(rate, b, gap) for gap in (0, 1) for rate in (3, 60, 1000) for b in (10, 1)],
@@ -48,7 +45,10 @@ DESIGNS = {"prior": [(rate, b, gap) for gap in (0, 1) for rate in (3, 60, 1000) 
            "constant": [(60, 14, 0), (60, 1, 0), (1000, 10, 0), (3, 10, 0)],
            "shift": [(60, 1, 0), (60, 10, 0), (1000, 1, 0)]}
 SECTIONS = {name: i for i, name in enumerate((*DESIGNS, "shape", "whole"))}
-VARIANTS = {"0.15": (0.15, 1.0), "0.25": (0.25, 1.0), "0.5": (0.5, 1.0), "0.25, scale 0.25": (0.25, 0.25)}
+PRIORS = {"half-normal, 1": structured.spread_at,
+          "half-normal, 0.25": lambda z, scale: 0.25 * float(-ndtri(0.5 * ndtr(-z))),
+          "exponential, above 1 in 1%": lambda z, scale: float(log_ndtr(-z)) / math.log(0.01),
+          "square of a half-normal, 0.5": lambda z, scale: 0.5 * float(ndtri(0.5 * ndtr(-z)))**2}
 SHAPE_DESIGNS = [(kind, b) for kind in ("walk", "independent", "constant") for b in (14, 1)]
 LIMITS = (0.8, 0.9, 0.95, 0.99)
 MEANS = ("coverage", "one by one", "width", "error", "exchangeable", "complete", "known")
@@ -217,19 +217,18 @@ def one_series(section, number):
 
 
 def one_shape(section, number):
-    "A row of the file: one series by several Beta priors."
+    "A row of the file: one series by several priors of the spread."
     kind, b = SHAPE_DESIGNS[number % len(SHAPE_DESIGNS)]
     f, _, weeks, counts, _ = observed("shape", kind, (60, b, 0), number)
-    release, usual = declared(weeks, counts, b), structured.SHAPE
+    release, usual = declared(weeks, counts, b), structured.spread_at
     row = {"kind": kind, "scale": b}
     try:
-        for variant, (shape, scale) in VARIANTS.items():
-            structured.SHAPE, prior = shape, Pooled("normal", scale=scale, slope=False)
-            within, width = inside(rates_of(fitted(release, Along("week"), number, prior)[0]), np.exp(f))
-            row |= {f"{name}, {variant}": round(float(value.mean()), 4)
-                    for name, value in (("coverage", within), ("width", width))}
+        for name, structured.spread_at in PRIORS.items():
+            within, width = inside(rates_of(fitted(release, Along("week"), number)[0]), np.exp(f))
+            row |= {f"{what}, {name}": round(float(value.mean()), 4)
+                    for what, value in (("coverage", within), ("width", width))}
     finally:
-        structured.SHAPE = usual
+        structured.spread_at = usual
     one = KEPT["ready"]
     if kind == "walk":
         row["best"] = known_width(one, np.random.default_rng([20437, number]))
@@ -251,12 +250,6 @@ def one_whole(section, number):
     fit(declared(weeks, counts, b), pool=Along("week"), draws=DRAWS, seed=number, progress=False)
     seconds, structured._counts = time.process_time() - start, quiet
     return {"rate": rate, "scale": b, "missing": gap, "seconds": round(seconds, 3)}
-
-
-def mean_of(values):
-    "A mean and its standard error, series being the units."
-    v = np.array([value for value in values if value is not None], float)
-    return [round(float(v.mean()), 4), round(float(v.std(ddof=1) / np.sqrt(len(v))), 4)] if len(v) > 1 else None
 
 
 def ratio_of(above, below):
@@ -325,7 +318,7 @@ def finds(rows, section):
 
 
 def shapes(rows):
-    "Coverage and widths by Beta prior, and the width that could be had by one who knows the kind."
+    "Coverage and widths by prior of the spread, and the width that could be had by one who knows the kind."
     out = {}
     for kind, b in SHAPE_DESIGNS:
         own = [row for row in rows if (row["kind"], row["scale"]) == (kind, b)]
@@ -333,7 +326,7 @@ def shapes(rows):
             out[f"{kind}, scale {b}"] = {"series": len(own)} | {
                 name: {"coverage": mean_of(row[f"coverage, {name}"] for row in own),
                        "width ÷ best": ratio_of([row[f"width, {name}"] for row in own], [row["best"] for row in own])}
-                for name in VARIANTS}
+                for name in PRIORS}
     return out
 
 
@@ -346,43 +339,17 @@ def whole(rows):
 OTHERS = {"shape": (one_shape, shapes), "whole": (one_whole, whole)}
 
 
-def flat(text):
-    "Lists of numbers on one line."
-    return re.sub(r"\[[-\d.,\s\[\]]*\]", lambda found: re.sub(r"\s+", " ", found[0]), text)
+def said(section, rows):
+    "A section in numbers."
+    if section in OTHERS:
+        return OTHERS[section][1](rows)
+    fitted = [row for row in rows if row.get("coverage") is not None]
+    return (said_of(section, fitted) if fitted else {}) | {"refused": len(rows) - len(fitted)}
 
 
-def text(sections):
-    "The file: every section in numbers, and its series, a line each."
-    parts = []
-    for name, rows in sections.items():
-        read = [row for row in rows if row.get("coverage") is not None]
-        said = OTHERS[name][1](rows) if name in OTHERS else said_of(name, read) | {"refused": len(rows) - len(read)}
-        columns = list(dict.fromkeys(key for row in rows for key in row))
-        lines = ",\n".join("  " + json.dumps([row.get(key) for key in columns]) for row in rows)
-        head = flat(json.dumps({"said": said, "columns": columns}, ensure_ascii=False, indent=1)[2:-2])
-        parts.append(f'"{name}": {{\n{head},\n "rows": [\n{lines}\n ]\n}}')
-    return "{\n" + ",\n".join(parts) + "\n}\n"
 
-
-def read():
-    "Sections and their rows as the file has them."
-    there = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    return {name: [dict(zip(part["columns"], row)) for row in part["rows"]] for name, part in there.items()}
-
-
-def study(section, size):
-    "A section up to so many series, from where the file ends; the file after every ten."
-    sections = read()
-    rows = sections.setdefault(section, [])
-    while len(rows) < size:
-        rows.append(OTHERS.get(section, (one_series,))[0](section, len(rows)))
-        if len(rows) % 10 == 0 or len(rows) == size:
-            RESULTS.write_text(text({name: sections[name] for name in SECTIONS if sections.get(name)}))
-
+STUDY = Study("series.json", TRIED, lambda section, number: OTHERS.get(section, (one_series,))[0](section, number),
+              said, every=10)
 
 if __name__ == "__main__":
-    if sys.argv[1:]:
-        study(sys.argv[1], int(sys.argv[2]))
-    else:
-        for each, size in TRIED.items():
-            study(each, size)
+    STUDY.main()

@@ -768,7 +768,7 @@ def test_the_example_of_each_command_runs(tmp_path, left):
     fit(other, draws=200, progress=False).to_netcdf(str(tmp_path / "other.nc"))
     small = {"plan": ["--trials", "20"], "calibrate": ["--trials", "40", "--draws", "20"],
              "audit": ["--trials", "1000", "--releases", "2"]}
-    assert {*EXAMPLES} == {*OPTIONS} == {*cli._COMMANDS}
+    assert {*EXAMPLES} == {*OPTIONS} == {*cli.COMMANDS}
     for name, line in EXAMPLES.items():
         if name not in ("experiment", *left):  # test_experiments.py runs them
             code, out, err = dp_bayes(*shlex.split(line)[1:], *small.get(name, []), cwd=tmp_path)
@@ -797,7 +797,7 @@ def read_by(function, seen):
 
 def unread(command, options):
     "Options of a command that nothing reads."
-    found = read_by(cli._COMMANDS[command], set())
+    found = read_by(cli.COMMANDS[command], set())
     first = lambda names: next((name for name in names.split() if name.startswith("--")), names)
     named = {first(names).lstrip("-").replace("-", "_") for names, *_ in options}
     return set() if "*" in found else named - found - {"models"}  # which `main` reads
@@ -805,5 +805,5 @@ def unread(command, options):
 
 def test_every_option_is_read_by_its_command():
     "`plan` and `calibrate` took `--explain`, and ran all the same."
-    assert {command: left for command in cli._COMMANDS if (left := unread(command, OPTIONS[command]))} == {}
+    assert {command: left for command in cli.COMMANDS if (left := unread(command, OPTIONS[command]))} == {}
     assert unread("plan", [*OPTIONS["plan"], ("--explain", "", {})]) == {"explain"}

@@ -148,6 +148,7 @@ def mistimed(text, least=10, most=20):
 
 
 def start():
+    "The prose of the page."
     return "\n\n".join(text for kind, text in read(NBS / "start.ipynb") if kind == "markdown")
 
 

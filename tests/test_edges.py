@@ -87,7 +87,7 @@ def tail_errors(prior, n, epsilon, z, levels=(0.5, 0.975, 0.995)):
     m = (a + s) / (a + b + n)
     sd = np.sqrt(w @ ((m - w @ m) ** 2 + m * (1 - m) / (a + b + n + 1)))
     q = np.asarray(jax.nn.sigmoid(jax.jit(jax.vmap(lambda u: quantile(table, u)))(jnp.array(levels))))
-    grid = np.linspace(0, q.max() + 4 * sd, 20001)
+    grid = np.linspace(0, q.max() + 4 * sd, 2001)  # a step is a hundredth of a standard deviation
     exact = np.interp(levels, (w * betainc(a + s, b + n - s, grid[:, None])).sum(axis=1), grid)
     return np.abs(q - exact) / sd
 

@@ -1,5 +1,6 @@
 "Fits along time, on maps and around a regression, against dense algebra, grids and enumeration; and what is refused."
 import datetime
+import warnings
 from types import SimpleNamespace
 
 import arviz as az
@@ -13,10 +14,11 @@ import xarray as xr
 from scipy.linalg import null_space
 
 import dp_bayes_nb as dp
+from dp_bayes_nb.base.checks import must_fail
 from dp_bayes_nb.fields import structured
 from dp_bayes_nb.fields.bands import Band, Factor, intrinsic_variances
 from dp_bayes_nb.fields.propagation import (Field, Setting, Sites, Table, log_normal_evidence, marginals, propagate)
-from dp_bayes_nb.fields.structures import Part, edges_of, graph, walk
+from dp_bayes_nb.fields.structures import Part, edges_of, graph, positions_of, walk
 from dp_bayes_nb.posterior.summary import _printed
 
 # Linear algebra
@@ -221,6 +223,23 @@ def test_three_cells_have_the_marginals_and_the_evidence_of_a_grid():
     assert max(furthest(after[k], grid, mass[k]) for k in range(3)) < 0.025
 
 
+@pytest.mark.parametrize("more, noticed", [(0.0, True), (0.2, True), (4.0, False)])
+def test_a_second_explanation_of_all_cells_is_noticed_by_its_evidence(monkeypatch, more, noticed):
+    "Three cells that are all near −0.7 or all near 0.7, `more` on the log scale for each that is above."
+    field, _, _ = three_cells()
+    x = np.linspace(-2, 2, 401) + np.zeros((3, 1))
+    value = np.logaddexp(-0.5 * ((x + 0.7) / 0.1)**2, more - 0.5 * ((x - 0.7) / 0.1)**2)
+    table, setting = Table(x, value, np.gradient(value, x[0], axis=1)), Setting(np.array([0.05]), np.full(3, 0.01))
+    grid, mass, _ = by_three_dimensions(field, table, setting)
+    found = propagate(field, table, setting)
+    wrong = np.abs(found.tilted.mean - mass @ grid).min() > 0.05  # of 0.1, and of 0.7 where both explanations stand
+    doubt = structured.doubt_of(np.random.default_rng(0), field, table, found)
+    assert wrong == noticed == (doubt > structured.DOUBT)
+    if noticed:
+        monkeypatch.setattr(structured, "other_starts", lambda table: [])  # a chain alone stays where it begins
+        assert structured.doubt_of(np.random.default_rng(0), field, table, found) < structured.DOUBT
+
+
 def test_draws_have_the_covariance_of_the_field_and_satisfy_its_constraints():
     rng = np.random.default_rng(4)
     field, setting = two_parts(rng)
@@ -290,6 +309,14 @@ def test_a_few_points_carry_the_posterior_of_the_sizes(seed, n, sd):
     room = np.r_[0.12 * right[2:], 0.12 * right[2:]]
     assert np.all(np.abs(mine - right) < room), (mine, right)
     assert not np.all(np.abs(wrong - right) < room)  # the prior of the sizes lost
+    def apart(group, at):  # of the mixture's means and sds, root mean square
+        w = np.bincount(group, found.weight, len(at))
+        m, v = (w @ np.array([f(each.marginals) for each in at]) for f in (
+            lambda each: each.mean, lambda each: each.variance + each.mean**2))
+        return np.sqrt(np.mean(np.square([(m - mean) / spread, np.sqrt(v - m**2) / spread - 1]), axis=1))
+    assert apart(found.group, found.found).max() < 0.006
+    nearest = structured.blended(found.points, found.candidates)[1].argmin(axis=1)
+    assert apart(nearest, [point.found for point in found.points]).max() > 0.009  # at the points of the search
     drawn = structured.draw_field(np.random.default_rng(seed), field, table, found, 20_000).cells
     assert np.sqrt(np.mean(((drawn.mean(axis=0) - mean) / spread)**2)) < 0.05
     assert np.sqrt(np.mean((drawn.std(axis=0) / spread - 1)**2)) < 0.03
@@ -408,10 +435,46 @@ def test_what_cannot_be_fitted_is_refused_in_words(name):
 
 
 @pytest.mark.parametrize("prior, words", [(dp.Gamma(shape=1, rate=1), "a Pooled"), (dp.Pooled(slope=True), "slope"),
+                                          (dp.Pooled("t3"), "normal effects.*'t3'.*shifts"),
                                           (dp.Pooled("normal", covariates={"x": np.arange(8)}), "Regression")])
 def test_priors_that_say_something_else_are_refused(prior, words):
     with pytest.raises(ValueError, match=words):
         dp.fit(counts(), prior, pool=dp.Along("week", ahead=1), draws=50, progress=False)
+
+
+def few_visits(z):
+    "Weekly counts under noise, as they are declared."
+    return dp.declare(dp.Counts([str(i) for i in range(len(z))]), z, noise=dp.Laplace(scale=10), source="made up")
+
+
+def test_noise_around_small_counts_does_not_make_them_0():
+    """The rate is within one standard error of the mean of the numbers. A flat prior of its logarithm has most of its
+    room where all rates are next to 0, and so had the posterior.
+    """
+    rng = np.random.default_rng(43)
+    z = rng.poisson(2.7, 52) + np.rint(rng.laplace(0, 10, 52))
+    def check(prior):
+        found = dp.fit(few_visits(z), prior, pool=dp.Along("week"), draws=200, progress=False).posterior["rates"]
+        low, middle, high = found.quantile([0.025, 0.5, 0.975], ["chain", "draw"]).mean("count").values
+        assert low < 2.7 < high < 15 and 0.3 < middle < 8, (low, middle, high)
+    check(None)
+    must_fail(lambda: check(dp.Pooled("normal", location=(0, 10))), "a flat prior of the log rate")
+
+
+def test_numbers_around_0_are_fitted_and_shares_without_information_are_not():
+    nothing = np.rint(np.random.default_rng(43).laplace(0, 10, 104).clip(-20, 20))
+    assert structured.ready([few_visits(nothing - np.rint(nothing.mean()))], None, dp.Along("week")).scale == 1
+    shares = dp.declare(dp.Grouped(dp.Bernoulli("x"), "week", WEEKS, sizes="public"), [1] * 8, n=[4] * 8,
+                        noise=dp.Laplace(scale=100), source="made up")
+    with pytest.raises(ValueError, match="level of their groups"):
+        structured.ready([shares], None, dp.Along("week"))
+    structured.ready([shares], dp.Pooled("normal", location=(1.0, 0.5), slope=False), dp.Along("week"))
+
+
+def test_a_precision_that_only_the_border_makes_indefinite_is_noticed():
+    field, setting = walk_of(np.random.default_rng(0), 5, 0.3)[0], Setting(np.array([1e-5]), np.full(5, 0.1))
+    for precision, fine in ((-0.04, True), (-0.1, False)):  # five times, against 1/4 of the level
+        assert (marginals(field, Sites(np.full(5, precision), np.zeros(5)), setting) is not None) == fine
 
 
 # What is fitted
@@ -437,6 +500,10 @@ def positions(release, pool, axis="week"):
      "2024-01-01T08:00", 9),
     ([f"2024-01-0{day}" for day in range(1, 9)], {"ahead": 2}, "2024-01-01T00:00", "2024-01-10T00:00", 10),
     ([f"2024-{month:02}" for month in range(5, 13)], {"ahead": 1}, "2024-05-01T00:00", "2025-01-01T00:00", 9),
+    (WEEKS, {"at": [202409, 202410, 202411, 202412, 202501, 202502, 202503, 202505], "ahead": 1}, "2024-09-01T00:00",
+     "2025-06-01T00:00", 10),
+    ([f"202412{day}" for day in range(27, 32)] + [f"2025010{day}" for day in (1, 2, 4)], {}, "2024-12-27T00:00",
+     "2025-01-04T00:00", 9),
     ([f"2024-{month:02}-15" for month in range(5, 13)], {"ahead": 1}, "2024-05-15T00:00", "2025-01-15T00:00", 9),
     (["1", "2", "3", "6", "7", "9", "10", "12"], {}, "1", "12", 12),
     (WEEKS[::-1], {"ahead": 1}, "1", "9", 9),
@@ -455,6 +522,14 @@ def test_edges_are_pairs_dicts_or_matrices(edges, areas):
     found = dp.fit(*on_map(edges=edges, areas=areas)[:1], pool=on_map(edges=edges, areas=areas)[1], draws=50,
                    chains=2, progress=False).posterior
     assert found.sizes["area"] == len(areas or AREAS) == found["predicted"].shape[2]
+
+
+def test_years_and_weeks_are_not_taken_for_whole_numbers_in_silence():
+    for names, doubtful in (([*range(202347, 202353), 202401, 202402], True), (list(range(202440, 202448)), False)):
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            positions_of("week", names, 0)
+        assert any("give at=" in str(each.message) for each in said) == doubtful
 
 
 def test_a_matrix_with_labels_is_read_by_them():

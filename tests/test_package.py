@@ -255,6 +255,18 @@ def test_the_metadata_is_that_of_the_settings(settings, tmp_path):
             dp_bayes_nb.__version__, settings["version"]} == {settings["version"]}
 
 
+def lengths(text):
+    "Lines of each version of the changes."
+    parts = re.split(r"^## (\S+)$", text, flags=re.M)
+    return {name: sum(map(bool, map(str.strip, said.splitlines()))) for name, said in zip(parts[1::2], parts[2::2])}
+
+
+def test_changes_of_a_version_are_ten_lines_at_most():
+    found = lengths((ROOT / "CHANGELOG.md").read_text(encoding="utf-8"))
+    assert len(found) > 10 and max(found.values()) <= 10
+    assert lengths("# Changes\n\n## 0.2.0\n\n- a\n- b\n\n## 0.1.0\n\n- c\n") == {"0.2.0": 2, "0.1.0": 1}
+
+
 def test_the_makefile_installs_extras_that_exist():
     asked = set(re.findall(r"-e '\.\[(\w+)\]'", (ROOT / "Makefile").read_text()))
     assert asked == {"dev", "demo", "app"}

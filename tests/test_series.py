@@ -20,7 +20,8 @@ from dp_bayes_nb import (
     Bernoulli, Categorical, Ledger, ReleaseSeries, ledger_report, plan_series, registry_entry, release,
 )
 from dp_bayes_nb.base.checks import must_fail
-from dp_bayes_nb.data_holder.series import kept_rows
+from dp_bayes_nb.data_holder.ledger import State
+from dp_bayes_nb.data_holder.series import charged_in, kept_rows
 
 FIXTURE = Path(__file__).parent / "fixtures" / "ledger_schema_1.json"
 WEEKS = [f"2026-W{week:02d}" for week in range(9, 13)]
@@ -100,6 +101,60 @@ def test_periods_may_be_whole_numbers_and_another_model(tmp_path):
     assert [str(e.rho) for e in series.ledger.entries] == ["0.5", "0", "0"]
 
 
+def test_periods_are_released_in_the_order_of_time(tmp_path):
+    "Released backwards, a table that only grows counted a person of each week in all of them."
+    def of(folder):
+        return ReleaseSeries(Ledger(folder, epsilon=9), "visits", "id", "week", 1, epsilon=0.5)
+    table = pd.DataFrame({"id": ["a", "b"] * 3, "week": [2, 2, 1, 1, 0, 0], "ill": [1, 0] * 3})
+    counted = lambda order: sum(len(kept_by(table[:2 * (i + 1)], at, 1)) for i, at in enumerate(order))
+    assert counted([2, 1, 0]) == 6  # of two people who may count once: what is refused below
+    series = of(tmp_path / "b.json")
+    series.release(Bernoulli("ill"), table[:2], 2, combine="any", n_max=9)
+    for early in (1, 0, "1"):
+        with pytest.raises(ValueError, match="at must be (after the periods that were released|of the type)"):
+            series.release(Bernoulli("ill"), table, early, combine="any", n_max=9)
+    assert len(series.ledger.entries) == 1
+    second = of(tmp_path / "c.json")  # the order is checked under the ledger's lock too, after another one's release
+    entry = series.ledger.entries[0]
+    price = charged_in("visits", second.said, 1, 1)
+    with pytest.raises(ValueError, match="after the periods"):
+        price(entry, State(Decimal(9), Decimal(0), (entry,)))
+
+
+def test_a_period_without_rows_and_a_period_mistyped(tmp_path):
+    table = visits(8).assign(week=lambda t: t["week"].str[-2:].astype(int))
+    table = table[table["week"] != 11]
+    series = ReleaseSeries(Ledger(tmp_path / "b.json", epsilon=9), "visits", "id", "week", 1, epsilon=0.5)
+    wish = lambda at, **more: series.release(Bernoulli("ill"), table, at, combine="any", n_max=500, **more)
+    wish(9), wish(10)
+    for wrong in (99, 11):
+        with pytest.raises(ValueError, match=rf"at must be a period of the data, got {wrong}; .* without=\[{wrong}\]"):
+            wish(wrong)
+    with pytest.raises(ValueError, match="without must be a list of periods"):
+        wish(11, without="11")
+    made = wish(11, without=[11])
+    assert np.abs(made.values).max() < 60 and len(series.ledger.entries) == 3
+    with pytest.raises(ValueError, match=r"a table without period 11; .* because nobody came: without=\[11\]"):
+        wish(12)
+    wish(12, without=[11])
+    assert [entry.release.split("; ")[1] for entry in series.ledger.entries] == [f"period {k}" for k in (9, 10, 11, 12)]
+
+
+@pytest.mark.parametrize("engine", ["pandas", "polars, lazy", "duckdb"])
+def test_periods_may_be_dates(engine, tmp_path):
+    days = {week: pd.Timestamp("2026-02-23") + pd.Timedelta(weeks=k) for k, week in enumerate(WEEKS)}
+    table = visits(2, rows=4000, people=900)
+    dated = table.assign(week=table["week"].map(days))
+    series = ReleaseSeries(Ledger(tmp_path / "b.json", epsilon=10), "visits", "id", "week", 2, epsilon=5)
+    named = (days[WEEKS[0]], days[WEEKS[1]].date(), days[WEEKS[2]].to_datetime64(), "2026-03-16")
+    for at, week in zip(named, WEEKS):
+        made = series.release(Bernoulli("ill"), ENGINES[engine](dated), at, combine="any", n_max=5000)
+        assert np.abs(made.values.sum() - len({row for row, _ in by_loops(table, week, 2)})) < 12
+    assert "period '2026-03-16'; " in series.ledger.entries[-1].release
+    with pytest.raises(ValueError, match="at must be a short text, a whole number or a date"):
+        series.release(Bernoulli("ill"), dated, pd.NaT, combine="any", n_max=5000)
+
+
 def test_accounts_with_free_entries_are_read_reported_and_closed(tmp_path):
     series = ReleaseSeries(Ledger(tmp_path / "b.json", epsilon=1), "visits", "id", "week", 1, epsilon=1)
     for at in WEEKS:
@@ -158,14 +213,21 @@ def test_old_ledgers_have_an_account_by_period():
 
 
 def test_the_prices_of_a_plan_never_exceed_its_budget():
-    "As decimals that a ledger adds up: the last digits of floats may not take a year beyond its total."
-    for budget in ({"epsilon": 1}, {"epsilon": 0.7}, {"rho": 0.02}, {"epsilon": 1, "delta": 1e-6}):
-        for weeks in (None, 3):
-            for row in plan_series(100, **budget, weeks_per_person=weeks).table:
-                unit = "rho" if "rho" in row else "epsilon"
-                total = Decimal(str(budget.get(unit, 0.02436))) * Decimal("1.0001")
-                assert Decimal(repr(row[unit])) * row["held"] <= total
-                assert row[unit] * row["held"] > 0.99 * float(total)
+    "As decimals that a ledger adds up: not by the last digit of a float."
+    budgets = [{"epsilon": each} for each in (1, 0.9, 0.7, 0.3)] + [{"rho": 0.02}, {"rho": 0.013}]
+    whole = lambda row, unit: Decimal(repr(row[unit])) * row["held"]
+    for budget in budgets:
+        (unit, total), = budget.items()
+        for weeks in (None, 3, 11, 26):
+            for row in plan_series(100, **budget, weeks_per_person=weeks, every=[1, 2]).table:
+                assert Decimal(repr(total)) * Decimal("0.99999") < whole(row, unit) <= Decimal(repr(total))
+    (row,) = plan_series(60, epsilon=0.9, weeks_per_person=26, every=2).table
+    must_fail(lambda: _below(26 * Decimal(repr(0.9 / 26)), Decimal("0.9")), "the budget over the releases")
+    _below(whole(row, "epsilon"), Decimal("0.9"))
+
+
+def _below(spent, total):
+    assert spent <= total
 
 
 def test_a_year_that_is_planned_can_be_released(tmp_path):

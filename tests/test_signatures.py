@@ -119,26 +119,30 @@ def test_calls_as_they_were_before_0_8_do_what_they_did_and_warn():
     assert dpb.Release.from_json(made.to_json()).simulated_sums is None
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda **k: dpb.simulate_release(dpb.Bernoulli(), THETA, **k, seed=1).to_json(),
-        lambda **k: dpb.calibrate(dpb.Bernoulli(), trials=20, draws=10, **k, seed=1).ranks.tolist(),
-        lambda **k: str(dpb.plan(dpb.Bernoulli(), trials=10, progress=False, **k)),
-    ],
-    ids=["simulate_release", "calibrate", "plan"],
-)
-def test_a_design_stands_for_its_numbers(call):
+CALLS = {"simulate_release": lambda **k: dpb.simulate_release(dpb.Bernoulli(), THETA, **k, seed=1).to_json(),
+         "calibrate": lambda **k: dpb.calibrate(dpb.Bernoulli(), trials=20, draws=10, **k, seed=1).ranks.tolist(),
+         "plan": lambda **k: str(dpb.plan(dpb.Bernoulli(), trials=10, progress=False, **k))}
+GAUSSIAN = dpb.Design(200, 0.5, "gaussian", 1e-6)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_design_stands_for_its_numbers(name):
+    call = CALLS[name]
     assert call(design=DESIGN) == call(n=200, epsilon=0.5) == call(design=DESIGN, n=200)
-    gaussian = dpb.Design(200, 0.5, "gaussian", 1e-6)
-    assert call(design=gaussian) == call(n=200, epsilon=0.5, mechanism="gaussian", delta=1e-6)
     for differs in (dict(n=201), dict(epsilon=0.6), dict(mechanism="gaussian", delta=1e-6)):
         with pytest.raises(ValueError, match="left out beside design, or equal"):
             call(design=DESIGN, **differs)
     with pytest.raises(ValueError, match="mechanism must be left out beside design, or equal"):
-        call(design=gaussian, mechanism="laplace")
+        call(design=GAUSSIAN, mechanism="laplace")
     with pytest.raises(ValueError, match="design must be a Design"):
         call(design=(200, 0.5))
+
+
+@pytest.mark.parametrize("name", [name if name == "simulate_release" else pytest.param(name, marks=pytest.mark.slow)
+                                  for name in CALLS])
+def test_a_design_of_another_mechanism_stands_for_its_numbers(name):
+    found = CALLS[name](design=GAUSSIAN)
+    assert found == CALLS[name](n=200, epsilon=0.5, mechanism="gaussian", delta=1e-6) != CALLS[name](design=DESIGN)
 
 
 def test_a_design_is_checked():

@@ -450,33 +450,6 @@ def test_faults_of_pages_are_really_looked_for():
         "#nowhere"]
 
 
-# Of silent reading of English prose (a review of 190 studies: Brysbaert 2019).
-WORDS_A_MINUTE = 240
-COUNT = {word: k for k, word in enumerate("no one two three four five six seven eight nine ten eleven".split())}
-
-
-def too_short(text):
-    "Promises of minutes that are less than the words of the page take, or of the section that a link names."
-    found = []
-    for minutes, link, at in re.findall(r"(\w+) minutes?\b[^:\n]*: \[[^\]]*\]\(([^)#]*)(?:#([\w-]+))?\)", text):
-        parts = re.split(r"^## (.+)$", PAGES[link], flags=re.M)
-        sections = {re.sub(r"\W+", "-", head.lower()): body for head, body in zip(parts[1::2], parts[2::2])}
-        read = sections[at] if at else PAGES[link]
-        words = len(re.findall(r"\w+", re.sub(r"\]\([^)]*\)|\$\$.*?\$\$", "", read, flags=re.S)))
-        if words > COUNT[minutes.lower()] * WORDS_A_MINUTE:
-            found.append(f"{minutes} minutes for {words} words of {link}#{at}")
-    return found
-
-
-def test_promised_minutes_suffice():
-    text = PAGES["start.ipynb"]
-    assert too_short(text) == [] and len(re.findall(r"^\d\. \w+ minutes", text, re.M)) == 8
-    for role in re.split(r"^## ", text, flags=re.M)[1:]:
-        minutes = [COUNT[word.lower()] for word in re.findall(r"^\d\. (\w+) minutes", role, re.M)]
-        assert 10 <= sum(minutes) <= 20, role[:20]
-    assert too_short("3. Two minutes: [Promises and their limits](questions/02_privacy.ipynb): what") != []
-
-
 def test_colours_are_called_by_their_names():
     "The palette has no red; a page that draws with it may not say so."
     from dp_bayes_nb.base.style import COLORS

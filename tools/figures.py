@@ -90,7 +90,9 @@ def sized(tag, pieces, points):
         if k:
             one = re.sub(r'\balt="[^"]*"', f'alt="panel {k + 1}"', one, count=1)
         style = f"--natural: {width}px; --least: {least}px; --phone: {phone}px"
-        style += f"; --share: {100 * width / whole:.2f}%" * (len(pieces) > 1)
+        if len(pieces) > 1:  # on a telephone all panels have one scale
+            widest = max(width for _, width, _ in pieces)
+            style += f"; --share: {100 * width / whole:.2f}%; --of-widest: {100 * width / widest:.2f}%"
         tags.append(one if whole <= WIDE else f'<a href="{name}">' + one.replace(
             'class="img-fluid"', f'class="img-fluid wide" style="{style}"', 1) + "</a>")
     if whole <= WIDE:

@@ -63,7 +63,7 @@ def pyproject(root: Path = ROOT) -> str:
         table("project.entry-points.nbdev", {lib: f"{lib}._modidx:d"}),
         *([table("project.urls", found)] if (found := {k: v for k, v in urls.items() if v}) else []),
         table("tool.setuptools.packages.find", {"include": [lib, f"{lib}.*"]}),
-        table("tool.setuptools.package-data", {lib: ["py.typed"]}),
+        table("tool.setuptools.package-data", {lib: ["py.typed", "page/*.html"]}),
         table("tool.nbdev", {key: plain(cfg[key]) for key in OF_NBDEV} | {
             key: cfg[key].split() for key in ("allowed_metadata_keys", "allowed_cell_metadata_keys")})]
     return "\n\n".join(parts) + "\n"

@@ -8,6 +8,7 @@ __all__ = ['MOST_SUMS', 'check_double', 'refuse', 'Said', 'printable', 'warn_use
            'how_to_install', 'check_installed', 'numerical', 'pytree']
 
 # %% ../../nbs/base/02_arguments.ipynb #a18c1003
+import functools
 import hashlib
 import math
 import os
@@ -15,27 +16,150 @@ import sys
 import traceback
 import warnings
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NoReturn, dataclass_transform
+from typing import TYPE_CHECKING, Any, Callable, NoReturn, dataclass_transform
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax.tree_util import register_dataclass
-from jaxtyping import Array, Key
 
 from .meant import hinted
 
+# %% ../../nbs/base/02_arguments.ipynb #1a7e0002
+# § JAX and SciPy, when something is computed
+class Later:
+    "A module, or a function of one, that is imported when it is first used."
+    def __init__(self, module: str, name: str | None = None):
+        self._module, self._name = module, name
+
+    def __getattr__(self, name):
+        return getattr(import_module(self._module), name)
+
+    def __call__(self, *args, **given):
+        return getattr(import_module(self._module), self._name)(*args, **given)
+
+
+class Shaped(type):
+    "What stands for a type of jaxtyping in a signature: its shape is read by people."
+    def __getitem__(cls, item):
+        of, shape = item
+        return Shaped(f"{cls.__name__}[{getattr(of, '__name__', of)}, {shape!r}]", (), {})
+
+    def __repr__(cls):
+        return cls.__name__
+
+
+if TYPE_CHECKING:
+    import jax as jax
+    import jax.numpy as jnp
+    import scipy.sparse as sparse
+    from jax import lax as lax
+    from jax.lax import optimization_barrier as optimization_barrier
+    from jax.scipy import special as jsp
+    from jaxtyping import Array as Array, Bool as Bool, Float as Float, Int as Int, Key as Key
+    from scipy import special as special
+else:
+    jax, jnp, lax, jsp = map(Later, ("jax", "jax.numpy", "jax.lax", "jax.scipy.special"))
+    sparse, special = map(Later, ("scipy.sparse", "scipy.special"))
+    Array, Bool, Float, Int, Key = (Shaped(name, (), {}) for name in ("Array", "Bool", "Float", "Int", "Key"))
+
+# %% ../../nbs/base/02_arguments.ipynb #1a7e0003
+_waiting: list[Callable] = []  # what is done when JAX comes
+
+
+class _JaxSeen:
+    "A finder that finds nothing itself: it sees that JAX is imported, and does afterwards what waits for it."
+    def find_spec(self, name, path=None, target=None):
+        if name != "jax":
+            return None
+        others = (finder for finder in sys.meta_path if finder is not self and hasattr(finder, "find_spec"))
+        spec: Any = next(filter(None, (finder.find_spec(name, path, target) for finder in others)), None)
+        if spec is not None:
+            load = spec.loader.exec_module
+            def exec_module(module):
+                load(module)
+                _jax_came()
+            spec.loader.exec_module = exec_module
+        return spec
+
+
+def _jax_came():
+    "Do what waits for JAX, in order; nothing waits from now on."
+    sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, _JaxSeen)]
+    _there.append(True)
+    while _waiting:
+        _waiting.pop(0)()
+
+
+_there: list[bool] = []  # not empty: JAX is imported, and what waited for it is done
+
+
+def when_jax(act: Callable) -> None:
+    "Call a function without arguments as soon as JAX is imported: now, where it is."
+    if _there:
+        act()
+    else:
+        _waiting.append(act)
+
+
+def is_jax(*values: Any) -> bool:
+    "Is one of these an array of JAX? It is not imported to find out."
+    return bool(_there) and any(isinstance(value, jax.Array) for value in values)
+
+
+def issparse(value: Any) -> bool:
+    "Is this a sparse matrix of SciPy? It is not imported to find out."
+    return "scipy.sparse" in sys.modules and sparse.issparse(value)
+
+# %% ../../nbs/base/02_arguments.ipynb #1a7e0004
+def jitted(fn: Callable | None = None, **options) -> Callable:
+    "`jax.jit`, asked at the first call."
+    if fn is None:
+        return functools.partial(jitted, **options)
+    program = functools.cache(lambda: jax.jit(fn, **{name: option() if callable(option) else option
+                                                     for name, option in options.items()}))
+    @functools.wraps(fn)
+    def call(*args, **given):
+        return program()(*args, **given)
+    call.program = program  # type: ignore[attr-defined]
+    return call
+
+
+class custom_jvp:
+    "`jax.custom_jvp`, asked at the first call: a function with a derivative of its own."
+    def __init__(self, fn: Callable, **options):
+        self._fn, self._options = fn, options
+        functools.update_wrapper(self, fn)
+
+    def defjvp(self, rule: Callable) -> Callable:
+        "How the function changes along a direction."
+        self._rule = rule  # no function has none
+        return rule
+
+    @functools.cached_property
+    def _made(self):
+        made = jax.custom_jvp(self._fn, **self._options)
+        made.defjvp(self._rule)
+        return made
+
+    def __call__(self, *args, **given):
+        return self._made(*args, **given)
+
 # %% ../../nbs/base/02_arguments.ipynb #c1dfd96e
 # § Double precision
-if "JAX_ENABLE_X64" not in os.environ:
-    jax.config.update("jax_enable_x64", True)
+def _double():
+    "Compute in double precision, unless the environment decides."
+    if "JAX_ENABLE_X64" not in os.environ:
+        jax.config.update("jax_enable_x64", True)
+
+
+when_jax(_double)
 
 
 def check_double():
     "Refuse single precision, which somebody has set since, or in the environment."
-    if not jax.config.jax_enable_x64:
+    asked = bool(_there) or "JAX_ENABLE_X64" in os.environ  # else JAX will be told, when it comes
+    if asked and not jax.config.jax_enable_x64:
         refuse("jax_enable_x64", "True, because single precision is too coarse for noisy sums", False,
                'write jax.config.update("jax_enable_x64", True), or leave JAX_ENABLE_X64 out of the environment')
 
@@ -54,7 +178,7 @@ def keep_compiled():
                                               else Path.home() / ".cache") / "dp_bayes_nb" / "jax"
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         # programs that somebody else wrote are not run
-        if not os.access(folder, os.W_OK | os.X_OK) or folder.stat().st_uid != os.getuid():
+        if not os.access(folder, os.W_OK | os.X_OK) or folder.stat().st_uid != getattr(os, "getuid", int)():
             return
     except (OSError, RuntimeError):  # no home, or none that can be written
         return
@@ -64,7 +188,7 @@ def keep_compiled():
         jax.config.update(seconds, 0.2)
 
 
-keep_compiled()
+when_jax(keep_compiled)
 
 # %% ../../nbs/base/02_arguments.ipynb #11aa0011
 # § XLA's log
@@ -75,7 +199,7 @@ def quiet_compiler():
         getattr(utils, "absl_set_min_log_level", lambda level: None)(3)  # only what ends the process
 
 
-quiet_compiler()
+when_jax(quiet_compiler)
 
 # %% ../../nbs/base/02_arguments.ipynb #0ade7c2c
 # § Argument checks
@@ -193,7 +317,7 @@ def as_key(key: Any,  # a JAX key, or an integer seed
            name: str = "key") -> Key[Array, ""]:
     "A typed JAX key from a key or an integer; ValueError in single precision."
     check_double()
-    if isinstance(key, jax.Array) and jnp.issubdtype(key.dtype, jax.dtypes.prng_key):
+    if is_jax(key) and jnp.issubdtype(key.dtype, jax.dtypes.prng_key):
         if key.shape:
             refuse(name, "one key", f"an array of keys of shape {key.shape}", "pass one of them")
         return key
@@ -206,7 +330,7 @@ def as_seed(seed: Any,  # a whole number, or a JAX key
             name: str = "seed", fix: str = "") -> int:
     "A whole number from a number or a JAX key; the key of an integer seed is that integer."
     check_double()
-    if isinstance(seed, jax.Array) and jnp.issubdtype(seed.dtype, jax.dtypes.prng_key):
+    if is_jax(seed) and jnp.issubdtype(seed.dtype, jax.dtypes.prng_key):
         words = np.ravel(jax.random.key_data(as_key(seed, name)))
         number = int.from_bytes(words.astype(">u4").tobytes()[-8:], "big") % 2**63  # a result keeps 63 bits
         same = jax.random.key_data(jax.random.key(number, impl=jax.random.key_impl(seed)))
@@ -267,7 +391,7 @@ def _is_installed(name):
 # § Frozen records
 def numerical(*values: Any) -> Any:
     "The library that computes with these numbers: JAX where one of them is its own, else NumPy."
-    return jnp if any(isinstance(value, jax.Array) for value in values) else np
+    return jnp if is_jax(*values) else np
 
 
 @dataclass_transform(frozen_default=True, eq_default=False)
@@ -276,5 +400,12 @@ def pytree(*static: str):
     def register(cls):
         cls = hinted(dataclass(frozen=True, eq=False)(cls))
         data = [name for name in cls.__dataclass_fields__ if name not in static]
-        return register_dataclass(cls, data_fields=data, meta_fields=list(static))
+        when_jax(lambda: jax.tree_util.register_dataclass(cls, data_fields=data, meta_fields=list(static)))
+        return cls
     return register
+
+# %% ../../nbs/base/02_arguments.ipynb #1a7e0006
+if "jax" in sys.modules:
+    _jax_came()
+else:
+    sys.meta_path.insert(0, _JaxSeen())  # type: ignore[arg-type]

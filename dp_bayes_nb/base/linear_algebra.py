@@ -11,14 +11,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
-from jax.custom_batching import custom_vmap
-from jaxtyping import Array, Float
-from scipy.sparse import issparse
 
+from .arguments import Array, Float, custom_jvp, is_jax, issparse, jax, jnp, lax
 from . import arguments  # noqa: F401  (double precision)
 
 # %% ../../nbs/base/04_linear_algebra.ipynb #d435a6cd
@@ -30,7 +25,7 @@ _RANK_TOLERANCE = 1e-13  # a pivot below this share of its diagonal entry counts
 
 def library(*arrays):
     "NumPy, where nothing is an array of JAX: what is computed once need not be compiled."
-    return jnp if any(isinstance(a, jax.Array) for a in arrays) else np
+    return jnp if is_jax(*arrays) else np
 
 
 def plain(tree):
@@ -41,7 +36,7 @@ def plain(tree):
 
 def set_at(a, where, value):
     "A copy of an array with other values at some places."
-    if library(a, value) is jnp:
+    if library(a, value) is not np:
         return jnp.asarray(a).at[where].set(value)
     a = np.array(a, float)
     a[where] = value
@@ -50,7 +45,7 @@ def set_at(a, where, value):
 # %% ../../nbs/base/04_linear_algebra.ipynb #7a9731b5
 def _loop(body, start, indices):
     "Scan `body(state, j) -> (state, out)` over indices, unrolled when there are few; returns the stacked outs."
-    if len(indices) > _UNROLL and library(start) is jnp:
+    if len(indices) > _UNROLL and library(start) is not np:
         return lax.scan(body, start, jnp.asarray(indices))[1]
     state, outs = start, []
     for j in indices:
@@ -63,7 +58,7 @@ def _in_pieces(op: Callable,   # of a batch: (B, m, m), … -> (B, m, k)
                cost: Callable  # of shapes: operations of one, as jaxlib counts them
                ) -> Callable:
     "`op` of one matrix; under `vmap` of as many together as stay on one thread."
-    @custom_vmap
+    @jax.custom_batching.custom_vmap
     def batch(*arrays):
         most = max(1, math.ceil(_ALONE / cost(*(a.shape[1:] for a in arrays))) - 1)
         if len(arrays[0]) <= most or jax.default_backend() != "cpu":
@@ -79,7 +74,7 @@ def _in_pieces(op: Callable,   # of a batch: (B, m, m), … -> (B, m, k)
     return lambda *arrays: batch(*(a[None] for a in arrays))[0]
 
 
-@jax.custom_jvp
+@custom_jvp
 def _lapack(S):
     "The factor of a definite matrix."
     return _in_pieces(lambda S: lax.linalg.cholesky(S, symmetrize_input=False), lambda S: S[0] ** 3)(S)
@@ -92,7 +87,7 @@ def _(S, dS):
     return L, L @ (P - 0.5 * jnp.diag(jnp.diagonal(P)))
 
 
-@jax.custom_jvp
+@custom_jvp
 def _factor(S):
     L = _lapack(S)
     return L, _triangular(L, jnp.eye(len(S)), False)
@@ -108,7 +103,7 @@ def _(S, dS):
 def factor(S: Float[Any, "m m"]  # symmetric, positive definite
            ) -> tuple[Float[Any, "m m"], Float[Any, "m m"]]:
     "Lower triangular L with L Lᵀ = S, and its inverse; derivatives are products alone, so that little is compiled."
-    if library(S) is jnp:
+    if library(S) is not np:
         return _factor(S)
     L = np.linalg.cholesky(S)
     return L, np.linalg.inv(L)
@@ -122,7 +117,7 @@ def cholesky(S: Float[Array, "m m"],  # symmetric, positive semi-definite
     threshold = _RANK_TOLERANCE * xp.diagonal(S)
     if m == 0:
         return S
-    if definite and m > FEW and xp is jnp:
+    if definite and m > FEW and xp is not np:
         return _lapack(S)
     def column(rest, j):
         pivot = rest[j, j]
@@ -138,7 +133,7 @@ def solve_lower(L: Float[Array, "m m"],   # lower triangular, non-singular
                 ) -> Float[Array, "m ..."]:
     "Solve L x = b by forward substitution."
     xp = library(L, b)
-    if len(L) > _UNROLL and xp is jnp:
+    if len(L) > _UNROLL and xp is not np:
         return _solve_many(L, b)
     def row(rest, j):
         x = rest[j] / L[j, j]
@@ -164,7 +159,7 @@ def solve_upper(L: Float[Array, "m m"],   # lower triangular, non-singular
                 b: Float[Array, "m ..."]  # right-hand side(s)
                 ) -> Float[Array, "m ..."]:
     "Solve Lᵀ x = b by backward substitution."
-    if len(L) > _UNROLL and library(L, b) is jnp:
+    if len(L) > _UNROLL and library(L, b) is not np:
         return _solve_many(L, b, transposed=True)
     return solve_lower(L.T[::-1, ::-1], b[::-1])[::-1]  # Lᵀ read backwards is lower triangular
 

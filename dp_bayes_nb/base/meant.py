@@ -99,13 +99,14 @@ def _hint(function, wanted, args, given):
 # %% ../../nbs/base/01_meant.ipynb #11aa000e
 def hinted(cls: type) -> type:
     "Class decorator: `hinting` for the arguments of a dataclass; the signature is asked only after a TypeError."
-    build, wanted = cls.__init__, inspect.signature(cls)  # type: ignore[misc]
+    build = cls.__init__  # type: ignore[misc]
 
     @functools.wraps(build)
     def __init__(self, *args, **given):
         try:
             build(self, *args, **given)
         except TypeError as error:
+            wanted = inspect.signature(cls)
             try:
                 wanted.bind(*args, **given)
             except TypeError:

@@ -10,12 +10,9 @@ from functools import cache, partial
 from importlib import import_module
 from typing import Any, Callable, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
 
-from .arguments import check_choice, pytree, refuse
+from .arguments import Array, Float, check_choice, is_jax, jax, jnp, pytree, refuse
 
 # %% ../../nbs/base/05_measurement.ipynb #b3f0c7f5
 LAWS_OF = ("noise.laws",)  # modules with laws of noise, each in its table `LAWS`
@@ -77,7 +74,7 @@ class Noise(Kinds):
             object.__setattr__(self, "kind", tuple(np.asarray(self.kind).tolist()))
         for kind in self.kind if isinstance(self.kind, tuple) else (self.kind,):
             law_of(kind)
-        rows = np.shape(self.scale)[-1:] if isinstance(self.scale, (list, tuple, np.ndarray, jax.Array)) else ()
+        rows = np.shape(self.scale)[-1:] if isinstance(self.scale, (list, tuple, np.ndarray)) or is_jax(self.scale) else ()
         if isinstance(self.kind, tuple) and rows not in ((), (len(self.kind),)):
             refuse("noise.kind", f"one kind, or a kind for each of the {rows[0]} rows", self.kind)
 

@@ -10,13 +10,9 @@ import dataclasses
 import math
 from typing import Any, Callable
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax.scipy.special import gammaln
-from jaxtyping import Array, Float, Key
 
-from .arguments import pytree, refuse
+from .arguments import Array, Float, Key, jax, jnp, jsp, pytree, refuse
 from .supports import Parameter, constrain
 
 # %% ../../nbs/base/08_priors.ipynb #17ba0791
@@ -57,7 +53,7 @@ class Beta:
 
     @property
     def _constant(self):
-        return gammaln(self.alpha + self.beta) - gammaln(self.alpha) - gammaln(self.beta)
+        return jsp.gammaln(self.alpha + self.beta) - jsp.gammaln(self.alpha) - jsp.gammaln(self.beta)
 
     def log_density_free(self, x: Float[Array, "1"]) -> Float[Array, ""]:
         "Log density of the log odds x: equation (1)."
@@ -93,7 +89,7 @@ class Dirichlet:
 
     @property
     def _constant(self):
-        return gammaln(self.alpha.sum()) - gammaln(self.alpha).sum()
+        return jsp.gammaln(self.alpha.sum()) - jsp.gammaln(self.alpha).sum()
 
     def log_density_free(self, x: Float[Array, "d"]) -> Float[Array, ""]:
         "Log density of the logits x: equation (1)."

@@ -10,13 +10,10 @@ import difflib
 import math
 from typing import Any, Callable, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
 
 from . import arguments
-from .arguments import numerical
+from .arguments import Array, Float, jax, jnp, numerical
 
 # %% ../../nbs/base/07_supports.ipynb #c1dfd96e
 # § Parameters and their coordinates
@@ -135,7 +132,7 @@ def _unit(p):
 
 def _number(value):
     "A number of a declaration, or one for each entry: a program's own where it is traced."
-    return value if numerical(value) is jnp else np.asarray(value, float)
+    return value if numerical(value) is not np else np.asarray(value, float)
 
 
 def _log_unit(p):

@@ -130,8 +130,8 @@ def _tied(family, measurement):
 
 def _start_law(family, measurement):
     "Mean and covariance of H s at one θ, with a size of 1000 where it is unknown."
-    mean, covariance = _of_size(*family.middle_moments(), 1000.0 if measurement.n is None else measurement.n,
-                                measurement.n is None)
+    size = 1000.0 if measurement.n is None else measurement.n
+    mean, covariance = _of_size(*map(np.asarray, family.middle_moments()), size, measurement.n is None)
     return np.asarray(measurement.observed(mean)), np.array(measurement.observed_covariance(covariance))
 
 

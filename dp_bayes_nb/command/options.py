@@ -13,26 +13,30 @@ from contextlib import contextmanager
 
 from ..base.arguments import printable
 from .output import number
-from .results import CONTRAST_OPTIONS, EXAMINE_OPTIONS, PREDICT_OPTIONS, SHOW_OPTIONS
 
 # %% ../../nbs/command/03_options.ipynb #0c030007
 # § Examples
-EXAMPLES = {"plan": "dp-bayes plan --family FAMILY.toml --prior \"Beta(1, 1)\" --n 1000 --target 0.1",
+EXAMPLES = {"declare": "dp-bayes declare 61 --n 307 --scale 2 --source \"Health office, 2024\" -o declared.json",
+            "plan": "dp-bayes plan --family FAMILY.toml --prior \"Beta(1, 1)\" --n 1000 --target 0.1",
             "ledger": "dp-bayes ledger budget.json --create --epsilon 3",
             "quantile": "dp-bayes quantile survey.csv 0.95 --column days --epsilon 0.1 --lower 0 --upper 365 --ledger "
                         "budget.json",
             "release":
             "dp-bayes release survey.csv --family FAMILY.toml --epsilon 0.5 --ledger budget.json -o release.json",
             "show": "dp-bayes show release.json",
+            "explain": "dp-bayes explain release.json",
             "examine": "dp-bayes examine release.json",
             "fit": "dp-bayes fit release.json --prior \"Beta(2, 5)\" -o posterior.nc --plot posterior.png",
             "predict": "dp-bayes predict posterior.nc --new-data 1000",
             "contrast": "dp-bayes contrast posterior.nc other.nc --how ratio",
+            "compare": "dp-bayes compare release.json declared.json",
             "fit-many": "dp-bayes fit-many cells.csv --family FAMILY.toml --scale b -o out.parquet",
             "synthesize": "dp-bayes synthesize posterior.nc --tables 100 --rows 1000 -o synthetic",
             "calibrate": "dp-bayes calibrate --family FAMILY.toml --prior \"Beta(1, 1)\" --n 1000 --epsilon 0.1",
             "audit": "dp-bayes audit FAMILY.toml --epsilon 1",
-            "experiment": "dp-bayes experiment fig1a --trials 100"}
+            "experiment": "dp-bayes experiment fig1a --trials 100",
+            "completion": "dp-bayes completion bash",
+            "page": "dp-bayes page -o dp_bayes.html"}
 
 # %% ../../nbs/command/03_options.ipynb #0c030008
 EXAMPLE_FAMILY = """FAMILY.toml declares what is counted, for example
@@ -171,8 +175,9 @@ is public,
 
 # %% ../../nbs/command/03_options.ipynb #0c030010
 # § Options
-OPTIONS: dict[str, tuple] = {"show": SHOW_OPTIONS, "predict": PREDICT_OPTIONS, "contrast": CONTRAST_OPTIONS,
-                             "examine": EXAMINE_OPTIONS}
+OPTIONS: dict[str, tuple] = {}
+JSON: tuple = ("--json", "print one JSON object and nothing else, described on the page of the command line (default: "
+               "text for people)", {"action": "store_true"})
 _FORCE = ("--force", "replace an existing output (default: refuse)", {"action": "store_true"})
 _FAMILY = ("--family", "TOML file that declares what is counted: see below (default: a share or shares of --column)",
            {"metavar": "FAMILY.toml"})
@@ -206,8 +211,8 @@ _METHOD: tuple = ("--method", "auto, exact, collapsed, gibbs, naive, or one of t
 # %% ../../nbs/command/03_options.ipynb #0c030011
 MODELS: tuple = ("--models", "Python files with models of your own, which are run (default: none)",
                  {"metavar": "FILE.py", "nargs": "+", "action": "extend"})
-WITH_MODELS = ("plan", "release", "show", "examine", "fit", "predict", "contrast", "fit-many", "synthesize",
-               "calibrate", "audit")
+WITH_MODELS = ("plan", "release", "declare", "show", "explain", "examine", "fit", "compare", "predict", "contrast",
+               "fit-many", "synthesize", "calibrate", "audit")
 _PRIOR_HELP = (
     "prior: \"Beta(2, 5)\" for Bernoulli and Geometric, \"Dirichlet([1, 1, 2])\" for Categorical (default for both: "
     "uniform), \"LearnedDirichlet([0.1, 1])\" for randomised reports, \"Gamma(2, 1)\" (shape, rate) for Poisson, "
@@ -401,6 +406,117 @@ OPTIONS["experiment"] = (
     ("--cache",
      "folder that keeps finished batches, for all experiments (default: experiments.cache beside the output)", {}),
     ("-o --output", "JSON file to write (default: NAME.json)", {"default": None}), _FORCE)
+EXPERIMENT_NAMES = """NAME is one of these.
+
+  exponential families (2018)   fig1a fig1b fig1c fig2 leak w1 w1_imputed
+  linear regression (2019)      fig3 fig3_noisy fig3_individual
+    its exact sampler           sbc_line sbc_line_normal sbc_line_named sbc_line_half clipping
+                                covariates_1 covariates_2 covariates_4 covariates_again
+  naive Bayes (2015)            karwa_fig1
+    its sampler                 sbc_naive_bayes sbc_naive_bayes_mutant
+  hidden Markov models          sbc_hmm sbc_hmm_mutant
+"""
+OPTIONS["page"] = (
+    ("-o --output", "write a copy of the page to this file (default: open it in a browser)", {"metavar": "FILE"}), _FORCE)
+
+# %% ../../nbs/command/03_options.ipynb #0c0300a2
+_OUTPUT: tuple = (("-o --output", "CSV file to write (default: none, the table is printed only)", {}),
+           ("--force", "replace an existing output (default: refuse)", {"action": "store_true"}))
+OPTIONS["show"] = (
+    ("file", "release file, or netCDF file of the draws of dp-bayes fit; several: one after the other",
+     {"nargs": "+", "metavar": "FILE"}),
+    ("--quantiles", "of the column of a histogram, between 0 and 1 (default: the quartiles)",
+     {"type": number, "nargs": "+", "metavar": "Q"}),
+    ("--above", "limits of the column of a histogram: the share of each or above; of dates, such as 2024-07-01 "
+     "(default: none)", {"nargs": "+", "metavar": "LIMIT"}))
+OPTIONS["predict"] = (
+    ("posterior", "netCDF file of the draws of dp-bayes fit", {"metavar": "POSTERIOR.nc"}),
+    ("--new-data", "how many records, or for a regression a CSV file of covariates (default: one record)",
+     {"metavar": "ROWS"}),
+    ("--seed", "seed of the draws, a whole number (default: 0)", {"type": int, "default": 0}),
+    ("--draws", "draws of each chain, evenly thinned (default: all)", {"type": int}), *_OUTPUT)
+OPTIONS["contrast"] = (
+    ("posterior", "netCDF file of the draws of dp-bayes fit; a second one: of a release of other records",
+     {"nargs": "+", "metavar": "POSTERIOR.nc"}),
+    ("--variable", "parameter that is compared, or n of private sizes (default: the first)", {}),
+    ("--dim", "of the groups (default: all there are, together: \"west, f\")", {}),
+    ("--a", "group, or several (default: each)", {"nargs": "+", "metavar": "GROUP"}),
+    ("--b", "group, or several, that it is compared with (default: each other one)",
+     {"nargs": "+", "metavar": "GROUP"}),
+    ("--how", "difference, ratio or odds_ratio (default: difference)", {"default": "difference"}),
+    ("--against", "rest, the mean of the other groups, or previous, the group before it, such as the last week "
+     "(default: each other group)", {"choices": ["rest", "previous"]}),
+    ("--rest", "--against rest, as it was written before 0.8 (default: no)", {"action": "store_true"}),
+    ("--null", "value of no difference (default: 0, of ratios 1)", {"type": number}),
+    ("--level", "of the interval (default: 0.95)", {"type": number, "default": 0.95}),
+    ("--hdi", "interval of highest density (default: of equal tails)", {"action": "store_true"}),
+    ("--independent", "say that two results are of other records, where it does not show (default: refuse)",
+     {"action": "store_true"}), *_OUTPUT)
+OPTIONS["examine"] = (
+    ("release", "release file; several: of the same records, examined together", {"nargs": "+", "metavar": "RELEASE"}),
+    ("--differences", "look at all differences of two cells, however many (default: where there are few)",
+     {"action": "store_true"}),
+    ("--time-limit", "seconds, after which what is left is undecided (default: 60)", {"type": number, "default": 60.0}))
+
+# %% ../../nbs/command/03_options.ipynb #0c0300a4
+_MANY = {"nargs": "+", "metavar": "NUMBER"}
+_NOISE_STATED: tuple = (
+    ("--noise", "laplace or gaussian (default: what the next word implies: laplace for --scale and --epsilon, gaussian "
+     "for --sd and --rho)", {}),
+    ("--scale", "scale of Laplace noise, one number or one a row (default: none)", _MANY),
+    ("--sd", "standard deviation of the noise (default: none)", _MANY),
+    ("--error95", "half the width of its central 95%% interval, such as 16 for \"± 16\" (default: none)", _MANY),
+    ("--epsilon", "its budget, with --sensitivity (default: none)", _MANY),
+    ("--rho", "its budget in rho, with --sensitivity (default: none)", _MANY),
+    ("--sensitivity", "how far one person moves a number (default: none)", _MANY),
+    ("--discrete", "noise on whole numbers (default: no)", {"action": "store_true"}),
+    ("--printed", "what was done to the noisy numbers: \"Rounded(5)\", \"Suppressed(10)\", \"Within(1, 4)\", or by "
+     "name: \"Elm=Suppressed(10)\" (default: nothing)", {"nargs": "+", "metavar": "READING"}))
+OPTIONS["declare"] = (
+    ("values", "numbers as printed, in the order of the rows or by name: north=11.5; NAME= where nothing was printed; "
+     "they stand before the options (default: none, with --table)", {"nargs": "*", "metavar": "VALUE"}),
+    *_NOISE_STATED,
+    ("--n", "how many records, public; of groups one for each; with --table a column or a number (default: unknown, "
+     "and the numbers are counts)", _MANY),
+    ("--n-scale", "n is noisy: scale of its Laplace noise (default: exact)", {"type": number}),
+    ("--n-sd", "n is noisy: standard deviation of its Gaussian noise (default: exact)", {"type": number}),
+    ("--n-range", "between what n lies, where it is unknown or noisy (default: what the numbers allow)",
+     {"nargs": 2, "metavar": "NUMBER"}),
+    ("--sum", "rows that are sums: \"total=north + south\" (default: none)",
+     {"nargs": "+", "action": "extend", "metavar": "SUM"}),
+    ("--counts", "names of the counts (default: those of the values and of --sum)", {"nargs": "+", "metavar": "NAME"}),
+    _FAMILY, _COLUMN, *_WITHOUT_FILE,
+    ("--neighbours", "what the publisher's promise compares: change_one, change_value or add_remove (default: not "
+     "stated)", {}),
+    ("--table", "CSV file in place of values (default: none)", {"metavar": "FILE.csv"}),
+    ("--value", "with --table: column of the numbers (default: none)", {"metavar": "COLUMN"}),
+    ("--name", "with --table: column of the names of rows, which are counts (default: none)", {"metavar": "COLUMN"}),
+    ("--by", "with --table: a release for each value of this column (default: one release)", {"metavar": "COLUMN"}),
+    ("--exposure", "with --table: column of exposures of counts (default: none)", {"metavar": "COLUMN"}),
+    ("--words", "with --table: texts stand in place of some numbers; \"<5\" and \"5-9\" are read as they are, others "
+     "say what they mean: c=Suppressed(6) (default: there are none)", {"nargs": "*", "metavar": "TEXT=MEANING"}),
+    ("--source", "who published the numbers, where and when", {"required": True}),
+    ("-o --output", "release file to write; with --by a name with {} in it", {"required": True}), _FORCE)
+OPTIONS["explain"] = (
+    ("file", "release file, or netCDF file of the draws of dp-bayes fit; several: one after the other",
+     {"nargs": "+", "metavar": "FILE"}),)
+OPTIONS["compare"] = (
+    ("release", "release file, or two of other records (default: none, with --values)",
+     {"nargs": "*", "metavar": "RELEASE"}),
+    ("--values", "two numbers in place of files: two counts, or with --n two shares (default: none)",
+     {"nargs": 2, "metavar": "NUMBER"}),
+    *_NOISE_STATED,
+    ("--n", "with --values: how many records each is of (default: unknown, they are counts)", _MANY),
+    ("--a", "cell or group that is compared (default: each)", {"metavar": "NAME"}),
+    ("--b", "cell or group that it is compared with (default: each other one)", {"metavar": "NAME"}),
+    ("--variable", "parameter that is compared (default: the first)", {}),
+    ("--prior", "as of dp-bayes fit (default: the model's)", {}),
+    ("--level", "of the intervals (default: 0.95)", {"type": number, "default": 0.95}),
+    ("--draws", "draws that are kept, in each chain (default: 1000)", {"type": int, "default": 1000}),
+    ("--warmup", "steps of each chain discarded before them (default: 1000)", {"type": int, "default": 1000}),
+    ("--chains", "number of chains (default: 4)", {"type": int, "default": 4}),
+    ("--seed", "seed of the draws, a whole number (default: 0)", {"type": int, "default": 0}))
+OPTIONS["completion"] = (("shell", "bash or zsh", {"choices": ["bash", "zsh"], "metavar": "SHELL"}),)
 
 # %% ../../nbs/command/03_options.ipynb #a7f03e51
 # § Refusals as they are typed

@@ -6,23 +6,24 @@
 __all__ = []
 
 # %% ../../nbs/command/05_publish.ipynb #0c050003
+import json
 import os
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 from ..base.arguments import printable, refuse
 from .declarations import chosen_family, read_toml
 from .options import warnings_as_lines
-from .output import check_output, lines, replacing
-from ..models.contract import Model
-from ..releases.schema import numbers_in
+from .output import Answer, check_output, replacing
 
 # %% ../../nbs/command/05_publish.ipynb #472b07b9
 # § dp-bayes release
-def run_release(args) -> int:
+def run_release(args) -> Answer:
     "Release a table."
     from dp_bayes_nb.data_holder.release import release
+    from dp_bayes_nb.releases.schema import numbers_in
     check_output("-o", args.output, args.force, [*filter(None, (args.data, args.family, args.ledger))])
     if args.epsilon is None and args.rho is None:
         refuse("--epsilon", "given, or --rho", None, "it is the budget of this release")
@@ -49,13 +50,12 @@ def run_release(args) -> int:
         raise OSError(
             f"the release was made but {args.output!r} could not be written ({error or type(error).__name__}); "
                       "it was printed instead") from None
-    print(lines(made))
     if ledger is None:
         print(
             "dp-bayes: warning: no --ledger: this release is paid from no budget, and nothing keeps count of what is "
             "published",
               file=sys.stderr)
-    return 0
+    return Answer(str(made), {"file": args.output, "release": json.loads(made.to_json())})
 
 
 def _existing(path):
@@ -66,7 +66,7 @@ def _existing(path):
     return Ledger(path) if path else None
 
 # %% ../../nbs/command/05_publish.ipynb #a6e00021
-def parse_missing_as(family: Model, words):
+def parse_missing_as(family: Any, words):
     "`--missing-as` as `release` takes it: one value, or {column: value} for a family of several columns."
     if words is None:
         return None
@@ -81,7 +81,7 @@ def parse_missing_as(family: Model, words):
     return {name: _typed_value(value, columns[name]) for name, _, value in pairs}
 
 
-def parse_combine(family: Model, words):
+def parse_combine(family: Any, words):
     "`--combine` as `release` takes it: one rule, or {column: rule}; a rule of several words is a list of levels."
     if words is None:
         return None
@@ -116,7 +116,7 @@ def _typed_value(text, levels, option="--missing-as"):
 
 # %% ../../nbs/command/05_publish.ipynb #c0de0305
 # § dp-bayes quantile
-def run_quantile(args) -> int:
+def run_quantile(args) -> Answer:
     "A private quantile of a column: the number on standard output, how it was paid for on standard error."
     from dp_bayes_nb.data_holder.quantiles import private_quantile
     ledger = _existing(args.ledger)
@@ -124,18 +124,17 @@ def run_quantile(args) -> int:
         found = private_quantile(str(args.data), args.q, epsilon=args.epsilon, lower=args.lower, upper=args.upper,
                                  column=args.column, candidates=args.candidates, ledger=ledger,
                                  person=args.person, combine=args.combine, missing_as=args.missing_as, name=args.name)
-    print(f"{found:.12g}", flush=True)
     if ledger is None:
         print("dp-bayes: warning: no --ledger: this quantile is paid from no budget, and a release whose bounds come "
               "from it says --bounds-source private_quantile", file=sys.stderr)
     else:
         print(f"dp-bayes: a release whose bounds come from it says --bounds-source {len(ledger.entries)}",
               file=sys.stderr)
-    return 0
+    return Answer(f"{found:.12g}", {"quantile": found, "entry": None if ledger is None else len(ledger.entries)})
 
 # %% ../../nbs/command/05_publish.ipynb #bc33ea4e
 # § dp-bayes ledger
-def run_ledger(args) -> int:
+def run_ledger(args) -> Answer:
     "Create a ledger, or show one; as a page for people or an entry of the registry where asked for."
     from dp_bayes_nb.data_holder.ledger import Ledger
     page = args.report or args.registry is not None
@@ -146,12 +145,13 @@ def run_ledger(args) -> int:
     if args.by is not None:
         return _show_periods(ledger, args)
     entries, units = ledger.entries, ("epsilon", "delta") if ledger.unit == "epsilon" else ("rho",)
-    for e in entries:
-        price = "  ".join(f"{unit} {getattr(e, unit)}" for unit in units)
-        print(printable(f"{e.time}  {price}  {e.mechanism}  {e.data}  {e.release}"))
-    print(f"{len(entries)} entries; " + "; ".join(f"{unit}: {spent} spent, {left} left"
-                                                  for unit, spent, left in zip(units, ledger.spent, ledger.left)))
-    return 0
+    text = [f"{e.time}  {'  '.join(f'{unit} {getattr(e, unit)}' for unit in units)}  {e.mechanism}  {e.data}  {e.release}"
+            for e in entries]
+    last = f"{len(entries)} entries; " + "; ".join(f"{unit}: {spent} spent, {left} left"
+                                                   for unit, spent, left in zip(units, ledger.spent, ledger.left))
+    return Answer("\n".join([*map(printable, text), last]), {
+        "units": units, "spent": dict(zip(units, ledger.spent)), "left": dict(zip(units, ledger.left)),
+        "entries": [e._asdict() for e in entries]})
 
 # %% ../../nbs/command/05_publish.ipynb #1508476f
 def _check_ledger_options(args, page):
@@ -177,12 +177,14 @@ def _check_ledger_options(args, page):
 def _show_periods(ledger, args):
     "A line for each period that has entries, with what was left at its end."
     units = ("epsilon", "delta") if ledger.unit == "epsilon" else ("rho",)
-    of = "total" if args.yearly is None else "year"
+    of, text, rows = "total" if args.yearly is None else "year", [], []
     for row in ledger.by_period(args.by, args.yearly):
         price = "  ".join(f"{unit} {spent}" for unit, spent in zip(units, row.spent))
         many = f"{row.entries} entr{'y' if row.entries == 1 else 'ies'}"
-        print(f"{row.period}  {many}  {price}  {row.left} left of the {of}")
-    return 0
+        text.append(f"{row.period}  {many}  {price}  {row.left} left of the {of}")
+        rows.append({"period": row.period, "entries": row.entries, "spent": dict(zip(units, row.spent)),
+                     "left": row.left})
+    return Answer("\n".join(text), {"units": units, "left_of": of, "periods": rows})
 
 # %% ../../nbs/command/05_publish.ipynb #5e710064
 def _show_account(ledger, args):
@@ -197,12 +199,10 @@ def _show_account(ledger, args):
         text = ledger_report(ledger, delta, "html" if html else "markdown")
     else:
         text = registry_entry(ledger, read_toml(args.registry, "--registry"), delta=delta)
-    if args.output is None:
-        print(lines(text.rstrip("\n")))
-        return 0
-    with replacing(args.output) as path:
-        path.write_text(text, encoding="utf-8")
-    return 0
+    if args.output is not None:
+        with replacing(args.output) as path:
+            path.write_text(text, encoding="utf-8")
+    return Answer("" if args.output is not None else text.rstrip("\n"), {"file": args.output, "page": text})
 
 # %% ../../nbs/command/05_publish.ipynb #ad220012
 # § dp-bayes audit
@@ -212,8 +212,8 @@ def _forms(words):
     return {"none": (), "few": "few", "all": "all"}.get(words[0], tuple(words)) if len(words) == 1 else tuple(words)
 
 
-def run_audit(args) -> int:
-    "Audit a declaration: 1 if its promise is contradicted."
+def run_audit(args) -> Answer:
+    "Audit a declaration: exit code 1 if its promise is contradicted."
     if args.epsilon is None and args.rho is None:
         refuse("--epsilon", "given, or --rho", None, "it is the claim that is audited")
     family = chosen_family(args)
@@ -224,5 +224,7 @@ def run_audit(args) -> int:
                       confidence=args.confidence, tables=args.tables, seed=args.seed, person=args.person,
                       combine=parse_combine(family, args.combine), rows=args.rows,
                       forms=_forms(args.forms))
-    print(lines(found))
-    return int(found.contradicted)
+    claim = {"epsilon": found.epsilon, "delta": found.delta, "rho": found.rho, "neighbours": found.neighbours}
+    return Answer(str(found), {"contradicted": found.contradicted, "verdict": found.verdict, "claim": claim,
+                               "lower_bound": found.lower_bound, "confidence": found.confidence, "bounds": found.table,
+                               "forms": found.form_table}, int(found.contradicted))

@@ -66,7 +66,7 @@ def node_readings(tree: Tree, nodes) -> list:
 # %% ../../nbs/counts/10_count_curves.ipynb #e7712978
 # § The likelihood of a rate or a share: equations (2) and (3)
 _AT_ONCE = 2**21  # numbers in memory
-_TINY = 1e-280
+_TINY, _NOTHING = 1e-280, -40.0  # log of a term that is none
 
 
 def _by_length(readings: list, most: int):
@@ -115,11 +115,42 @@ def log_run(x: Float[np.ndarray, "A K"], size, first, last, binomial: bool) -> F
         return np.where(p > _TINY, np.log(np.maximum(p, _TINY)), np.minimum(off, np.log(_TINY)))
 
 # %% ../../nbs/counts/10_count_curves.ipynb #c91cbb07
+_NODES = 24  # of a curve, in a block
+
+
+def _terms(c: Float[np.ndarray, "A L"], s: Float[np.ndarray, "A L"], x: Float[np.ndarray, "A K"], size: int):
+    "Of blocks of sorted x: places (A, k), the first number that matters (A,), and logs of terms (A, k, W)."
+    order, take = np.argsort(x, axis=1), np.take_along_axis
+    for i in (order[:, k:k + size] for k in range(0, x.shape[1], size)):
+        some = take(x, i, 1)
+        k = np.argmax(c + some[:, [some.shape[1] // 2]] * s, axis=1)[:, None]
+        y = s - take(s, k, 1)
+        near = c - take(c, k, 1) + np.maximum(some[:, :1] * y, some[:, -1:] * y) > _NOTHING  # equation (3)
+        first, end = near.argmax(axis=1), near.shape[1] - near[:, ::-1].argmax(axis=1)
+        W = int((end - first).max())
+        first = np.minimum(first, near.shape[1] - W)
+        at = first[:, None] + np.arange(W)
+        value = some[:, :, None] * take(s, at, 1)[:, None, :]
+        value += take(c, at, 1)[:, None, :]
+        yield i, first, value
+
+
+def _log_power_sum(c, s, x):
+    "log Σ_s e^{c + s x}: c and s (A, L), x (A, K)."
+    out = np.empty(x.shape)
+    for i, _, value in _terms(c, s, x, _NODES):
+        top = np.maximum(value.max(axis=2), -1e300)
+        with np.errstate(divide="ignore"):
+            total = top + np.log(np.exp(np.subtract(value, top[..., None], out=value), out=value).sum(axis=2))
+        np.put_along_axis(out, i, total, 1)
+    return out
+
+
 def curves_of(readings: list,              # one a count
               size: Float[np.ndarray, "G"],  # exposures, or records
               binomial: bool               # of records, each with the share; else Poisson with the rate
               ) -> Callable:
-    "log P(printed | x) as a function of log rates or log odds x (G, K): equations (2) and (3)."
+    "log P(printed | x) as a function of log rates or log odds x (G, K): equations (2) and (4)."
     size = np.asarray(size, float)
     parts = [(at, s, w + _log_ways(s, size[at, None], binomial)) for at, s, w in _by_length(readings, _AT_ONCE // 64)]
     first, last = (np.array([getattr(each, end) for each in readings]) for end in ("first", "last"))
@@ -138,15 +169,11 @@ def curves_of(readings: list,              # one a count
     return law
 
 
-def _log_power_sum(c, s, x):
-    "log Σ_s e^{c + s x}: c and s (A, L), x (A, K)."
-    value = c[:, None, :] + x[:, :, None] * s[:, None, :]
-    top = np.maximum(value.max(axis=2), -1e300)
-    with np.errstate(divide="ignore"):
-        return top + np.log(np.exp(np.subtract(value, top[..., None], out=value), out=value).sum(axis=2))
-
 # %% ../../nbs/counts/10_count_curves.ipynb #176186a2
 # § The counts themselves
+_RATES, _STRETCH = 256, 16  # rates in a block; numbers in a stretch of a sum
+
+
 def draw_printed(rng: np.random.Generator, readings: list, size, binomial: bool,
                  x: Float[np.ndarray, "N G"]) -> Float[np.ndarray, "N G"]:
     "Draws of each count given what was printed of it and its log rate or log odds."
@@ -154,19 +181,34 @@ def draw_printed(rng: np.random.Generator, readings: list, size, binomial: bool,
     first, last = (np.array([getattr(each, end) for each in readings]) for end in ("first", "last"))
     inside = np.full(x.shape, -np.inf)  # log of the weight of the numbers, without that of the run
     for at, s, w in _by_length(readings, max(_AT_ONCE // rows, 1)):
-        if s.shape[1] == 1:
-            out[:, at] = s[:, 0]
-        value = (w + _log_ways(s, size[at, None], binomial))[None] + x[:, at, None] * s
-        top = value.max(axis=2)
-        cdf = np.cumsum(np.exp(value - top[..., None]), axis=2)
-        inside[:, at] = top + np.log(cdf[..., -1]) + _log_none(x[:, at], size[at], binomial)
-        place = (cdf <= (rng.random((rows, len(at))) * cdf[..., -1])[..., None]).sum(axis=2)
-        out[:, at] = s[:, 0] + np.minimum(place, s.shape[1] - 1)
+        u = rng.random((rows, len(at))).T
+        for i, start, value in _terms(w + _log_ways(s, size[at, None], binomial), s, x[:, at].T,
+                                      _RATES if s.shape[1] > FEWEST else rows):
+            top = value.max(axis=2)
+            total, place = _inverse(np.exp(np.subtract(value, top[..., None], out=value), out=value),
+                                    np.take_along_axis(u, i, 1))
+            inside[i, at[:, None]] = top + np.log(total)
+            out[i, at[:, None]] = s[:, :1] + start[:, None] + place
+        inside[:, at] += _log_none(x[:, at], size[at], binomial)
     for g in np.flatnonzero(first <= last):
         log_p = log_run(x[None, :, g], size[g], first[g], last[g], binomial)[0]
         some = rng.random(rows) < np.exp(log_p - np.logaddexp(log_p, inside[:, g]))
         out[some, g] = _in_run(rng, x[some, g], size[g], first[g], last[g], binomial)
     return out
+
+
+def _inverse(p: Float[np.ndarray, "A k W"], u: Float[np.ndarray, "A k"]) -> tuple:
+    "Sums of weights, and places by the inverse of their cumulative sums: which stretch first, and then where in it."
+    size = p.shape[2]
+    step = _STRETCH if size > FEWEST else size
+    upto = np.cumsum(np.add.reduceat(p, np.arange(0, size, step), axis=2), axis=2)
+    level = u * upto[..., -1]
+    stretch = np.minimum((upto <= level[..., None]).sum(axis=2), upto.shape[2] - 1)[..., None]
+    left = level[..., None] - np.where(stretch > 0, np.take_along_axis(upto, np.maximum(stretch - 1, 0), 2), 0.0)
+    start = step * stretch
+    within = np.cumsum(np.take_along_axis(p, np.minimum(start + np.arange(step), size - 1), 2), axis=2)
+    place = np.minimum((within <= left).sum(axis=2), step - 1)
+    return upto[..., -1], np.minimum(start[..., 0] + place, size - 1)
 
 
 def _in_run(rng, x, size, first, last, binomial):
@@ -178,8 +220,9 @@ def _in_run(rng, x, size, first, last, binomial):
         s = np.where(low < 0.5, law.ppf(low + u * (high - low)), law.isf(lower + u * (upper - lower)))
     return np.clip(np.where(np.isfinite(s), s, first), first, last)
 
+
 # %% ../../nbs/counts/10_count_curves.ipynb #7336cfd2
-# § Answers that were randomised: equation (4)
+# § Answers that were randomised: equation (5)
 def reported_odds(reported: tuple, x: np.ndarray) -> np.ndarray:
     "Log odds of a counted report, at log odds x of the share, of any shape; `reported`: a and b."
     a, b = reported

@@ -18,12 +18,12 @@ from jaxtyping import Float
 from ..base.measurement import Measurement, law_of
 from ..base.priors import LogDensity, log_density_free
 from ..base.supports import SUPPORTS, constrain
-from ..base.chains import QUICKLY
+from ..base.chains import quickly
 from ..models.fitted import POINTS, in_blocks, moments_at
 
 # %% ../../nbs/curves/01_curve.ipynb #cu000007
 # § What a model says at points
-@partial(jax.jit, compiler_options=QUICKLY)
+@partial(jax.jit, compiler_options=quickly())
 def _coordinates(model, prior, x):
     return jax.vmap(lambda x: (constrain(model.parameters, x)[0], log_density_free(prior, model.parameters, x)))(x)
 
@@ -33,7 +33,7 @@ def at_coordinates(model, prior, x: Float[np.ndarray, "N d"]) -> tuple[dict, Flo
     return in_blocks(partial(_coordinates, model, prior), x)
 
 
-@partial(jax.jit, compiler_options=QUICKLY)
+@partial(jax.jit, compiler_options=quickly())
 def _exact_law(model, released, theta):
     return jax.vmap(lambda theta: model.log_marginal(released.z, theta, released.n, released.noise))(theta)
 

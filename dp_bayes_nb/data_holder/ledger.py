@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..base.arguments import Said, check_choice, check_count, refuse
-from ..base.files import atomic_write, is_temporary
+from ..base.files import atomic_write, check_posix, is_temporary
 from ..noise.design import epsilon_of_rho
 from ..releases.files import as_path, open_sealed, parse, read_text, seal
 
@@ -240,7 +240,8 @@ def locked(path: Path,      # the file to guard
            timeout: float,  # seconds to wait
            ):
     "Hold the lock of a file's folder, and yield the open folder; processes and threads exclude each other."
-    import fcntl  # POSIX only
+    check_posix("the ledger")
+    import fcntl
     deadline = time.monotonic() + timeout
     try:
         folder = os.open(Path(path).parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

@@ -6,8 +6,10 @@
 __all__ = ['ReleaseSeries']
 
 # %% ../../nbs/data_holder/10_series.ipynb #5e720004
-from collections.abc import Callable
+import ast
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import date
 from decimal import Decimal
 from typing import Any
 
@@ -45,18 +47,27 @@ def charged_in(name: str, said: str, at: Any, most: int) -> Callable[[Entry, Sta
         if other := next((text for text in own if not text.startswith(said)), None):
             before = printable(other.partition("; period ")[0])
             refuse("name", f"a new one for another declaration than {before:.300}", name)
-        if any(text.startswith(f"{said}; period {at!r}; ") for text in own):
-            refuse("at", "a period that this series has not released", at,
-                   "a second release would count its people again")
+        _check_later(at, _periods(said, own))
         free = lambda price: None if price is None else Decimal(0)
         return entry._replace(epsilon=free(entry.epsilon), rho=free(entry.rho)) if len(own) >= most else entry
     return charged
 
 
-def released_in(said: str, ledger: Ledger) -> list[str]:
-    "The periods that a series of this declaration has released, as its entries say them."
+def _periods(said, entries):
+    "The periods that a series of this declaration has released, from the words of a ledger's entries."
     before = f"{said}; period "
-    return [e.release.removeprefix(before).partition("; ")[0] for e in ledger.entries if e.release.startswith(before)]
+    return [ast.literal_eval(text.removeprefix(before).partition("; ")[0]) for text in entries
+            if text.startswith(before)]
+
+
+def _check_later(at, made):
+    "Refuse a period that is not after all that were released: a person in both could be counted once too often."
+    if at in made:
+        refuse("at", "a period that this series has not released", at, "a second release would count its people again")
+    if early := [each for each in made if isinstance(each, str) != isinstance(at, str) or each > at]:
+        refuse("at", f"after the periods that were released, such as {early[0]!r:.100}", at,
+               "periods are released in the order of time: a person who was counted in a later one could be counted in "
+               "too many")
 
 
 @dataclass(frozen=True)
@@ -84,8 +95,8 @@ class ReleaseSeries:
 
     Together they cost `periods_per_person` times the price of one, for a person added or removed with all rows.
     `release(model, data, at)` takes the rows of all periods so far, of which it keeps
-    those of period `at` that count. ValueError for declarations that are no such thing, and for a budget in rho from a
-    ledger in epsilon.
+    those of period `at` that count. Periods are released in the order of time, and rows of earlier periods stay as
+    they were. ValueError for declarations that are no such thing, and for a budget in rho from a ledger in epsilon.
 
     >>> import pandas as pd
     >>> from dp_bayes_nb import Bernoulli, Ledger, ReleaseSeries
@@ -98,7 +109,7 @@ class ReleaseSeries:
     ledger: Ledger  # that pays
     name: str  # of the data set and of the series, in the ledger
     person: str  # the column that says whose a row is
-    period: str  # the column of the period: texts of one length, such as "2026-W03", or whole numbers
+    period: str  # the column of the period: texts of one length, such as "2026-W03", whole numbers, or dates
     periods_per_person: int  # periods in which a person counts, at most
     epsilon: Any = None  # price of one release, with Laplace noise
     rho: Any = None  # or in zCDP, with Gaussian noise
@@ -110,17 +121,18 @@ class ReleaseSeries:
 
     def release(self, model: Any,  # as for `release`
                 data: Any,         # a data frame of the rows of all periods so far
-                at: Any, *,        # the period that is released
+                at: Any, *,        # the period that is released, after all that were: a text, a whole number or a date
                 n_max: int,        # the largest number of persons, or of kept rows, in a period: public
                 combine: Any = None,  # how the rows of a person within a period become one record
                 rows: int | None = None,  # in its place, the most rows of a person that are kept
-                missing_as: Any = None  # what a missing value counts as
+                missing_as: Any = None,  # what a missing value counts as
+                without: Sequence = ()  # periods that have no rows because nobody came, `at` or earlier ones
                 ) -> Release:
-        """Release one period. Refused are a period that was released, data without the rows of a period that was, and
-        what `release` refuses.
+        """Release one period. ValueError for a period that is not after those that were released, for data without
+        rows of this period or of one that was released (unless `without` has it), and for what `release` refuses.
         """
         at = _checked_at(at)
-        frame = _checked_frame(self, data, at)
+        frame = _checked_frame(self, data, at, [_checked_at(each) for each in _listed(without)])
         kept = quietly(lambda: kept_rows(frame, self.person, self.period, at, self.periods_per_person).to_native(),
                        "cut to the periods in which a person counts")
         price = charged_in(self.name, self.said, at, self.periods_per_person)
@@ -155,15 +167,24 @@ def _said(series):
     return f"series {series.name!r}, {most}, {price} each"
 
 
+def _listed(without):
+    "Periods without rows, as a list."
+    if isinstance(without, (str, bytes)) or not np.iterable(without):
+        refuse("without", "a list of periods that have no rows", without)
+    return list(without)
+
+
 def _checked_at(at):
-    "A period as it stands in the table and in the ledger."
-    at = int(at) if isinstance(at, np.integer) else at
+    "A period as it stands in the table and in the ledger; a date is the text of its day."
+    at = at.item() if isinstance(at, np.generic) and not isinstance(at, np.datetime64) else at
+    if isinstance(at, (date, np.datetime64)) and at == at:
+        at = str(np.datetime64(at, "D"))
     if isinstance(at, bool) or not isinstance(at, (str, int)) or ";" in str(at) or len(str(at)) > 100:
-        refuse("at", "a short text or a whole number, as in the column of the period", at)
+        refuse("at", "a short text, a whole number or a date, as in the column of the period", at)
     return at
 
 # %% ../../nbs/data_holder/10_series.ipynb #5e720023
-def _checked_frame(series, data, at):
+def _checked_frame(series, data, at, without):
     "The data as a frame that has all periods which were released, in an order that is that of time."
     check_installed("ReleaseSeries", "narwhals", extra="release")
     import narwhals as nw
@@ -171,25 +192,32 @@ def _checked_frame(series, data, at):
         frame = nw.from_native(data)
     except TypeError:
         refuse("data", "a data frame", data, "read the file first: earlier rows of a person are looked up in it")
-    names = frame.collect_schema().names()
+    kinds = frame.collect_schema()
     for column in (series.person, series.period):
-        if column not in names:
+        if column not in kinds.names():
             refuse("data", f"with a column {column!r}", Said("a table without it"))
+    if kinds[series.period] in (nw.Date, nw.Datetime):
+        frame = frame.with_columns(nw.col(series.period).dt.to_string("%Y-%m-%d"))
     found = frame.lazy().select(series.period).unique().collect()[series.period].to_list()
-    return _in_time(frame, [each for each in found if each is not None and each == each], at, series)
+    _check_in_time([each for each in found if each is not None and each == each], at, without, series)
+    return frame
 
 
-def _in_time(frame, found, at, series):
-    "The frame, if its periods are of the kind of `at`, and none that was released is lacking."
+def _check_in_time(found, at, without, series):
+    "Are the periods of the kind of `at`, and are `at` and those that were released among them?"
     text = isinstance(at, str)
     if any(isinstance(each, str) != text for each in found):
         refuse("at", "of the type of the column of periods", at)
     if text and len({len(each) for each in (*found, at)}) > 1:
         refuse("period", "a column of texts of one length, so that their order is that of time", series.period,
                "such as 2026-W03")
-    there = {repr(each if text else int(each)) for each in found}
-    lacking = [each for each in released_in(series.said, series.ledger) if each not in there]
-    if lacking:
-        refuse("data", "the rows of all periods so far", Said(f"a table without period {lacking[0]:.100}"),
-               "which was released; whose weeks are used up is seen in them")
-    return frame
+    made = _periods(series.said, [entry.release for entry in series.ledger.entries])
+    _check_later(at, made)
+    there = {*(found if text else map(int, found)), *without}
+    if lacking := [each for each in made if each not in there]:
+        refuse("data", "the rows of all periods so far", Said(f"a table without period {lacking[0]!r:.100}"),
+               "which was released; whose weeks are used up is seen in them. If it has no rows because nobody came: "
+               f"without=[{lacking[0]!r:.100}]")
+    if at not in there:
+        refuse("at", "a period of the data", at, f"if it has no rows because nobody came: without=[{at!r}]")
+

@@ -28,7 +28,7 @@ from ..counts.count_curves import (MOST, Reading, curves_of, draw_answers, draw_
                                              reported_odds)
 from ..counts.tree import Rows
 from ..curves.curve import log_convolved, start_of
-from ..base.chains import QUICKLY
+from ..base.chains import quickly
 from ..models.fitted import moments_at
 from ..many.bulk import BLOCK, count_terms
 from ..posterior.fit import _check_run, Drawn
@@ -67,7 +67,8 @@ class Pooled:
       under "t3" their standard deviation is √3 = 1.7 times the spread. Rates made with N(0, 0.25²) have a spread of
       about 0.2 under "t3".
     - `location`: (mean, sd) of a normal prior of the typical group. None: for shares a typical share that is uniform,
-      for others N(0, 10²).
+      for rates of counts nearly Jeffreys' prior, a density falling like one over the square root of the rate, for others
+      N(0, 10²).
     - `scale`: of the half-normal prior of the spread, > 0. None: 1, with which groups may well differ by a factor of
       seven. Of a model with several parameters both are dicts, {"mean": (170, 10)} and {"mean": 5}.
     - `slope`: is there a slope on log size? True, False, or "auto": where sizes are public and differ, and there are
@@ -86,7 +87,7 @@ class Pooled:
     'pooled'
     """
     effects: str = "t3"  # e: "t3" or "normal"
-    location: Any = None  # (mean, sd) of a normal prior; None: uniform typical share, or N(0, 10²)
+    location: Any = None  # (mean, sd) of a normal prior; None: uniform typical share, rate^(−1/2), or N(0, 10²)
     scale: Any = None  # of the half-normal prior of the spread; None: 1
     slope: Any = "auto"  # on log size? "auto": where sizes are public and differ, with five groups or more
     covariates: Any = None  # {name: one number a group}
@@ -167,7 +168,8 @@ def hyper_of(family, prior: Pooled, sizes: Any, groups: int) -> tuple[Hyper, lis
     shift = p.loc if p.support == "real" else -math.log(p.scale) if p.support == "positive" else 0.0
     unit = p.scale if p.support == "real" else 1.0
     logistic = location is None and p.support == "unit"
-    mean, sd = (0.0, 1.0 if logistic else LOCATION_SD) if location is None else (
+    tilt = LOCATION_SD**2 / 2 if family.one_table else 0.0  # of events: Jeffreys' prior of a rate
+    mean, sd = (tilt, 1.0 if logistic else LOCATION_SD) if location is None else (
         ((location[0] - shift) / unit if p.support == "real" else location[0] + shift), location[1] / unit)
     hyper = Hyper(prior.effects, design, np.array([mean, *np.zeros(len(sds))], float), np.array([sd, *sds], float),
                   1.0 if scale is None else float(scale) / unit, logistic, np.array([np.inf, *dfs]))
@@ -273,7 +275,7 @@ def _normal_law(family, n, z, noise, x):
     return log_convolved(z - n[:, None] * mean, n[:, None] * variance, noise.scale, noise.kind)
 
 
-@partial(jax.jit, static_argnames=("way", "detail"), compiler_options=QUICKLY)
+@partial(jax.jit, static_argnames=("way", "detail"), compiler_options=quickly())
 def _laws(way, family, detail, seen, ends, x):
     "Log likelihoods by a model's moments or its exact law of groups that look alike, (G, K)."
     def one(parts):
@@ -416,7 +418,7 @@ def slope_on_size(center, sd, sizes, spread) -> float:
 
 def rate_of(family) -> Any:
     "The model of one group: of a table of counts, a rate."
-    return SimpleNamespace(parameters={"rates": Parameter("positive")}) if family.one_table else family
+    return SimpleNamespace(parameters={"rates": Parameter("positive")}, one_table=True) if family.one_table else family
 
 
 def _values(family, x):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Float
-from scipy.linalg import block_diag
+from scipy.linalg import block_diag, lapack
 
 from dp_bayes_nb.fields.bands import Band, Factor, ridged
 from dp_bayes_nb.fields.pooling import Curves
@@ -102,6 +102,8 @@ class Field:
         across, m = factor.forward(edge), len(self.own)
         corner = np.block([[self.border + (Z.T * D) @ Z, self.beside.T], [self.beside, np.zeros((m, m))]])
         schur = corner - across.T @ across
+        if lapack.dpotrf(schur[:self.c, :self.c], lower=1)[1]:
+            return None
         value = factor.log_determinant() + np.linalg.slogdet(schur)[1]
         return Solved(factor, Z, across, schur, value) if np.isfinite(value) else None
 
@@ -323,6 +325,24 @@ def first_sites(table: Table) -> Sites:
     return Sites(precision, mean * precision)
 
 
+_DROP, _LOWER = 1.0, 10.0  # how deep a valley is; how far below the best peak another is one
+
+
+def other_starts(table: Table) -> list[Sites]:
+    "Sites at the lowest and at the highest peaks, where a likelihood has several; else none."
+    v, last = table.value, table.value.shape[1] - 1
+    ends = []
+    for w in (v, v[:, ::-1]):  # where the first peak from either side ends
+        up = np.maximum.accumulate(w, axis=1)
+        ended = (w < up - _DROP) & (up > w.max(axis=1, keepdims=True) - _LOWER)
+        ends.append(np.where(ended.any(axis=1), ended.argmax(axis=1), last)[:, None])
+    low, high, nodes = ends[0], last - ends[1], np.arange(last + 1)
+    if not np.any(low < high):
+        return []
+    return [first_sites(table._replace(value=np.where((low >= high) | some, v, -np.inf)))
+            for some in (nodes <= low, nodes >= high)]
+
+
 def _cavities(sites, m, v):
     "Means and variances without the cell's own site, and where there is none."
     none = 1 / v - sites.precision < 1e-7 / v
@@ -344,8 +364,9 @@ def _change(sites, new, found, cm, cv, none):
     return float(max(bend.max(), shift.max()) + none.any())
 
 # %% ../../nbs/fields/08_propagation.ipynb #13980be7
-def propagate(field: Field, table: Table, setting: Setting, sites: Sites | None = None) -> Propagated:
-    "Parallel, damped expectation propagation from some sites on: equation (7)."
+def propagate(field: Field, table: Table, setting: Setting, sites: Sites | None = None, still: float = _STILL
+              ) -> Propagated:
+    "Parallel, damped expectation propagation from some sites on, until a sweep changes less than `still`: equation (7)."
     here = None if sites is None else marginals(field, sites, setting)
     if here is None:
         sites = first_sites(table)
@@ -358,7 +379,7 @@ def propagate(field: Field, table: Table, setting: Setting, sites: Sites | None 
         found = tilted(table, ends, cm, cv, found)
         new = _matched(sites, found, cm, cv, none)
         change = _change(sites, new, found, cm, cv, none)
-        if change < _STILL or sweep == _SWEEPS:
+        if change < still or sweep == _SWEEPS:
             break
         damp, last = max(0.8 * damp, _LEAST) if change > last else damp, change
         step, there = damp, None

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 from scipy.linalg import solve_triangular
-from scipy.special import betaincinv, ndtr, ndtri
+from scipy.special import betaincinv, expit, ndtr, ndtri
 from scipy.stats import chi2, qmc
 
 from dp_bayes_nb.base.arguments import Said, refuse, warn_user
@@ -21,8 +21,8 @@ from dp_bayes_nb.counts.count_curves import draw_printed
 from dp_bayes_nb.fields.pooled_groups import (COUNTS, Alike, Pooled, _natural, _values, counted, group_curves,
                                               hidden_counts, hyper_of, pool_releases, pooled_way, pooling_unavailable,
                                               prior_of_groups, rate_of, what_is_pooled)
-from dp_bayes_nb.fields.propagation import (Field, Propagated, Setting, Table, ends_of, log_normal_evidence, propagate,
-                                            table_of, with_steps)
+from dp_bayes_nb.fields.propagation import (Field, Propagated, Setting, Sites, Table, log_normal_evidence, other_starts,
+                                            propagate, table_of, with_steps)
 from dp_bayes_nb.fields.structures import Layout, Part, Regression, _covariates, _listed, layout_of, walk
 from dp_bayes_nb.posterior.fit import Drawn, _check_run
 from dp_bayes_nb.posterior.identity import _releases_text, entropy_text, prior_to_json, run_entropy
@@ -35,9 +35,14 @@ SHAPE = 0.25  # of the Beta prior of a share: much of it near 0 and near 1, whic
 _LOW, _HIGH = -5.0, 4.5  # of a coordinate, whose prior is N(0, 1)
 
 
+def spread_at(z: float, scale: float) -> float:
+    "The whole spread, half-normal."
+    return scale * float(-ndtri(0.5 * ndtr(-z)))
+
+
 def sizes_at(z: Float[np.ndarray, "d"], scale: float) -> tuple[float, np.ndarray]:
     "The whole spread, and the shares of its variance that the parts have, the last each cell's own: equation (1)."
-    tau, left, shares = scale * float(-ndtri(0.5 * ndtr(-z[0]))), 1.0, []
+    tau, left, shares = spread_at(z[0], scale), 1.0, []
     for j, x in enumerate(z[1:]):
         others = SHAPE * (len(z) - 1 - j)
         rest = float(betaincinv(others, SHAPE, ndtr(-x)))
@@ -56,10 +61,7 @@ def setting_at(field: Field, z, scale: float) -> Setting:
 
 # %% ../../nbs/fields/09_structured.ipynb #ec219499
 # § A few points
-_POINTS_OF_FEW, _MANY_CELLS = 24, 500  # points where cells are few, and how many are many
 POINTS, _CANDIDATES, _STEP, _DF = 15, 2048, 0.15, 5  # points; candidates; largest step of slopes; degrees of freedom
-
-
 _CLOSE, _OVER = 4, 0.5  # points that are blended; how far parabolas may rise above the best point
 
 
@@ -111,11 +113,12 @@ def blended(points: list, x: Float[np.ndarray, "n d"]) -> tuple[np.ndarray, np.n
 
 # %% ../../nbs/fields/09_structured.ipynb #1c8f2dd6
 class Explored(NamedTuple):
-    "Points, candidates and their weights, and the nearest point of each."
+    "Points, candidates and their weights, the group of each, and what was found in the middle of each group."
     points: list
     candidates: Float[np.ndarray, "n d"]
     weight: Float[np.ndarray, "n"]
-    nearest: np.ndarray
+    group: np.ndarray
+    found: list  # of Propagated
 
 
 class Candidates:
@@ -153,6 +156,49 @@ def climb(points: list, add) -> None:
         add(np.clip(best.z + step, _LOW, _HIGH))
         reach = 1.0 if points[-1].value > best.value else reach / 3
 
+# %% ../../nbs/fields/09_structured.ipynb #21ec4883
+_GROUPS, _MANY_CELLS, _GROUPS_OF_MANY, _SMOOTH = 48, 500, 16, 0.02  # _SMOOTH: a change that is none in a middle
+
+
+def grouped(y: Float[np.ndarray, "n d"], weight: Float[np.ndarray, "n"], groups: int) -> tuple:
+    "Middles (groups, d) and the group of each candidate: k-means, from slices along the first coordinate on."
+    order = np.argsort(y[:, 0])
+    at = np.searchsorted(np.cumsum(weight[order]), (np.arange(groups) + 0.5) / groups * weight.sum())
+    middle = y[np.unique(order[np.minimum(at, len(y) - 1)])]
+    for _ in range(12):
+        group = ((y[:, None] - middle)**2).sum(axis=2).argmin(axis=1)
+        _, group = np.unique(group, return_inverse=True)
+        mass = np.bincount(group, weight)
+        middle = np.stack([np.bincount(group, weight * column) / mass for column in y.T], axis=1)
+    return middle, group
+
+
+def sites_near(points: list, z: Float[np.ndarray, "d"], metric: Float[np.ndarray, "d d"]) -> Sites:
+    "Sites by a linear fit of those of the nearest points, with weights by the distance."
+    away = (np.array([point.z for point in points]) - z) @ metric.T
+    square, d = (away**2).sum(axis=1), len(z)
+    near = np.argsort(square)[:2 * d + 3]
+    A, weight = np.column_stack([np.ones(len(near)), away[near]]), 1 / (square[near] + 0.05)
+    ridge = 0.02 * weight.sum() * np.diag([0.0] + [1.0] * d)
+    fitted = np.linalg.solve((A.T * weight) @ A + ridge, A.T * weight)[0]
+    return Sites(*(fitted @ np.array([points[k].found.sites[j] for k in near]) for j in (0, 1)))
+
+
+def middles(field: Field, table: Table, scale: float, points: list, x, weight) -> Explored:
+    "Groups of candidates, propagation in the middle of each, and weights that know what it found."
+    flat = weight**0.6 / (weight**0.6).sum()
+    center = flat @ x
+    root = np.linalg.cholesky((x - center).T * flat @ (x - center) + 1e-6 * np.eye(len(center)))
+    whiten = np.linalg.inv(root)
+    middle, group = grouped((x - center) @ whiten.T, flat, _GROUPS_OF_MANY if len(field.X) > _MANY_CELLS else _GROUPS)
+    z = center + middle @ root.T
+    found = [propagate(field, table, setting_at(field, each, scale), sites_near(points, each, whiten), _SMOOTH)
+             for each in z]
+    more = np.array([each.value for each in found]) - 0.5 * (z**2).sum(axis=1) - blended(points, z)[0]
+    weight = weight * np.exp(more - more.max())[group]
+    return Explored(points, x, weight / weight.sum(), group, found)
+
+
 # %% ../../nbs/fields/09_structured.ipynb #76dc686d
 def explore(field: Field, table: Table, scale: float) -> Explored:
     "The posterior of the sizes by a few points: a search for the mode, then points where weight is far from any."
@@ -167,15 +213,14 @@ def explore(field: Field, table: Table, scale: float) -> Explored:
     best = max(points, key=lambda p: p.value)
     covariance = np.linalg.inv(np.eye(d) - best.bend)
     candidates, center, root = Candidates(d), best.z, 1.2 * np.linalg.cholesky(covariance)
-    wanted = POINTS if len(field.X) > _MANY_CELLS else _POINTS_OF_FEW
     while True:
         x, log_q = candidates.around(center, root)
         value, distance = blended(points, x)
         weight = np.exp(value - log_q - (value - log_q).max())
         weight /= weight.sum()
         near = sum(p.value > max(each.value for each in points) - _NEAR for p in points)
-        if len(points) >= wanted and (near >= _FEW or len(points) >= wanted + _CLIMB):
-            return Explored(points, x, weight, distance.argmin(axis=1))
+        if len(points) >= POINTS and (near >= _FEW or len(points) >= POINTS + _CLIMB):
+            return middles(field, table, scale, points, x, weight)
         flat = weight**0.8 / (weight**0.8).sum()
         center = flat @ x
         root = 1.3 * np.linalg.cholesky((x - center).T * flat @ (x - center) + 1e-3 * covariance)
@@ -261,15 +306,15 @@ def draw_at(rng: np.random.Generator, field: Field, table: Table, found: Propaga
 # %% ../../nbs/fields/09_structured.ipynb #b5a764b4
 def draw_field(rng: np.random.Generator, field: Field, table: Table, found: Explored, size: int, moves: int = 0
                ) -> FieldDraws:
-    "Draws of everything: a candidate by its weight, then the rest at its nearest point."
+    "Draws of everything: a candidate by its weight, then the rest in the middle of its group."
     upto = np.cumsum(found.weight)
     k = np.searchsorted(upto, (rng.permutation(size) + rng.random(size)) / size * upto[-1])
     k = np.minimum(k, len(upto) - 1)
     out = FieldDraws(found.candidates[k], np.empty((size, len(field.X))), np.empty((size, len(field.X))),
                      [np.empty((size, part.Q.shape[0])) for part in field.parts], np.empty((size, field.X.shape[1])))
-    for j in np.unique(found.nearest[k]):
-        at = np.flatnonzero(found.nearest[k] == j)
-        cells, f, parts, shared = draw_at(rng, field, table, found.points[j].found, len(at), moves)
+    for j in np.unique(found.group[k]):
+        at = np.flatnonzero(found.group[k] == j)
+        cells, f, parts, shared = draw_at(rng, field, table, found.found[j], len(at), moves)
         out.cells[at], out.structured[at], out.shared[at] = cells.T, f.T, shared.T
         for into, values in zip(out.parts, parts):
             into[at] = values.T
@@ -341,12 +386,20 @@ def doubt_of(rng: np.random.Generator, field: Field, table: Table, found: Propag
         doubt = moved(states[seen], sliced(rng, field, table, found, states)[seen])
         if doubt <= DOUBT:
             break
-    return doubt
+    return max([doubt, *(elsewhere(field, found, propagate(field, table, found.setting, start))
+                         for start in other_starts(table))])
+
+
+def elsewhere(field: Field, found: Propagated, other: Propagated) -> float:
+    "How far another explanation would move means of cells, by its share of the evidence, in standard deviations."
+    m, other_m = (each.tilted.mean[:len(field.seen)] for each in (found, other))
+    far = (other_m - m)**2 / found.tilted.variance[:len(field.seen)]
+    return math.sqrt(float(far.mean())) * float(expit(other.value - found.value))
 
 # %% ../../nbs/fields/09_structured.ipynb #d95a9088
 # § Fit
 FIELD = Way("field", "a table of the likelihood of each group; a normal distribution takes its place, group by group, "
-            "until all agree (expectation propagation), at some 20 sizes of the parts; draws of all groups together",
+            "until all agree (expectation propagation), at some 60 sizes of the parts; draws of all groups together",
             "given the sizes, marginals nearly exact and their dependence as of a normal distribution; a short chain "
             "checks it")
 
@@ -376,14 +429,31 @@ def _tables(alike: Alike) -> tuple:
     return table_of(group_curves(alike.family, alike.seen, alike.ranges)), None
 
 
-def _check_limited(table: Table):
-    "Refuse groups of which none limits its parameter from both sides."
-    low, high = ends_of(table)
-    fall = table.value.max(axis=1, keepdims=True) - table.value
-    if not np.any((fall[:, 0] > 3) & (fall[:, -1] > 3)):
-        refuse("release", "with a group whose number limits its parameter from both sides",
-               Said("one in which every group is hidden, or has next to no information"),
-               "fit groups one by one, with a prior")
+_PLAIN, _SURE, _OPEN = 0.5, 0.01, 0.6  # a fall that is none; shares that lie open: of one group, and of the level
+
+
+def _open(total: Float[np.ndarray, "n M"], log_weight: Float[np.ndarray, "M"], sides: tuple) -> Float[np.ndarray, "n"]:
+    "Shares of the posterior of a level where likelihoods say no more than at an end: the lower (1), the upper (-1)."
+    flat = np.zeros(total.shape, bool)
+    for sign in sides:
+        at = total[:, ::sign]
+        flat[:, ::sign] |= np.logical_and.accumulate(np.abs(at - at[:, :1]) < _PLAIN, axis=1)
+    w = np.exp(total + log_weight - (total + log_weight).max(axis=1, keepdims=True))
+    return (w * flat).sum(axis=1) / w.sum(axis=1)
+
+
+def _check_limited(table: Table, mean: float, sd: float, below: bool):
+    "Refuse groups that leave their common level to its prior N(mean, sd²), which then decides what they are."
+    ends = table.x.min(), table.x.max()
+    x = np.unique(np.concatenate([np.linspace(*ends, 300), mean + sd * np.linspace(-6, 6, 121)]))
+    each = table.at(np.broadcast_to(x, (len(table.x), len(x))))
+    log_weight = np.log(np.gradient(x)) - 0.5 * ((x - mean) / sd)**2
+    sides = (1, -1) if below else (-1,)
+    if _open(each.sum(axis=0)[None], log_weight, sides)[0] > _OPEN and np.all(_open(each, log_weight, sides) > _SURE):
+        refuse("release", "with numbers that limit the level of their groups from both sides",
+               Said("one in which every group is hidden, or noise leaves open whether there is anything"),
+               "say where the level is, as in prior=Pooled('normal', location=(3, 1)), or fit groups one by one")
+
 
 # %% ../../nbs/fields/09_structured.ipynb #e7291dbf
 def _steps(layout: Layout) -> tuple[int, float]:
@@ -413,6 +483,9 @@ def ready(releases: list, prior: Any, pool: Any) -> Ready:
     if prior.slope is True:
         refuse("prior", "without a slope here", Said("one with slope=True"),
                "use Regression('~ log(size)', data=frame)")
+    if prior.effects != "normal":
+        refuse("prior", "with normal effects here", Said(f"one with {prior.effects!r}"),
+               "write Pooled('normal', …); Along(…, shifts=True) lets a few steps be large")
     if prior.covariates and (layout.columns or N < G):
         refuse("prior", "without covariates here", Said("one with some"), "use Regression('~ …', data=frame)")
     columns = layout.columns or {name: np.asarray(v, float) for name, v in (prior.covariates or {}).items()}
@@ -425,7 +498,9 @@ def ready(releases: list, prior: Any, pool: Any) -> Ready:
     sd = np.r_[hyper.sd * (math.pi / math.sqrt(3) if hyper.logistic else 1.0), np.full(more, hyper.scale)]
     sd[1:len(hyper.sd)] = hyper.sd[1:]
     table, cells = _tables(alike)
-    _check_limited(table)
+    if prior.location is None:  # towards 0 Jeffreys' prior of a rate leaves little room
+        below = cells is None or not any(np.isfinite(release.values).any() for release in releases)
+        _check_limited(table, hyper.mean[0], sd[0], below)
     jumps, step = _steps(layout)
     field = Field(layout.parts, X, np.r_[hyper.mean, np.zeros(more)], sd, layout.seen, jumps)
     table = with_steps(table, jumps, step) if jumps else table
@@ -521,15 +596,16 @@ def _own_axes(layout, alike) -> dict:
 def _drawn(rng, one: Ready, size: int) -> tuple:
     "Draws, how far the check moved them, and whether a chain made them."
     found = explore(one.field, one.table, one.scale)
-    used = np.bincount(found.nearest, found.weight, minlength=len(found.points))
-    best = found.points[int(used.argmax())].found
-    wrong = float(used @ [point.found.change > 0.05 for point in found.points])
+    used = np.bincount(found.group, found.weight)
+    best = found.found[int(used.argmax())]
+    wrong = float(used @ [each.change > 0.05 for each in found.found])
     doubt = doubt_of(rng, one.field, one.table, best)
     moves = _LONG if doubt > DOUBT or wrong > 0.05 else 0
     if moves:
-        warn_user("normal distributions in the place of likelihoods do not fit these numbers (a short chain moved "
-                  f"means by {doubt:.2f} standard deviations): draws come from a chain of {moves} moves, and the sizes "
-                  "of the parts are rough")
+        warn_user("normal distributions in the place of likelihoods do not fit these numbers (a check moved means by "
+                  f"{doubt:.2f} standard deviations): draws come from a chain of {moves} moves, and the sizes of the "
+                  "parts are rough; if numbers have two explanations that are far apart, draws are of one of them, and "
+                  "pool='partial' may have both")
     return draw_field(rng, one.field, one.table, found, size, moves), doubt, moves
 
 

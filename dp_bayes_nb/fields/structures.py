@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-from ..base.arguments import Said, check_choice, check_count, refuse
+from ..base.arguments import Said, check_choice, check_count, refuse, warn_user
 from ..base.formula import read_formula
 from ..base.frames import by_label
 from .bands import intrinsic_variances
@@ -35,10 +35,10 @@ class Along:
     - `ahead`: how many positions after the last are forecast.
     - `at`: the position of each group, in the order of the groups or as a dict by their names. None: their labels.
 
-    Positions are whole numbers, dates, months such as "2024-03", or any texts, whose order is that of the release.
-    Numbers and dates that are missing between the first and the last are predicted. The result's `predicted` has all
-    positions, along an axis that is called as `by`; as `all_…` where the groups have an axis with this name and other
-    levels, such as the `count` of `Counts`. ValueError for other arguments.
+    Positions are whole numbers, dates, months such as "2024-03" or 202403, or any texts, whose order is that of the
+    release. Numbers and dates that are missing between the first and the last are predicted. The result's `predicted`
+    has all positions, along an axis that is called as `by`; as `all_…` where the groups have an axis with this name and
+    other levels, such as the `count` of `Counts`. ValueError for other arguments.
 
     >>> from dp_bayes_nb import Along, Counts, Laplace, declare, fit
     >>> release = declare(Counts([str(week) for week in range(1, 9)]), [61, 70, 44, 58, 66, 52, 75, 60],
@@ -135,6 +135,22 @@ _GAPS = 20  # positions a group at most: more are a mistake
 _DATES = {"M": r"\d{4}-\d\d", "D": r"\d{4}-\d\d-\d\d", "s": r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?"}
 
 
+_COMPACT = re.compile(r"((?:19|20)\d\d)(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])?")  # 202403, 20240331
+_WEEKS = re.compile(r"((?:19|20)\d\d)(0[1-9]|[1-4]\d|5[0-3])")
+
+
+def _spelled(by: str, texts: list) -> list:
+    "Compact months and days as dates are written; a warning of years and weeks, which are no whole numbers."
+    found = [_COMPACT.fullmatch(text) for text in texts]
+    if all(found) and len({len(text) for text in texts}) == 1:
+        return ["-".join(filter(None, each.groups())) for each in found if each]
+    weeks = [_WEEKS.fullmatch(text) for text in texts]
+    if all(weeks) and len({each[1] for each in weeks if each}) > 1:
+        warn_user(f"labels of {by!r} such as {texts[0]} are read as whole numbers, with a gap between two years; if they "
+                  "are years and weeks, give at=[…], a date or a whole number for each week")
+    return texts
+
+
 def _is_whole(each) -> bool:
     return isinstance(each, (int, float, np.integer, np.floating)) and float(each).is_integer()
 
@@ -142,6 +158,9 @@ def _is_whole(each) -> bool:
 def _as_numbers(by: str, labels: list) -> tuple:
     "Labels on a line of whole numbers, and the labels of such numbers; None for texts, which have no distances."
     texts = [re.sub(r"\.0+$", "", str(each)) for each in labels]
+    spelled = _spelled(by, texts)
+    if spelled != texts:
+        return _as_dates(by, spelled, "D" if len(spelled[0]) > 7 else "M")
     if all(map(_is_whole, labels)) or all(re.fullmatch(r"-?\d{1,15}", str(each)) for each in labels):
         return np.array([int(each) for each in labels]), np.asarray
     if all(isinstance(each, (float, np.floating)) or _is_whole(each) for each in labels):

@@ -11,15 +11,13 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
-from jaxtyping import Array, Float, Int, Key
 
 from ..models.contract import Model, family_class
 from ..models.declarations import Column
-from ..base.arguments import MOST_SUMS, check_count, check_sums, pytree, refuse
+from dp_bayes_nb.base.arguments import (
+    MOST_SUMS, Array, Float, Int, Key, check_count, check_sums, jax, jnp, lax, pytree, refuse
+)
 from ..models.counts import Categorical, project_simplex
 from ..releases.files import check_result_name
 from ..naive_bayes.model import Dirichlets, check_dirichlets, check_variable, declared_levels, listed

@@ -9,12 +9,9 @@ __all__ = ['Above']
 import math
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
 
-from ..base.arguments import check_choice, check_positive, numerical, refuse
+from ..base.arguments import Array, Float, check_choice, check_positive, jax, jnp, numerical, refuse
 from .bounds import (Clip, edges, intervals, mixture_moments, truncated_log_partition,
                                        truncated_moments)
 from .accepted_priors import as_numbers
@@ -226,7 +223,8 @@ class Above(Model):
     def project(self, z: Any, n: Any):
         "The nearest possible sum (of each separately)."
         m = len(self.model.names)
-        return jnp.append(self.model.project(z[:m], n), jnp.clip(z[m:], 0.0, n * self.weight))
+        xp, inner = numerical(z, n, self.weight), self.model.project(z[:m], n)
+        return numerical(z, n, inner).append(inner, xp.clip(z[m:], 0.0, n * self.weight))
 
     def feasible(self, s: Any, n: Any):
         "Can n records have these sums? Counts do not increase with their limit."

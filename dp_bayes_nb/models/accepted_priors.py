@@ -9,10 +9,9 @@ __all__ = ['STATIC_FIELDS', 'checked_numbers', 'as_numbers', 'check_hyperparamet
 import dataclasses
 from typing import Any
 
-import jax
 import numpy as np
 
-from ..base.arguments import refuse
+from ..base.arguments import jax, refuse
 from ..base.frames import by_label
 from ..base.priors import Dirichlet, Independent, LogDensity
 from ..base.supports import SUPPORTS

@@ -11,14 +11,10 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
-from jaxtyping import Array, Float
 
 from .contract import family_class
-from ..base.arguments import numerical, refuse
+from ..base.arguments import Array, Float, is_jax, jax, jnp, lax, numerical, refuse, when_jax
 
 # %% ../../nbs/models/09_bounds.ipynb #c1dfd96e
 # § Bounds: what is done with a record outside them
@@ -26,7 +22,7 @@ def log(x):
     "Natural logarithm of an array or of a data-frame expression."
     if hasattr(x, "log"):
         return x.log()
-    return jnp.log(x) if isinstance(x, jax.Array) else np.log(x)
+    return jnp.log(x) if is_jax(x) else np.log(x)
 
 
 def _where(inside, t):
@@ -62,7 +58,8 @@ class Bounds:
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
-        jax.tree_util.register_pytree_node(cls, lambda b: ((b.lower, b.upper), None), partial(_bounds, cls))
+        when_jax(lambda: jax.tree_util.register_pytree_node(cls, lambda b: ((b.lower, b.upper), None),
+                                                            partial(_bounds, cls)))
 
     def __post_init__(self):
         for name in ("lower", "upper"):
@@ -280,7 +277,7 @@ def _count_nodes(family, eta, lower, upper):
     if xp is np:
         few = int(upper - lower) + 1 if upper - lower < _TERMS[-1] else 0
     else:  # the number of terms is a part of the program
-        few = 0 if numerical(upper) is np else family.shapes[1][int(numerical(lower) is jnp)]
+        few = 0 if numerical(upper) is np else family.shapes[1][int(numerical(lower) is not np)]
     if few:
         x = lower + jnp.arange(float(few))
         return jnp.minimum(x, upper), jnp.where(x <= upper, 0.0, -jnp.inf)

@@ -9,13 +9,9 @@ __all__ = ['Gamma', 'NormalMean', 'NormalInverseGamma']
 import math
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax.scipy.special import gammaln
-from jaxtyping import Array, Float, Key
 
-from ..base.arguments import pytree
+from ..base.arguments import Array, Float, Key, jax, jnp, jsp, pytree
 from ..base.linear_algebra import cholesky, solve, solve_upper
 
 # %% ../../nbs/models/11_conjugate_priors.ipynb #c1dfd96e
@@ -57,7 +53,7 @@ class Gamma:
         "Mean and variance of the parameter, a pair by its name; infinite where there is none."
         def moment(k):  # E θᵏ, of ρ to the power k / p
             a = self.shape + k / self.power
-            log_moment = gammaln(jnp.maximum(a, 1e-300)) - gammaln(self.shape) - k / self.power * jnp.log(self.rate)
+            log_moment = jsp.gammaln(jnp.maximum(a, 1e-300)) - jsp.gammaln(self.shape) - k / self.power * jnp.log(self.rate)
             return jnp.where(a > 0, jnp.exp(log_moment), jnp.inf)
         mean = moment(1)
         return {self.name: (mean, moment(2) - mean**2)}
@@ -66,7 +62,7 @@ class Gamma:
         "Log density at `theta`: equation (1)."
         a, b, p = self.shape, self.rate, self.power
         log_theta = jnp.log(theta[self.name])
-        log_gamma = a * jnp.log(b) - gammaln(a) + (a - 1) * p * log_theta - b * jnp.exp(p * log_theta)
+        log_gamma = a * jnp.log(b) - jsp.gammaln(a) + (a - 1) * p * log_theta - b * jnp.exp(p * log_theta)
         return log_gamma + math.log(abs(p)) + (p - 1) * log_theta  # eq. (1)
 
 # %% ../../nbs/models/11_conjugate_priors.ipynb #b1d57811
@@ -159,7 +155,7 @@ class NormalInverseGamma:
     def log_density(self, theta: dict) -> Float[Array, "..."]:
         "Log density at `theta`."
         r, log_v = theta[self.name] - jnp.asarray(self.mean), jnp.log(theta[self.variance_name])
-        constant, d = self.shape * jnp.log(self.scale) - gammaln(self.shape), jnp.size(self.mean)
+        constant, d = self.shape * jnp.log(self.scale) - jsp.gammaln(self.shape), jnp.size(self.mean)
         if jnp.ndim(self.mean) == 0:
             squares, log_det = self.precision * r**2, jnp.log(self.precision)
         else:

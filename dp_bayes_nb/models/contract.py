@@ -9,9 +9,7 @@ __all__ = ['RELEASED', 'Model', 'family_class', 'missing_parts', 'not_fitted', '
 from dataclasses import dataclass
 from typing import Any, ClassVar, Mapping, dataclass_transform
 
-import jax
-
-from ..base.arguments import refuse
+from ..base.arguments import jax, refuse, when_jax
 from ..base.meant import hinted
 from ..base.supports import Parameter
 from .declarations import Column, as_data, check_data, from_data
@@ -51,7 +49,7 @@ class Model(Released, Fitted, Spoken):
         if "names" in vars(cls) and "statistics" not in vars(cls):  # as the contract was before it was written
             cls.statistics = vars(cls)["names"]
         check_data(cls)
-        jax.tree_util.register_pytree_node(cls, as_data, from_data)
+        when_jax(lambda: jax.tree_util.register_pytree_node(cls, as_data, from_data))
 
     def __repr__(self):
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"

@@ -10,15 +10,12 @@ import dataclasses
 import math
 from typing import Any, ClassVar
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
 
 from .contract import Model, family_class
 from .released import optional
 from .declarations import Column
-from ..base.arguments import check_choice, check_count, refuse
+from ..base.arguments import Array, Float, check_choice, check_count, jax, jnp, numerical, refuse
 from ..base.measurement import Noise
 from ..base.priors import Beta, Dirichlet
 from ..base.supports import Parameter
@@ -197,7 +194,7 @@ class Bernoulli(BernoulliLaw):
 
     def project(self, z: Any, n: Any):
         "The nearest possible count."
-        return jnp.clip(z, 0.0, n)
+        return numerical(z, n).clip(z, 0.0, n)
 
     def feasible(self, s: Any, n: Any):
         "Does s lie between the extremes of a sum of n statistics?"
@@ -251,10 +248,11 @@ class CategoricalLaw(ExponentialFamily):
 # %% ../../nbs/models/08_counts.ipynb #f1abd670
 def project_simplex(z: Float[Array, "k"], total) -> Float[Array, "k"]:
     "The point nearest to z with non-negative entries adding up to `total`."
-    ordered = jnp.flip(jnp.sort(z))
-    excess = (jnp.cumsum(ordered) - total) / jnp.arange(1, len(z) + 1)
-    last = jnp.maximum(jnp.sum(ordered > excess) - 1, 0)  # a total of 0: nothing is above
-    return jnp.maximum(z - excess[last], 0.0)
+    xp = numerical(z, total)
+    ordered = xp.flip(xp.sort(z))
+    excess = (xp.cumsum(ordered) - total) / xp.arange(1, len(z) + 1)
+    last = xp.maximum(xp.sum(ordered > excess) - 1, 0)  # a total of 0: nothing is above
+    return xp.maximum(z - excess[last], 0.0)
 
 
 _MOST_LEVELS = 2_000

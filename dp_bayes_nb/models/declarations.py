@@ -13,11 +13,9 @@ from functools import cached_property, reduce
 from operator import or_
 from typing import Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
-from ..base.arguments import refuse
+from ..base.arguments import is_jax, jnp, refuse
 
 # %% ../../nbs/models/01_declarations.ipynb #c0a70005
 # § Columns
@@ -86,7 +84,7 @@ def is_level(x, levels: tuple):
     "Is a record one of the levels? One flat expression, however many there are."
     if hasattr(x, "is_in"):  # a narwhals expression; numbers there are floats
         return x.is_in([level if isinstance(level, str) else float(level) for level in levels])
-    return (jnp if isinstance(x, jax.Array) else np).isin(x, np.asarray(levels))
+    return (jnp if is_jax(x) else np).isin(x, np.asarray(levels))
 
 # %% ../../nbs/models/01_declarations.ipynb #743a1b72
 class Codes:

@@ -9,14 +9,10 @@ __all__ = ['POINTS', 'Fitted', 'in_blocks', 'moments_at']
 from functools import lru_cache, partial
 from typing import Any, Callable, ClassVar, Mapping
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
-from jaxtyping import Array, Float
 
-from ..base.arguments import check_count
-from ..base.chains import QUICKLY, bind
+from ..base.arguments import Array, Float, check_count, jax, jitted, jnp, lax
+from ..base.chains import bind, light, quickly
 from ..base.measurement import Noise
 from ..base.supports import constrain, free_size
 from .accepted_priors import accept_prior
@@ -55,7 +51,7 @@ class Fitted:
 
     def middle_moments(self: Any) -> tuple[Float[Any, "m"], Float[Any, "m m"]]:
         "`moments` where all unconstrained coordinates are 0."
-        return self.moments(constrain(self.parameters, jnp.zeros(free_size(self.parameters)))[0])
+        return _middle(self)
 
     def moments_error(self: Any, theta: dict) -> Float[Any, "m"]:
         "How far the means of `moments` may be off, (m,), where a rule of integration finds them; by default exact."
@@ -183,7 +179,12 @@ def in_blocks(program: Callable, points: Any) -> Any:
     return jax.tree.map(lambda *parts: np.concatenate([np.asarray(part) for part in parts])[:N], *found)
 
 
-@partial(jax.jit, compiler_options=QUICKLY)
+@partial(light, level=0)
+def _middle(model):
+    return model.moments(constrain(model.parameters, jnp.zeros(free_size(model.parameters)))[0])
+
+
+@partial(jitted, compiler_options=quickly)
 def _moments(model, theta):
     return jax.vmap(model.moments)(theta)
 

@@ -11,15 +11,10 @@ import math
 from functools import partial
 from typing import Any
 
-import jax
-import jax.numpy as jnp
-from jax import lax
-from jax.scipy.special import gammainc, gammaincc, gammaln
-
 from .bounds import DROP, FAR, Clip, find_window, log, nodes
 from .conjugate_priors import Gamma
 from .contract import family_class
-from ..base.arguments import check_positive, refuse
+from ..base.arguments import check_positive, jax, jnp, jsp, lax, refuse
 from .normal import (check_map, curve, largest_mapped, middle_and_half, middle_and_half_log,
                                        project_hull)
 from ..base.priors import LogDensity
@@ -126,16 +121,16 @@ class GammaData(Univariate):
         (c1, _), (c2, _) = self.units
         shape, rate = self._from_eta(eta)
         power = -shape * jnp.log(rate)
-        return gammaln(shape) + power - shape * c1 + rate * c2 if self.pair else power
+        return jsp.gammaln(shape) + power - shape * c1 + rate * c2 if self.pair else power
 
     def log_base(self, x: Any):
         "log h(x)."
-        return -jnp.log(x) if self.pair else (self.shape - 1) * jnp.log(x) - gammaln(self.shape)
+        return -jnp.log(x) if self.pair else (self.shape - 1) * jnp.log(x) - jsp.gammaln(self.shape)
 
     def _log_left_tail(self, eta):
         "Log of the integral over records below e^−690: equation (2)."
         if not self.pair:
-            return -self.shape * FAR - jnp.log(self.shape) - gammaln(self.shape)
+            return -self.shape * FAR - jnp.log(self.shape) - jsp.gammaln(self.shape)
         (c1, _), (c2, _) = self.units
         shape, rate = self._from_eta(eta)
         return -shape * (FAR + c1) - jnp.log(shape) + rate * c2
@@ -161,8 +156,8 @@ class GammaData(Univariate):
     def _tail(self, integral, x, theta):
         return integral(self.shape, theta["rate"] * x)
 
-    cdf = property(lambda self: None if self.pair else partial(self._tail, gammainc), doc="P(X ≤ x).")
-    survival = property(lambda self: None if self.pair else partial(self._tail, gammaincc), doc="P(X > x).")
+    cdf = property(lambda self: None if self.pair else partial(self._tail, jsp.gammainc), doc="P(X ≤ x).")
+    survival = property(lambda self: None if self.pair else partial(self._tail, jsp.gammaincc), doc="P(X > x).")
 
     def simulate_records(self, key: Any, theta: dict, n: int):
         "n records."

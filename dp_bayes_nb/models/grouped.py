@@ -13,12 +13,11 @@ from functools import cached_property, reduce
 from operator import and_
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
 
-from ..base.arguments import check_choice, check_count, check_sums, level_count, refuse
+from dp_bayes_nb.base.arguments import (
+    Array, Float, check_choice, check_count, check_sums, jax, jnp, level_count, refuse
+)
 from ..base.frames import by_label
 from ..base.priors import LogDensity
 from ..base.supports import Parameter

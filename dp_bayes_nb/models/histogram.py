@@ -14,13 +14,9 @@ import warnings
 from functools import lru_cache
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax.scipy.special import betaln, logsumexp
-from jaxtyping import Array, Float, Key
 
-from ..base.arguments import check_choice, numerical, pytree, refuse
+from ..base.arguments import Array, Float, Key, check_choice, jax, jnp, jsp, numerical, pytree, refuse
 from ..base.priors import Beta, Dirichlet, Independent, LogDensity, independent
 from ..base.supports import Parameter
 from .above import _plain
@@ -90,10 +86,10 @@ class PolyaTree:
     def log_density(self, theta: dict) -> Float[Array, "..."]:
         "Log density at `theta`, as a density of the first k − 1 probabilities."
         a, log_p = jnp.asarray(self.alpha, float), jnp.log(jnp.maximum(theta[self.name], 1e-300))
-        first, second = (logsumexp(log_p[..., None, :], axis=-1, b=half.astype(float)) for half in
+        first, second = (jsp.logsumexp(log_p[..., None, :], axis=-1, b=half.astype(float)) for half in
                          _halves(len(a) + 1))
         whole = jnp.logaddexp(first, second)
-        return ((a - 1) * (first + second - 2 * whole) - betaln(a, a) - whole).sum(axis=-1)
+        return ((a - 1) * (first + second - 2 * whole) - jsp.betaln(a, a) - whole).sum(axis=-1)
 
 # %% ../../nbs/models/23_histogram.ipynb #hg0000e2
 # § A prior of the position: equation (4)

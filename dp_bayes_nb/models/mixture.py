@@ -9,12 +9,9 @@ __all__ = ['NormalMixture']
 import math
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax.scipy.special import ndtr
 
-from ..base.arguments import refuse
+from ..base.arguments import Array, Float, jax, jnp, jsp, refuse
 from ..base.priors import Beta, Independent, independent
 from ..base.supports import Parameter
 from .above import _plain
@@ -32,10 +29,10 @@ _BINS = (6, 200)  # least and most
 
 
 def normal_bins(edges: np.ndarray,  # (k − 1,)
-                mean, sd) -> jax.Array:
+                mean, sd) -> Float[Array, "k"]:
     "Probabilities of the k bins between the edges and beyond them: differences of the smaller tails."
     z = (jnp.asarray(edges) - mean) / sd
-    below, beyond = ndtr(z), ndtr(-z)
+    below, beyond = jsp.ndtr(z), jsp.ndtr(-z)
     inside = jnp.where(z[:-1] > 0, beyond[:-1] - beyond[1:], below[1:] - below[:-1])
     return jnp.concatenate([below[:1], inside, beyond[-1:]])
 

@@ -10,15 +10,12 @@ import dataclasses
 import math
 from typing import Any, ClassVar
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax.scipy.special import ndtr
 
 from .bounds import DROP, LOG_ERROR, Clip, extremes, log
 from .conjugate_priors import NormalInverseGamma, NormalMean
 from .contract import family_class
-from ..base.arguments import check_positive, numerical, refuse
+from ..base.arguments import check_positive, jax, jnp, jsp, numerical, refuse
 from ..base.supports import Parameter
 from ..noise.add_remove import partition
 from .one_variable import Univariate
@@ -32,7 +29,7 @@ def middle_and_half(low: Any, high: Any) -> tuple[Any, Any]:
 
 def middle_and_half_log(low: Any, high: Any) -> tuple[Any, Any]:
     "Middle and half-width of the logarithms; not finite where low is 0, which the check of the bounds refuses."
-    if numerical(low) is jnp:
+    if numerical(low) is not np:
         return middle_and_half(jnp.log(low), jnp.log(high))
     return middle_and_half(math.log(low) if low > 0 else -math.inf, math.log(high))
 
@@ -80,12 +77,13 @@ def project_hull(points: np.ndarray,  # (points, 2) along a convex curve
                  z                    # (2,)
                  ):
     "The point nearest to z in the region between a convex curve and its chord."
-    start, stop = points, jnp.roll(points, -1, axis=0)
+    xp = numerical(points, z)
+    start, stop = points, xp.roll(points, -1, axis=0)
     along = stop - start
-    share = jnp.clip(jnp.sum((z - start) * along, axis=1) / jnp.sum(along**2, axis=1), 0.0, 1.0)
+    share = xp.clip(xp.sum((z - start) * along, axis=1) / xp.sum(along**2, axis=1), 0.0, 1.0)
     nearest = start + share[:, None] * along
-    inside = jnp.all(along[:, 0] * (z - start)[:, 1] >= along[:, 1] * (z - start)[:, 0])  # left of every edge
-    return jnp.where(inside, z, nearest[jnp.argmin(jnp.sum((nearest - z) ** 2, axis=1))])
+    inside = xp.all(along[:, 0] * (z - start)[:, 1] >= along[:, 1] * (z - start)[:, 0])  # left of every edge
+    return xp.where(inside, z, nearest[xp.argmin(xp.sum((nearest - z) ** 2, axis=1))])
 
 # %% ../../nbs/models/13_normal.ipynb #f1abd670
 # § Sensitivity of a number and its square, on the grid
@@ -252,11 +250,11 @@ class NormalLaw(Univariate):
 
     def cdf(self, x: Any, theta: dict):
         "P(X ≤ x)."
-        return ndtr(self._standard(x, theta))
+        return jsp.ndtr(self._standard(x, theta))
 
     def survival(self, x: Any, theta: dict):
         "P(X > x)."
-        return ndtr(-self._standard(x, theta))
+        return jsp.ndtr(-self._standard(x, theta))
 
     def simulate_records(self, key: Any, theta: dict, n: int):
         "n records."

@@ -9,10 +9,7 @@ __all__ = ['Univariate']
 import math
 from typing import Any, ClassVar
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
 
 from .bounds import (Clip, Redact, as_bounds, extremes, intervals, latent_moments, observe_matrix,
                                        quadrature_log_partition, quadrature_moments, released_moments,
@@ -22,7 +19,7 @@ from .bounds import (Clip, Redact, as_bounds, extremes, intervals, latent_moment
 from .fitted import moments_at
 from .released import optional
 from .declarations import Column
-from ..base.arguments import check_choice, numerical, refuse
+from ..base.arguments import Array, Float, check_choice, jax, jitted, jnp, numerical, refuse
 from ..base.measurement import Measurement
 from ..noise.printed import log_interval
 from .counts import ExponentialFamily, _check_column
@@ -185,7 +182,7 @@ class Univariate(ExponentialFamily):
     def project(self, z: Any, n: Any):
         "The nearest sum of n released statistics (of each separately)."
         low, high = self.released_range
-        return jnp.clip(z, n * low, n * high)
+        return numerical(z, n, low, high).clip(z, n * low, n * high)
 
     def feasible(self, s: Any, n: Any):
         "Can n released statistics have this sum?"
@@ -266,13 +263,13 @@ def _sums_of(rng, t, n):
     return pairs + t[rng.integers(0, len(t), SUMS)] if n % 2 else pairs
 
 # %% ../../nbs/models/10_one_variable.ipynb #62edb173
-@jax.jit
+@jitted
 def _drawn(model, theta):
     "Statistics of simulated records, (RECORDS, m)."
     return model.record_statistics(model.simulate_records(jax.random.key(0), theta, RECORDS))
 
 
-@jax.jit
+@jitted
 def _log_below(z, variance, noise):
     "Logs of the distribution function of a normal sum with noise."
     return log_interval(jnp.full(z.shape, -jnp.inf), z, variance, noise)

@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
 
-import jax
 import numpy as np
 
-from ..base.arguments import check_choice, check_count, check_double, refuse
-from ..base.chains import QUICKLY
+from ..base.arguments import check_choice, check_count, check_double, is_jax, jax, jitted, refuse
+from ..base.chains import quickly
 from .contract import Model
 from .declarations import as_day
 from ..noise.contradictions import Sums
@@ -302,13 +301,21 @@ def counted_level(column: Any) -> Any:
 # %% ../../nbs/models/17_promises.ipynb #04d0001b
 # § What is known of the sums
 _FAR, _MOST_ENDS = 2.0**20, 2000  # a point far out, in magnitudes; sums up to which ends are looked for
+_FEW = 200  # sums, of which NumPy finds the nearest one by one
 _ABOUT = 0.01  # of the magnitude: how roughly the ends of numbers that are not whole are known
 
 
-@partial(jax.jit, compiler_options=QUICKLY)
+@partial(jitted, compiler_options=quickly)
+def _nearest_by_jax(family, points):
+    "The possible sums of one record that are nearest to points (…, m, m), where a model computes them with JAX."
+    return jax.vmap(jax.vmap(lambda z: family.project(z, 1.0)))(points)
+
+
 def _nearest(family, points):
     "The possible sums of one record that are nearest to points (…, m, m)."
-    return jax.vmap(jax.vmap(lambda z: family.project(z, 1.0)))(points)
+    if len(points[0]) > _FEW or is_jax(family.project(points[0, 0], 1.0)):
+        return np.asarray(_nearest_by_jax(family, points))
+    return np.stack([[family.project(z, 1.0) for z in block] for block in points])
 
 
 _CORNERS = 4096  # made-up records at the ends and levels of several columns
@@ -328,7 +335,7 @@ def _ends(family):
     if m > _MOST_ENDS or family.lacks("project"):  # a table of counts has no least number but 0
         return np.full(m, 0.0 if family.one_table else -size), np.full(m, size), False
     far = _FAR * size * np.eye(m)
-    high, low, middle = np.asarray(_nearest(family, np.stack([far, -far, 0.5 * size * np.eye(m)])))
+    high, low, middle = _nearest(family, np.stack([far, -far, 0.5 * size * np.eye(m)]))
     total = np.concatenate([points.sum(axis=1) for points in (high, low, middle)])
     partition = m > 1 and bool(np.all(np.abs(total - 1) < 1e-9))
     least, most = np.diagonal(low), np.diagonal(high)

@@ -8,18 +8,15 @@ __all__ = ['Poisson', 'Exponential', 'Pareto', 'Weibull', 'Geometric']
 # %% ../../nbs/models/12_rates.ipynb #77de68da
 import dataclasses
 import math
+from functools import cache
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-import scipy.special
-from jax.scipy.special import gammainc, gammaincc, gammaln
 
 from .bounds import log
 from .conjugate_priors import Gamma
 from .contract import family_class
-from ..base.arguments import check_positive
+from ..base.arguments import check_positive, jax, jnp, jsp, special
 from ..base.priors import Beta
 from ..base.supports import Parameter
 from .one_variable import Univariate
@@ -63,15 +60,15 @@ class Poisson(Univariate):
 
     def log_base(self, x: Any):
         "−log x!."
-        return -gammaln(x + 1)
+        return -jsp.gammaln(x + 1)
 
     def cdf(self, x: Any, theta: dict):
         "P(X ≤ x)."
-        return gammaincc(x + 1.0, theta["rate"])
+        return jsp.gammaincc(x + 1.0, theta["rate"])
 
     def survival(self, x: Any, theta: dict):
         "P(X > x)."
-        return gammainc(x + 1.0, theta["rate"])
+        return jsp.gammainc(x + 1.0, theta["rate"])
 
     def simulate_records(self, key: Any, theta: dict, n: int):
         "n counts."
@@ -83,8 +80,11 @@ class Poisson(Univariate):
 
 # %% ../../nbs/models/12_rates.ipynb #fe5dbbce
 # § Truncated exponential laws: equations (1) and (2)
-_K = np.arange(1, 13)
-_SINH = (-1.0) ** (_K + 1) * scipy.special.zeta(2 * _K) / (_K * np.pi ** (2 * _K))  # log(sinh y / y) = Σ c_k y^2k
+@cache
+def _sinh():
+    "Coefficients c_k, k = 1, …, 12, of log(sinh y / y) = Σ c_k y^2k."
+    k = np.arange(1, 13)
+    return (-1.0) ** (k + 1) * special.zeta(2 * k) / (k * np.pi ** (2 * k))
 
 
 def log_exponential_integral(rate, length):
@@ -93,7 +93,7 @@ def log_exponential_integral(rate, length):
     x, length = rate * jnp.where(endless, 1.0, length), jnp.where(endless, 1.0, length)
     small = x < 1.0
     y2 = jnp.square(jnp.where(small, x, 1.0) / 2)
-    series = jnp.polyval(jnp.append(_SINH[::-1], 0.0), y2) - jnp.where(small, x, 1.0) / 2 + jnp.log(length)
+    series = jnp.polyval(jnp.append(_sinh()[::-1], 0.0), y2) - jnp.where(small, x, 1.0) / 2 + jnp.log(length)
     safe = jnp.where(small, 1.0, x)
     some = jnp.where(small, series, jnp.log(-jnp.expm1(-safe)) - jnp.log(safe / length))
     return jnp.where(endless, -jnp.log(rate), some)

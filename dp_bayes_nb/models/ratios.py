@@ -9,11 +9,9 @@ __all__ = ['Ratio']
 import math
 from typing import Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
-from ..base.arguments import Said, check_choice, check_positive, refuse
+from ..base.arguments import Said, check_choice, check_positive, jax, jnp, refuse
 from ..base.measurement import law_of
 from ..base.supports import Parameter
 from .accepted_priors import checked_numbers

@@ -10,13 +10,12 @@ import dataclasses
 import math
 from typing import Any, ClassVar, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax.scipy.special import gammaln, xlogy
 
 from ..base.linear_algebra import dense
-from ..base.arguments import Said, check_choice, check_count, check_positive, refuse
+from dp_bayes_nb.base.arguments import (
+    Said, check_choice, check_count, check_positive, jax, jnp, jsp, numerical, refuse
+)
 from ..base.measurement import Noise
 from ..base.priors import LearnedDirichlet
 from .accepted_priors import checked_numbers
@@ -84,8 +83,8 @@ class ReportsLaw(NamedTuple):
         "Multinomial: the sum of c log(Qθ), and the number of ways."
         theta = jnp.asarray(theta, float)
         theta = jnp.stack([theta, 1 - theta]) if theta.ndim == 0 else theta
-        ways = gammaln(self.n + 1) - jnp.sum(gammaln(self.counts + 1))
-        return ways + jnp.sum(xlogy(self.counts, jnp.maximum(self.Q @ theta, 1e-300)))
+        ways = jsp.gammaln(self.n + 1) - jnp.sum(jsp.gammaln(self.counts + 1))
+        return ways + jnp.sum(jsp.xlogy(self.counts, jnp.maximum(self.Q @ theta, 1e-300)))
 
 # %% ../../nbs/models/24_reports.ipynb #2400000d
 def _many(model):
@@ -318,7 +317,7 @@ class _Counted(_Designed):
 
     def project(self, z: Any, n: Any):
         "The nearest possible counts."
-        return jnp.clip(z, 0.0, n) if self.bits is not None else self.reporter.project(z, n)
+        return numerical(z, n).clip(z, 0.0, n) if self.bits is not None else self.reporter.project(z, n)
 
     def check_declared(self, release: Any, found: Any):
         "Refuse counts that cohorts of these sizes cannot have given."

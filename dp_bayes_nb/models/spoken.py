@@ -8,10 +8,9 @@ __all__ = ['Spoken']
 # %% ../../nbs/models/05_spoken.ipynb #c0d70004
 from typing import Any, ClassVar
 
-import jax
 import numpy as np
-from jaxtyping import Float
 
+from ..base.arguments import Float, jax
 from ..base.measurement import Noise
 from .fitted import Fitted
 

@@ -9,13 +9,9 @@ __all__ = ['ClippedCounts', 'Overdispersion', 'negative_binomial', 'NegativeBino
 # %% ../../nbs/models/21_varied_counts.ipynb #vc000004
 from typing import Any, ClassVar
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax.scipy.special import gammaln
-from jaxtyping import Array, Float
 
-from ..base.arguments import check_positive, pytree, refuse
+from ..base.arguments import Array, Float, check_positive, jax, jnp, jsp, pytree, refuse
 from ..base.priors import Beta, Independent, independent
 from ..base.supports import Parameter
 from .above import _limits, _plain
@@ -177,7 +173,7 @@ def negative_binomial(x: np.ndarray,  # 0, 1, …, consecutive
                       mean, size) -> Float[Array, "x"]:
     "Probabilities of negative binomial counts: equation (2)."
     rise = jnp.cumsum(jnp.log1p(jnp.maximum(x - 1, 0) / size))
-    log_p = x * jnp.log(mean) - gammaln(x + 1) + rise - (size + x) * jnp.log1p(mean / size)
+    log_p = x * jnp.log(mean) - jsp.gammaln(x + 1) + rise - (size + x) * jnp.log1p(mean / size)
     return jnp.exp(log_p)
 
 # %% ../../nbs/models/21_varied_counts.ipynb #5b3c4e8c
@@ -245,7 +241,7 @@ class _ZeroInflated(ClippedCounts):
 
 def _poisson(x, rate):
     "Probabilities of Poisson counts."
-    return jnp.exp(x * jnp.log(rate) - rate - gammaln(x + 1))
+    return jnp.exp(x * jnp.log(rate) - rate - jsp.gammaln(x + 1))
 
 # %% ../../nbs/models/21_varied_counts.ipynb #vc00000d
 @family_class

@@ -10,15 +10,12 @@ import math
 from functools import lru_cache, partial
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
 
-from ..base.chains import QUICKLY
+from ..base.chains import quickly
 from .contract import Model
 from .released import optional, whole_sensitivity
-from ..base.arguments import check_choice, refuse
+from ..base.arguments import Array, Float, check_choice, is_jax, jax, jitted, jnp, numerical, refuse
 from .counts import CategoricalLaw
 
 # %% ../../nbs/models/20_weighted_records.ipynb #wr000007
@@ -63,7 +60,8 @@ def widest(t: np.ndarray,  # (K, m)
 def _statistics(model) -> np.ndarray:
     "The statistic of each outcome, (K, m)."
     found = model.combined(model.staged(model.outcomes))
-    rows = len(jax.tree.leaves(model.outcomes)[0])
+    plain = isinstance(model.outcomes, np.ndarray) or is_jax(model.outcomes)
+    rows = len(model.outcomes if plain else jax.tree.leaves(model.outcomes)[0])
     t = np.stack([np.broadcast_to(np.asarray(v, float), rows) for v in found], axis=1)
     if not np.all(np.isfinite(t)):
         refuse("outcomes", "records with finite statistics", "others")
@@ -235,7 +233,7 @@ class WeightedRecords(Model):
     def project(self, z: Any, n: Any):
         "The nearest possible sum (of each separately)."
         low, high = self._ends()
-        return jnp.clip(z, n * low, n * high)
+        return numerical(z, n, low, high).clip(z, n * low, n * high)
 
     def feasible(self, s: Any, n: Any):
         "Does each sum lie between the extremes of n statistics?"
@@ -262,13 +260,13 @@ class WeightedRecords(Model):
         return out
 
 
-@partial(jax.jit, static_argnames="finer", compiler_options=QUICKLY)
+@partial(jitted, static_argnames="finer", compiler_options=quickly)
 def _weighted(model, theta, finer: int = 1):
     "Statistics and weights of a model, as one program."
     return model.weighted(theta, finer)
 
 
-@partial(jax.jit, static_argnames="finer", compiler_options=QUICKLY)
+@partial(jitted, static_argnames="finer", compiler_options=quickly)
 def means_moved(model, theta, finer: int) -> Float[Array, "m"]:
     "How far the means of a model with a rule of its own, `means(theta, points)`, move with more points."
     return jnp.abs(model.means(theta) - model.means(theta, finer))

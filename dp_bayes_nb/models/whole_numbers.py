@@ -10,11 +10,9 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float
 
-from ..base.arguments import check_sums, pytree, refuse
+from ..base.arguments import Float, check_sums, jnp, pytree, refuse
 from ..base.supports import Parameter
 from .conjugate_priors import Gamma
 from .accepted_priors import checked_numbers

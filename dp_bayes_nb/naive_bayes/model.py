@@ -10,15 +10,12 @@ import math
 import warnings
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Key
 
 from ..models.accepted_priors import check_hyperparameter
 from ..models.contract import Model, family_class
 from ..models.declarations import Column
-from ..base.arguments import check_sums, level_count, pytree, refuse
+from ..base.arguments import Array, Float, Key, check_sums, jax, jnp, level_count, pytree, refuse
 from ..models.counts import Categorical, check_levels, project_simplex
 from ..base.priors import Dirichlet
 from ..base.supports import Parameter

@@ -12,9 +12,8 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float
 
-from ..base.arguments import check_count, refuse
+from ..base.arguments import Float, check_count, refuse
 from ..base.measurement import Noise, law_of
 from .design import MAX_STEPS, NoiseDesign, check_privacy, design, noise_scale
 

@@ -11,10 +11,8 @@ from functools import lru_cache
 from typing import Callable, NamedTuple
 
 import numpy as np
-from jaxtyping import Float
-from scipy.special import gammaincc
 
-from ..base.arguments import Said, refuse
+from ..base.arguments import Float, Said, refuse, special
 from ..base.linear_algebra import dense, entries
 from ..base.measurement import Noise
 from .design import TAIL
@@ -120,7 +118,21 @@ def together(far: Float[np.ndarray, "p"],  # scales
              noise: Noise                  # its law, by row
              ) -> float:
     "The largest probability with which noise of independent rows leads so far from 0, in all: Fisher's method."
-    return float(gammaincc(len(far), noise.each(lambda law: law.surprise(far), np).sum()))  # each at most exponential
+    return _exponentials_above(len(far), float(noise.each(lambda law: law.surprise(far), np).sum()))
+
+
+_FEW = 30  # exponentials, of whose sum a few terms say the chance
+
+
+def _exponentials_above(k: int, x: float) -> float:
+    "The chance that k exponentials add up to more than x: fewer than k events in a time x."
+    if not 0 < k <= _FEW or not 0 <= x < 700:
+        return float(special.gammaincc(k, x))
+    term = total = 1.0
+    for j in range(1, k):
+        term *= x / j
+        total += term
+    return math.exp(-x) * total
 
 
 def check_whole(found: Unprinted, noise: Noise, matrix: Float[np.ndarray, "p k"] | None, sums: Sums,

@@ -15,12 +15,11 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Key
 
-from ..base.arguments import Said, check_choice, check_count, check_fraction, check_positive, refuse
+from dp_bayes_nb.base.arguments import (
+    Array, Float, Key, Said, check_choice, check_count, check_fraction, check_positive, jax, jnp, refuse
+)
 from ..base.measurement import Noise, known_laws, law_of
 
 # %% ../../nbs/noise/03_design.ipynb #17ba0791

@@ -9,12 +9,7 @@ __all__ = ['noise_variance_start', 'noise_variance_draw', 'normal_product', 'con
 # %% ../../nbs/noise/01_laplace.ipynb #77de68da
 from dataclasses import replace
 
-import jax
-import jax.numpy as jnp
-from jax import lax
-from jax.scipy.special import erfc, erfcx
-from jaxtyping import Array, Float, Key
-
+from ..base.arguments import Array, Float, Key, jax, jnp, jsp, lax
 from ..base.linear_algebra import MANY, cholesky, library, solve, solve_lower
 from ..base.measurement import Noise, Released
 
@@ -76,13 +71,13 @@ def log_erfcx(x):
     at = jnp.where(hole, x, 26.6)
     t = 1 / (2 * at**2)
     series = 1 - t * (1 - 3 * t * (1 - 5 * t * (1 - 7 * t * (1 - 9 * t))))
-    return jnp.where(hole, jnp.log(series / (at * jnp.pi**0.5)), jnp.log(erfcx(jnp.where(hole, 0.0, x))))
+    return jnp.where(hole, jnp.log(series / (at * jnp.pi**0.5)), jnp.log(jsp.erfcx(jnp.where(hole, 0.0, x))))
 
 
 def convolution_term(x, scaled, plain):
     "One term of equation (6); double where keeps both branches' gradients finite."
     positive = x >= 0
-    log_erfc = jnp.log(erfc(jnp.where(positive, 0.0, x)))
+    log_erfc = jnp.log(jsp.erfc(jnp.where(positive, 0.0, x)))
     return jnp.where(positive, scaled + log_erfcx(jnp.where(positive, x, 0.0)), plain + log_erfc)
 
 

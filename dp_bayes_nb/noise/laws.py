@@ -11,13 +11,9 @@ from statistics import NormalDist
 from functools import lru_cache
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax.scipy.special import log_ndtr as jax_log_ndtr
-from scipy.special import erfcx, log_ndtr, ndtr, ndtri, ndtri_exp, owens_t
 
-from ..base.arguments import Said, refuse
+from ..base.arguments import Said, jax, jnp, jsp, refuse, special
 from ..base.measurement import known_laws
 from .design import gaussian_multiplier, gaussian_scale, laplace_scale
 from .laplace import (discrete_gaussian, discrete_laplace, laplace_variance, laplace_variance_from,
@@ -126,7 +122,7 @@ def _log_normal_laplace(d, v, scale):
     ratio, away = sigma / scale, d / sigma
     low = (ratio - away) * 0.5**0.5
     near = np.maximum(low, -25.0)
-    out = np.log(erfcx((ratio + away) * 0.5**0.5) + erfcx(near)) - 0.5 * away * away
+    out = np.log(special.erfcx((ratio + away) * 0.5**0.5) + special.erfcx(near)) - 0.5 * away * away
     return np.where(low > -25, out, np.log(2.0) + 0.5 * ratio * ratio - d / scale)
 
 
@@ -135,10 +131,10 @@ def _normal_given_sum(rng, mean, variance, z, scale):
     u, sd, d = rng.random(np.shape(mean)), np.sqrt(np.maximum(variance, 1e-300)), z - mean
     # standardised distances of z from the two centres
     below, above = (d - variance / scale) / sd, -(d + variance / scale) / sd
-    log_left, log_right = -d / scale + log_ndtr(below), d / scale + log_ndtr(above)
+    log_left, log_right = -d / scale + special.log_ndtr(below), d / scale + special.log_ndtr(above)
     left = np.log(rng.random(np.shape(mean))) < log_left - np.logaddexp(log_left, log_right)
-    log_p = np.log(u) + np.where(left, log_ndtr(below), log_ndtr(above))
-    tail = ndtri_exp(log_p)  # below z from the left centre, or, reflected, above it from the right one
+    log_p = np.log(u) + np.where(left, special.log_ndtr(below), special.log_ndtr(above))
+    tail = special.ndtri_exp(log_p)  # below z from the left centre, or, reflected, above it from the right one
     return np.where(left, mean + variance / scale + sd * tail, mean - variance / scale - sd * tail)
 
 
@@ -249,7 +245,7 @@ def _tail_table(sigma):
 def _whole_gaussian_tail(k, sigma):
     "log P(e ≥ k) for Gaussian noise on whole numbers."
     if sigma > SMOOTH:
-        return log_ndtr(-(k - 0.5) / sigma)
+        return special.log_ndtr(-(k - 0.5) / sigma)
     table, total = _tail_table(sigma)
     def right(k):
         with np.errstate(invalid="ignore", over="ignore"):
@@ -265,7 +261,7 @@ def _gaussian_tail(x, scale, grid):
     "log P(e ≥ x) of Gaussian noise, on a grid or not."
     x, scale, grid = np.broadcast_arrays(x, scale, grid)
     out, whole = np.empty(x.shape), grid > 0
-    out[~whole] = log_ndtr(-x[~whole] / scale[~whole])
+    out[~whole] = special.log_ndtr(-x[~whole] / scale[~whole])
     if whole.any():
         steps, sigma = x[whole] / grid[whole], scale[whole] / grid[whole]
         value = np.empty(steps.shape)
@@ -290,7 +286,7 @@ def _log_normal_sum(d, v, scale):
 def _normal_given_normal(rng, mean, variance, z, scale):
     "Draws of a normal sum given its value with Gaussian noise."
     gain = variance / (variance + scale**2)
-    return mean + gain * (z - mean) + np.sqrt(gain) * scale * ndtri(rng.random(np.shape(mean)))
+    return mean + gain * (z - mean) + np.sqrt(gain) * scale * special.ndtri(rng.random(np.shape(mean)))
 
 
 def _gaussian_reach(chance, scale, grid):
@@ -307,8 +303,8 @@ def _gaussian_ratio(r, x, n, b, c):
     h = np.where(h == 0, 1e-300, h)
     root = np.sqrt((1 - rho) * (1 + rho))
     with np.errstate(divide="ignore", over="ignore"):
-        both = 0.5 * (ndtr(h) + ndtr(k)) - owens_t(h, (k / h - rho) / root) - owens_t(k, (h / k - rho) / root)
-    return ndtr(h) - np.maximum(both - np.where(h * k < 0, 0.5, 0.0), 0.0)
+        both = 0.5 * (special.ndtr(h) + special.ndtr(k)) - special.owens_t(h, (k / h - rho) / root) - special.owens_t(k, (h / k - rho) / root)
+    return special.ndtr(h) - np.maximum(both - np.where(h * k < 0, 0.5, 0.0), 0.0)
 
 
 # %% ../../nbs/noise/10_laws.ipynb #1a30000b
@@ -330,10 +326,10 @@ class GaussianLaw(Law):
 
     def likelier(self, y, a, b): return (y - b) @ ((a - b) / np.abs(a - b).max())
     reach = staticmethod(_gaussian_reach)
-    def surprise(self, far): return -math.log(2) - log_ndtr(-far)
+    def surprise(self, far): return -math.log(2) - special.log_ndtr(-far)
     def cumulants(self, t): return 0.5 * t**2, t, np.ones_like(t)
-    def cdf(self, u): return ndtr(u)
-    def quantile(self, p): return ndtri(p)
+    def cdf(self, u): return special.ndtr(u)
+    def quantile(self, p): return special.ndtri(p)
     def line(self, key, shape): return jax.random.normal(key, shape)
     convolved = staticmethod(_normal_sum)
     ratio_cdf = staticmethod(_gaussian_ratio)
@@ -343,7 +339,7 @@ class GaussianLaw(Law):
     def dither(self, U, z, scale, grid): return z, grid
     def variance_start(self, key, scale): return scale**2
     def variance_draw(self, key, residual, scale): return scale**2
-    def log_cdf(self, d, v, scale): return jax_log_ndtr(d / jnp.sqrt(v + scale**2))
+    def log_cdf(self, d, v, scale): return jsp.log_ndtr(d / jnp.sqrt(v + scale**2))
     cut = staticmethod(cut_gaussian)
     log_tail = staticmethod(_gaussian_tail)
     def count_log_pmf(self, z, eta, n, scale, grid): return gaussian_count_log_pmf(z, eta, n, scale)

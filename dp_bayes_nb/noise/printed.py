@@ -6,11 +6,7 @@
 __all__ = ['log_interval', 'spread', 'cut_noise']
 
 # %% ../../nbs/noise/07_printed.ipynb #09e3f36b
-import jax
-import jax.numpy as jnp
-from jax.scipy.special import log_ndtr, ndtri
-from jaxtyping import Array, Float, Key
-
+from ..base.arguments import Array, Float, Key, jax, jnp, jsp
 from ..base.measurement import Noise
 from .laplace import convolution_term, convolved_log_density
 
@@ -31,7 +27,7 @@ def laplace_log_cdf(d, v, b):
     sigma = jnp.sqrt(jnp.maximum(v, 1e-20 * b**2))  # below this the normal part is invisible in float64
     tilt, x = sigma**2 / (2 * b**2), d / sigma
     term = lambda d: convolution_term((sigma / b - d / sigma) / 2**0.5, -(x**2) / 2, tilt - d / b) - jnp.log(4.0)
-    log_below = log_ndtr(x)
+    log_below = jsp.log_ndtr(x)
     log_u, log_w = jnp.minimum(term(d), log_below - jnp.log(2.0)), term(-d)
     return jnp.logaddexp(log_w, log_below + jnp.log1p(-jnp.exp(log_u - log_below)))
 
@@ -98,10 +94,10 @@ def cut_laplace(u, low, high, b):
 @_reflected
 def cut_gaussian(u, low, high, sd):
     "Gaussian noise in [low, high] from a uniform number u."
-    log_low, log_high = log_ndtr(low / sd), log_ndtr(high / sd)
+    log_low, log_high = jsp.log_ndtr(low / sd), jsp.log_ndtr(high / sd)
     log_p = log_high + jnp.log(u + (1 - u) * jnp.exp(log_low - log_high))
     deep = log_p < -600.0  # where Φ is no float any more: Φ(x) ≈ φ(x)/|x|
     x = -jnp.sqrt(jnp.maximum(-2 * log_p, 1.0))
     for _ in range(8):
-        x = x - (log_ndtr(x) - log_p) / -x  # Newton: the slope of log Φ is nearly −x there
-    return sd * jnp.where(deep, x, ndtri(jnp.exp(jnp.where(deep, -1.0, log_p))))
+        x = x - (jsp.log_ndtr(x) - log_p) / -x  # Newton: the slope of log Φ is nearly −x there
+    return sd * jnp.where(deep, x, jsp.ndtri(jnp.exp(jnp.where(deep, -1.0, log_p))))

@@ -12,9 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from jaxtyping import Float
 
-from ..base.arguments import Said, check_choice, refuse
+from ..base.arguments import Float, Said, check_choice, refuse
 from ..base.measurement import ValueTable
 from .statements import _numbers
 

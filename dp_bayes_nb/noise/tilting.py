@@ -8,12 +8,7 @@ __all__ = []
 # %% ../../nbs/noise/02_tilting.ipynb #77de68da
 from typing import Callable
 
-import jax
-import jax.numpy as jnp
-from jax import lax
-from jax.scipy.special import gammaln, logsumexp
-from jaxtyping import Array, Float
-
+from ..base.arguments import Array, Float, jax, jnp, jsp, lax
 from .laplace import normal_laplace_log_density
 
 # %% ../../nbs/noise/02_tilting.ipynb #c1dfd96e
@@ -57,7 +52,7 @@ def _beta_fraction(alpha, beta, x):
 
 def _log_smaller_tail(alpha, beta, log_x, log_1mx):
     "log I_x(alpha, beta) by equation (2), for x below the turning point."
-    log_beta = gammaln(alpha) + gammaln(beta) - gammaln(alpha + beta)
+    log_beta = jsp.gammaln(alpha) + jsp.gammaln(beta) - jsp.gammaln(alpha + beta)
     fraction = _beta_fraction(alpha, beta, jnp.exp(log_x))
     return alpha * log_x + beta * log_1mx - jnp.log(alpha) - log_beta + jnp.log(fraction)
 
@@ -136,10 +131,10 @@ def gaussian_count_log_pmf(z: Float[Array, ""],
     s = low + step * jnp.arange(_TERMS)
     inside = s <= n_sum
     s = jnp.where(inside, s, n_sum)
-    choices = gammaln(n_sum + 1) - gammaln(s + 1) - gammaln(n_sum - s + 1)
+    choices = jsp.gammaln(n_sum + 1) - jsp.gammaln(s + 1) - jsp.gammaln(n_sum - s + 1)
     value = choices + s * eta_sum + n_sum * jax.nn.log_sigmoid(-eta_sum) - 0.5 * ((z - s) / scale) ** 2
     k = jnp.arange(-20.0, 21.0)
-    constant = jnp.where(scale < 2.0, logsumexp(-0.5 * (k / scale) ** 2), jnp.log(scale * jnp.sqrt(2 * jnp.pi)))
-    exact = logsumexp(jnp.where(inside, value, -jnp.inf)) + jnp.log(step) - constant
+    constant = jnp.where(scale < 2.0, jsp.logsumexp(-0.5 * (k / scale) ** 2), jnp.log(scale * jnp.sqrt(2 * jnp.pi)))
+    exact = jsp.logsumexp(jnp.where(inside, value, -jnp.inf)) + jnp.log(step) - constant
     total = variance + scale**2
     return jnp.where(wide, -0.5 * ((z - n * jnp.exp(log_p)) ** 2 / total + jnp.log(2 * jnp.pi * total)), exact)

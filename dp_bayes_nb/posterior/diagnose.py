@@ -157,7 +157,7 @@ def _doubts(releases, posterior, normal, confidential, prior=None):
 # %% ../../nbs/posterior/03_diagnose.ipynb #e2a71c0f
 _LEAST_DRAWS = 4  # a chain, for rhat and effective sample sizes
 LEAST_MOVED = 0.1  # share of a chain's steps that must go somewhere
-# components whose diagnostics are estimated although those of independent draws are known
+# components of a result whose diagnostics are estimated although those of independent draws are known
 _MOST_ESTIMATED = 128
 _LARGEST_RHAT, _LEAST_EFFECTIVE = 1.01, 100  # the latter a chain: Vehtari et al. (2021)
 _SURE_RHAT = 1.05  # with fewer effective draws than that, rhat above 1.01 is often noise
@@ -165,19 +165,19 @@ _MOST_STUCK = 0.5  # share of steps in which no record of a table changed
 _MOST_KEPT = 0.01  # share of steps that may end where they began because no possible sum was found
 
 
-def _attach(variable, independent=False, worth=math.inf):
-    """rhat and effective sample sizes of each component, as attributes of a variable; weighted draws are worth
-    `worth` at most.
+def _attach(variable, known=False, worth=math.inf):
+    """rhat and effective sample sizes of each component, as attributes of a variable; those of many independent draws
+    are known, and weighted draws are worth `worth` at most.
     """
-    if independent and math.prod(variable.shape[2:]) > _MOST_ESTIMATED:
+    if known:
         draws = min(float(math.prod(variable.shape[:2])), worth)
-        known = {"rhat": 1.0, "ess_bulk": draws, "ess_tail": draws}
-        variable.attrs.update({label: np.full(variable.shape[2:], value).tolist() for label, value in known.items()})
+        each = {"rhat": 1.0, "ess_bulk": draws, "ess_tail": draws}
+        variable.attrs.update({label: np.full(variable.shape[2:], value).tolist() for label, value in each.items()})
         return
     x = variable.values
     with np.errstate(all="ignore"):
-        known = rhat(x) if len(x) > 1 else np.full(x.shape[2:], np.nan)  # one chain has none
-        variable.attrs["rhat"] = known.tolist()
+        ranked = rhat(x) if len(x) > 1 else np.full(x.shape[2:], np.nan)  # one chain has none
+        variable.attrs["rhat"] = ranked.tolist()
         for method in ("bulk", "tail"):
             variable.attrs[f"ess_{method}"] = np.minimum(ess(x, method), worth).tolist()
 
@@ -268,8 +268,10 @@ def _diagnose(idata, independent, doubts=(), nuisance=()):
     if idata.posterior.sizes["draw"] < _LEAST_DRAWS:
         problems.append(f"fewer than {_LEAST_DRAWS} draws a chain are too few for diagnostics; use more draws")
     else:
-        for variable in dict(idata.posterior.data_vars).values():
-            _attach(variable, independent, float(idata.sample_stats.get("effective", np.array(math.inf)).min()))
+        variables = list(dict(idata.posterior.data_vars).values())
+        known = independent and sum(math.prod(each.shape[2:]) for each in variables) > _MOST_ESTIMATED
+        for variable in variables:
+            _attach(variable, known, float(idata.sample_stats.get("effective", np.array(math.inf)).min()))
         problems += [] if independent else _mixing_problems(idata, nuisance)  # independent draws: only noise
     problems += _sampler_problems(idata.sample_stats) + _mesh_problems(idata.sample_stats) + _edge_problems(
         idata.sample_stats) + _weight_problems(idata.sample_stats)

@@ -17,7 +17,7 @@ import numpy as np
 from jax.tree_util import Partial
 
 from ..base.arguments import as_seed, check_count, refuse
-from ..base.chains import QUICKLY, bind, light
+from ..base.chains import quickly, bind, light
 from ..base.draws import as_dataset, group, kde
 from ..base.frames import by_label, frame_columns
 from ..base.measurement import Measurement, Noise
@@ -169,7 +169,7 @@ def _each_draw(idata, draws, key, function, sizes=False):
 
 # compiled once for each kind of function, of few numbers with little optimisation
 _mapped = {few: jax.jit(lambda function, keys, theta: jax.vmap(jax.vmap(function))(keys, theta),
-                        compiler_options=QUICKLY if few else None) for few in (True, False)}
+                        compiler_options=quickly() if few else None) for few in (True, False)}
 _FEW = 2**17
 
 

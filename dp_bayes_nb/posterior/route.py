@@ -7,6 +7,7 @@ __all__ = ['Route', 'explain']
 
 # %% ../../nbs/posterior/02_route.ipynb #77de68da
 import dataclasses
+import json
 import os
 import math
 import sys
@@ -29,7 +30,8 @@ from ..models.contract import check_prior
 from ..curves.grid import GRID_POINTS, first_grid, on_a_line
 from .identity import as_releases, run_key
 from ..chains.measurements import tables_of, without_implied
-from ..ways.methods import RUN, _stands_at, choose_method, kept_sums, method_reasons
+from ..ways.methods import (RUN, Method, _stands_at, choose_method, kept_sums, method_reasons,
+                                       methods_of)
 from ..releases.document import Release, measured
 
 # %% ../../nbs/posterior/02_route.ipynb #5f2ac0d2
@@ -307,3 +309,25 @@ def explain(release: Release | list,  # as for `fit`, and so are the others
     return dataclasses.replace(found, how=how, error=error, why=_why(family, method, found.method, reasons),
                                note=family.unused(type(accepted).__name__),
                                others={name: why for name, why in reasons.items() if name != found.method})
+
+# %% ../../nbs/posterior/02_route.ipynb #e4666021
+# § What a result says of its route
+def _tied(attrs):
+    "How groups are tied, in words."
+    words = {"along": "along {by}", "map": "on the map of {by}", "regression": "around {formula}"}
+    said = [words[each["kind"]].format(**each) for each in json.loads(attrs["structure_json"])]
+    return " and ".join(said) + ("" if attrs.get("moves", 0) == 0 else "; draws of a chain")
+
+
+def _method_words(family, attrs):
+    "The method and how its draws err, in words."
+    if attrs.get("pool", "none") != "none":
+        alike = attrs["pool"] == "partial"
+        return "groups are alike (partially pooled)" if alike else f"groups are tied: {_tied(attrs)}"
+    method = methods_of(family).get(attrs["method"])
+    parts = () if method is None else (method, method.general, method.tables)
+    ways = [way for part in parts if isinstance(part, Method) for way in part.ways if way.name == attrs.get("way")]
+    said = f"method {attrs['method']}"
+    if ways and ways[0].within is not None:
+        return f"{said}: {ways[0].how}"
+    return said + (f" ({ways[0].name}); its error: {ways[0].error}" if ways else "")

@@ -18,11 +18,12 @@ import numpy as np
 from ..base.arguments import check_fraction, printable
 from ..base.draws import group
 from ..base.frames import group_text, labels_of
-from ..base.chains import QUICKLY
+from ..base.chains import quickly
 from .diagnose import _LEAST_EFFECTIVE
 from .results import _fitted_releases, by_structure, is_pooled, structure_of, usual_name
 from ..releases.words import _cost, _noise_words, _size
-from ..ways.methods import Method, _stands_at, methods_of
+from .route import _method_words
+from ..ways.methods import _stands_at
 
 # %% ../../nbs/posterior/07_summary.ipynb #5a110011
 # § What the noise adds: equations (1) and (2)
@@ -30,7 +31,7 @@ _MOST_SUMS = 4000  # draws of the sums that are looked at
 _AGREE, _NEAR = 0.12, 0.1  # how far both sides of (1) may differ, and both means, in standard deviations
 
 
-@partial(jax.jit, static_argnames="own", compiler_options=QUICKLY)
+@partial(jax.jit, static_argnames="own", compiler_options=quickly())
 def _given_sums(model, prior, s, n, own):
     "Mean and variance of each parameter given the sums (draws, groups, m): {name: pair of (draws, groups, …)}."
     one = lambda prior, s, n: model.update(prior, s, n).mean_and_variance()
@@ -84,27 +85,6 @@ def noise_shares(idata) -> dict[str, np.ndarray]:
 # %% ../../nbs/posterior/07_summary.ipynb #5a110021
 # § The table
 _SHOWN, _WIDE = 40, 100  # rows that are printed, of which `frame` has all; characters of a line
-
-
-def _tied(attrs):
-    "How groups are tied, in words."
-    words = {"along": "along {by}", "map": "on the map of {by}", "regression": "around {formula}"}
-    said = [words[each["kind"]].format(**each) for each in json.loads(attrs["structure_json"])]
-    return " and ".join(said) + ("" if attrs.get("moves", 0) == 0 else "; draws of a chain")
-
-
-def _method_words(family, attrs):
-    "The method and how its draws err, in words."
-    if attrs.get("pool", "none") != "none":
-        alike = attrs["pool"] == "partial"
-        return "groups are alike (partially pooled)" if alike else f"groups are tied: {_tied(attrs)}"
-    method = methods_of(family).get(attrs["method"])
-    parts = () if method is None else (method, method.general, method.tables)
-    ways = [way for part in parts if isinstance(part, Method) for way in part.ways if way.name == attrs.get("way")]
-    said = f"method {attrs['method']}"
-    if ways and ways[0].within is not None:
-        return f"{said}: {ways[0].how}"
-    return said + (f" ({ways[0].name}); its error: {ways[0].error}" if ways else "")
 
 
 def _heading(idata, releases):

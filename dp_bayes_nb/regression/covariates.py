@@ -10,12 +10,9 @@ import math
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Key
 
-from ..base.arguments import check_positive, pytree, refuse
+from ..base.arguments import Array, Float, Key, check_positive, custom_jvp, jax, jnp, pytree, refuse
 from ..base.linear_algebra import (cholesky, cholesky_many, library, set_at, solve_lower,
                                              solve_lower_many)
 
@@ -53,7 +50,7 @@ def coordinate_count(blocks: tuple) -> int:
     return size(blocks) + len(numbers) + len(rows)
 
 # %% ../../nbs/regression/02_covariates.ipynb #bbc46c0e
-@jax.custom_jvp
+@custom_jvp
 def tanhc(square):
     "tanh ρ / ρ as a function of ρ², smooth at 0."
     rho = jnp.sqrt(jnp.maximum(square, 1e-30))
@@ -68,7 +65,7 @@ def _(at, direction):
     return t, jnp.where(small, series, (1 - t - safe * t * t) / (2 * safe)) * direction[0]
 
 
-@jax.custom_jvp
+@custom_jvp
 def log_cosh(square):
     "log cosh ρ as a function of ρ², smooth at 0; its derivative is half the other function."
     rho = jnp.sqrt(jnp.maximum(square, 1e-30))
@@ -156,7 +153,7 @@ def free_moments(blocks: tuple, w: Float[Array, "w"]) -> Moments:
 def level_factor(log_p: Float[Array, "d+1"]) -> Float[Array, "d d"]:
     "Cholesky factor of diag(p) − p pᵀ over the first d of d + 1 levels, in closed form."
     xp = library(log_p)
-    tail = jax.lax.cumlogsumexp if xp is jnp else lambda x, reverse: np.logaddexp.accumulate(x[::-1])[::-1]
+    tail = jax.lax.cumlogsumexp if xp is not np else lambda x, reverse: np.logaddexp.accumulate(x[::-1])[::-1]
     p, log_tail = xp.exp(log_p[:-1]), tail(log_p, reverse=True)
     here, after = log_tail[:-1], log_tail[1:]  # shares of this level and all after it, and of those after it
     diagonal = xp.exp(0.5 * (log_p[:-1] + after - here))

@@ -13,15 +13,14 @@ from functools import lru_cache, partial
 from itertools import combinations_with_replacement
 from typing import Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
 
 from ..models.conjugate_priors import NormalInverseGamma
 from ..models.contract import Model, family_class
 from ..models.declarations import Column
-from ..base.arguments import check_choice, check_positive, check_sums, level_count, refuse
+from dp_bayes_nb.base.arguments import (
+    Array, Float, check_choice, check_positive, check_sums, is_jax, jax, jnp, level_count, refuse
+)
 from ..base.chains import bind
 from ..base.linear_algebra import solve
 from ..base.formula import (Factor, check_logarithm, check_terms, declare_columns, log_between, log_of_parts,
@@ -104,7 +103,7 @@ def _one_where(condition, off: float):
     if hasattr(condition, "is_null"):
         import narwhals as nw
         return nw.when(condition).then(nw.lit(1.0)).otherwise(nw.lit(off))
-    return (jnp if isinstance(condition, jax.Array) else np).where(condition, 1.0, off)
+    return (jnp if is_jax(condition) else np).where(condition, 1.0, off)
 
 
 def _moment_ranges(terms):

@@ -10,12 +10,9 @@ import itertools
 import math
 from fractions import Fraction
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
 
-from ..base.arguments import check_count, refuse
+from ..base.arguments import Array, Float, check_count, jax, jnp, refuse
 
 # %% ../../nbs/regression/01_moments.ipynb #c1dfd96e
 # § Moments of the statistics: equation (1)

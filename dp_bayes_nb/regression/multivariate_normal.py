@@ -10,13 +10,9 @@ import math
 from functools import lru_cache, partial
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax.scipy.special import ndtr
-from jaxtyping import Array, Float
 
-from ..base.arguments import check_choice, check_sums, refuse
+from ..base.arguments import Array, Float, check_choice, check_sums, custom_jvp, jax, jnp, jsp, refuse
 from ..base.linear_algebra import cholesky_many
 from ..base.priors import LogDensity
 from ..base.supports import Parameter
@@ -41,14 +37,14 @@ def _phi(z):
 def clipped_mean(m, s):
     "Mean of a normal number that is clipped to [−1, 1]: equation (1)."
     a, b = (-1 - m) / s, (1 - m) / s
-    return ndtr(-b) - ndtr(a) + m * (ndtr(b) - ndtr(a)) + s * (_phi(a) - _phi(b))
+    return jsp.ndtr(-b) - jsp.ndtr(a) + m * (jsp.ndtr(b) - jsp.ndtr(a)) + s * (_phi(a) - _phi(b))
 
 
 def clipped_square(m, s):
     "Mean of the square of a normal number that is clipped to [−1, 1]: equation (2)."
     a, b = (-1 - m) / s, (1 - m) / s
-    inside = (m * m + s * s) * (ndtr(b) - ndtr(a)) + s * ((m - 1) * _phi(a) - (m + 1) * _phi(b))
-    return ndtr(-b) + ndtr(a) + inside
+    inside = (m * m + s * s) * (jsp.ndtr(b) - jsp.ndtr(a)) + s * ((m - 1) * _phi(a) - (m + 1) * _phi(b))
+    return jsp.ndtr(-b) + jsp.ndtr(a) + inside
 
 
 def _product(m, S, points):
@@ -65,7 +61,7 @@ def _product(m, S, points):
     return jnp.sum(half[:, None] * w * jnp.clip(m[0] + s[0] * z, -1, 1) * given * _phi(z))
 
 
-@partial(jax.custom_jvp, nondiff_argnums=(2,))
+@partial(custom_jvp, nondiff_argnums=(2,))
 def clipped_product(m: Float[Array, "2"], S: Float[Array, "2 2"], points: int = _POINTS) -> Float[Array, ""]:
     "Mean of the product of two normal numbers that are clipped to [−1, 1]: equation (3)."
     return _product(m, S, points)

@@ -9,10 +9,9 @@ __all__ = []
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
 
+from ..base.arguments import Array, Float, jnp
 from ..base.linear_algebra import cholesky, library, set_at, solve_lower
 from .covariates import Moments, coding, columns, size
 

@@ -10,12 +10,9 @@ import math
 from functools import lru_cache
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
 
-from ..base.arguments import refuse
+from ..base.arguments import Array, Float, jax, jnp, refuse
 from ..base.chains import bind
 from ..base.priors import Independent, LogDensity
 from ..base.supports import Parameter

@@ -14,10 +14,10 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
-from scipy.sparse import csr_array, hstack, issparse
 
-from ..base.arguments import Said, check_choice, check_count, check_fraction, check_positive, refuse
+from dp_bayes_nb.base.arguments import (
+    Float, Said, check_choice, check_count, check_fraction, check_positive, issparse, refuse, sparse
+)
 from ..base.linear_algebra import dense, entries, is_identity
 from ..base.measurement import Noise, law_of
 from ..models.contract import as_model
@@ -176,7 +176,7 @@ def held_matrix(matrix: Any) -> Any:
         return np.empty(0)
     if array.ndim != 2 or array.shape[0] * (array.shape[1] + _A_ROW) <= _LONGEST_ARRAY:
         return dense(array)
-    array = csr_array(array, dtype=float, copy=True)
+    array = sparse.csr_array(array, dtype=float, copy=True)
     array.sum_duplicates()
     array.eliminate_zeros()
     if array.nnz > _MOST_ENTRIES:
@@ -403,7 +403,7 @@ def sized(family: Any, H: Any) -> Any:
     if H is None or H.shape[1] > len(family.names) // len(family.group_names):
         return H
     if issparse(H):
-        return hstack([csr_array((H.shape[0], 1)), H], format="csr")
+        return sparse.hstack([sparse.csr_array((H.shape[0], 1)), H], format="csr")
     return np.column_stack([np.zeros(len(H)), H])
 
 

@@ -15,10 +15,9 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, issparse, vstack
 
 from ..models.contract import as_model
-from ..base.arguments import Said, check_count, printable, refuse, warn_user
+from ..base.arguments import Said, check_count, issparse, printable, refuse, sparse, warn_user
 from ..base.frames import by_label, own_index
 from ..base.linear_algebra import dense, entries
 from ..base.meant import hinting
@@ -150,7 +149,7 @@ def _rows(model, values, matrix, known):
                    "give a dict by name where some are not published, or a matrix for totals")
         if known and len(at) == m:
             return sums, found, None
-        H = csr_array((np.ones(len(at)), (np.arange(len(at)), at)), shape=(len(at), m))
+        H = sparse.csr_array((np.ones(len(at)), (np.arange(len(at)), at)), shape=(len(at), m))
         return [sums[j] for j in at], found, held_matrix(H)
     names = [str(name) for name in values] if isinstance(values, Mapping) else None
     found = _values(list(values.values()) if isinstance(values, Mapping) else values)
@@ -302,7 +301,7 @@ def declare(model: Any,              # what the numbers are sums of, such as Ber
         H = sized(model, H)
     if isinstance(size, float):
         names, found, rows = ["n", *names], np.r_[size, found], (of_n, *rows)
-        law, stack = stacked([noise_law(n_noise, 1), law]), vstack if issparse(H) else np.vstack
+        law, stack = stacked([noise_law(n_noise, 1), law]), sparse.vstack if issparse(H) else np.vstack
         H = stack([np.eye(1, H.shape[1]), H])
     _check_blank(names, found, rows)
     made = Release(model, tuple(names), found, size if isinstance(size, int) else None, law, matrix=H, printed=rows,
@@ -419,14 +418,14 @@ def _doubt_parts(made):
     G, found = len(made.family.group_names), made.unprinted
     q = len(made.names) // G
     row, column, _ = entries(sized(made.family, made.matrix))
-    used = csr_array((np.ones(len(row)), (row, column)), shape=(q, 1 + max(column, default=0)))[:, 1:]
+    used = sparse.csr_array((np.ones(len(row)), (row, column)), shape=(q, 1 + max(column, default=0)))[:, 1:]
     size, common = used.sum(axis=1), (used @ used.T).toarray()
     part = (common == size) & (size[:, None] > size)  # [i, j]: row j is a part of row i
     for g in range(G):
         at = np.arange(g * q, (g + 1) * q)[[_keyed(row) for row in made.printed[g * q:(g + 1) * q]]]
         there = part * (found.low[g * q:(g + 1) * q] > 0.0)  # parts that are not empty
         # may all parts beside that one be empty?
-        alone = part & (csr_array(there.astype(float)) @ (common == 0).T == 0)
+        alone = part & (sparse.csr_array(there.astype(float)) @ (common == 0).T == 0)
         low, high, within = found.low[at], found.high[at], alone[np.ix_(at - g * q, at - g * q)]
         alike = within & (low[:, None] <= high) & (low <= high[:, None])
         ends = np.stack([found.low, found.high], axis=1)  # equal if a statement shows one number twice

@@ -13,13 +13,9 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float
-from scipy.sparse import issparse
 
-from ..base.arguments import refuse
+from ..base.arguments import Float, issparse, jax, jnp, refuse
 from ..base.files import atomic_write
 from ..base.linear_algebra import dense, is_identity
 from ..base.measurement import Measurement, Noise

@@ -14,9 +14,8 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float
 
-from ..base.arguments import Said, check_positive, discreet, printable, refuse
+from ..base.arguments import Float, Said, check_positive, discreet, printable, refuse
 from ..models.counts import Bernoulli, Categorical
 from ..noise.contradictions import whole_unit
 from .checks import full_matrix
@@ -440,42 +439,49 @@ _ORDER = ("pinned", "within 1", "undecided", "open", "printed")
 @dataclass(frozen=True, repr=False, eq=False)
 class Examination:
     "What the printed numbers of a release pin down: printed, lines of fixed width; `frame` has all numbers."
-    # pandas, a row a cell, sum or difference: name; kind, "cell", "sum" or "difference"; low and high; what, one of
-    # "printed", "pinned", "within 1", "open", "undecided"; `frame.attrs["note"]` says that not pinned is not safe
-    frame: Any
+    # a dict a cell, sum or difference: name; kind, "cell", "sum" or "difference"; low and high; what, one of "printed",
+    # "pinned", "within 1", "open", "undecided"
+    rows: tuple[dict, ...]
     left_out: tuple[str, ...]  # names of rows whose noise has no end, of which nothing is certain
     notes: tuple[str, ...]  # lines below the table
 
     @property
+    def frame(self) -> Any:
+        "The rows as a pandas frame; its `attrs['note']` says that not pinned is not safe."
+        import pandas as pd
+        made = pd.DataFrame(list(self.rows), columns=["name", "kind", "low", "high", "what"])
+        made.attrs["note"] = NOT_SAFE
+        return made
+
+    @property
     def pinned(self) -> tuple[str, ...]:
         "Names of what is pinned down though it was not printed exactly."
-        return tuple(self.frame["name"][self.frame["what"] == "pinned"])
+        return tuple(row["name"] for row in self.rows if row["what"] == "pinned")
 
     def __repr__(self) -> str:
         "The table as text: what is pinned first, what was printed exactly not at all."
-        frame = self.frame[self.frame["what"] != "printed"]
-        frame = frame.iloc[np.argsort([_ORDER.index(what) for what in frame["what"]], kind="stable")]
-        tally = lambda column, word: int((self.frame[column] == word).sum())
+        hidden = [row for row in self.rows if row["what"] != "printed"]
+        hidden.sort(key=lambda row: _ORDER.index(row["what"]))
+        tally = lambda column, word: sum(row[column] == word for row in self.rows)
         kinds = [f"{k} {kind}{'s' * (k > 1)}" for kind in ("cell", "sum", "difference") if (k := tally("kind", kind))]
         count = [f"{k} {what}{' exactly' * (what == 'printed')}" for what in _ORDER if (k := tally("what", what))]
         head = f"{', '.join(kinds)}: {', '.join(count)}"
-        shown = zip(*(frame[column][:_SHOWN] for column in ("name", "low", "high", "what")))
-        rows = [("", "low", "high", ""),
-                *((printable(name), f"{low:.15g}", f"{high:.15g}", what) for name, low, high, what in shown)]
+        rows = [("", "low", "high", ""), *((printable(row["name"]), f"{row['low']:.15g}", f"{row['high']:.15g}", row["what"])
+                                           for row in hidden[:_SHOWN])]
         wide = max(len(row[0]) for row in rows)
         lines = [f"{name:<{wide}}  {low:>9}  {high:>9}  {what}".rstrip() for name, low, high, what in rows]
-        more = [f"and {len(frame) - _SHOWN} more rows"] * (len(frame) > _SHOWN)
-        return "\n".join([head, *(lines if len(frame) else []), *more, *self.notes])
+        more = [f"and {len(hidden) - _SHOWN} more rows"] * (len(hidden) > _SHOWN)
+        return "\n".join([head, *(lines if hidden else []), *more, *self.notes])
 
 # %% ../../nbs/releases/12_examine.ipynb #ea000037
-def _notes(frame, noisy, left):
+def _notes(rows, noisy, left):
     "What is said below the table."
     some = ", ".join(map(repr, noisy[:4])) + (f" and {len(noisy) - 4} more" if len(noisy) > 4 else "")
     return (*[f"Left out, because their noise has no end: {printable(some)}."] * bool(noisy),
             *[f"{left} differences of two cells were not looked at, which takes time: differences=True, --differences."]
             * bool(left),
             *["Undecided: low and high are bounds that may be too wide; a longer time limit may decide."]
-            * bool((frame["what"] == "undecided").any()), NOT_SAFE, CONFIDENTIAL)
+            * any(row["what"] == "undecided" for row in rows), NOT_SAFE, CONFIDENTIAL)
 
 # %% ../../nbs/releases/12_examine.ipynb #ea00001d
 def _targets(r, known, rows, sums):
@@ -497,7 +503,6 @@ def _targets(r, known, rows, sums):
 
 def _examine(release, sums, differences, time_limit):
     "`examine` itself: its frames hold counts, and `discreet` keeps them out of tracebacks."
-    import pandas as pd
     if not isinstance(release, Release):
         refuse("release", "a Release", type(release).__name__, "declare(...) makes one of printed numbers")
     deadline = time.monotonic() + check_positive("time_limit", time_limit, "it is in seconds")
@@ -513,10 +518,9 @@ def _examine(release, sums, differences, time_limit):
         solved = None
     if solved is None:
         _refuse_contradiction(known)
-    frame = pd.DataFrame(found + pairs, columns=["name", "kind", "low", "high", "what"])
-    frame.attrs["note"] = NOT_SAFE
+    rows_found = tuple(dict(zip(("name", "kind", "low", "high", "what"), row)) for row in found + pairs)
     noisy = tuple(name for name, each in zip(release.names, sure) if not each)
-    return Examination(frame, noisy, _notes(frame, noisy, left))
+    return Examination(rows_found, noisy, _notes(rows_found, noisy, left))
 
 # %% ../../nbs/releases/12_examine.ipynb #ea00001e
 # § Examining a release

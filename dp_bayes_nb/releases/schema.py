@@ -11,9 +11,8 @@ import warnings
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
 
-from ..base.arguments import check_choice, check_fraction, check_positive, refuse
+from ..base.arguments import check_choice, check_fraction, check_positive, issparse, refuse, sparse
 from ..base.linear_algebra import entries
 from ..base.measurement import Noise
 from ..models.registry import family_from_dict
@@ -296,7 +295,7 @@ def _read_entries(d, p):
     if shape[0] != p or np.any(place <= 0) or not np.all(value):
         refuse("matrix", f"{p} rows, and the row, the column and the value of each number that is not 0, in their "
                "order", f"{shape[0]} rows and {len(row)}, {len(column)} and {len(value)} numbers", "get a fresh copy")
-    return csr_array((value, (row, column)), shape=shape)
+    return sparse.csr_array((value, (row, column)), shape=shape)
 
 
 def _read_matrix(d, p):

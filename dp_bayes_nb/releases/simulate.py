@@ -10,14 +10,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Key
 
-from ..base.chains import QUICKLY
+from ..base.chains import quickly
 from ..models.contract import Model, as_model
-from ..base.arguments import as_key, check_choice, check_count, refuse
+from ..base.arguments import Array, Float, Key, as_key, check_choice, check_count, jax, jitted, jnp, refuse
 from ..base.frames import by_label
 from ..base.meant import as_before
 from ..base.linear_algebra import dense
@@ -33,7 +30,7 @@ from ..base.supports import SUPPORTS
 
 # %% ../../nbs/releases/06_simulate.ipynb #9e6a55b6
 # § Simulated releases
-_once = partial(jax.jit, compiler_options=QUICKLY)  # a program that runs once, for a class of models
+_once = partial(jitted, compiler_options=quickly)  # a program that runs once, for a class of models
 
 
 @_once

@@ -108,7 +108,7 @@ class _Study:
     def noise(self, epsilons) -> Noise:
         "Noise of all designs, leaves (sizes, budgets, m), from budgets (sizes, budgets)."
         one = lambda e: noise_design(self.family, epsilon=float(e), mechanism=self.mechanism, delta=self.delta)[0]
-        return jax.tree.map(lambda *a: jnp.stack(a).reshape(*np.shape(epsilons), -1), *map(one, np.ravel(epsilons)))
+        return jax.tree.map(lambda *a: np.stack(a).reshape(*np.shape(epsilons), -1), *map(one, np.ravel(epsilons)))
 
     def way(self, noise):
         "How posteriors under this noise come about, and the moments of a record where they are tabulated."
@@ -157,14 +157,19 @@ def _rows(study, epsilons, spreads, parameter):
 _NOTHING_SEEN = 1e9  # times the noise of a release: what is left is the prior
 
 
+@jax.jit
+def _spread_of(family, seen, prior):
+    return _tabulated_spread(family, grid_posterior(family, seen, prior, False))
+
+
 def _prior_spread(study):
     """Spread of the prior, (3, parameters): of the tabulated posterior of a release that is all noise,
     or from 20 000 draws.
     """
-    noise = jax.tree.map(lambda a: jnp.ravel(a)[:1], study.noise([[1.0]]))
+    noise = jax.tree.map(lambda a: np.ravel(a)[:1], study.noise([[1.0]]))
     if study.way(noise)[0].tabulation is not None:
-        all_noise = Measurement(jnp.zeros(1), dataclasses.replace(noise, scale=_NOTHING_SEEN * noise.scale), 1.0)
-        return np.asarray(_tabulated_spread(study.family, grid_posterior(study.family, all_noise, study.prior, False)))
+        all_noise = Measurement(np.zeros(1), dataclasses.replace(noise, scale=_NOTHING_SEEN * noise.scale), 1.0)
+        return np.asarray(_spread_of(study.family, all_noise, study.prior))
     prior = study.family.designed_prior(study.prior, None, None)
     theta = prior.sample(jax.random.fold_in(study.key, 2**32 - 1), (20_000,))
     return np.asarray(_drawn_spread(_in_columns(study.family, theta, 20_000)))

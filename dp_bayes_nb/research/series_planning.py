@@ -8,6 +8,7 @@ __all__ = ['SeriesPlan', 'plan_series']
 # %% ../../nbs/research/18_series_planning.ipynb #5e710004
 import math
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -107,15 +108,18 @@ def releases_needed(chance, wanted: float, most: int) -> int:
 class SeriesPlan:
     """What `plan_series` found: a row for each frequency of release, and the best one for the wish.
 
+    A row of `table` has `every` (base periods in a release), `releases` (a year), `held` (releases in which one person
+    may count), the price of one release (`epsilon` or `rho`), `scale` of its noise and `expected` count; `width_95`, of
+    one number in events, and `width`, the same over the expected count; with a walk `smoothed` and `newest`, which are
+    such widths after smoothing, in the middle and at the end; with a change `compared` (releases on each side), `delay`
+    (base periods until it is noticed; inf: never), `power` and `false_alarms` (expected in a year).
+
     >>> from dp_bayes_nb import plan_series
     >>> found = plan_series(60, rho=0.0175, width=0.5)
     >>> found.best["every"], found.best["releases"], found.mechanism
     (13, 4, 'gaussian')
     """
-    # a dict a frequency: every, releases, held (in which a person may count), epsilon or rho of one release, scale,
-    # expected, width_95 (in events), width (over the expected count); with a walk smoothed and newest; with a change
-    # compared (releases on each side), delay (in base periods), power, false_alarms (in a year)
-    table: list
+    table: list  # a dict a frequency
     best: dict | None  # the row for the wish; None without a wish, and where none reaches it
     wish: str  # in words; empty without one
     per: str  # the base period: "day", "week" or "month"
@@ -141,7 +145,7 @@ def plan_series(typical: float,             # expected count of one base period,
                 delta: float | None = None,  # with epsilon, for Gaussian noise
                 per: str = "week",          # the base period: "day", "week" or "month"; a year has 364, 52 or 12
                 every: Any = None,          # how many base periods a release covers, candidates; None: usual ones
-                width: float | None = None,  # wish: 95% width over the expected count, such as 0.5 for ± 25%
+                width: float | None = None,  # wish: 95% width as a share of the expected count, such as 0.5 for ± 25%
                 change: float | None = None,  # wish: a relative change that is noticed, such as 0.2, or -0.2
                 within: float | None = None,  # base periods until it is; None: as soon as possible
                 power: float = 0.8,         # chance with which a change is to be noticed
@@ -166,7 +170,7 @@ def plan_series(typical: float,             # expected count of one base period,
     typical, most = check_positive("typical", typical, "a count of one base period"), check_count("most", most)
     year, days, usual = PER[check_choice("per", per, PER)]
     weeks = year if weeks_per_person is None else check_count("weeks_per_person", weeks_per_person)
-    wish = _checked_wish(per, width, change, within, power, walk)
+    wish = _checked_wish(per, typical, width, change, within, power, walk)
     if check_fraction("false_alarms", false_alarms) < LEAST:
         refuse("false_alarms", f"at least {LEAST:g}", false_alarms, "smaller chances are not computed")
     if typical * year >= MAX_STEPS:
@@ -176,7 +180,8 @@ def plan_series(typical: float,             # expected count of one base period,
         held = min(year // e, weeks * -(-days // e))  # a week has several releases that are shorter
         scale = _checked_scale(kind, year_moved(kind, most, e, held), epsilon, delta, rho)
         one, mean = most * e, e * typical
-        price = {"rho": one**2 / (2 * scale**2)} if law_of(kind).rho else {"epsilon": one / scale}
+        price = {"rho": _priced(one**2 / (2 * scale**2), held, rho)} if law_of(kind).rho else {
+            "epsilon": _priced(one / scale, held, epsilon)}
         found = expected_width(kind, scale, mean)
         rows.append({"every": e, "releases": year // e, "held": held, **price, "scale": scale, "expected": mean,
                      "width_95": found, "width": found / mean, **_smoothed(kind, scale, mean, walk, e, found / mean),
@@ -197,6 +202,13 @@ def _checked_scale(kind, moved, epsilon, delta, rho):
     return float(law_of(kind).scale_for(moved, epsilon, delta, rho))
 
 
+def _priced(price, held, total):
+    "The price, without the last digits by which `held` of them, as a ledger adds decimals, would exceed the total."
+    while total is not None and held * Decimal(repr(price)) > Decimal(repr(float(total))):
+        price = math.nextafter(price, 0.0)
+    return price
+
+
 def _checked_every(every, usual, year):
     "Candidates: whole numbers of base periods that divide a year."
     if isinstance(every, (str, bytes, dict)):
@@ -208,19 +220,22 @@ def _checked_every(every, usual, year):
     return found
 
 
-def _checked_wish(per, width, change, within, power, walk):
+def _checked_wish(per, typical, width, change, within, power, walk):
     "The wish in words."
     check_fraction("power", power)
     for name, value in (("walk", walk), ("width", width), ("within", within)):
         if value is not None:
             check_positive(name, value)
+    if width is not None and width >= 2:
+        refuse("width", "below 2: it is a share of the expected count, such as 0.5 for ± 25%", width,
+               f"{width:g} events of {typical:g} are width={width / typical:.3g}")
     if within is not None and change is None:
         refuse("within", "left out without a change", within)
     if width is not None and change is not None:
         refuse("width", "left out with change", width, "plan for one wish, and then for the other")
     if change is not None:
-        if isinstance(change, (bool, str)) or not np.isfinite(change) or change <= -1 or abs(change) < 1e-6:
-            refuse("change", "a relative change above -1 that is not 0, such as 0.2 for a fifth more", change)
+        if isinstance(change, (bool, str)) or not np.isfinite(change) or not -1 < change <= 9 or abs(change) < 1e-6:
+            refuse("change", "a relative change above -1 and up to 9 that is not 0, such as 0.2 for a fifth more", change)
         soon = "as soon as possible" if within is None else f"within {within:g} {per}s"
         return f"a change of {change:+.0%} noticed with chance {power:g} {soon}"
     return "" if width is None else f"a 95% width of {width:.3g} of the count" + " after smoothing" * (walk is not None)

@@ -12,13 +12,9 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax.scipy.special import logsumexp
-from jaxtyping import Array, Float
 
-from ..base.arguments import pytree, refuse
+from ..base.arguments import Array, Float, jax, jnp, jsp, pytree, refuse
 from ..base.supports import Parameter
 from ..models.contract import family_class
 from ..models.declarations import Column
@@ -189,10 +185,10 @@ def _tail(limit):
 
 def with_top(log_p: Float[Array, "... m"], limit: int) -> Float[Array, "... k"]:
     "Log probabilities of 0, …, limit − 1 and of the limit or more, from those of 0, …, m − 1: equation (4)."
-    below = logsumexp(log_p[..., :limit], axis=-1, keepdims=True)
+    below = jsp.logsumexp(log_p[..., :limit], axis=-1, keepdims=True)
     near = below > _SURE
     rest = jnp.log(-jnp.expm1(jnp.where(near, -1.0, below)))
-    top = jnp.where(near, logsumexp(log_p[..., limit:], axis=-1, keepdims=True), rest)
+    top = jnp.where(near, jsp.logsumexp(log_p[..., limit:], axis=-1, keepdims=True), rest)
     return jnp.concatenate([log_p[..., :limit], top], axis=-1)
 
 

@@ -11,12 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Mapping, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax.lax import optimization_barrier
-from jaxtyping import Array, Float
 
+from ..base.arguments import Array, Float, jax, jnp, lax
 from ..base.measurement import Measurement
 from ..base.supports import free_size
 from ..models.contract import Model
@@ -215,7 +212,7 @@ class Cells:
             if axes not in found:
                 source = _wider(axes, self.shape)
                 where = next(k for k, axis in enumerate(source) if axis not in axes)
-                found[axes] = optimization_barrier(summed(source).sum(axis=where))  # else XLA joins sums of sums
+                found[axes] = lax.optimization_barrier(summed(source).sum(axis=where))  # else XLA joins sums of sums
             return found[axes]
         def contracted(table):
             part = summed(table.axes)

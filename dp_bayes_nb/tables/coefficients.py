@@ -9,14 +9,9 @@ __all__ = ['coefficient_ratios', 'odds_ratios', 'row_words', 'answer_probabiliti
 from functools import partial
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
-from jaxtyping import Float
 
-from ..base.arguments import check_fraction, check_positive, refuse
-from ..posterior.results import fitted
+from ..base.arguments import Float, check_fraction, check_positive, jax, jitted, jnp, lax, refuse
 from ..base.supports import Parameter, constrain, free_size
 from ..regression.model import read_rows
 from .logistic import LogisticRegression
@@ -26,6 +21,7 @@ from .table_regression import TableRegression
 # § Functions of the draws
 def fitted_regression(idata) -> tuple[TableRegression, dict]:
     "The model of a fitted regression from tables, and its draws, {name: (draws, …)}; ValueError for other results."
+    from dp_bayes_nb.posterior.results import fitted
     release, theta = fitted(idata)
     model = release.family
     if not isinstance(model, TableRegression):
@@ -128,7 +124,7 @@ def _log_odds(theta, X):
     return jnp.stack([jax.nn.log_sigmoid(-odds), jax.nn.log_sigmoid(odds)], axis=-1)
 
 
-@partial(jax.jit, static_argnames="model")
+@partial(jitted, static_argnames="model")
 def _scoring(model, X, p, ridge):
     "Fisher's steps, none of which changes a log probability by more than 2."
     parameters = {"coefficients": Parameter("real", X.shape[1:])} if model is None else model.own_parameters

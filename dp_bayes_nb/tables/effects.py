@@ -12,13 +12,9 @@ from functools import lru_cache
 from itertools import product
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
-from jaxtyping import Array, Float
 
-from ..base.arguments import pytree
+from ..base.arguments import Array, Float, jax, jnp, lax, pytree
 from ..base.linear_algebra import cholesky, solve_lower
 from .soft_tables import soft_factor, soft_forward, soft_moments, soft_product
 

@@ -10,13 +10,10 @@ import math
 from functools import lru_cache
 from typing import NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import opt_einsum
-from jax import lax
-from jaxtyping import Array, Float
 
+from ..base.arguments import Array, Float, jax, jnp, lax
 from ..models.counts import Categorical
 
 # %% ../../nbs/tables/02_elimination.ipynb #bd4c5a06

@@ -12,18 +12,16 @@ from functools import lru_cache, reduce
 from operator import and_
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax.scipy.special import gammaln
-from jaxtyping import Array, Float, Key
 
-from ..base.arguments import check_count, check_sums, pytree, refuse
+from dp_bayes_nb.base.arguments import (
+    Array, Float, Key, check_count, check_sums, jax, jitted, jnp, jsp, pytree, refuse
+)
 from ..base.measurement import Measurement
 from ..base.priors import LogDensity
 from ..base.supports import Parameter
 from ..models.accepted_priors import checked_numbers
-from ..base.chains import QUICKLY
+from ..base.chains import quickly
 from ..models.contract import family_class
 from ..models.declarations import Column
 from ..models.counts import Categorical, check_levels
@@ -131,7 +129,7 @@ class Shrinkage(_Blocks):
     def log_density(self, theta: dict) -> Float[Array, "..."]:
         "Log density at theta."
         k, nu = np.array([float(k) for _, k in self.sizes]), self.degrees
-        constant = gammaln((nu + k) / 2) - gammaln(nu / 2) - k / 2 * jnp.log(nu * jnp.pi) - k * jnp.log(self._scales)
+        constant = jsp.gammaln((nu + k) / 2) - jsp.gammaln(nu / 2) - k / 2 * jnp.log(nu * jnp.pi) - k * jnp.log(self._scales)
         return (constant - (nu + k) / 2 * jnp.log1p(self._squares(theta) / nu)).sum(axis=-1)
 
 # %% ../../nbs/tables/03_log_linear.ipynb #0f79f69d
@@ -247,7 +245,7 @@ def skewness_of(mean: Float[np.ndarray, "m"], n: float, noise_variance: Float[np
     return variance * (1 - 2 * mean) / (variance + noise_variance) ** 1.5
 
 
-_mean = jax.jit(lambda model, theta: model.mean(theta), compiler_options=QUICKLY)
+_mean = jitted(lambda model, theta: model.mean(theta), compiler_options=quickly)
 
 
 def rare_counts(model,

@@ -8,11 +8,7 @@ __all__ = ['LogisticRegression']
 # %% ../../nbs/tables/10_logistic.ipynb #10610003
 from typing import Any
 
-import jax
-import jax.numpy as jnp
-from jaxtyping import Array, Float
-
-from ..base.arguments import refuse
+from ..base.arguments import Array, Float, jax, jnp, refuse
 from ..models.contract import family_class
 from .effects import (DesignedPrior, InformationPrior, NormalCoefficients, _half_log_det,
                                          _intercept)

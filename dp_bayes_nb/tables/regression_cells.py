@@ -11,10 +11,9 @@ from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
 
-import jax.numpy as jnp
 import numpy as np
 
-from ..base.arguments import check_count, check_sums, refuse
+from ..base.arguments import check_count, check_sums, jnp, refuse
 from .cells import LEVEL, Axis, Cells
 from .effects import _to_effects
 from .soft_tables import (PARTS, check_knots, hat_matrix, most_moved, pair_weight,

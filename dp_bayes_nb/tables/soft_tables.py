@@ -11,12 +11,9 @@ from functools import lru_cache
 from itertools import combinations
 from typing import Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
 
-from ..base.arguments import Said, check_choice, check_count, refuse
+from ..base.arguments import Array, Float, Said, check_choice, check_count, is_jax, jnp, refuse
 from ..base.measurement import law_of
 from ..models.contract import Model
 from ..noise.design import check_privacy
@@ -31,7 +28,7 @@ def _floor(x):
     "The largest whole number that is not larger: arrays and data-frame expressions."
     if hasattr(x, "floor"):
         return x.floor()
-    return (jnp if isinstance(x, jax.Array) else np).floor(x)
+    return (jnp if is_jax(x) else np).floor(x)
 
 # %% ../../nbs/tables/06_soft_tables.ipynb #c5492259
 class Hats(NamedTuple):

@@ -12,12 +12,9 @@ from functools import lru_cache
 from itertools import combinations, product
 from typing import Any, ClassVar
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
 
-from ..base.arguments import check_choice, check_positive, refuse
+from ..base.arguments import Array, Float, check_choice, check_positive, jax, jnp, refuse
 from ..base.chains import bind
 from ..base.formula import declare_columns, read_formula
 from ..base.measurement import Measurement

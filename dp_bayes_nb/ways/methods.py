@@ -12,7 +12,6 @@ from functools import lru_cache, partial
 from typing import Any, Callable, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from ..chains.collapsed import CollapsedState, chain_kernel
@@ -20,7 +19,7 @@ from ..base.arguments import refuse
 from ..base.meant import meant
 from ..base.measurement import Measurement
 from ..curves.curve import draw_curve, posterior_curve
-from ..base.chains import QUICKLY
+from ..base.chains import quickly
 from ..models.fitted import in_blocks
 from ..counts.exact_categories import (categories_draws, categories_kernel, categories_unavailable,
                                                     sample_categories)
@@ -33,11 +32,11 @@ from ..chains.measurements import (TablesState, confidential_sums, exact_tables_
                                                 measured_unavailable, on_a_grid)
 from ..chains.mesh import has_mesh, mesh_draws, posterior_kernel, two_sums
 from ..base.priors import Beta, LogDensity
-from ..base.supports import constrain, free_size
+from ..base.supports import constrain
 
 # %% ../../nbs/ways/01_methods.ipynb #e2a71c12
 # § The density behind the draws
-@partial(jax.jit, compiler_options=QUICKLY)
+@partial(jax.jit, compiler_options=quickly())
 def _of_coordinate(family, x):
     "The one parameter at coordinates (N,), and its log Jacobian."
     def at(x):
@@ -173,8 +172,7 @@ def _sees_all(family, matrix):
     "Do the rows of H determine the sums, as far as the model leaves them free?"
     if family.lacks("moments"):
         return True
-    x = jnp.zeros(free_size(family.parameters))
-    C = np.asarray(family.moments(constrain(family.parameters, x)[0])[1])
+    C = np.asarray(family.middle_moments()[1])
     unit = np.sqrt(np.maximum(np.diagonal(C), 1e-300))
     R, H = C / np.outer(unit, unit), np.asarray(matrix, float) * unit
     return np.linalg.matrix_rank(H @ R, tol=1e-8 * np.abs(H).max()) >= np.linalg.matrix_rank(R, tol=1e-8)

@@ -1,0 +1,331 @@
+// Exact posteriors of published numbers with noise: the engine of the page. No sampling, no dependency, no DOM.
+//
+// Codes of `Refused`: (filled in below)
+
+import { Whole, Line, LISTED, below, fitLog, sumProduct, sumRun } from "./sums.js";
+import { leastWhole, solve } from "./roots.js";
+import { rateOf } from "./rates.js";
+import { binomial, expit, logExpit, logit } from "./binomial.js";
+import { tableOf } from "./tables.js";
+import { read, refuse, number, Refused, CHANCE } from "./cells.js";
+
+export { Refused };
+
+// What the page sees of a distribution.
+function posterior(d, low, high, more = {}) {
+  return { whole: d.whole, mean: d.mean, sd: d.sd, low, high, quantile: (p) => d.quantile(probability(p)), cdf: (x) => d.cdf(x),
+    curve: (maxPoints = 200) => curve(d, maxPoints), ...more };
+}
+
+const probability = (p) => (typeof p === "number" && p >= 0 && p <= 1 ? p : refuse("number", { field: "p", given: p }));
+
+// Probabilities of whole numbers, or of runs of them (per number); densities on bins of a line.
+function curve(d, maxPoints) {
+  const points = Math.max(8, Math.floor(maxPoints) || 200), a = d.quantile(5e-5), b = d.quantile(1 - 5e-5), x = [], y = [];
+  const run = d.whole ? Math.ceil((b - a + 1) / points) : (b - a) / points;
+  if (!(run > 0)) return { x: [a], y: [1] };
+  const ends = d.whole ? Math.ceil((b - a + 1) / run) : points;
+  const cdf = d.rough || ((at) => d.cdf(at));
+  let before = cdf(d.whole ? a - 1 : a);
+  for (let i = 0; i < ends; i++) {
+    const end = d.whole ? a + run * (i + 1) - 1 : a + run * (i + 1), after = cdf(end);
+    x.push(end - (d.whole ? (run - 1) / 2 : run / 2));
+    y.push(Math.max(after - before, 0) / run);
+    before = after;
+  }
+  return { x, y };
+}
+
+// Refuse a cell that no true number from least to most can stand behind, as far as noise goes.
+function checkReach(cell, least, most, rows = 1) {
+  const far = cell.reach(CHANCE / rows), slack = far + 1e-9 * Math.max(1, Math.abs(cell.value ?? 0));
+  if (!cell.noise && cell.high < least) refuse("negative", { value: cell.value });
+  if (Math.ceil(cell.low - slack) > Math.floor(cell.high + slack)) refuse("between", { value: cell.value, far });
+  if (cell.low > most + slack) refuse("above", { value: cell.value, most, far });
+  if (cell.high < least - slack) refuse("negative", { value: cell.value, far });
+}
+
+// The distribution of the true number of one cell, flat beforehand.
+function flat(cell, most = Infinity, code = "endless") {
+  const low = Math.min(Math.max(0, cell.from), most), high = Math.min(most, Math.max(cell.to, cell.to - Math.min(cell.high, 0)));
+  if (high === Infinity) refuse(code);
+  return new Whole(cell.w, low, Math.max(high, low), cell.cuts);
+}
+
+const supportOf = (cell, most = Infinity) => (cell.noise ? [0, most] : [Math.max(cell.from, 0), Math.min(cell.to, most)]);
+
+export function count(cell) {
+  const one = read(cell);
+  checkReach(one, 0, Infinity);
+  return posterior(flat(one), ...supportOf(one));
+}
+
+// ---- A share ----
+// Given the share p, the true number s of n has a binomial distribution: p has the density p^(alpha - 1) (1 - p)^(beta - 1)
+// times the sum over s of P(printed | s) Binomial(s; n, p); where n is printed with noise too, times the sum over n of
+// P(printed | n), flat beforehand (the package: counts/exact_counts (1), (2); ways/noisy_tables (2)). In log odds.
+
+export function share(cell, n, prior = [1, 1]) {
+  return posterior(shareLine(read(cell), n, priorOf(prior)), 0, 1);
+}
+
+function shareLine(part, n, [alpha, beta]) {
+  if (typeof n !== "number") return shareOfNoisy(part, n, alpha, beta);
+  if (!(Number.isInteger(number(n, "n")) && n >= 1)) refuse("n", { given: n });
+  checkReach(part, 0, n);
+  const s = flat(part, n);
+  return line((x) => likelihood(s, n, x), alpha, beta, s.mean, n, s.sd);
+}
+
+function shareOfNoisy(part, cell, alpha, beta) {
+  const size = read(cell, "n");
+  if (part.exact && size.exact && part.low > size.low) refuse("part", { part: part.low, whole: size.low });
+  checkPair(part, size);
+  const n = flat(size, Infinity, "endless_n"), s = flat(part, n.last);
+  const rough = part.table ? 0 : part.noise ? 3 * part.noise.size : Infinity; // over so many numbers s is smooth
+  const like = (x) => {
+    const p = expit(x), q = expit(-x), near = (k) => 10 * Math.sqrt(k * q) + 40;
+    const first = Math.max(n.first, Math.floor((s.first - near(s.first)) / p)), last = Math.min(n.last, Math.ceil((s.last + 2 * near(s.last) + 200) / p));
+    const marks = part.table ? [[s.first, s.last]] : part.cuts.map((cut) => [cut, cut]);
+    const zones = marks.map(([a, b]) => [(a - near(Math.max(a, 0))) / p, (b + near(Math.max(b, 0))) / p]).filter(([, b]) => b > first);
+    zones.sort((a, b) => a[0] - b[0]);
+    let sum = 0, at = first;
+    const add = (to, longest) => {
+      to = Math.min(Math.floor(to), last);
+      if (to >= at) sum += sumProduct(n, (m) => likelihood(s, m, x), at, to, longest);
+      at = Math.max(at, to + 1);
+    };
+    add(200, 1); // where n is small, it is whole
+    for (const [a, b] of zones) {
+      add(a, rough / p);
+      add(b, Math.max(3 * Math.sqrt(q * Math.max(a * p, 1)), 1) / p);
+    }
+    add(last, rough / p);
+    return sum;
+  };
+  return line(like, alpha, beta, Math.min(s.mean, n.mean), Math.max(n.mean, s.mean, 1), s.sd + n.sd);
+}
+
+// Can one number be a part of another?
+function checkPair(part, whole) {
+  checkReach(part, 0, Infinity, 2);
+  checkReach(whole, 0, Infinity, 2);
+  if (part.low - part.reach(CHANCE / 2) > whole.high + whole.reach(CHANCE / 2)) refuse("part", { part: part.value, whole: whole.value });
+}
+
+function priorOf(prior) {
+  if (!Array.isArray(prior) || prior.length !== 2) refuse("prior");
+  prior.forEach((a) => { if (!(number(a, "prior") > 0)) refuse("prior", { given: a }); });
+  return prior;
+}
+
+// The sum over s of P(printed | s) Binomial(s; n, p), p of log odds x: within 8 standard deviations of the binomial, by
+// one of three rules. Few numbers: one by one, each from its neighbour. Many, and no place among them where s is not
+// smooth: equal steps of 0.7 standard deviations, whose error for a bell is exp(-2 (pi sd/step)^2) (DLMF 3.5(i)). Else
+// blocks. n may be a real number (a node of a sum over n): where few are no successes, they are what is whole then.
+function likelihood(s, n, x) {
+  const p = expit(x), q = expit(-x), sd = Math.sqrt(n * p * q), far = 8 * sd + 40;
+  if (s.first === s.last) return s.weight(s.first) * binomial(n, p, q)(s.first);
+  if (p > 0.5 && n * q < 100 && !Number.isInteger(n)) {
+    const from = Math.ceil(Math.max(n - s.last, 0)), to = Math.floor(Math.min(n * q + far, n - s.first));
+    return from <= to ? oneByOne((r) => s.weight(n - r), n, q, p, from, to) : 0;
+  }
+  const from = Math.max(Math.ceil(n * p - far), s.first, 0), to = Math.min(Math.floor(n * p + far), s.last, Math.floor(n));
+  if (!(from <= to)) return 0;
+  const w = s.list ? (k) => s.weight(k) : s.w;
+  if (to - from < 800) return oneByOne(w, n, p, q, from, to);
+  const law = binomial(n, p, q), g = (k) => w(k) * law(k);
+  let sum = 0, k = from;
+  if (to - from > 15 * sd && s.smooth.some(([a, b]) => a <= from && to <= b)) {
+    const step = Math.floor(0.7 * sd);
+    for (; k <= to; k += step) sum += g(k);
+    return step * sum;
+  }
+  for (const [, edge] of s.smooth) {
+    for (const end = Math.min(edge, to); k <= end;) {
+      const next = Math.min(k + Math.max(Math.floor(4 * sd), LISTED) - 1, end);
+      sum += sumRun(g, k, next);
+      k = next + 1;
+    }
+  }
+  return sum;
+}
+
+function oneByOne(w, n, p, q, from, to) {
+  const start = Math.min(Math.max(Math.round(n * p), from), to), top = binomial(n, p, q)(start), odds = p / q;
+  if (!(top > 0)) return 0;
+  let sum = top * w(start);
+  for (let k = start, b = top; k < to && b > 0; k++) sum += w(k + 1) * (b *= (n - k) / (k + 1) * odds);
+  for (let k = start, b = top; k > from && b > 0; k--) sum += w(k - 1) * (b *= k / ((n - k + 1) * odds));
+  return sum;
+}
+
+const DEEP = 32; // a density e^-32 times the largest is left out
+
+// The posterior of a share from its likelihood in log odds, near s of n.
+function line(like, alpha, beta, s, n, spread) {
+  const log = (x) => alpha * logExpit(x) + beta * logExpit(-x) + Math.log(Math.max(like(x), 0));
+  const a = s + alpha, b = Math.max(n - s, 0) + beta, center = Math.log(a / b);
+  const step = Math.min(Math.sqrt(1 / a + 1 / b + (spread * (1 / a + 1 / b)) ** 2), 2);
+  let top = log(center);
+  const end = (sign) => { // where the density is 0, but the log of it no less than a few DEEP
+    let inner = center, x = center, size = step, value = top;
+    for (let i = 0; i < 300 && (value > top - DEEP || value < top - 1.2 * DEEP); i++) {
+      if (value > top - DEEP) [inner, x] = [x, x + sign * size];
+      else x = (inner + x) / 2;
+      if (value > top - DEEP) size *= 1.4;
+      value = log(x);
+      top = Math.max(top, value);
+    }
+    return x;
+  };
+  const right = end(1), left = end(-1), near = [-8, -2, 0, 2, 8].map((k) => center + k * step);
+  const fit = fitLog(log, left, right, near);
+  return new Line((x) => Math.exp(fit.value(x) - top), left, right, fit.edges, expit, logit);
+}
+
+// ---- A rate, and two compared ----
+
+export function rate(part, whole) {
+  const [u, n] = [read(part, "part"), read(whole, "whole")];
+  checkPair(u, n);
+  const most = flat(n);
+  return quotient(flat(u, most.last), most, true);
+}
+
+function quotient(u, n, part) {
+  const found = rateOf(u, n, part);
+  if (!found) refuse("zero");
+  return posterior(found.d, 0, part ? 1 : Infinity, { none: found.none, error: found.error });
+}
+
+// A and B: counts, or with {n: [of A, of B]} shares.
+export function compare(a, b, { n = null, prior = [1, 1] } = {}) {
+  const cells = [read(a, "a"), read(b, "b")];
+  if (n === null || n === undefined) {
+    cells.forEach((cell) => checkReach(cell, 0, Infinity, 2));
+    const [A, B] = cells.map((cell) => flat(cell));
+    return compared(new Gap(A, B), B.last > 0 ? quotient(A, B, false) : null, [A, B].map((d, i) => posterior(d, ...supportOf(cells[i]))), [-Infinity, Infinity]);
+  }
+  if (!Array.isArray(n) || n.length !== 2) refuse("n");
+  return shares(...cells.map((cell, i) => shareLine(cell, n[i], priorOf(prior))));
+}
+
+function shares(A, B) {
+  const size = A.mean / B.mean, spread = size * Math.hypot(A.sd / A.mean, B.sd / B.mean);
+  const difference = new Apart((d) => below(A, B, (v) => v + d, (v) => v - d), A.mean - B.mean, Math.hypot(A.sd, B.sd), -1, 1);
+  const ratio = new Apart((r) => (r > 0 ? below(A, B, (v) => r * v, (v) => v / r) : 0), size, spread, 0, Infinity);
+  Object.assign(ratio, { mean: NaN, sd: NaN }); // they need not exist
+  return compared(difference, posterior(ratio, 0, Infinity), [A, B].map((d) => posterior(d, 0, 1)), [-1, 1]);
+}
+
+function compared(difference, ratio, [a, b], ends) {
+  const not = difference.cdf(0), equal = difference.whole ? not - difference.cdf(-1) : 0;
+  return { difference: posterior(difference, ...ends), ratio, above: 1 - not, equal, a, b };
+}
+
+// A difference or a ratio of two shares by its distribution function.
+class Apart {
+  constructor(cdf, guess, spread, low, high) {
+    Object.assign(this, { whole: false, cdf, mean: guess, sd: spread });
+    this.quantile = (p) => solve(cdf, p, low, high, guess, spread);
+  }
+}
+
+// The difference of two independent whole numbers: P(A <= B + d), a sum over B.
+class Gap {
+  constructor(A, B) {
+    Object.assign(this, { A, B, whole: true, mean: A.mean - B.mean, sd: Math.hypot(A.sd, B.sd) });
+  }
+
+  cdf(d) {
+    const { A, B } = this;
+    d = Math.floor(d);
+    const part = sumProduct(B, (k) => A.upTo(k + d), -Infinity, Infinity, Infinity, A.edges.map((edge) => edge - d));
+    return Math.min(Math.max(part / A.total / B.total, 0), 1);
+  }
+
+  quantile(p) {
+    const { A, B } = this;
+    return leastWhole((d) => this.cdf(d), p, A.first - B.last, A.last - B.first, this.mean, this.sd);
+  }
+}
+
+// ---- Cells and their total ----
+
+export function table(cells, total = null) {
+  if (!Array.isArray(cells) || !cells.length) refuse("cells");
+  const read_ = cells.map((cell, i) => read(cell, i)), whole = total && read(total, "total"), rows = cells.length + (whole ? 1 : 0);
+  [...read_, ...(whole ? [whole] : [])].forEach((cell) => checkReach(cell, 0, Infinity, rows));
+  if (whole) checkTotal(read_, whole);
+  const ends = (cell) => ({ ...cell, first: Math.max(0, cell.from), last: Math.max(cell.to, cell.to - Math.min(cell.high, 0)) });
+  const parts = read_.map(ends), sum = whole && ends(whole);
+  if (!whole && parts.some((part) => part.last === Infinity)) refuse("endless");
+  const found = tableOf(parts, sum);
+  return { cells: found.cells.map((d, i) => posterior(d, ...supportOf(read_[i]))), total: posterior(found.total, ...(whole ? supportOf(whole) : [0, Infinity])), error: found.error };
+}
+
+// Refuse a total that its cells do not reach: each by its own noise, and all together by Chernoff's bound for the noise of
+// the total less that of the cells (the package: noise/contradictions (2)).
+function checkTotal(cells, total) {
+  const rows = cells.length + 1, sum = (f) => cells.reduce((all, cell) => all + f(cell), 0), reach = (cell) => cell.reach(CHANCE / rows);
+  const facts = { value: total.value, cells: sum((cell) => cell.value || 0) };
+  if (sum((cell) => Math.max(0, cell.low - reach(cell))) > total.high + reach(total)) refuse("total", facts);
+  if (sum((cell) => cell.high + reach(cell)) < total.low - reach(total)) refuse("total", facts);
+  const all = [total, ...cells].map((cell) => cell.noise).filter(Boolean);
+  if (!all.length) return;
+  const nats = Math.log(rows / CHANCE), edge = Math.min(...all.map((noise) => noise.edge));
+  let far = Infinity;
+  const top = edge < Infinity ? edge : Math.sqrt(2 * nats / all.reduce((v, noise) => v + noise.size ** 2, 0));
+  for (let i = 0; i < 80; i++) {
+    const t = top * 0.999 * 1e-4 ** (i / 79);
+    far = Math.min(far, (nats + all.reduce((log, noise) => log + noise.cumulant(t), 0)) / t);
+  }
+  const slack = far + 1e-9 * Math.max(1, Math.abs(facts.cells));
+  if (total.low - sum((cell) => cell.high) > slack || total.high - sum((cell) => cell.low) < -slack) refuse("total", { ...facts, far });
+}
+
+// ---- Beside it: the printed numbers taken as exact ----
+
+const point = (value) => (Number.isFinite(value) ? { whole: Number.isInteger(value), mean: value, sd: 0, low: value, high: value, quantile: () => value,
+  cdf: (x) => +(x >= value), curve: () => ({ x: [value], y: [1] }) } : null);
+const printedOf = (cell) => (cell && typeof cell === "object" && typeof cell.value === "number" ? cell.value : typeof cell === "number" ? cell : null);
+
+function naiveLine(value, n, [alpha, beta]) {
+  const s = Math.min(Math.max(value, 0), n);
+  return line((x) => binomial(n, expit(x), expit(-x))(s), alpha, beta, s, n, 0);
+}
+
+// The same question with the printed numbers taken as exact: kind "count", "share", "rate", "compare" or "table", and what
+// that takes. In the form of the answer; null where a number is not printed.
+export function naive(kind, ...given) {
+  const beta = (value, n, prior) => {
+    const [s, size] = [printedOf(value), printedOf(n)];
+    return s === null || !(size > 0) ? null : posterior(naiveLine(s, size, prior), 0, 1);
+  };
+  const counted = (cell) => { const value = printedOf(cell); return value === null ? null : point(Math.max(value, 0)); };
+  const ratio = (a, b) => (printedOf(a) === null || !(printedOf(b) > 0) ? null : point(Math.max(printedOf(a), 0) / printedOf(b)));
+  if (kind === "count") return counted(given[0]);
+  if (kind === "share") return beta(given[0], given[1], given[2] || [1, 1]);
+  if (kind === "rate") return ratio(...given);
+  if (kind === "table") return { cells: given[0].map(counted), total: given[1] ? counted(given[1]) : null };
+  if (kind !== "compare") refuse("kind", { given: kind });
+  const [x, y, { n = null, prior = [1, 1] } = {}] = given;
+  if (!n) {
+    const [a, b] = [counted(x), counted(y)], d = a && b ? a.mean - b.mean : null;
+    return a && b && { difference: point(d), ratio: ratio(x, y), above: +(d > 0), equal: +(d === 0), a, b };
+  }
+  const plain = [x, y].map((cell, i) => [printedOf(cell), printedOf(n[i])]);
+  if (plain.some(([s, size]) => s === null || !(size > 0))) return null;
+  return shares(...plain.map(([s, size]) => naiveLine(s, size, prior)));
+}
+
+// How much of the width of the 95% interval is due to noise and printing: 1 for counts and rates, null for a table or where
+// a number is not printed.
+export function noiseShare(kind, ...given) {
+  const plain = naive(kind, ...given);
+  if (kind === "table" || !plain) return null;
+  const width = (d) => d.quantile(0.975) - d.quantile(0.025), answer = { count, share, rate, compare }[kind](...given);
+  const [whole, part] = kind === "compare" ? [answer.difference, plain.difference] : [answer, plain];
+  return width(whole) > 0 ? Math.min(Math.max(1 - width(part) / width(whole), 0), 1) : 0;
+}

@@ -1,0 +1,254 @@
+// What a footnote says, as facts: the law of the noise, its size in whichever words it was given, and what was done before
+// printing. Nothing is concluded here; `noise.js` does that. Whatever a rule has read is blanked out, so that what is
+// left can be read as data, or named as not understood.
+
+import { NUMBER, read } from "./numbers.js";
+
+const GAP = "[ \\t]*";
+const START = "(?<![\\p{L}\\p{N}])",
+  END = "(?![\\p{L}\\p{N}])";
+const IS = `${GAP}(?:=|:|≈|~|of|is|was|equals?|equal to|ist|von)?${GAP}`;
+const N = `(${NUMBER})`;
+const WORDS = { five: 5, ten: 10, tens: 10, hundred: 100, hundreds: 100, thousand: 1000, thousands: 1000 };
+const WORD = `(${NUMBER}|${Object.keys(WORDS).join("|")})`;
+const BELOW = "(?:below|under|less than|fewer than|smaller than|lower than|unter|<)";
+const MOST = "(?:at most|up to|no more than|≤|<=)";
+const FEWER = "(?:or fewer|or less|or below|or under|and below|and under|and fewer)";
+const HIDDEN =
+  "(?:hidden|suppressed|suppression|withheld|masked|omitted|redacted|confidential|blank(?:ed)?(?: out)?|left (?:out|blank|empty)|not (?:shown|published|printed|disclosed|reported|released|displayed)|geheim gehalten)";
+const JOIN =
+  "(?:[ \\t]|if|when|where|they|it|its|is|are|was|were|be|being|been|the|a|an|all|any|to|of|for|with|values?|counts?|numbers?|cells?|which|that|have|has|primary|threshold|limit|noisy|count|true|;|,|:|=|\\(|\\))*?";
+const TO =
+  "(?:[ \\t]|to|the|nearest|closest|multiples?|of|a|an|base|by|value|values|number|numbers|integer|auf|\\(|=|:|-)*?";
+const PERCENT = "(?:%|percent|per cent|pct)";
+const FEW = "(?:[ \\t]+[\\p{L}]+){0,3}?"; // what is counted
+const SURE = `(?:${GAP}[,;(]?${GAP}(?:at|with|for|in|of|level)?${GAP}(?:the)?${GAP}${N}${GAP}${PERCENT}(?:${GAP}(?:confidence|level|of (?:the )?(?:time|times|cases|releases|noise)|sure|ci))*${GAP}\\)?)?`;
+
+const rule = (pattern, what) => [new RegExp(pattern, "gimu"), what];
+
+// In their order: what is special before what is general. Each gets the facts, the groups of its match, and its place.
+const RULES = [
+  rule(`^${GAP}(?:source|quelle)${GAP}:${GAP}([^\\n]+)$`, (f, [text]) => {
+    f.source = text.trim();
+  }),
+  rule(
+    `${START}(?:no|without|free of)${GAP}(?:any)?${GAP}noise(?: (?:was )?added)?${END}|${START}(?:exact(?:ly)?(?: counts?| numbers?)?|not noisy|noise[- ]free)${END}`,
+    f => {
+      f.none = true;
+    },
+  ),
+  // printing
+  rule(`${START}round(?:ed|ing)${TO}${N}(?:,|${GAP})*(?:at random|randomly)${END}`, (f, [base], at, number) =>
+    f.printed.push({ how: "random", base: number(base), at }),
+  ),
+  rule(
+    `${START}(?:random(?:ly)?${GAP}round(?:ed|ing)|rounded${GAP}(?:at random|randomly)|rr)${TO}${N}`,
+    (f, [base], at, number) => f.printed.push({ how: "random", base: number(base), at }),
+  ),
+  rule(`${START}(?:random(?:ly)?${GAP}round(?:ed|ing)|rounded${GAP}(?:at random|randomly))${END}`, f =>
+    f.lacks.push("random"),
+  ),
+  rule(`${START}round(?:ed|ing)${GAP}(up|down)(?:wards)?${TO}${WORD}`, f => f.beyond.push("rounded_up")),
+  rule(
+    `${START}(?:(?:are|were|was|is|be)${GAP})?(?:round(?:ed|ing)?(?: off)?|nearest|in multiples|multiples of|gerundet)${TO}${WORD}${END}`,
+    (f, [step], at, number) => f.printed.push({ how: "rounded", step: WORDS[step.toLowerCase()] ?? number(step), at }),
+  ),
+  rule(`${START}round(?:ed|ing)${END}`, f => f.lacks.push("rounded")),
+  rule(`${HIDDEN}${JOIN}${BELOW}${GAP}${N}|${BELOW}${GAP}${N}${FEW}${JOIN}${HIDDEN}`, (f, [a, b], at, number) =>
+    f.printed.push({ how: "hidden", below: number(a ?? b), at }),
+  ),
+  rule(
+    `${HIDDEN}${JOIN}${MOST}${GAP}${N}|${MOST}${GAP}${N}${FEW}${JOIN}${HIDDEN}|${HIDDEN}${JOIN}${N}${GAP}${FEWER}|${N}${GAP}${FEWER}${FEW}${JOIN}${HIDDEN}`,
+    (f, groups, at, number) => f.printed.push({ how: "hidden", below: number(groups.find(g => g)) + 1, at }),
+  ),
+  rule(
+    `${N}${GAP}(?:-|–|to|through)${GAP}${N}${JOIN}${HIDDEN}|${HIDDEN}${JOIN}(?:from|between)?${GAP}${N}${GAP}(?:-|–|to|and|through)${GAP}${N}`,
+    (f, [a, b, c, d], at, number) => {
+      f.marked = { how: "within", low: number(a ?? c), high: number(b ?? d) };
+    },
+  ),
+  rule(
+    `(?:${HIDDEN}|(?:minimum|smallest)${GAP}(?:cell|count)?${GAP}(?:size)?|threshold)${JOIN}${N}`,
+    (f, [below], at, number) => f.printed.push({ how: "hidden", below: number(below), at }),
+  ),
+  rule(
+    `${START}negatives?(?:${GAP}(?:noisy )?(?:counts?|numbers?|values?|cells?|ones))?(?:${GAP}(?:are|were|is|was|have been))?${GAP}(?:set|moved|replaced|clamped|truncated|clipped|cut(?: off)?|raised|changed|printed|shown|→|->)(?:${GAP}(?:to|by|at|with|as))?${GAP}(?:0|zero)${END}|${START}(?:clamped|truncated|clipped|cut(?: off)?|censored)(?:${GAP}(?:at|to|below|from below))*${GAP}(?:0|zero)(?:${GAP}(?:if|when|where)${GAP}(?:it${GAP}is${GAP})?negative)?${END}|${START}no negatives?${END}`,
+    (f, _, at) => f.printed.push({ how: "cut", low: 0, high: null, at }),
+  ),
+  // how large the noise is
+  rule(`(?:${START}variance|σ²|σ\\^2|sigma\\^2|sigma²)${IS}${N}`, (f, [v], _, number) =>
+    f.sizes.push({ by: "variance", variance: number(v) }),
+  ),
+  rule(
+    `(?:±|\\+/[-−]|\\+-|${START}plus or minus|${START}plus/minus)${GAP}${N}${GAP}\\(?(?:1${GAP}|one${GAP})?(?:sd|s\\.d\\.|standard deviations?|σ|sigma)${END}\\)?`,
+    (f, [v], _, number) => f.sizes.push({ by: "sd", sd: number(v) }),
+  ),
+  rule(
+    `${START}${N}${GAP}${PERCENT}(?:${GAP}(?:of (?:the )?(?:time|times|cases|releases|noise)|confidence|margins?(?: of error)?|error|moe|(?:stays? |lies? |is |are )?(?:with)?in|below|interval|:|,|of|is|=))*${GAP}(?:±|\\+/[-−])?${GAP}${N}(?!${GAP}${PERCENT})`,
+    (f, [sure, e], _, number) => f.sizes.push({ by: "error", error: number(e), confidence: number(sure) / 100 }),
+  ),
+  rule(
+    `(?:±|\\+/[-−]|\\+-|${START}(?:plus or minus|plus/minus|give or take|margins? of error|moe|errors?(?: of)? at most|within))(?:${GAP}(?:of|=|:|is|±))?${GAP}${N}${SURE}`,
+    (f, [e, sure], _, number) =>
+      f.sizes.push({ by: "error", error: number(e), ...(sure && { confidence: number(sure) / 100 }) }),
+  ),
+  rule(
+    `${START}(?:standard[- ]deviations?|std\\.?(?:${GAP}dev\\.?)?|s\\.?d\\.?|standard errors?|s\\.e\\.|standardabweichung)${IS}${N}|(?:σ|${START}sigma)${IS}${N}`,
+    (f, [a, b], _, number) => f.sizes.push({ by: "sd", sd: number(a ?? b) }),
+  ),
+  rule(
+    `(?:${START}scale(?: parameter)?|λ|${START}lambda)${IS}${N}|${START}b${GAP}=${GAP}${N}`,
+    (f, [a, b], _, number) => f.sizes.push({ by: "scale", scale: number(a ?? b) }),
+  ),
+  rule(`${START}(?:lap(?:lace)?)${GAP}\\(${GAP}(?:0${GAP}[,;]${GAP})?${N}${GAP}\\)`, (f, [b], _, number) => {
+    f.laws.add("laplace");
+    f.sizes.push({ by: "scale", scale: number(b) });
+  }),
+  rule(
+    `${START}n(?:ormal)?${GAP}\\(${GAP}0${GAP}[,;]${GAP}${N}${GAP}(²|\\^2)?${GAP}\\)`,
+    (f, [v, squared], _, number) => {
+      f.laws.add("gaussian");
+      f.sizes.push(squared ? { by: "sd", sd: number(v) } : { by: "variance", variance: number(v) });
+    },
+  ),
+  rule(`(?:δ|${START}delta)${IS}[\\d.,eE^⁻⁰¹²³⁴-⁹×·*\\-−+]*\\d[⁰¹²³⁴-⁹]*|${START}10⁻[⁰¹²³⁴-⁹]+`, f => {
+    f.delta = true;
+  }),
+  rule(`(?:ρ|${START}(?:rho|zcdp))(?:${GAP}(?:-?zcdp|budget))?${IS}(?:ρ|rho)?${IS}${N}`, (f, [r], _, number) => {
+    f.rho = number(r);
+  }),
+  rule(
+    `(?:[εϵ]|${START}(?:epsilon|eps\\.?|privacy(?:[- ]loss)?[- ]budget|privacy loss|budget))(?:${GAP}[εϵ])?${IS}${N}${GAP}(/${GAP}${NUMBER})?`,
+    (f, [e, over], _, number) => {
+      f.epsilon = over ? number(e) / number(over.slice(1).trim()) : number(e);
+    },
+  ),
+  rule(`(?:${START}(?:(?:[lℓ][12₁₂]|global|with)[- ])?sensitivity|Δ)${IS}(${NUMBER}|one|two)`, (f, [s], _, number) => {
+    f.sensitivity = { one: 1, two: 2 }[s.toLowerCase()] ?? number(s);
+  }),
+  rule(
+    `${START}(?:one|each|a|1)${GAP}(?:person|record|individual|household)${GAP}(?:can )?(?:changes?|adds?|moves?|contributes?)[^.;\\n\\d]{0,30}?(?:by )?(?:at most )?${N}`,
+    (f, [s], _, number) => {
+      f.sensitivity = number(s);
+    },
+  ),
+  // which law
+  rule(
+    `${START}(?:discrete|two[- ]sided|double|symmetric|integer)?[- ]?geometric(?:${GAP}(?:noise|mechanism|distribution))*${END}`,
+    f => {
+      f.laws.add("laplace");
+      f.whole = true;
+    },
+  ),
+  rule(
+    `${START}(?:discrete|integer|integer[- ]valued)${GAP}(laplac(?:e|ian)|gauss(?:ian)?|normal)(?:${GAP}(?:noise|mechanism|distribution))*${END}`,
+    (f, [law]) => {
+      f.laws.add(/^lap/iu.test(law) ? "laplace" : "gaussian");
+      f.whole = true;
+    },
+  ),
+  rule(
+    `${START}(laplac(?:e|ian)|lap|double[- ]exponential|gauss(?:ian|isch)?|normal(?:ly)?(?=[- ](?:distributed|noise|errors?|distribution|mechanism)))(?:[- ](?:distributed))?(?:${GAP}(?:noise|errors?|mechanism|distribution|-?rauschen))*(?:${GAP}(?:of|:|=)?${GAP}(?:size|magnitude|level|parameter)?${GAP}${N})?${END}`,
+    (f, [law, bare], _, number) => {
+      f.laws.add(/^(?:lap|double)/iu.test(law) ? "laplace" : "gaussian");
+      if (bare) f.sizes.push({ by: "bare", bare: number(bare) });
+    },
+  ),
+  rule(
+    `${START}discrete${END}|${START}(?:on|in|of)${GAP}(?:whole numbers|integers)(?: only)?${END}|${START}(?:whole|integer)[- ](?:numbered |valued )?noise${END}`,
+    f => {
+      f.whole = true;
+    },
+  ),
+  rule(`${START}(?:in|to|on|for|of)?${GAP}(?:both|each|either)${GAP}(?:counts?|numbers?|cells?|of them)?${END}`, f => {
+    f.both = true;
+  }),
+];
+
+// Words that join what was read: a stretch of a footnote with nothing else in it is no data.
+const FILLER = new Set(
+  `a an the of with by was were is are be been has have had and or to from in on at as for it its this these that which
+  they them all each every other others any some than if when where then after before noise noisy added adding perturbed protect protects
+  privacy differential differentially private privately count counts number numbers cell cells value values table tables figure figures
+  published released printed using via mechanism under been so per parameter law zcdp dp footnote note notes also not only
+  people persons und mit der die das von`.split(/\s+/u),
+);
+
+// Words that say something this page cannot take into account: they are named, never passed over.
+const BEYOND = {
+  law: /(?<!\p{L})(?:uniform|cauchy|student|staircase|exponential mechanism|poisson noise|binomial noise|multiplicative|cell[- ]keys?|swapp(?:ed|ing)|randomi[sz]ed response)(?!\p{L})/giu,
+  percent: /\d\s*(?:%|per ?cent|percent)/giu,
+  random: /random/giu,
+  units: /(?<!\p{L})in (?:thousands|millions|1,?000s?)(?!\p{L})/giu,
+};
+
+export const nothing = () => ({
+  laws: new Set(),
+  whole: null,
+  sizes: [],
+  epsilon: null,
+  delta: false,
+  rho: null,
+  sensitivity: null,
+  none: false,
+  both: false,
+  printed: [],
+  marked: null,
+  lacks: [],
+  beyond: [],
+  source: null,
+  either: [],
+});
+
+// { facts, rest }: what is said, and the text with as many blanks (\u0001) in the place of what was read.
+export function footnote(text, decimal = null) {
+  const facts = nothing();
+  const number = shown => {
+    const found = read(shown, { decimal });
+    if (found?.either) facts.either.push(found);
+    return found === null ? NaN : found.either ? NaN : found.value;
+  };
+  let rest = text;
+  for (const [pattern, what] of RULES) {
+    pattern.lastIndex = 0;
+    rest = rest.replace(pattern, (all, ...more) => {
+      const at = more.find(part => typeof part === "number");
+      what(facts, more.slice(0, more.indexOf(at)), at, number);
+      return "\u0001".repeat(all.length);
+    });
+  }
+  for (const [what, pattern] of Object.entries(BEYOND)) {
+    if (rest.match(pattern)) facts.beyond.push(what);
+  }
+  facts.printed.sort((a, b) => a.at - b.at);
+  return { facts, rest: rest.split("\n").map(unfilled).join("\n") };
+}
+
+// A line without the words that only joined what was read.
+function unfilled(line) {
+  if (!line.includes("\u0001")) return line;
+  return line
+    .split(/(\u0001+)/u)
+    .map((part, k) => (k % 2 === 0 && isFiller(part) ? "\u0001".repeat(part.length) : part))
+    .join("");
+}
+
+const isFiller = part =>
+  !/[\d*<>≤≥%\u0002]/u.test(part) &&
+  part
+    .toLowerCase()
+    .split(/[^\p{L}]+/u)
+    .every(word => word === "" || FILLER.has(word));
+
+export const said = f =>
+  f.laws.size > 0 ||
+  f.sizes.length > 0 ||
+  f.epsilon !== null ||
+  f.rho !== null ||
+  f.none ||
+  f.whole !== null ||
+  f.printed.length > 0 ||
+  f.marked !== null ||
+  f.lacks.length > 0 ||
+  f.sensitivity !== null ||
+  f.delta;

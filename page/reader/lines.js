@@ -1,0 +1,215 @@
+// Lines of data: names and what was printed for them. 312 | 312 people | north, 12 | north: <5 | 118 of 290 | a CSV table.
+
+import { NUMBER, read } from "./numbers.js";
+import { footnote, said } from "./footnote.js";
+
+export const MOST_LINES = 200;
+const UP = "[ \\t]*";
+const MARKS =
+  "\\*+|\\.\\.+|…|\\(?[cxsd]\\)|[cxsd](?![\\p{L}])|[-–—]|n/?a|suppressed|hidden|withheld|not (?:shown|published|disclosed)|geheim";
+const VALUE = `(?:(?:<=|>=|[<>≤≥])${UP}\\d[\\d.,]*|(?:fewer than|less than|under|below|at least|at most|up to|more than|over|above)${UP}${NUMBER}|${NUMBER}${UP}(?:\\+(?!\\d)|or (?:fewer|less|more)|and (?:over|more|above))|(?:between${UP})?${NUMBER}${UP}(?:–|-|to|and(?=${UP}\\d))${UP}${NUMBER}|${NUMBER}(?![\\d.,]*\\d))`;
+const OWN = `(?:${UP}\\u0002(\\d+)\\u0003)?`; // in the place of a footnote of its own, in brackets
+const UNIT = `(?:${UP}(\\p{L}[^\\d\\u0001:;=|]{0,60}?))?`;
+const OF = `${UP}(?:of|out of|/|von|among)${UP}(?:the${UP})?(?:all${UP})?`;
+const END = `[\\s.,;()\\u0001]*$`;
+const BEGIN = `^[\\s,;()\\u0001]*`;
+const MARKED = `(?:${VALUE}|${MARKS})`;
+
+const PAIR = new RegExp(
+  `${BEGIN}(?:(.*?[^\\s:=|;,\\u0001(])${UP}(?:[:=|;\\t,]|${UP}(?=[\\s]))${UP})?(${VALUE})${OWN}${UNIT}${OF}(${VALUE})${OWN}${UNIT}${END}`,
+  "iu",
+);
+const ALONE = new RegExp(`${BEGIN}(${MARKED})${OWN}${UNIT}${END}`, "iu");
+const NAMED = new RegExp(
+  `${BEGIN}(.*?[^\\s:=|;,\\u0001(])${UP}(?:[:=|;\\t,]|(?:is|was|are|were)(?=\\s))${UP}(${MARKED})${OWN}${UNIT}${END}`,
+  "iu",
+);
+const SPACED = new RegExp(`${BEGIN}([^\\d\\u0001]*?[^\\s\\d:=|;,\\u0001(])\\s${UP}(${VALUE})${OWN}${UNIT}${END}`, "iu"); // a name of words only
+
+// { value }, { value: null, printed: [...] }, { mark: true } for a star or an empty cell, null for none of them; `either` as in numbers.js.
+export function printedValue(text, { decimal, whole }) {
+  const shown = text.trim().replace(/−/gu, "-");
+  const number = part => read(part, { decimal, whole });
+  if (shown === "" || new RegExp(`^(?:${MARKS})$`, "iu").test(shown)) return { mark: true };
+  const plain = number(shown);
+  if (plain !== null) return plain;
+  const range = new RegExp(`^(?:between${UP})?(${NUMBER})${UP}(?:–|-|to|and)${UP}(${NUMBER})$`, "iu").exec(shown);
+  if (range) return limits(number(range[1]), number(range[2]), (a, b) => within(a, b));
+  const below = new RegExp(`^(?:<|fewer than|less than|under|below)${UP}(${NUMBER})$`, "iu").exec(shown);
+  if (below)
+    return limits(number(below[1]), { value: 0 }, a => ({ value: null, printed: [{ how: "hidden", below: a }] }));
+  const most = new RegExp(`^(?:<=|≤|at most|up to)${UP}(${NUMBER})$|^(${NUMBER})${UP}or (?:fewer|less)$`, "iu").exec(
+    shown,
+  );
+  if (most) return limits(number(most[1] ?? most[2]), { value: 0 }, a => within(null, a));
+  const above = new RegExp(`^(?:>|more than|over|above)${UP}(${NUMBER})$`, "iu").exec(shown);
+  if (above) return limits(number(above[1]), { value: 0 }, a => within(Number.isInteger(a) ? a + 1 : a, null));
+  const least = new RegExp(
+    `^(?:>=|≥|at least)${UP}(${NUMBER})$|^(${NUMBER})${UP}(?:\\+|or more|and (?:over|more|above))$`,
+    "iu",
+  ).exec(shown);
+  if (least) return limits(number(least[1] ?? least[2]), { value: 0 }, a => within(a, null));
+  return null;
+}
+
+const within = (low, high) => ({ value: null, printed: [{ how: "within", low, high }] });
+const limits = (a, b, made) => (a === null || b === null ? null : a.either ? a : b.either ? b : made(a.value, b.value));
+
+// The rows of a text: [{ name, shown, own, unit, of: { shown, own, unit } | null }], and the lines that are none.
+export function rows(text, owns) {
+  const found = [],
+    left = [];
+  const lines = text.split("\n");
+  const table = asTable(lines);
+  if (table) return table;
+  for (const line of lines) {
+    if (/^[\s\u0001.,;()]*$/u.test(line)) continue;
+    const several = parts(line).map(part => row(part, owns));
+    if (several.every(each => each !== null)) found.push(...several);
+    else
+      left.push(
+        line
+          .replace(/\u0001+/gu, " ")
+          .replace(/\s+/gu, " ")
+          .trim(),
+      );
+  }
+  return { rows: found, left: left.filter(line => /[\p{L}\p{N}%]/u.test(line)), columns: null };
+}
+
+// A line may hold several: 131 vs 124; North 131, South 124.
+function parts(line) {
+  if (line.length > 4 * LONGEST) return [line];
+  const full = part => !/^[\s\u0001.,;()]*$/u.test(part);
+  const versus = line.split(/\s+(?:vs\.?|versus|against|compared (?:with|to)|gegen)\s+|;\s+/iu).filter(full);
+  if (versus.length > 1 && versus.every(part => row(part) !== null)) return versus;
+  const commas = line.split(/,\s+(?=\p{L})|\s+and\s+(?=\p{L}[^\d]*\d)/u).filter(full);
+  return commas.length > 1 && commas.every(part => row(part)?.name) ? commas : [line];
+}
+
+const LONGEST = 400; // characters of a line of data
+
+function row(line, owns = null) {
+  if (line.length > LONGEST) return null;
+  const own = k => (k === undefined || owns === null ? null : owns[Number(k)]);
+  const pair = PAIR.exec(line);
+  if (pair) {
+    const [, name, shown, a, unit, all, b, ofUnit] = pair;
+    return {
+      name: named(name),
+      shown,
+      own: own(a),
+      unit: unitOf(unit),
+      of: { shown: all, own: own(b), unit: unitOf(ofUnit) },
+    };
+  }
+  const alone = ALONE.exec(line);
+  if (alone && !(alone[3] && /\d/u.test(alone[3]))) {
+    const [, shown, a, unit] = alone;
+    return { name: null, shown, own: own(a), unit: unitOf(unit), of: null };
+  }
+  const whole = NAMED.exec(line) ?? SPACED.exec(line);
+  if (!whole) return null;
+  const [, name, shown, a, unit] = whole;
+  return { name: named(name), shown, own: own(a), unit: unitOf(unit), of: null };
+}
+
+const named = name =>
+  name === undefined
+    ? null
+    : name
+        .replace(/\u0001+/gu, " ")
+        .replace(/\s+(?:is|was|are|were|=)$/iu, "")
+        .trim()
+        .replace(/^"(.*)"$/u, "$1") || null;
+const unitOf = unit => {
+  const kept = unit
+    ?.replace(/\u0001+/gu, " ")
+    .replace(/^[\s,;]+|[\s,;.()]+$/gu, "")
+    .replace(/\s+/gu, " ")
+    .replace(/[\s,]*\b(?:with|noise|plus|and|has|have|had)$/iu, "");
+  return kept || null;
+};
+
+// A table with columns: a header, or three columns and more. Fields are quoted as in CSV.
+function asTable(lines) {
+  const full = lines.filter(line => line.trim() !== "" && !/^[\s\u0001.,;()]*$/u.test(line));
+  const sign = ["\t", ";", "|", ","].find(
+    one =>
+      full.length > 1 &&
+      full[0].includes(one) &&
+      full.slice(0, 3).every(line => split(line, one).length === split(full[0], one).length),
+  );
+  if (!sign) return null;
+  const fields = full.map(line => split(line, sign));
+  const width = fields[0].length,
+    body = fields.filter(row => row.length === width);
+  const isValue = text => new RegExp(`^${MARKED}$`, "iu").test(text) || text === "";
+  const header = body[0].slice(1).every(text => text !== "" && !/\d/u.test(text) && !isValue(text))
+    ? body.shift()
+    : null;
+  if (header === null && width < 3) return null;
+  if (body.length === 0) return null;
+  const columns = body[0].map((_, j) => ({
+    name: header?.[j] ?? null,
+    values: body.map(row => row[j]),
+    numbers: body.every(row => isValue(row[j])) && body.some(row => /\d/u.test(row[j])),
+  }));
+  return {
+    columns,
+    rows: [],
+    left: full
+      .filter(line => split(line, sign).length !== width)
+      .map(line => line.replace(/\u0001+/gu, " ").trim())
+      .filter(line => /\p{L}/u.test(line)),
+  };
+}
+
+export function split(line, sign) {
+  const out = [];
+  let field = "",
+    quoted = false;
+  for (let i = 0; i < line.length; i++) {
+    const c = line[i];
+    if (quoted) {
+      if (c !== '"') field += c;
+      else if (line[i + 1] === '"') {
+        field += '"';
+        i++;
+      } else quoted = false;
+    } else if (c === '"' && field.trim() === "") {
+      quoted = true;
+      field = "";
+    } else if (c === sign) {
+      out.push(field.trim());
+      field = "";
+    } else field += c;
+  }
+  out.push(field.trim());
+  return out;
+}
+
+// Footnotes in brackets that follow a number of the data: 118 (Laplace, scale 10) of 290 (exact). They are that number's own.
+export function ownFootnotes(text, decimal) {
+  const owns = [];
+  const marked = text
+    .split("\n")
+    .map(line => {
+      if ((line.match(/\(/gu) ?? []).length === 0) return line;
+      let done = "";
+      let rest = line;
+      for (;;) {
+        const found = new RegExp(`^(.*?(?:${NUMBER}))${UP}\\(([^()]*)\\)`, "u").exec(rest);
+        if (!found || said(footnote(done + found[1], decimal).facts)) return done + rest;
+        const { facts } = footnote(found[2], decimal);
+        if (!said(facts)) {
+          done += found[0];
+        } else {
+          done += `${found[1]} \u0002${owns.push(facts) - 1}\u0003`;
+        }
+        rest = rest.slice(found[0].length);
+      }
+    })
+    .join("\n");
+  return { text: marked, owns };
+}

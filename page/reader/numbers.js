@@ -1,0 +1,78 @@
+// Numbers as people print them: 1204, 1,204, 1.204,5, 1 204, −3, with signs that say thousands or parts of a whole.
+// What may be either is not guessed: `read` says so, and whoever calls settles it with `decimal`.
+
+const SPACE = "[ \\u00a0\\u2009\\u202f]";
+
+// A number in running text. It ends in a digit, so that a comma after it is no part of it; its length has an end, so that
+// no text takes long to be read.
+export const NUMBER = `[-−+]?(?:\\d{1,3}(?:${SPACE}\\d{3}){1,6}(?![\\d])(?:[.,]\\d{1,20})?|\\d{1,30}(?:[.,'’]\\d{1,20}){0,8}|[.,]\\d{1,20})(?:[eE][-+]?\\d{1,3})?`;
+
+// The number that a text shows: { value }, { value, apart: ["1,204", "thousands" | "part"] }, or null where it shows none.
+// decimal: "." or ",", where it is known which sign stands before the parts of a whole; whole: only whole numbers can stand here.
+export function read(text, { decimal = null, whole = false } = {}) {
+  const shown = String(text).trim();
+  const found = /^([-−+]?)(.*?)((?:[eE][-+]?\d+)?)$/u.exec(shown);
+  const body = found[2].replace(new RegExp(SPACE, "gu"), " ");
+  if (!/^[\d.,'’ ]*\d$/u.test(body)) return null;
+  const digits = plain(body, decimal, whole);
+  if (digits === null) return null;
+  if (digits === "either")
+    return {
+      either: shown,
+      thousands: signed(found[1], body.replace(/[.,]/u, "")),
+      part: signed(found[1], body.replace(",", ".")),
+    };
+  const value = Number(signedText(found[1], digits) + found[3]);
+  return Number.isFinite(value) ? { value } : null;
+}
+
+const signedText = (sign, digits) => (sign === "-" || sign === "−" ? "-" : "") + digits;
+const signed = (sign, digits) => Number(signedText(sign, digits));
+
+// The digits with a point before the parts, "either" where that is not known, null where it is no number.
+function plain(body, decimal, whole) {
+  if (/^\d+$/u.test(body)) return body;
+  if (/^\d{1,3}(?:[ '’]\d{3})+(?:[.,]\d+)?$/u.test(body)) return body.replace(/[ '’]/gu, "").replace(",", ".");
+  if (/[ '’]/u.test(body)) return null;
+  const points = count(body, "."),
+    commas = count(body, ",");
+  if (points && commas) {
+    const last = body.lastIndexOf(".") > body.lastIndexOf(",") ? "." : ",";
+    return grouped(body, last === "." ? "," : ".", last);
+  }
+  const sign = points ? "." : ",";
+  if (points + commas > 1) return grouped(body, sign, null);
+  if (!/^[1-9]\d{0,2}[.,]\d{3}$/u.test(body)) return body.replace(",", "."); // 0.204, 12.5 and 1204.567 are parts
+  if (decimal !== null) return decimal === sign ? body.replace(",", ".") : body.replace(sign, "");
+  return whole ? body.replace(sign, "") : "either";
+}
+
+const count = (text, sign) => text.split(sign).length - 1;
+
+// Thousands by one sign, parts after another.
+function grouped(body, between, before) {
+  const [head, tail, ...more] = before === null ? [body] : body.split(before);
+  const groups = head.split(between);
+  const fine =
+    more.length === 0 &&
+    /^\d{1,3}$/u.test(groups[0]) &&
+    groups.slice(1).every(g => /^\d{3}$/u.test(g)) &&
+    (tail === undefined || /^\d+$/u.test(tail));
+  return fine ? groups.join("") + (tail === undefined ? "" : "." + tail) : null;
+}
+
+// Which sign the numbers of a text have before the parts of a whole, where one of them shows it; null: none does, or they differ.
+export function decimalOf(texts) {
+  const found = new Set();
+  for (const text of texts) {
+    const body = String(text).replace(/[eE][-+]?\d+$/u, "");
+    const points = count(body, "."),
+      commas = count(body, ",");
+    if (points && commas) found.add(body.lastIndexOf(".") > body.lastIndexOf(",") ? "." : ",");
+    else if (points > 1) found.add(",");
+    else if (commas > 1) found.add(".");
+    else if (points + commas === 1 && !/^[-−+]?[1-9]\d{0,2}[.,]\d{3}$/u.test(body.trim()))
+      found.add(points ? "." : ",");
+  }
+  return found.size === 1 ? [...found][0] : null;
+}

@@ -1,0 +1,450 @@
+// The page: what is in the box, what is asked, and the answer to it, drawn anew at each key.
+
+import { S } from "../strings.js";
+import { QUESTIONS, read } from "../reader/index.js";
+import { Refused, answered } from "./answer.js";
+import { curve, interval } from "./chart.js";
+import { at, h, put } from "./dom.js";
+import { form } from "./form.js";
+import { python, uniqueNames } from "./python.js";
+import { choiceWords, noteWords, refusedWords, told, understood } from "./words.js";
+import { plain, whole } from "./format.js";
+
+const MOST_BYTES = 2 ** 24,
+  SHOWN_IN_BOX = 60000;
+const state = { question: "count", pinned: false, text: S.examples.count, file: null, chosen: {}, opened: false };
+let drawn = null; // { reading, answer, words }, for a change of the window's width
+
+const isExample = text => text.trim() === "" || QUESTIONS.some(each => S.examples[each] === text);
+
+// ---- what is read and answered ----
+
+function update({ keepForm = false } = {}) {
+  const reading = read(state.text, { question: state.pinned ? state.question : null, chosen: state.chosen });
+  if (state.file && reading.kind === "file") reading.file = state.file;
+  const shown = reading.question ?? state.question;
+  if (reading.kind !== "empty") state.question = shown;
+  const unanswered = reading.kind === "file" && !reading.asks;
+  for (const each of QUESTIONS) at(`q-${each}`).checked = !unanswered && each === shown;
+  put(at("question-says"), unanswered ? "" : S.questions[shown][1]);
+  let refused = null;
+  try {
+    drawAnswer(reading, reading.asks && settled(reading) ? answered(reading.asks) : null);
+  } catch (error) {
+    refused = error;
+    drawAnswer(reading, null); // never an answer of before
+  }
+  drawReading(reading, refused, keepForm);
+  if (refused && !(refused instanceof Refused)) throw refused;
+}
+
+const settled = reading =>
+  !reading.notes.some(note => note.kind === "asked" || note.kind === "misfit" || note.kind === "refused");
+
+function choose(choice) {
+  if (choice.key === "question") {
+    state.question = choice.value;
+    state.pinned = true;
+  } else state.chosen = { ...state.chosen, [choice.key]: choice.value };
+  update();
+}
+
+// ---- what was read ----
+
+function drawReading(reading, refused, keepForm) {
+  const lines = reading.kind === "empty" || reading.rows.length === 0 ? [] : understood(reading);
+  put(
+    at("understood"),
+    lines.map(line => h("li", {}, line, " ")),
+  );
+  at("read").hidden = reading.kind === "empty";
+  at("understood-heading").hidden = lines.length === 0;
+  const notes = reading.notes.filter(note => worthSaying(note, reading)).map(note => drawNote(note, reading));
+  if (refused) notes.unshift(h("li", { class: "refused" }, h("span", {}, refusedWords(refused))));
+  put(at("notes"), notes);
+  const changed = state.chosen.noise !== undefined || state.chosen.printed !== undefined;
+  put(
+    at("changed"),
+    changed
+      ? [
+          S.understood.changed,
+          " ",
+          h(
+            "button",
+            {
+              type: "button",
+              class: "plain",
+              onclick: () => {
+                state.chosen = {};
+                update();
+              },
+            },
+            S.understood.back,
+          ),
+        ]
+      : [],
+  );
+  const possible = reading.kind === "text" && reading.rows.length > 0 && !reading.own;
+  at("change").hidden = !possible;
+  if (!keepForm && possible) {
+    form(at("form"), reading, given => {
+      state.chosen = { ...state.chosen, ...given };
+      update({ keepForm: true });
+    });
+    drawPair(reading);
+  }
+}
+
+// Once something has to be settled, what was taken besides is not said yet.
+function worthSaying(note, reading) {
+  if (note.code === "no_number" && reading.notes.some(other => other.code.startsWith("beyond"))) return false;
+  if (note.kind === "asked" || note.kind === "misfit" || note.kind === "refused" || note.code === "seal") return true;
+  return settled(reading) || note.kind === "unread";
+}
+
+function drawNote(note, reading) {
+  const choices = note.choices.map(choice =>
+    h("button", { type: "button", class: "choice", onclick: () => choose(choice) }, choiceWords(choice)),
+  );
+  if (note.kind === "misfit" && reading.suggested && reading.suggested !== reading.question) {
+    choices.push(
+      h(
+        "button",
+        { type: "button", class: "choice", onclick: () => choose({ key: "question", value: reading.suggested }) },
+        S.choices.read_as(reading.suggested),
+      ),
+    );
+  }
+  if (note.kind === "misfit")
+    choices.push(
+      h("button", { type: "button", class: "choice", onclick: () => example(state.question) }, S.box.example),
+    );
+  if (["no_footnote", "no_size", "epsilon_gaussian"].includes(note.code) && reading.rows.length) {
+    choices.unshift(
+      h(
+        "button",
+        {
+          type: "button",
+          class: "choice",
+          onclick: () => {
+            at("change").open = true;
+            at("f-law").focus();
+          },
+        },
+        S.choices.fields,
+      ),
+    );
+  }
+  return h(
+    "li",
+    { class: note.kind },
+    h("span", {}, noteWords(note)),
+    choices.length ? h("span", { class: "choices" }, choices) : null,
+  );
+}
+
+// Which two of many are compared.
+function drawPair(reading) {
+  if (reading.question !== "compare" || !reading.all || reading.all.length < 3) {
+    put(at("pair"));
+    return;
+  }
+  const pick = (key, otherwise) => {
+    const node = h(
+      "select",
+      { id: `pick-${key}`, onchange: event => choose({ key, value: Number(event.target.value) }) },
+      uniqueNames(reading.all).map((name, k) => h("option", { value: k }, name)),
+    );
+    node.value = String(state.chosen[key] ?? otherwise);
+    return h("p", { class: "field" }, h("label", { for: `pick-${key}` }, S.form[key]), node);
+  };
+  put(at("pair"), pick("a", 0), pick("b", 1));
+}
+
+// ---- the answer ----
+
+function drawAnswer(reading, answer) {
+  const code = python(reading);
+  at("python-part").hidden = code === null;
+  put(at("python"), code ?? "");
+  at("answer").hidden = answer === null;
+  at("waiting").hidden = answer !== null || ["empty", "file", "refused"].includes(reading.kind);
+  at("about").hidden = answer === null;
+  drawn = answer ? { reading, answer, words: told(reading, answer) } : null;
+  if (!drawn) {
+    put(
+      at("live"),
+      reading.notes
+        .filter(note => note.kind !== "read")
+        .map(noteWords)
+        .join(" "),
+    );
+    return;
+  }
+  const { words } = drawn;
+  put(at("label"), words.label);
+  put(at("big"), words.big);
+  put(at("between"), words.between);
+  put(
+    at("extra"),
+    words.extra.map(({ value, text, more }) =>
+      h("div", {}, h("dt", {}, text), h("dd", {}, h("strong", {}, value), more ? ` ${more}` : "")),
+    ),
+  );
+  at("extra").hidden = words.extra.length === 0;
+  put(at("did"), words.noise ?? "");
+  at("did-part").hidden = words.noise === null;
+  put(at("naive"), words.naive);
+  put(at("quote"), words.quote);
+  put(at("assumed"), `${words.about} ${S.about.footnote}`);
+  put(at("live"), words.quote);
+  drawPicture();
+}
+
+function drawPicture() {
+  if (!drawn) return;
+  const { reading, answer, words } = drawn,
+    width = Math.max(260, Math.floor(at("answer").clientWidth));
+  if (answer.cells) {
+    put(at("picture"));
+    drawTable(reading, answer, width);
+    return;
+  }
+  put(at("table"));
+  const { asks, rows } = reading,
+    value = rows[0].cell.value;
+  const printed =
+    asks.kind === "count"
+      ? value
+      : asks.kind === "share" && typeof asks.n === "number" && value !== null
+        ? value / asks.n
+        : asks.kind === "rate" && value !== null && asks.whole.value
+          ? value / asks.whole.value
+          : null;
+  const exact = answer.posterior.quantile(0.0001) === answer.posterior.quantile(0.9999);
+  put(
+    at("picture"),
+    exact
+      ? []
+      : curve(
+          {
+            posterior: answer.posterior,
+            interval: answer.interval,
+            naive: answer.naive?.interval ?? null,
+            printed,
+            zero: asks.kind === "compare" ? 0 : null,
+            grained: asks.kind === "rate",
+            written: words.write,
+            described: `${S.answer.picture}. ${words.label}: ${words.big}, ${S.answer.said} ${words.between}. ${words.naive}`,
+          },
+          width,
+        ),
+  );
+}
+
+function drawTable(reading, answer, width) {
+  const narrow = width < 560,
+    wide = narrow ? 90 : 180;
+  const all = [...answer.cells];
+  const reach = Math.max(1, ...all.flatMap(cell => cell.interval.map(end => Math.abs(end - cell.median))));
+  const names = uniqueNames(reading.rows);
+  const line = (name, row, { median, interval: [low, high] }, kind = "") =>
+    h(
+      "tr",
+      { class: kind },
+      h("th", { scope: "row" }, name),
+      h(
+        "td",
+        { class: "number" },
+        row ? (row.cell.value === null ? S.answer.hidden : plain(row.cell.value)) : S.answer.unprinted,
+      ),
+      h("td", { class: "number strong" }, whole(median)),
+      h("td", { class: "number" }, S.answer.interval(whole(low), whole(high))),
+      narrow
+        ? null
+        : h(
+            "td",
+            { class: "drawn" },
+            kind ? null : interval({ low, middle: median, high, printed: row?.cell.value ?? null }, reach, wide),
+          ),
+    );
+  put(
+    at("table"),
+    h(
+      "table",
+      {},
+      h("caption", { class: "unseen" }, S.answer.heading),
+      h(
+        "thead",
+        {},
+        h(
+          "tr",
+          {},
+          S.answer.columns.map(text => h("th", { scope: "col" }, text)),
+          narrow ? null : h("td", {}),
+        ),
+      ),
+      h(
+        "tbody",
+        {},
+        all.map((cell, k) => line(names[k], reading.rows[k], cell)),
+        line(reading.total?.name ?? S.answer.what.table, reading.total, answer, "total"),
+      ),
+    ),
+  );
+}
+
+// ---- what people do ----
+
+function example(question) {
+  Object.assign(state, { question, pinned: true, text: S.examples[question], file: null, chosen: {} });
+  showText();
+  update();
+}
+
+function showText(text = state.text) {
+  at("box").value = text;
+  at("box").readOnly = state.file !== null && text !== state.text;
+  at("change").open = false;
+}
+
+function typed(text, { anew = false } = {}) {
+  if (anew || state.text.trim() === "" || text.trim() === "") Object.assign(state, { pinned: false, chosen: {} });
+  Object.assign(state, { text, file: null });
+  update();
+}
+
+// Another text in the place of what there was.
+function anew(text) {
+  Object.assign(state, { pinned: false, chosen: {}, file: null, text });
+  showText();
+  update();
+}
+
+async function opened(file) {
+  if (!file) return;
+  let text = null;
+  if (file.size <= MOST_BYTES)
+    try {
+      text = new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer());
+    } catch {
+      text = null;
+    }
+  if (text === null) {
+    put(
+      at("notes"),
+      drawNote(
+        { kind: "refused", code: file.size > MOST_BYTES ? "too_large" : "unreadable", facts: {}, choices: [] },
+        {},
+      ),
+    );
+    at("read").hidden = false;
+    return;
+  }
+  Object.assign(state, { pinned: false, chosen: {}, text, file: file.name });
+  showText(text.length > SHOWN_IN_BOX || /^\s*\{/u.test(text) ? S.box.large(file.name, plain(text.length)) : text);
+  update();
+}
+
+async function copy(button, source) {
+  const text = source.textContent;
+  let done = true;
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    getSelection().selectAllChildren(source);
+    done = document.execCommand("copy");
+  }
+  put(button, done ? S.copy.done : S.copy.failed);
+  setTimeout(() => put(button, S.copy.button), 2000);
+}
+
+function listen() {
+  at("box").addEventListener("input", event =>
+    typed(event.target.value, { anew: event.inputType === "insertFromPaste" && isExample(state.text) }),
+  );
+  at("box").addEventListener("paste", event => {
+    const box = at("box");
+    if (box.readOnly) {
+      event.preventDefault();
+      anew(event.clipboardData.getData("text/plain"));
+    } else if (box.selectionStart === 0 && box.selectionEnd === box.value.length) {
+      Object.assign(state, { pinned: false, chosen: {} });
+    }
+  });
+  for (const each of QUESTIONS)
+    at(`q-${each}`).addEventListener("change", () => {
+      if (isExample(state.text) || state.file) example(each);
+      else {
+        Object.assign(state, { question: each, pinned: true });
+        update();
+      }
+    });
+  at("file").addEventListener("change", event => {
+    opened(event.target.files[0]);
+    event.target.value = "";
+  });
+  at("open").addEventListener("click", () => at("file").click());
+  at("example").addEventListener("click", () => example(state.question));
+  at("clear").addEventListener("click", () => {
+    Object.assign(state, { text: "", file: null, chosen: {}, pinned: false });
+    showText();
+    update();
+    at("box").focus();
+  });
+  for (const [button, source] of [
+    ["copy-quote", "quote"],
+    ["copy-python", "python"],
+  ])
+    at(button).addEventListener("click", event => copy(event.currentTarget, at(source)));
+  document.addEventListener("dragover", event => {
+    event.preventDefault();
+    document.body.classList.add("dropping");
+  });
+  document.addEventListener("dragleave", event => {
+    if (event.relatedTarget === null) document.body.classList.remove("dropping");
+  });
+  document.addEventListener("drop", event => {
+    event.preventDefault();
+    document.body.classList.remove("dropping");
+    const text = event.dataTransfer.getData("text/plain");
+    if (event.dataTransfer.files.length) opened(event.dataTransfer.files[0]);
+    else if (text) anew(text);
+  });
+  let width = innerWidth;
+  addEventListener("resize", () => {
+    if (innerWidth !== width) {
+      width = innerWidth;
+      drawPicture();
+    }
+  });
+}
+
+// Words of the page itself stand in it by their keys.
+function speak() {
+  document.documentElement.lang = S.language;
+  document.title = S.title;
+  for (const node of document.querySelectorAll("[data-say]")) {
+    put(
+      node,
+      node.dataset.say.split(".").reduce((found, key) => found[key], S),
+    );
+  }
+  put(
+    at("questions"),
+    QUESTIONS.map(each =>
+      h(
+        "span",
+        { class: "question" },
+        h("input", { type: "radio", name: "question", id: `q-${each}`, value: each }),
+        h("label", { for: `q-${each}` }, S.questions[each][0]),
+      ),
+    ),
+  );
+  at("box").placeholder = S.box.placeholder;
+}
+
+speak();
+listen();
+showText();
+update();

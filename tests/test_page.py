@@ -1,0 +1,983 @@
+"""The page `dp_bayes.html`: what it reads, what it answers, and what it does not do.
+
+Readers run in Node, against the package: the same seals, the same sizes of noise. The lines of Python that the page
+prints are run. In Chromium, with the network shut off, each question is answered, by keyboard alone too, and hostile
+texts and files are tried in every place that takes one.
+"""
+
+import json
+import math
+import random
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "dp_bayes_nb" / "page" / "dp_bayes.html"
+sys.path.insert(0, str(ROOT / "tools"))
+from browse import FLAGS, chromium  # noqa: E402
+
+CALLS = """
+let text = "";
+for await (const part of process.stdin) text += part;
+const { root, calls } = JSON.parse(text), out = [];
+for (const [file, name, ...given] of calls) {
+  const module = await import(root + "/" + file);
+  try {
+    out.push({ value: await module[name](...given) ?? null });
+  } catch (error) {
+    out.push({ code: error.code ?? String(error) });
+  }
+}
+console.log(JSON.stringify(out));
+"""
+
+
+def node(calls, root=ROOT / "page"):
+    "What functions of the page's modules return, of (file, name, *given) each, by one process of Node; or a code."
+    program = shutil.which("node") or shutil.which("nodejs")
+    if program is None:
+        pytest.skip("Node was not found, so the modules of the page were not run")
+    done = subprocess.run(
+        [program, "--input-type=module", "-e", CALLS],
+        text=True,
+        capture_output=True,
+        input=json.dumps({"root": f"file://{root}", "calls": calls}),
+    )
+    assert done.returncode == 0, done.stderr
+    return [each.get("value", each.get("code")) for each in json.loads(done.stdout)]
+
+
+def read(*texts, **options):
+    return node([("reader/index.js", "read", text, options) for text in texts])
+
+
+# ---- texts and footnotes ----
+
+LAPLACE2 = {"law": "laplace", "size": 2, "whole": False}
+FOOTNOTES = {
+    "Laplace, scale 10": ("laplace", 10, False, []),
+    "Laplace(10)": ("laplace", 10, False, []),
+    "ε = 0.5, sensitivity 1": ("laplace", 2, False, []),
+    "Laplace noise (epsilon 0.5, L1 sensitivity 2)": ("laplace", 4, False, []),
+    "ε = 0,5, sensitivity 1": ("laplace", 2, False, []),
+    "± 16 at 95%": ("gaussian", 16 / 1.9599639845400545, False, []),
+    "Laplace noise, 95% within ± 16": ("laplace", 16 / math.log(20), False, []),
+    "Gaussian noise, ±12 (90% confidence)": ("gaussian", 12 / 1.6448536269514722, False, []),
+    "rounded to 5": ("none", 0, False, [{"how": "rounded", "step": 5}]),
+    "rounded to the nearest ten": ("none", 0, False, [{"how": "rounded", "step": 10}]),
+    "rounded to 3 at random": ("none", 0, False, [{"how": "random", "base": 3}]),
+    "randomly rounded to base 3": ("none", 0, False, [{"how": "random", "base": 3}]),
+    "Gaussian, sd 3": ("gaussian", 3, False, []),
+    "Gaussian, variance 9": ("gaussian", 3, False, []),
+    "N(0, 9) noise": ("gaussian", 3, False, []),
+    "ρ = 0.5, sensitivity 2": ("gaussian", 2, False, []),
+    "discrete Laplace noise of scale 2": ("laplace", 2, True, []),
+    "geometric noise, ε = 1, sensitivity 1": ("laplace", 1, True, []),
+    "Laplace noise of scale 2 was added; negative counts were set to 0": (
+        "laplace",
+        2,
+        False,
+        [{"how": "cut", "low": 0, "high": None}],
+    ),
+    "counts below 10 are hidden": ("none", 0, False, [{"how": "hidden", "below": 10}]),
+    "cells with fewer than 5 people are suppressed": ("none", 0, False, [{"how": "hidden", "below": 5}]),
+    "cells of 4 or fewer are not shown": ("none", 0, False, [{"how": "hidden", "below": 5}]),
+    "no noise": ("none", 0, False, []),
+}
+
+
+def test_footnotes_are_read():
+    wrong = {}
+    for (said, (law, size, whole, printed)), found in zip(
+        FOOTNOTES.items(), read(*(f"312\n{said}" for said in FOOTNOTES))
+    ):
+        cell = found["asks"] and found["asks"]["cell"]
+        fine = (
+            cell
+            and cell["value"] == 312
+            and (cell["noise"]["law"], cell["noise"]["whole"]) == (law, whole)
+            and math.isclose(cell["noise"]["size"], size, rel_tol=1e-12, abs_tol=1e-12)
+            and cell["printed"] == printed
+        )
+        if not fine:
+            wrong[said] = found["asks"], [note["code"] for note in found["notes"]]
+    assert not wrong, wrong
+
+
+SETTLED = {  # texts and what they ask, and what is said of them
+    "312 people, Laplace noise, ε = 0.5, sensitivity 1": ("count", [312], []),
+    "The published count is 312. Laplace, scale 2": ("count", [312], []),
+    "312 of 1150 people\nLaplace, scale 2": ("share", [312, 1150], ["n_exact"]),
+    "312 of 1,150 people\nLaplace, scale 2": ("share", [312, 1150], ["n_exact"]),  # n is whole, so these are thousands
+    "118 of 290 complaints\nLaplace noise of scale 10 in both numbers": ("rate", [118, 290], []),
+    "upheld, 118\ntotal, 290\nLaplace, scale 10": ("rate", [118, 290], []),
+    "North, 131\nSouth, 124\nLaplace, scale 2": ("compare", [131, 124], []),
+    "131 vs 124; Laplace, scale 2": ("compare", [131, 124], []),
+    "North 131, South 124, Laplace noise of scale 2": ("compare", [131, 124], []),
+    "Elm, 45\nOak, 20\nAsh, *\nFir, 310\ntotal, 385\nbelow 10 hidden": (
+        "table",
+        [45, 20, None, 310, 385],
+        ["no_noise", "total"],
+    ),
+    "area,count\nElm,45\nOak,20\nFir,310\nLaplace scale 2": ("table", [45, 20, 310], ["no_total"]),
+    'area;count\n"Elm; west";45\nOak;20\nFir;310\nLaplace scale 2': ("table", [45, 20, 310], ["no_total"]),
+    "<10\ngeometric noise of scale 2": ("hidden", [None], []),
+    "5-9": ("hidden", [None], ["no_noise"]),
+    "312\n±16": ("count", [312], ["confidence", "law"]),
+    "312\nε = 0.5": ("count", [312], ["sensitivity", "law"]),
+    "312\nGaussian noise of scale 3": ("count", [312], ["gaussian_scale"]),
+    "45\nrounded to 5, then hidden below 10; no noise": ("hidden", [45], ["order"]),
+    "312\nLaplace, scale 2\nSource: city office, table 3": ("count", [312], []),
+    "312\nLaplace, scale 2\nThe mayor was pleased": ("count", [312], ["left"]),
+}
+ASKED = {  # texts that are not answered before something is settled, and what is asked
+    "312": "no_footnote",
+    "1,204\nLaplace, scale 2": "either",
+    "1.204\nGaussian, sd 3": "either",
+    "312\nLaplace noise of 10": "bare",
+    "312\nLaplace noise": "no_size",
+    "312\nGaussian noise, ε = 1, δ = 1e-6": "epsilon_gaussian",
+    "312\nLaplace, scale 2, ε = 2, sensitivity 1": "disagree",
+    "312\nLaplace or Gaussian noise of scale 2": "two_laws",
+    "Ash, *\nLaplace, scale 2": "mark",
+    "312\nuniform noise": "beyond_law",
+    "27%\nLaplace, scale 2": "beyond_percent",
+    "312\nrounded down to 5": "beyond_rounded_up",
+    "312\nrounded, Laplace scale 2": "lacks_rounded",
+    "hello": "no_number",
+    "312 of 1150.5\nLaplace, scale 2": "n_whole",
+}
+
+
+def numbers(asks):
+    cells = [asks[key] for key in ("cell", "part", "whole", "a", "b") if key in asks] + asks.get("cells", [])
+    values = [cell["value"] for cell in cells]
+    values += [asks["n"]] if isinstance(asks.get("n"), int) else []
+    return values + ([asks["total"]["value"]] if asks.get("total") else [])
+
+
+def test_texts_are_read_and_what_was_taken_is_said():
+    wrong = {}
+    for (text, (question, values, said)), found in zip(SETTLED.items(), read(*SETTLED)):
+        codes = sorted(note["code"] for note in found["notes"])
+        if not found["asks"] or (found["question"], numbers(found["asks"]), codes) != (question, values, sorted(said)):
+            wrong[text] = found["question"], found["asks"], codes
+    for (text, code), found in zip(ASKED.items(), read(*ASKED)):
+        asked = [note["code"] for note in found["notes"] if note["kind"] == "asked"]
+        if code not in asked:
+            wrong[text] = found["question"], found["asks"], asked
+    assert not wrong, wrong
+
+
+def test_a_choice_settles_what_was_asked():
+    cases = (
+        ("1,204\nLaplace, scale 2", "decimal", ".", 2, 1204),
+        ("1,204\nLaplace, scale 2", "decimal", ",", 2, 1.204),
+        ("312\nLaplace noise of 10", "bare", "scale", 10, 312),
+        ("312\nLaplace noise of 10", "bare", "sd", 10 / math.sqrt(2), 312),
+        ("312\n± 16 at 95%", "law", "laplace", 16 / math.log(20), 312),
+    )
+    befores = read(*(text for text, *_ in cases))
+    afters = node([("reader/index.js", "read", text, {"chosen": {key: value}}) for text, key, value, *_ in cases])
+    for (text, key, value, size, printed), before, after in zip(cases, befores, afters):
+        offered = [(choice["key"], choice["value"]) for note in before["notes"] for choice in note["choices"]]
+        cell = after["asks"]["cell"]
+        assert (key, value) in offered, (text, before["notes"])
+        assert math.isclose(cell["noise"]["size"], size) and cell["value"] == printed, (text, after)
+
+
+def test_each_number_may_have_a_footnote_of_its_own():
+    both, table = read("118 (Laplace, scale 10) of 290 (Laplace, scale 4)", "name,count,scale\na,45,2\nb,20,3\nc,9,4")
+    assert both["question"] == "rate"
+    assert [both["asks"][key]["noise"]["size"] for key in ("part", "whole")] == [10, 4]
+    assert [cell["noise"]["size"] for cell in table["asks"]["cells"]] == [2, 3, 4]
+    (mixed,) = read("9 (randomly rounded to base 3)\ndiscrete Laplace noise of scale 2")  # its noise is that of all
+    assert mixed["asks"]["cell"] == {
+        "value": 9,
+        "noise": {"law": "laplace", "size": 2, "whole": True},
+        "printed": [{"how": "random", "base": 3}],
+    }
+
+
+SLOW = """
+import { read } from "ROOT/reader/index.js";
+export const slowest = parts => {
+  let most = 0;
+  for (const one of parts) for (const other of ["", ...parts]) {
+    const start = performance.now();
+    read((one + other).repeat(30000 / (one + other).length));
+    most = Math.max(most, performance.now() - start);
+  }
+  return most;
+};
+"""
+
+
+def test_no_text_takes_long_to_be_read(tmp_path):
+    "Texts of 30,000 characters that repeat what rules look for, such as numbers without an end."
+    (tmp_path / "package.json").write_text('{"type": "module"}')
+    (tmp_path / "slow.js").write_text(SLOW.replace("ROOT", f"file://{ROOT}/page"))
+    parts = ["1 ", "1,", "hidden ", "any all ", "of ", "rounded to the ", "± ", "(", "name, 1\n", "ε = ", "laplace "]
+    (most,) = node([("slow.js", "slowest", parts)], tmp_path)
+    assert most < 2000, most  # milliseconds
+
+
+def test_sizes_of_noise_are_those_of_the_package():
+    from dp_bayes_nb import Gaussian, Laplace
+
+    calls, sizes = [], []
+    for discrete in (False, True):
+        for v in (0.4, 1.7, 12.5, 300.0):
+            made = [
+                ("laplace", {"by": "scale", "scale": v}, Laplace(scale=v, discrete=discrete).scale),
+                ("laplace", {"by": "sd", "sd": v}, Laplace(sd=v, discrete=discrete).scale),
+                ("laplace", {"by": "variance", "variance": v}, Laplace(variance=v, discrete=discrete).scale),
+                (
+                    "laplace",
+                    {"by": "epsilon", "epsilon": v, "sensitivity": 2},
+                    Laplace.from_epsilon(v, 2, discrete).scale,
+                ),
+                ("gaussian", {"by": "sd", "sd": v}, Gaussian(sd=v, discrete=discrete).sd),
+                ("gaussian", {"by": "variance", "variance": v}, Gaussian(variance=v, discrete=discrete).sd),
+                ("gaussian", {"by": "rho", "rho": v, "sensitivity": 3}, Gaussian.from_rho(v, 3, discrete).sd),
+            ]
+            for sure in (0.5, 0.9, 0.95, 0.999):
+                error = {"by": "error", "error": v, "confidence": sure}
+                made.append(("laplace", error, Laplace.from_error(v, sure, discrete).scale))
+                if v >= 1 or not discrete:
+                    made.append(("gaussian", error, Gaussian.from_error(v, sure, discrete).sd))
+            calls += [
+                ("reader/noise.js", "sized", {"law": law, "whole": discrete, "said": said}) for law, said, _ in made
+            ]
+            sizes += [size for *_, size in made]
+    found = [each["size"] for each in node(calls)]
+    wrong = [
+        (call[2], size, wanted) for call, size, wanted in zip(calls, found, sizes) if not abs(size / wanted - 1) < 1e-9
+    ]
+    assert not wrong, wrong
+
+
+# ---- release files ----
+
+
+def random_json(rng, depth=0):
+    "A value that JSON can hold, with numbers and texts that are written in several ways."
+    kind = rng.randrange(9 if depth < 3 else 7)
+    if kind == 0:
+        return rng.choice(
+            [
+                0.0,
+                -0.0,
+                1.0,
+                100.0,
+                1e15,
+                1e16,
+                1e22,
+                123456789012345.6,
+                1e-4,
+                1e-5,
+                1.5e-7,
+                5e-324,
+                1.7976931348623157e308,
+            ]
+        )
+    if kind == 1:
+        return rng.uniform(-1, 1) * 10.0 ** rng.randrange(-20, 25)
+    if kind == 2:
+        return rng.choice([0, 1, -7, 2**53 + 1, 10**30, rng.randrange(-(10**6), 10**6)])
+    if kind in (3, 4):
+        return "".join(
+            rng.choice(["a", "é", '"', "\\", "\n", "\x7f", "\u2028", "𝒳", "/", "\x01", "日", "'"])
+            for _ in range(rng.randrange(6))
+        )
+    if kind in (5, 6):
+        return rng.choice([True, False, None])
+    if kind == 7:
+        return [random_json(rng, depth + 1) for _ in range(rng.randrange(4))]
+    return {random_json_key(rng): random_json(rng, depth + 1) for _ in range(rng.randrange(4))}
+
+
+def random_json_key(rng):
+    return "".join(rng.choice(["a", "b", "Z", "𝒳", "\uffee", "é", "_"]) for _ in range(rng.randrange(1, 4)))
+
+
+SEALS = """
+import { parse, canonical } from "ROOT/reader/json.js";
+import { sha256 } from "ROOT/reader/sha256.js";
+export const seals = texts => texts.map(text => sha256(canonical(parse(text))));
+"""
+
+
+def seals(folder, texts, change=("", "")):
+    shutil.copytree(ROOT / "page" / "reader", folder / "reader")
+    (folder / "package.json").write_text('{"type": "module"}')
+    path = folder / "reader" / "json.js"
+    source = path.read_text(encoding="utf-8")
+    assert change[0] in source
+    path.write_text(source.replace(*change, 1), encoding="utf-8")
+    (folder / "seals.js").write_text(SEALS.replace("ROOT", f"file://{folder}"))
+    return node([("seals.js", "seals", texts)], folder)[0]
+
+
+def test_seals_are_those_of_the_package(tmp_path):
+    from dp_bayes_nb.releases.files import _seal
+
+    rng = random.Random(44)
+    documents = [{random_json_key(rng): random_json(rng) for _ in range(5)} for _ in range(400)]
+    texts = [json.dumps(each, indent=rng.choice([None, 1]), ensure_ascii=rng.random() < 0.5) for each in documents]
+    wanted = [_seal(json.loads(text)) for text in texts]
+    assert seals(tmp_path / "right", texts) == wanted
+    for name, change in {
+        "floats": ('typeof value === "number") return float(value)', 'typeof value === "number") return String(value)'),
+        "order": (".sort(byCharacters)", ".sort()"),
+    }.items():
+        assert seals(tmp_path / name, texts, change) != wanted, name  # a page that seals otherwise is found out
+
+
+def test_release_files_are_opened_as_the_package_opens_them(tmp_path):
+    from dp_bayes_nb import Bernoulli, Counts, Laplace, Release, Rounded, Suppressed, declare
+
+    good = {path.name: path.read_text() for path in sorted((ROOT / "nbs" / "releases").glob("*.json"))}
+    good["share"] = declare(Bernoulli("ill"), 312, n=1150, noise=Laplace(scale=2), source="an office").to_json()
+    good["table"] = declare(
+        Counts(["Elm", "Oak", "Ash"]),
+        {"Elm": 45, "Oak": 20, "Ash": None, "all": 75},
+        noise=Laplace(scale=2, discrete=True),
+        matrix=[[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 1]],
+        printed=Suppressed(10) & Rounded(5),
+        source="an office",
+    ).to_json()
+    text = good["health_limit.json"]
+    bad = {
+        "a digit": (text.replace("1215", "1216"), "broken_seal"),
+        "a float": (text.replace("100.0", "100"), "broken_seal"),
+        "the noise": (text.replace('"laplace"', '"gaussian"'), "broken_seal"),
+        "a seal": (text.replace("43379b", "43379c"), "broken_seal"),
+        "cut": (text[:300], "not_valid_json"),
+        "twice": (text.replace('"n": 8802', '"n": 8802, "n": 8802'), "key_twice"),
+        "not a number": (text.replace("8802", "NaN"), "not_valid_json"),
+        "too large": (text.replace("8802", "1e999"), "not_valid_json"),
+        "another key": (text.replace('"n": 8802', '"n": 8802, "x": 1'), "other_keys"),
+        "schema": (text.replace('"schema": 1', '"schema": 9'), "another_schema"),
+        "deep": ('{"a": ' + "[" * 60 + "]" * 60 + "}", "too_deep"),
+        "other": ('{"a": 1}', "not_ours"),
+        "ledger": ('{"entries": [], "epsilon": 1}', "a_ledger"),
+    }
+    opened = read(*good.values(), *(each for each, _ in bad.values()))
+    for name, found in zip(good, opened):
+        assert found["kind"] == "file" and any(note["code"] == "seal" for note in found["notes"]), (
+            name,
+            found["notes"],
+        )
+        Release.from_json(good[name])
+    for (name, (changed, code)), found in zip(bad.items(), opened[len(good) :]):
+        assert (found["kind"], found["asks"], [note["code"] for note in found["notes"]]) == ("refused", None, [code]), (
+            name
+        )
+        with pytest.raises(ValueError):
+            Release.from_json(changed)
+    by = dict(zip(good, opened))
+    assert by["health_limit.json"]["asks"] == {
+        "kind": "share",
+        "n": 8802,
+        "cell": {"value": 1215, "noise": {"law": "laplace", "size": 100, "whole": True}, "printed": []},
+    }
+    assert by["share"]["asks"]["cell"]["noise"] == LAPLACE2
+    assert by["education.json"]["asks"]["kind"] == "table" and numbers(by["education.json"]["asks"])[-1] == 8802
+    assert numbers(by["table"]["asks"]) == [45, 20, None, 75]
+    assert by["table"]["asks"]["total"]["printed"] == [{"how": "hidden", "below": 10}, {"how": "rounded", "step": 5}]
+    assert [note["code"] for note in by["wages_1.json"]["notes"]] == ["seal", "cannot_model"]
+
+
+# ---- one file ----
+
+
+def test_the_page_is_what_its_sources_give():
+    import page
+
+    text = page.build()
+    assert PAGE.read_text(encoding="utf-8") == text, "make page"
+    assert len(text.encode()) <= 300_000
+    asked = [
+        link for link in re.findall(r"(?:https?:)?//[\w.-]+\.\w+[^\s\"'`]*", text) if "www.w3.org/2000/svg" not in link
+    ]
+    assert not asked and not re.search(
+        r"innerHTML|outerHTML|insertAdjacent|document\.write|\beval\(|new Function|fetch\(|XMLHttpRequest|WebSocket|"
+        r"sendBeacon|import\(",
+        text,
+    )
+    assert (
+        "default-src 'none'" in text
+        and "unsafe" not in text
+        and not re.search(r"\son\w+=\"", text.split("<script>")[0])
+    )
+
+
+def test_a_source_that_cannot_be_joined_is_refused(tmp_path, monkeypatch):
+    import page
+
+    monkeypatch.setattr(page, "SOURCES", tmp_path)
+    monkeypatch.setattr(page, "ROOT", tmp_path)
+    (tmp_path / "b.js").write_text("export const x = 1;\n")
+    (tmp_path / "a.js").write_text('import { x as y } from "./b.js";\nexport function z() { return y; }\n')
+    assert "const { x: y } = $b;" in page.script(tmp_path / "a.js")
+    for wrong in ('import x from "./b.js";', "export default 1;", 'import "./b.js";', "export let x = 1;"):
+        (tmp_path / "a.js").write_text(wrong + "\n")
+        with pytest.raises(ValueError, match="by name only"):
+            page.script(tmp_path / "a.js")
+    (tmp_path / "a.js").write_text('import { x } from "./b.js";\n')
+    (tmp_path / "b.js").write_text('import { z } from "./a.js";\nexport const x = 1;\n')
+    with pytest.raises(ValueError, match="import each other"):
+        page.script(tmp_path / "a.js")
+
+
+def test_every_code_has_words():
+    "What readers note and what the engine refuses stands in strings.js, and nothing else does."
+    strings = (ROOT / "page" / "strings.js").read_text(encoding="utf-8")
+    said = {
+        name: {*re.findall(r"^    (\w+): \(", strings.split(f"\n  {name}: {{")[1].split("\n  },")[0], re.M)}
+        for name in ("notes", "refused")
+    }
+    source = "\n".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "page" / "reader").glob("*.js")))
+    codes = {
+        *re.findall(r'(?:asked|assumed)\(\s*"(\w+)"', source),
+        *re.findall(r'code: "(\w+)"', source),
+        *re.findall(r'Damaged\("(\w+)"', source),
+        *re.findall(r'misfit\(\s*"(\w+)"', source),
+        *(f"cannot_{code}" for code in re.findall(r'cannot\("(\w+)"', source)),
+        *re.findall(r'stopped\("refused", "(\w+)"', source),
+        *(f"lacks_{code}" for code in re.findall(r'lacks\.push\("(\w+)"', source)),
+        *(f"beyond_{code}" for code in re.findall(r'beyond\.push\("(\w+)"', source)),
+    }
+    codes |= {
+        "beyond_law",
+        "beyond_percent",
+        "beyond_random",
+        "beyond_units",
+        "two_numbers",
+        "two_noisy_numbers",
+        "unreadable",
+        "categories",
+    }
+    codes -= {"one_sd"}  # the name of a choice
+    assert codes == said["notes"], codes ^ said["notes"]
+    engine = "\n".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "page" / "engine").glob("*.js")))
+    refused = {*re.findall(r'refuse\("(\w+)"', engine)}
+    assert refused <= said["refused"], refused - said["refused"]
+
+
+# ---- the lines of Python ----
+
+POSTERIORS = """
+import { read } from "ROOT/page/reader/index.js";
+import { answered } from "ROOT/page/view/answer.js";
+import { python } from "ROOT/page/view/python.js";
+import { S } from "ROOT/page/strings.js";
+const cdfs = (posterior, at) => at.map(v => [posterior.cdf(v - (posterior.whole ? 1 : 0)), posterior.cdf(v)]);
+export const examples = () => Object.entries(S.examples);
+export const lines = text => {
+  const reading = read(text);
+  return { question: reading.question, code: python(reading) };
+};
+export const levels = (text, values) => {  // between which levels of the page's posteriors values lie
+  const answer = answered(read(text).asks);
+  const all = [...(answer.cells ?? []).map(cell => cell.posterior), answer.posterior];
+  return { levels: all.map((posterior, k) => cdfs(posterior, values[k])), above: answer.above ?? null };
+};
+"""
+LEVELS, DRAWS = (0.5, 0.025, 0.975), 4000
+
+
+@pytest.fixture(scope="module")
+def posteriors(tmp_path_factory):
+    "Functions of the page around its answers, to call in Node."
+    folder = tmp_path_factory.mktemp("page")
+    (folder / "package.json").write_text('{"type": "module"}')
+    (folder / "calls.js").write_text(POSTERIORS.replace("ROOT", f"file://{ROOT}"))
+    return lambda name, *given: node([("calls.js", name, *each) for each in given], folder)
+
+
+def printed_by(code):
+    "What the lines print, as objects: `print` is replaced."
+    said = []
+    exec(compile(code, "the page", "exec"), {"print": said.append, "__name__": "__page__"})
+    return said
+
+
+def columns(question, said):
+    "The quantiles at LEVELS of each thing that is asked, from what the lines print."
+    if question == "compare":
+        row = said[0].iloc[0]
+        return [[row["median"], row["low"], row["high"]]]
+    if question == "table":
+        return [*said[0].to_numpy().tolist(), said[1].tolist()]
+    return [said[0].tolist()]
+
+
+def agree(found):
+    "Do levels of values lie where they should, within four standard errors of the draws?"
+    return all(
+        low - 4 * math.sqrt(p * (1 - p) / DRAWS) <= p <= high + 4 * math.sqrt(p * (1 - p) / DRAWS)
+        for each in found
+        for p, (low, high) in zip(LEVELS, each)
+    )
+
+
+@pytest.mark.parametrize("question", ["count", "share", "rate", "compare", "table", "hidden"])
+def test_the_lines_of_python_give_the_same(posteriors, question):
+    text = dict(posteriors("examples", ())[0])[question]
+    (made,) = posteriors("lines", (text,))
+    assert made["question"] == question
+    said = printed_by(made["code"])
+    values = columns(question, said)
+    wrong = [
+        [v + (1 if question in ("share", "rate") else 20) * 0.25 * (max(each) - min(each) or 1) for v in each]
+        for each in values
+    ]
+    right, moved = posteriors("levels", (text, values), (text, wrong))
+    assert agree(right["levels"]), (values, right)
+    assert not agree(moved["levels"]), "numbers a quarter of the width away are found out"
+    if question == "compare":
+        assert abs(right["above"] - said[0].iloc[0]["above"]) < 4 * math.sqrt(0.25 / DRAWS)
+
+
+# ---- in a browser ----
+
+playwright = (
+    None
+    if chromium() is None
+    else pytest.importorskip("playwright.sync_api", reason="Playwright is not installed: pip install -e '.[dev]'")
+)
+browser_only = pytest.mark.skipif(
+    chromium() is None,
+    reason="Chromium is not installed, so the page was not opened in a browser (Debian: apt-get install chromium)",
+)
+WATCH = """
+addEventListener("securitypolicyviolation", event => { (window.refused ??= []).push(event.violatedDirective); });
+new MutationObserver((_, self) => {
+    const big = document.getElementById("big");
+    if (big && big.textContent) { window.answeredAt = performance.now(); self.disconnect(); }
+}).observe(document, { subtree: true, childList: true, characterData: true });
+"""
+QUESTIONS = ("count", "share", "rate", "compare", "table", "hidden")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as driver:
+        started = driver.chromium.launch(executable_path=chromium(), args=FLAGS)
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def opened(browser):
+    "Open the page, offline; at the end nothing was requested, refused by the policy, or wrong in a script."
+    said, contexts = [], []
+
+    def open_page(width=1280, height=900, path=PAGE, **options):
+        context = browser.new_context(
+            viewport={"width": width, "height": height}, offline=True, locale=options.pop("locale", "en-GB"), **options
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(10_000)
+        page.add_init_script(WATCH)
+        page.on(
+            "request",
+            lambda r: said.append(f"request to {r.url}") if not r.url.startswith(("data:", path.as_uri())) else None,
+        )
+        page.on("pageerror", lambda e: said.append(f"script error: {e}"))
+        page.on("console", lambda m: said.append(f"console: {m.text}"))
+        page.on("dialog", lambda d: (said.append(f"dialog: {d.message}"), d.dismiss()))
+        page.goto(path.as_uri())
+        return page
+
+    open_page.said = said
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert not said, said
+
+
+def typed(page, text):
+    page.locator("#box").fill(text)
+    return page.locator("#big").inner_text() if page.locator("#answer").is_visible() else None
+
+
+def numbers_in(text):
+    return [float(v.replace("−", "-").replace(",", "")) for v in re.findall(r"[-−]?\d[\d,]*(?:\.\d+)?", text)]
+
+
+@browser_only
+def test_the_first_answer_is_there_within_a_second(opened, record_property):
+    page = opened()
+    page.wait_for_function("window.answeredAt !== undefined")
+    took = page.evaluate("window.answeredAt")
+    record_property("milliseconds to the first answer", took)
+    print(f"milliseconds to the first answer: {took:.0f}")
+    assert took < 1000
+    assert page.locator("#big").inner_text() == "312" and page.locator("#between").inner_text() == "306 to 318"
+    assert page.evaluate("performance.getEntriesByType('resource').length") == 0
+
+
+@browser_only
+def test_the_policy_is_in_force(opened):
+    "What a script that got in would try: each of them is refused, and nothing leaves."
+    page, asked = opened(), []
+    page.on("request", lambda request: asked.append(request))
+    tried = page.evaluate("""async () => {
+        const out = {};
+        out.fetch = await fetch("https://example.com/x").then(() => "done", () => "refused");
+        out.markup = "done";
+        try { document.body.insertAdjacentHTML("beforeend", "<p>"); } catch { out.markup = "refused"; }
+        const script = document.createElement("script");
+        try { script.text = "window.ran = 1"; document.body.append(script); } catch { }
+        out.script = window.ran ? "done" : "refused";
+        const image = new Image(); image.src = "https://example.com/x.png";
+        const style = document.createElement("style");
+        style.textContent = "h1 { color: rgb(1, 2, 3) }";
+        document.head.append(style);
+        out.style = getComputedStyle(document.querySelector("h1")).color === "rgb(1, 2, 3)" ? "done" : "refused";
+        const frame = document.createElement("iframe"); frame.src = "https://example.com/"; document.body.append(frame);
+        await new Promise(done => setTimeout(done, 200));
+        return out;
+    }""")
+    assert set(tried.values()) == {"refused"}, tried
+    refused = set(page.evaluate("window.refused"))
+    assert {"connect-src", "img-src", "frame-src"} <= refused and any(
+        each.startswith("style-src") for each in refused
+    ), refused
+    assert all(request.failure == "csp" for request in asked), [request.failure for request in asked]
+    assert not [line for line in opened.said if line.startswith(("dialog", "script"))]
+    opened.said.clear()  # the console says each refusal
+
+
+@browser_only
+def test_every_question_is_answered(opened, posteriors):
+    page, shown = opened(), {}
+    for question in QUESTIONS:
+        page.locator(f"label[for=q-{question}]").click()
+        shown[question] = page.locator("#big").inner_text(), page.locator("#between").inner_text()
+        for part in ("#naive", "#quote", "#understood"):
+            assert page.locator(part).inner_text().strip(), (question, part)
+        (made,) = posteriors("lines", (page.locator("#box").input_value(),))
+        assert page.locator("#python").inner_text() == made["code"]
+        assert page.locator("#notes .asked, #notes .refused, #notes .misfit").count() == 0
+        if question != "table":
+            assert page.locator("svg.picture .said.ours").text_content() == "accounts for the noise"
+            assert page.locator("svg.picture").get_attribute("aria-label").count("95% interval") >= 1
+    assert shown["count"] == ("312", "306 to 318")
+    assert shown["rate"] == ("40.7%", "30.0% to 52.1%")  # recipe "A rate of two noisy counts"
+    assert shown["compare"] == ("7", "−1 to 15")  # recipe "Is A larger than B?"
+    assert page.locator("#naive").inner_text() == "There is nothing to go by: the number was not printed."
+    page.locator("label[for=q-table]").click()
+    rows = [row.inner_text().split("\t") for row in page.locator("#table tbody tr").all()]
+    assert [row[0] for row in rows] == ["Elm", "Oak", "Ash", "Fir", "total"] and rows[2][1] == "hidden"
+
+
+@browser_only
+def test_typing_answers_at_once_and_says_what_was_read(opened):
+    page = opened()
+    assert typed(page, "") is None and page.locator("#read").is_hidden()
+    page.locator("#box").press_sequentially("41 deaths, Laplace noise of scale 3")
+    assert page.locator("#big").inner_text() == "41"
+    assert "Laplace noise of scale 3" in page.locator("#understood").inner_text()
+    assert typed(page, "1,204\nLaplace, scale 2") is None
+    page.get_by_role("button", name="1,204", exact=True).click()
+    assert page.locator("#big").inner_text() == "1,204"
+    assert typed(page, "312") is None and "Nothing says which noise" in page.locator("#notes").inner_text()
+    page.get_by_role("button", name="Choose it from fields").click()
+    assert page.evaluate("document.activeElement.id") == "f-law"
+    page.get_by_label("Noise", exact=True).select_option("gaussian")
+    page.get_by_label("Size", exact=True).fill("3")
+    assert page.locator("#between").inner_text() == "306 to 318"
+    page.get_by_label("Size", exact=True).fill("three")
+    assert page.get_by_label("Size", exact=True).get_attribute("aria-invalid") == "true"
+    page.get_by_role("button", name="Back to the footnote").click()
+    assert typed(page, "7 of 5\nno noise") is None and page.locator("#notes .refused").count() == 1
+    assert typed(page, "-30\nLaplace, scale 1") is None and "too far below 0" in page.locator("#notes").inner_text()
+    assert typed(page, "12\nrounded to 5; no noise") is None and "not a multiple" in page.locator("#notes").inner_text()
+
+
+@browser_only
+def test_files_are_opened_and_a_broken_seal_is_refused(opened, tmp_path):
+    page = opened()
+    share = ROOT / "nbs" / "releases" / "health_limit.json"
+    page.locator("#file").set_input_files(share)
+    page.locator("#notes").get_by_text("The seal is unbroken").wait_for()
+    assert page.locator("#q-share").is_checked() and page.locator("#big").inner_text().startswith("13.8")
+    assert 'Release.load("health_limit.json")' in page.locator("#python").inner_text()
+    broken = tmp_path / "broken.json"
+    broken.write_text(share.read_text().replace("1215", "1200"))
+    page.locator("#file").set_input_files(broken)
+    page.locator("#notes").get_by_text("its seal is broken").wait_for()
+    assert page.locator("#answer").is_hidden() and page.locator("#python-part").is_hidden()
+    page.locator("#file").set_input_files(ROOT / "nbs" / "releases" / "wages_1.json")
+    page.locator("#notes").get_by_text("does not answer releases of LinearRegression").wait_for()
+    assert page.locator("#answer").is_hidden() and "Release.load" in page.locator("#python").inner_text()
+    table = tmp_path / "cells.csv"
+    table.write_text("area,count\nElm,45\nOak,20\nFir,310\ntotal,381\n")
+    page.locator("#file").set_input_files(table)
+    page.locator("#notes").get_by_text("Nothing says which noise").wait_for()
+    page.get_by_role("button", name="Choose it from fields").click()
+    page.get_by_label("Noise", exact=True).select_option("laplace")
+    page.get_by_label("Size", exact=True).fill("2")
+    assert page.locator("#table tbody tr").count() == 4
+    picture = tmp_path / "picture.csv"
+    picture.write_bytes(b"\x89PNG\xff\xfe\x00")
+    page.locator("#file").set_input_files(picture)
+    page.locator("#notes").get_by_text("could not be read as text").wait_for()
+
+
+HOSTILE = (
+    "<img src=x onerror=hit()>",
+    '"><script>hit()</script>',
+    "<svg/onload=hit()>",
+    "javascript:hit()",
+    "${hit()}",
+    "{{hit()}}",
+    "'-hit()-'",
+    "</script><script>hit()</script>",
+    "<iframe srcdoc='<script>parent.hit()</script>'>",
+    "</textarea><img src=x onerror=hit()>",
+    "<a href=javascript:hit()>x</a>",
+    "<style>*{background:url(https://example.com)}</style>",
+    "__proto__",
+    "constructor",
+    "\u202egnp",
+    'a\\"); hit(); ("',
+)
+
+
+def hostile_texts():
+    for bad in HOSTILE:
+        yield f"{bad}, 312\nLaplace, scale 2"
+        yield f"312 {bad}\nLaplace, scale 2"
+        yield f"312\nLaplace, scale 2\n{bad}"
+        yield f"312\nLaplace, scale {bad}"
+        yield f"Source: {bad}\n312\nLaplace, scale 2"
+        yield f'{bad}: 131\n"{bad}": 124\nLaplace, scale 2'
+        yield f"{bad}, 45\nb, {bad}\nc, 9\n{bad} total, 60\nLaplace, scale 2"
+        yield f"name,{bad},count\na,{bad},3\nb,{bad},4\nc,{bad},5\nLaplace, scale 2"
+        yield json.dumps({"schema": bad, "names": [bad], bad: bad})
+
+
+@browser_only
+def test_nothing_that_is_typed_or_dropped_runs(opened, tmp_path):
+    from dp_bayes_nb import Counts, Laplace, declare
+
+    page = opened()
+    page.evaluate("() => { window.hits = 0; window.hit = () => { window.hits += 1; }; }")
+    page.evaluate("hit()")
+    assert page.evaluate("window.hits") == 1  # a hit is counted
+    page.evaluate("() => { window.hits = 0; }")
+    unwanted = "img, iframe, object, embed, a, base, form, script:not(:last-of-type), [onerror], [onload]"
+    elements = f"() => document.querySelectorAll('{unwanted}').length"
+    assert page.evaluate(elements) == 0
+    page.evaluate(
+        """texts => texts.forEach(text => {
+            const box = document.getElementById('box');
+            box.value = text;
+            box.dispatchEvent(new Event('input'));
+            for (const question of ['compare', 'table']) {
+                const node = document.getElementById('q-' + question);
+                node.checked = true;
+                node.dispatchEvent(new Event('change'));
+            }
+        })""",
+        [*hostile_texts()],
+    )
+    for bad in HOSTILE[::2]:
+        page.get_by_role("button", name="Clear").click()
+        page.locator("#box").fill("312")
+        page.evaluate("document.getElementById('change').open = true")
+        page.get_by_label("Noise", exact=True).select_option("laplace")
+        page.get_by_label("Its size is given by", exact=True).select_option("epsilon")
+        page.get_by_label("Printed", exact=True).select_option("rounded")
+        for field in page.locator("#form input[type=text]").all():
+            field.fill(bad)
+        page.evaluate(
+            """text => {
+                const data = new DataTransfer();
+                data.setData('text/plain', text);
+                data.setData('text/html', text);
+                document.dispatchEvent(new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true }));
+            }""",
+            f"{bad}, 5\nLaplace, scale 1",
+        )
+        path = tmp_path / (re.sub(r"[/\0]", "_", bad) + ".json")
+        names = [bad.replace("/", "_") + " ", "b"]
+        path.write_text(
+            declare(
+                Counts([each.strip() for each in names]), [5, 7], noise=Laplace(scale=2), source=f"{bad} office"
+            ).to_json()
+        )
+        page.locator("#file").set_input_files(path)
+        page.locator("#notes").get_by_text("The seal is unbroken").wait_for()
+        assert page.locator("#q-compare, #q-table").evaluate_all("nodes => nodes.some(node => node.checked)")
+    assert page.evaluate("window.hits") == 0 and page.evaluate(elements) == 0
+    assert page.evaluate("Object.keys(Object.prototype).length") == 0
+    assert page.evaluate("window.refused ?? []") == []
+
+
+@browser_only
+def test_a_page_that_took_texts_for_markup_is_found_out(opened, tmp_path, monkeypatch):
+    "The same hostile text in a page built wrongly: markup in place of texts, and no policy."
+    import page as tool
+
+    shutil.copytree(ROOT / "page", tmp_path / "page")
+    dom = tmp_path / "page" / "view" / "dom.js"
+    source = dom.read_text(encoding="utf-8")
+    markup = "node.innerHTML = [...node.childNodes].map(child => child.outerHTML ?? child.data).join('');\n  return node;"
+    assert source.count("return node;") == 1
+    dom.write_text(source.replace("return node;", markup), encoding="utf-8")
+    monkeypatch.setattr(tool, "SOURCES", tmp_path / "page")
+    wrong = tmp_path / "wrong.html"
+    wrong.write_text(re.sub(r"<meta http-equiv=[^>]*>", "", tool.build()), encoding="utf-8")
+    page = opened(path=wrong)
+    page.evaluate("() => { window.hits = 0; window.hit = () => { window.hits += 1; }; }")
+    page.locator("#box").fill(f"{HOSTILE[0]}, 312\nLaplace, scale 2")
+    page.wait_for_function("window.hits > 0")
+    opened.said.clear()  # the image that is not there
+
+
+def test_names_cannot_leave_the_lines_of_python(posteriors):
+    import ast
+
+    texts = [f"{bad}: 131\nb: 124\nLaplace, scale 2" for bad in HOSTILE] + [
+        "'''\\\"\"\"\u2028\x07: 131\nb: 124\nLaplace, scale 2"
+    ]
+    for made in posteriors("lines", *((text,) for text in texts)):
+        if made["code"] is None:
+            continue
+        tree = ast.parse(made["code"])
+        calls = {
+            node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+        }
+        assert calls <= {"Counts", "Laplace", "declare", "fit", "contrast", "print"}, made["code"]
+
+
+@browser_only
+def test_everything_goes_by_keyboard(opened):
+    page = opened()
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.id") == "q-count"
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("document.activeElement.id") == "q-share" and page.locator("#q-share").is_checked()
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.id") == "box"
+    page.keyboard.press("Control+a")
+    page.keyboard.type("50 of 200, Laplace noise of scale 4")
+    assert page.locator("#big").inner_text() == "25.2%"
+    seen, unseen = [], []
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        found = page.evaluate("""() => { const node = document.activeElement, style = getComputedStyle(node);
+            const name = node === document.body ? 'BODY' : node.id || node.textContent.slice(0, 30) || node.tagName;
+            return [name, style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 2]; }""")
+        if found[0] == "BODY" or found[0] in [each for each in seen]:
+            break
+        seen.append(found[0])
+        unseen += [] if found[1] else [found[0]]
+        if found[0] == "Change what was read":
+            page.keyboard.press("Enter")
+    assert not unseen, f"no ring around {unseen}"
+    assert {
+        "open",
+        "example",
+        "clear",
+        "Change what was read",
+        "f-law",
+        "f-by",
+        "f-size",
+        "f-whole",
+        "f-printed",
+        "copy-quote",
+        "python",
+        "copy-python",
+    } <= {*seen}, seen
+    page.locator("#copy-quote").focus()
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Copied").wait_for()
+
+
+@browser_only
+def test_screen_readers_are_told(opened):
+    page = opened()
+    for question in QUESTIONS:
+        page.locator(f"label[for=q-{question}]").click()
+        page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true; })")
+        unnamed = page.evaluate("""() =>
+            [...document.querySelectorAll('input, select, textarea, button, summary, svg[role=img], pre')]
+            .filter(node => node.checkVisibility())
+            .filter(node => !(node.labels?.length || node.getAttribute('aria-label')
+                || node.getAttribute('aria-labelledby') || node.textContent.trim()))
+            .map(node => node.outerHTML.slice(0, 80))""")
+        assert unnamed == [], unnamed
+        assert page.locator("#live").inner_text() == page.locator("#quote").inner_text()
+    assert page.evaluate("document.documentElement.lang") == "en" and page.title()
+    levels = page.evaluate("[...document.querySelectorAll('h1, h2, h3')].map(node => Number(node.tagName[1]))")
+    assert levels[0] == 1 and all(b - a <= 1 for a, b in zip(levels, levels[1:]))
+    assert page.locator("fieldset legend").inner_text() and page.locator("main").count() == 1
+
+
+CONTRAST = """() => {
+    const parts = text => text.match(/[\\d.]+/g).map(Number);
+    const linear = v => v / 255 <= .04045 ? v / 255 / 12.92 : ((v / 255 + .055) / 1.055) ** 2.4;
+    const light = ([r, g, b]) => .2126 * linear(r) + .7152 * linear(g) + .0722 * linear(b);
+    const behind = node => {
+        for (; node; node = node.parentElement) {
+            const color = parts(getComputedStyle(node).backgroundColor);
+            if (color.length < 4 || color[3] > 0) return color;
+        }
+        return [255, 255, 255];
+    };
+    const written = node => [...node.childNodes].some(child => child.nodeType === 3 && child.textContent.trim());
+    return [...document.querySelectorAll('body *')]
+        .filter(node => node.checkVisibility() && !node.closest('.unseen, noscript, option') && written(node))
+        .map(node => {
+            const style = getComputedStyle(node), size = parseFloat(style.fontSize);
+            const ink = parts(node.namespaceURI.includes('svg') ? style.fill : style.color);
+            const [a, b] = [light(ink), light(behind(node))].sort((x, y) => y - x);
+            return [(a + .05) / (b + .05), size >= 24 ? 3 : 4.5, `${node.tagName} ${node.textContent.slice(0, 30)}`];
+        })
+        .filter(([ratio, least]) => ratio < least);
+}"""
+
+
+@browser_only
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_width_and_scheme_can_be_read(opened, scheme):
+    wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    for width in (390, 320, 1280):
+        page = opened(width=width, color_scheme=scheme)
+        for question in QUESTIONS:
+            page.locator(f"label[for=q-{question}]").click()
+            page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true; })")
+            assert page.evaluate(wide) <= 0, (question, width)
+            poor = page.evaluate(CONTRAST)
+            assert not poor, (question, scheme, poor)
+        page.locator("#box").fill(
+            "\n".join(f"{'a very long name ' * 5}{k}, {10**9 + k}" for k in range(9))
+            + "\nLaplace, scale 2\n"
+            + "x" * 300
+        )
+        assert page.evaluate(wide) <= 0, width
+        dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert (sum(map(int, re.findall(r"\d+", dark)[:3])) < 200) == (scheme == "dark")
+
+
+@browser_only
+def test_numbers_stand_in_the_readers_own_writing(opened):
+    page = opened(locale="de-DE")
+    typed(page, "12345 of 20000\nLaplace, scale 20")
+    assert re.fullmatch(r"\d\d,\d+\s%", page.locator("#big").inner_text())
+    typed(page, "12345\nLaplace, scale 20")
+    assert page.locator("#big").inner_text() == "12.345"
+    assert "12345" in page.locator("#python").inner_text()
