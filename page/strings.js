@@ -78,6 +78,7 @@ export const S = {
       join: steps => (steps.length ? cap(steps.join(", then ")) : cap(S.understood.printed.none)),
     },
     cell: (name, what) => `${name}: ${what}`,
+    exactTotal: "The total is exact",
   },
 
   notes: {
@@ -134,7 +135,7 @@ export const S = {
     total: ({ name }) => `“${name}” is the total of the others.`,
     no_total: () => "No line is the total of the others.",
     categories: () =>
-      "The file says how many records there are in all. The page answers how many of them are in each category. For the probabilities of the categories take the Python lines.",
+      "The file says how many records there are in all. The page answers how many of them are in each category. For the probabilities of the categories use fit(Release.load(…)) in Python.",
     seal: ({ source, simulated }) =>
       `The seal is unbroken${source ? `. Source: ${source}` : ""}${simulated ? ". The numbers are simulated: they are nobody’s" : ""}.`,
     left: ({ lines, more }) =>
@@ -255,6 +256,7 @@ export const S = {
   answer: {
     heading: "Answer",
     interval: (low, high) => `${low} to ${high}`,
+    exactly: "exactly",
     said: "95% interval",
     below: value => `below ${value}`,
     above: value => `above ${value}`,
@@ -273,6 +275,8 @@ export const S = {
     },
     probability: (a, b) => `probability that ${a} is larger than ${b}`,
     ratio: (a, b) => `${a} divided by ${b}`,
+    probabilityShares: (a, b) => `probability that the share of ${a} is larger than that of ${b}`,
+    ratioShares: (a, b) => `share of ${a} divided by share of ${b}`,
     noRate: "probability that nobody is there, so that there is no rate",
     columns: ["cell", "printed", "median", "95% interval"],
     none: "none",
@@ -306,13 +310,15 @@ export const S = {
     hidden: ({ what, printed, low, high }) =>
       `The count${what ? ` (${what})` : ""}, ${printed ? `printed as ${printed}` : "which is not printed"}, is between ${low} and ${high} (95% interval, from what the footnote says of noise and printing).`,
     share: ({ name, printed, all, median, low, high }) =>
-      `${name ? `${name}: of` : "Of"} ${all}, the published count is ${printed ?? "hidden"}. The share is ${median} (95% interval ${low} to ${high}, which accounts for sampling and for the noise in the published numbers).`,
+      `Published: ${name ? `${name}, ` : ""}${printed ?? "a hidden number"} of ${all}. The share is ${median} (95% interval ${low} to ${high}, which accounts for sampling and for the noise in the published numbers).`,
     rate: ({ name, printed, all, median, low, high }) =>
-      `${name ? `${name}: of` : "Of"} ${all}, the published count is ${printed ?? "hidden"}. The rate is ${median} (95% interval ${low} to ${high}, which accounts for the noise in both published counts).`,
+      `Published: ${name ? `${name}, ` : ""}${printed ?? "a hidden number"} of ${all}. The rate is ${median} (95% interval ${low} to ${high}, which accounts for the noise in both published counts).`,
     compareShares: ({ a, b, median, low, high, above }) =>
       `The share of ${a} minus that of ${b} is ${median} percentage points (95% interval ${low} to ${high}, which accounts for sampling and for the noise of both). The probability that the share of ${a} is larger is ${above}.`,
     compare: ({ a, b, median, low, high, above }) =>
       `${a} minus ${b} is ${median} (95% interval ${low} to ${high}, which accounts for the noise of both). The probability that ${a} is larger is ${above}.`,
+    exactTable: ({ cells, low }) =>
+      `The ${cells} cells together hold ${low}; the 95% interval of each cell, which accounts for noise and printing, is in the table.`,
     table: ({ cells, low, high }) =>
       `The ${cells} cells together hold between ${low} and ${high} (95% interval, which accounts for noise and printing); the interval of each cell is in the table.`,
   },

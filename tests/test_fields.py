@@ -12,10 +12,11 @@ import scipy.sparse as sp
 import scipy.stats as st
 import xarray as xr
 from scipy.linalg import null_space
+from scipy.special import gammaln, logsumexp
 
 import dp_bayes_nb as dp
 from dp_bayes_nb.base.checks import must_fail
-from dp_bayes_nb.fields import structured
+from dp_bayes_nb.fields import propagation, structured
 from dp_bayes_nb.fields.bands import Band, Factor, intrinsic_variances
 from dp_bayes_nb.fields.propagation import (Field, Setting, Sites, Table, log_normal_evidence, marginals, propagate)
 from dp_bayes_nb.fields.structures import Part, edges_of, graph, positions_of, walk
@@ -217,10 +218,65 @@ def test_three_cells_have_the_marginals_and_the_evidence_of_a_grid():
     assert max(furthest(draws[k], grid, mass[k]) for k in range(3)) < 0.02
     mean, sd = mass @ grid, np.sqrt(mass @ grid**2 - (mass @ grid)**2)
     assert np.all(np.abs(draws.mean(axis=1) - mean) < 0.05 * sd) and np.all(np.abs(draws.std(axis=1) / sd - 1) < 0.03)
-    plain = structured.draw_normal(np.random.default_rng(1), field, found, 40_000)[3]  # without the tilt
+    _, level, _, plain = structured.draw_normal(np.random.default_rng(1), field, found, 40_000)  # without the tilt
     assert furthest(plain[2], grid, mass[2]) > 0.05
-    after = structured.sliced(np.random.default_rng(2), field, table, found, plain[:, :8000], 40)  # a chain mends it
+    start = np.concatenate([plain, level[-1:]])[:, :8000]
+    after = structured.sliced(np.random.default_rng(2), field, table, found, start, 40)  # a chain mends it
     assert max(furthest(after[k], grid, mass[k]) for k in range(3)) < 0.025
+
+
+def test_powers_of_the_steps_of_a_walk_change_nothing_where_they_are_normal(monkeypatch):
+    rng, n = np.random.default_rng(8), 12
+    part = Part("week", *walk(n, 1, 0, True), np.arange(n))
+    field = Field([part], np.ones((n, 1)), [0.3], [1.0], np.arange(n), n - 1)
+    y, sd = np.r_[rng.standard_normal(n), np.zeros(n - 1)], np.r_[np.full(n, 0.5), np.full(n - 1, 0.4)]
+    table, setting = normal_tables(y, sd), Setting(np.array([0.7]), np.full(n, 0.1))
+    table.value[n:] -= 0.3  # of which a step has half at a time
+    found = {}
+    for power in (1.0, 0.5):
+        monkeypatch.setattr(propagation, "_POWER", power)
+        found[power] = propagate(field, table, setting)
+    assert abs(found[1.0].value - found[0.5].value) < 2e-3
+    assert np.allclose(found[1.0].marginals.mean, found[0.5].marginals.mean, atol=2e-3)
+    (m, v), (cm, cv), half = found[0.5].marginals.of_sites(field), found[0.5].cavity, found[0.5].tilted.log_mass
+    term = (half - 0.5 * (m**2 / v + np.log(v) - cm**2 / cv - np.log(cv)))[n:].sum()
+    assert np.isclose(term, -0.15 * (n - 1), atol=2e-3)  # so that it counts twice in the evidence
+
+
+def test_level_shifts_settle_with_half_a_step_and_not_with_a_whole_one(monkeypatch):
+    rng = np.random.default_rng(12)
+    rates = 60 * np.exp(0.35 * (np.arange(104) >= 52))
+    z = np.rint(rng.poisson(rates) + rng.laplace(0, 1, 104))
+    release = dp.declare(dp.Counts([str(i) for i in range(104)]), z, noise=dp.Laplace(scale=1), source="made up")
+    one = structured.ready([release], None, dp.Along("week", shifts=True))
+    setting = structured.setting_at(one.field, np.array([-1.2, 0.3]), 1.0)
+    found = propagate(one.field, one.table, setting)
+    assert found.change < structured._SMOOTH and abs(abs(np.diff(found.marginals.structured)).argmax() - 51) <= 2
+    monkeypatch.setattr(propagation, "_POWER", 1.0)
+    assert propagate(one.field, one.table, setting).change > 0.05
+
+
+def test_a_tail_of_the_common_level_is_noticed_and_reached(monkeypatch):
+    "Noisy counts near 0 leave open whether all rates are next to 0: three cells that nearly are their level."
+    level, counts = np.linspace(-60, 6, 6601), np.arange(220.0)
+    noise = -np.abs(np.array([9.0, 4, 2])[:, None] - counts) / 8
+    law = logsumexp(noise[:, None] + counts * level[:, None] - np.exp(level)[:, None] - gammaln(counts + 1), axis=-1)
+    table = Table(level + np.zeros((3, 1)), law, np.gradient(law, level, axis=1))
+    field = Field([Part("week", *walk(3, 1), np.arange(3))], np.ones((3, 1)), [50.0], [10.0], np.arange(3))
+    found = propagate(field, table, Setting(np.array([1e-3]), np.full(3, 1e-6)))
+    log = law.sum(axis=0) - 0.5 * ((level - 50) / 10)**2
+    mass = np.exp(log - log.max()) / np.exp(log - log.max()).sum()
+    sd = np.sqrt(mass @ level**2 - (mass @ level)**2)
+
+    def check():
+        draws = structured.draw_at(np.random.default_rng(1), field, table, found, 4000, 30)[0][0]
+        assert furthest(draws, level, mass) < 0.03 and abs(draws.std() / sd - 1) < 0.15
+    check()
+    doubt = structured.doubt_of(np.random.default_rng(2), field, table, found)
+    assert doubt > 3 * structured.DOUBT
+    monkeypatch.setattr(structured, "together", lambda rng, field, table, seen, level: 0 * level)
+    must_fail(check, "ellipses alone")
+    assert structured.doubt_of(np.random.default_rng(2), field, table, found) < 0.5 * doubt
 
 
 @pytest.mark.parametrize("more, noticed", [(0.0, True), (0.2, True), (4.0, False)])
@@ -236,7 +292,8 @@ def test_a_second_explanation_of_all_cells_is_noticed_by_its_evidence(monkeypatc
     doubt = structured.doubt_of(np.random.default_rng(0), field, table, found)
     assert wrong == noticed == (doubt > structured.DOUBT)
     if noticed:
-        monkeypatch.setattr(structured, "other_starts", lambda table: [])  # a chain alone stays where it begins
+        monkeypatch.setattr(structured, "other_starts", lambda table: [])  # a chain of ellipses stays where it begins
+        monkeypatch.setattr(structured, "together", lambda rng, field, table, seen, level: 0 * level)
         assert structured.doubt_of(np.random.default_rng(0), field, table, found) < structured.DOUBT
 
 
@@ -361,6 +418,11 @@ REFUSED = {
     "not symmetric, a matrix": (lambda: on_map(edges=matrix(at=[(0, 1)])), "symmetric"),
     "a small matrix": (lambda: on_map(edges=matrix(n=4)), r"5 areas.*\(4, 4\)"),
     "not finite": (lambda: on_map(edges=matrix(np.nan)), "matrix of 0 and 1"),
+    "weights": (lambda: on_map(edges=matrix(0.5)), r"of 0 and 1.*W > 0"),
+    "neighbours of themselves": (lambda: on_map(edges=matrix() + np.eye(5)), "0 on the diagonal"),
+    "an area twice": (lambda: on_map(areas=[*AREAS, "a"]), "'a' twice"),
+    "dates of another form": (lambda: (counts([f"0{week}/01/2024" for week in range(1, 9)]), dp.Along("week")),
+                              "dates of one form.*01/01/2024"),
     "negative": (lambda: on_map(edges=sp.csr_matrix(matrix(-1.0))), "matrix of 0 and 1"),
     "another frame": (lambda: on_map(edges=pd.DataFrame(matrix())), "rows and columns are called as areas"),
     "texts as pairs": (lambda: on_map(edges=["ab", "bc"]), "pairs of neighbours"),
@@ -372,7 +434,6 @@ REFUSED = {
     "no edges": (lambda: on_map(edges=[]), "at least one pair.*partial"),
     "a self-edge": (lambda: on_map(edges=[*EDGES, ("b", "b")]), "'b' to itself"),
     "fewer areas": (lambda: on_map(areas=AREAS[:4]), "all areas.*'e'"),
-    "an area twice": (lambda: on_map(areas=[*AREAS, "a"]), "different areas"),
     "areas as a text": (lambda: on_map(areas="abcde"), "list of all areas"),
     "areas as a number": (lambda: on_map(areas=5), "list of all areas"),
     "two areas": (lambda: on_map(["a", "b"], [("a", "b")]), "3 different areas"),
@@ -522,6 +583,28 @@ def test_edges_are_pairs_dicts_or_matrices(edges, areas):
     found = dp.fit(*on_map(edges=edges, areas=areas)[:1], pool=on_map(edges=edges, areas=areas)[1], draws=50,
                    chains=2, progress=False).posterior
     assert found.sizes["area"] == len(areas or AREAS) == found["predicted"].shape[2]
+
+
+def test_a_date_that_is_off_by_a_day_is_asked_about():
+    weeks = np.datetime_as_string(np.datetime64("2024-01-01") + 7 * np.arange(9)).tolist()
+    off = [*weeks[:4], "2024-01-30", *weeks[5:]]
+    for names, doubtful in ((weeks, False), (off, True), ([1, 2, 4, 7, 9, 12, 13], False)):
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            positions_of("week", names, 0)
+        assert any("mistyped" in str(each.message) for each in said) == doubtful
+
+
+def test_shifts_are_of_the_walk_also_where_the_map_has_as_many_areas():
+    "The same model in either order, or none: the steps of the map's areas, in the order of the list, mean nothing."
+    on, along = dp.OnMap("area", edges=[("a", "b"), ("b", "c"), ("c", "d")]), dp.Along("week", shifts=True)
+    levels = {"area": list("abcd"), "week": list("1234")}
+    groups = dp.Grouped(dp.Bernoulli("x"), ("area", "week"), levels, sizes="public")
+    release = dp.declare(groups, list(range(20, 36)), n=[100] * 16, noise=dp.Laplace(scale=2), source="made up")
+    one = structured.ready([release], None, [along, on])
+    assert one.layout.parts[one.field.big].name == "week" and one.field.jumps == 3
+    with pytest.raises(ValueError, match="the first of the list"):
+        structured.ready([release], None, [on, along])
 
 
 def test_years_and_weeks_are_not_taken_for_whole_numbers_in_silence():
@@ -840,9 +923,10 @@ def test_a_long_series_is_summed_up_by_sizes_and_its_newest_positions():
 
 def test_many_areas_are_summed_up_by_the_highest_and_the_lowest():
     place = np.random.default_rng(0).permutation(60)
-    draws, one = np.broadcast_to(place, (1, 2, 60)), np.ones((1, 2))
-    posterior = xr.Dataset({"rates": (("chain", "draw", "count"), draws), "spread": (("chain", "draw"), one),
-                            "predicted": (("chain", "draw", "area"), draws)},
+    draws = np.broadcast_to(place, (1, 2, 60))
+    posterior = xr.Dataset({"rates": (("chain", "draw", "count"), draws),
+                            "predicted": (("chain", "draw", "area"), draws),
+                            "spread": (("chain", "draw"), np.ones((1, 2)))},
                            attrs={"structure_json": '[{"kind": "map", "by": "area"}]'})
     frame = pd.DataFrame({"variable": ["spread"] + ["predicted"] * 60 + ["rates"] * 60, "median": [1, *place, *place]})
     printed, notes = _printed(SimpleNamespace(posterior=posterior), frame)

@@ -136,7 +136,11 @@ def records(columns):
     return [dict(zip(columns, map(plain, row))) for row in zip(*columns.values())]
 
 
-@pytest.mark.parametrize("case", CASES)
+ALIKE = ("one text", "persons called by numbers")  # their columns are those of other cases
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, marks=pytest.mark.slow) if case in ALIKE else case
+                                  for case in CASES])
 def test_the_sums_of_a_table_are_those_of_the_list_of_its_values(case, tmp_path):
     _, columns, _, oracle = CASES[case]
     accepted = []
@@ -214,7 +218,7 @@ def due(case):
     return unit * most if most else 2 * 10 * unit if "called" in case else 4
 
 
-SELDOM = ("groups", "reals", "persons called by numbers")  # their types are those of others
+SELDOM = ("groups", "reals", *ALIKE)  # their types are those of others
 
 
 @pytest.mark.parametrize("full", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["some", "all"])

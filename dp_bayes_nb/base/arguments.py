@@ -101,7 +101,7 @@ def when_jax(act: Callable) -> None:
     else:
         _waiting.append(act)
 
-
+# %% ../../nbs/base/02_arguments.ipynb #2e7418d5
 def is_jax(*values: Any) -> bool:
     "Is one of these an array of JAX? It is not imported to find out."
     return bool(_there) and any(isinstance(value, jax.Array) for value in values)
@@ -110,6 +110,12 @@ def is_jax(*values: Any) -> bool:
 def issparse(value: Any) -> bool:
     "Is this a sparse matrix of SciPy? It is not imported to find out."
     return "scipy.sparse" in sys.modules and sparse.issparse(value)
+
+
+if "jax" in sys.modules:
+    _jax_came()
+else:
+    sys.meta_path.insert(0, _JaxSeen())  # type: ignore[arg-type]
 
 # %% ../../nbs/base/02_arguments.ipynb #1a7e0004
 def jitted(fn: Callable | None = None, **options) -> Callable:
@@ -403,9 +409,3 @@ def pytree(*static: str):
         when_jax(lambda: jax.tree_util.register_dataclass(cls, data_fields=data, meta_fields=list(static)))
         return cls
     return register
-
-# %% ../../nbs/base/02_arguments.ipynb #1a7e0006
-if "jax" in sys.modules:
-    _jax_came()
-else:
-    sys.meta_path.insert(0, _JaxSeen())  # type: ignore[arg-type]

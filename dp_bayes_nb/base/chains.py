@@ -71,7 +71,8 @@ def _show_progress(wanted):
 
 def _compiled(kernel):
     "`kernel` with its functions as pytrees, so that they can be arguments of a jitted function."
-    functions = (f if f is None or isinstance(f, jax.tree_util.Partial) else jax.tree_util.Partial(f) for f in kernel[:4])
+    Partial = jax.tree_util.Partial
+    functions = (f if f is None or isinstance(f, Partial) else Partial(f) for f in kernel[:4])
     return Kernel(*functions, together=None)  # a jitted function is not to take it for data
 
 # %% ../../nbs/base/09_chains.ipynb #f1f8c0de

@@ -20,8 +20,8 @@ from .arguments import refuse
 # %% ../../nbs/base/03_files.ipynb #761f22b2
 # § Writing
 POSIX = os.name == "posix"
-NOT_HERE = ("dp_bayes_nb runs on Linux and macOS: it locks ledgers and writes files by calls of POSIX, which this system does "
-            "not have; on Windows run it in the Windows Subsystem for Linux (WSL)")
+NOT_HERE = ("dp_bayes_nb runs on Linux and macOS: it locks ledgers and writes files by calls of POSIX, which this "
+            "system does not have; on Windows run it in the Windows Subsystem for Linux (WSL)")
 
 
 def check_posix(what: str):

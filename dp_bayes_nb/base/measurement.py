@@ -74,7 +74,8 @@ class Noise(Kinds):
             object.__setattr__(self, "kind", tuple(np.asarray(self.kind).tolist()))
         for kind in self.kind if isinstance(self.kind, tuple) else (self.kind,):
             law_of(kind)
-        rows = np.shape(self.scale)[-1:] if isinstance(self.scale, (list, tuple, np.ndarray)) or is_jax(self.scale) else ()
+        array = isinstance(self.scale, (list, tuple, np.ndarray)) or is_jax(self.scale)
+        rows = np.shape(self.scale)[-1:] if array else ()
         if isinstance(self.kind, tuple) and rows not in ((), (len(self.kind),)):
             refuse("noise.kind", f"one kind, or a kind for each of the {rows[0]} rows", self.kind)
 

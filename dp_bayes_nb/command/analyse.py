@@ -155,8 +155,9 @@ def _write_fit(releases, prior, settings, output, plot, check=False):
                for label in ("ess_bulk", "rhat")}
     theta = {name: posterior[name].values for name in shown}
     rows = summary_rows(family, theta, quality, _sizes(releases, group(idata, "confidential") or {}), labels)
-    return Found(posterior.attrs["method"], posterior.attrs.get("way", ""), rows, {} if pooled else answers(family, theta),
-                 json.loads(posterior.attrs.get("problems", "[]") or "[]"), words)
+    attrs, asked = posterior.attrs, {} if pooled else answers(family, theta)
+    problems = json.loads(attrs.get("problems", "[]") or "[]")
+    return Found(attrs["method"], attrs.get("way", ""), rows, asked, problems, words)
 
 # %% ../../nbs/command/06_analyse.ipynb #85b94785
 def check_groups_plot(family, plot):

@@ -118,7 +118,8 @@ def _described(name, text):
 def zsh(known: dict[str, Words]) -> str:
     "The script for zsh."
     names = [name for name in known if name]
-    commands = "\n".join(f"        {_described(name, known[name].purpose)}" for name in names)
+    first = {name: known[name].purpose for name in names} | known[""].options
+    commands = "\n".join(f"        {_described(*each)}" for each in first.items())
     cases = [f"        {name}) options=({' '.join(_described(*each) for each in known[name].options.items())}) ;;"
              for name in names]
     choices = [f"        \"{name} {option or name}\") listed=({' '.join(words)}) ;;"

@@ -72,10 +72,20 @@ READINGS = {**dict.fromkeys(("Exact", "Rounded", "Clamped", "Suppressed", "Print
 STATED = ("scale", "sd", "error95", "epsilon", "rho")
 
 
-def stated_noise(args) -> Any:
-    "The noise as it was stated, a `Laplace` or a `Gaussian`; None where there is none."
+def _of_one(option, words, k):
+    "Numbers that were typed; with k that of one of two values."
+    found = numbers(option, words)
+    if k is None or not isinstance(found, list):
+        return found
+    if len(found) > 2:
+        refuse(option, "one number, or one for each of the two", " ".join(words))
+    return found[k]
+
+
+def stated_noise(args, k: int | None = None) -> Any:
+    "The noise as it was stated, a `Laplace` or a `Gaussian`, with k of one of two values; None where there is none."
     from dp_bayes_nb.noise.statements import STATEMENTS, stated_by
-    given = {word: numbers(f"--{word}", getattr(args, word)) for word in STATED if getattr(args, word) is not None}
+    given = {word: _of_one(f"--{word}", getattr(args, word), k) for word in STATED if getattr(args, word) is not None}
     if len(given) > 1 or not given and args.noise is not None:
         refuse("the noise", f"stated by one of {', '.join(f'--{word}' for word in STATED)}",
                " ".join(f"--{word}" for word in given) or f"--noise {args.noise}")
@@ -92,7 +102,8 @@ def stated_noise(args) -> Any:
     if word == "error95":
         return law.from_error(value, 0.95, discrete=args.discrete)
     if budget:
-        return getattr(law, f"from_{word}")(value, numbers("--sensitivity", args.sensitivity), discrete=args.discrete)
+        moved = _of_one("--sensitivity", args.sensitivity, k)
+        return getattr(law, f"from_{word}")(value, moved, discrete=args.discrete)
     return law(**{word: value}, discrete=args.discrete)
 
 
@@ -171,7 +182,8 @@ def _size(args):
 def declared(args) -> Any:
     "The release of numbers that were typed."
     from dp_bayes_nb.releases.declare import declare
-    if table := [f"--{name}" for name in ("value", "name", "by", "exposure", "words") if getattr(args, name) is not None]:
+    names = ("value", "name", "by", "exposure", "words")
+    if table := [f"--{name}" for name in names if getattr(args, name) is not None]:
         refuse(table[0], "given with --table", None)
     values = named_numbers(args.values)
     sums = parse_sums(args.sum, values if isinstance(values, dict) else {})

@@ -6,7 +6,6 @@
 __all__ = ['promise', 'attributes', 'deed', 'run_explain', 'run_compare']
 
 # %% ../../nbs/command/08_explain.ipynb #exp10004
-import copy
 import json
 import math
 from pathlib import Path
@@ -34,8 +33,8 @@ def _who(r) -> list[str]:
     if r.source is None:
         return ["These numbers were released by this package, with noise that nobody can repeat."]
     return [f"These numbers were published by somebody else: {r.source}.",
-            "They were declared here, and checked for contradictions only: that their noise is what is said of it rests "
-            "with the source."]
+            "They were declared here, and checked for contradictions only. That their noise is what is said of it is "
+            "the source's word."]
 
 
 def _records(r) -> list[str]:
@@ -76,16 +75,18 @@ def _budget(r) -> list[str]:
         return []
     if r.epsilon is None and r.rho is None:
         return ["No privacy budget is stated, so what it promises to the people in it cannot be said."]
-    epsilon, delta = (epsilon_of_rho(r.rho, SHOWN_DELTA), SHOWN_DELTA) if r.epsilon is None else (r.epsilon, r.delta or 0)
+    epsilon, delta = r.epsilon, r.delta or 0
+    if epsilon is None:
+        epsilon, delta = epsilon_of_rho(r.rho, SHOWN_DELTA), SHOWN_DELTA
     price = f"epsilon = {epsilon:.3g}" + (f" and delta = {delta:g}" if delta else "")
     price = price if r.epsilon is not None else f"rho = {r.rho:g} (zero-concentrated), that is {price}"
     factor = math.exp(epsilon) if epsilon < 700 else math.inf
     most = f"{factor:.3g}" if factor < 1e6 else "more than a million, which is hardly a limit"
     odds, public = _BOUNDS[r.neighbours or "change_one"]
     odds = odds.format("one person's record" if r.person is None else "all rows of one person")
-    return [f"It is differentially private with {price}.", "To somebody who knows everything else, these numbers change the "
-            f"odds {odds} by a factor of at most {most}" + (f", but for a chance of {delta:g}. " if delta else ". ")
-            + f"{public}."]
+    chance = f", but for a chance of {delta:g}" if delta else ""
+    return [f"It is differentially private with {price}.", "To somebody who knows everything else, these numbers "
+            f"change the odds {odds} by a factor of at most {most}{chance}. {public}."]
 
 
 def _besides(r) -> list[str]:
@@ -98,8 +99,8 @@ def _besides(r) -> list[str]:
     if r.person is not None:
         said.append(f"A person may have several rows: {r.person.words}.")
     if not r.simulated:
-        said.append("Other numbers of the same people cost a budget of their own, and the budgets add up: the ledger of the "
-                    "publisher says to what." if r.source is None else
+        said.append("Other numbers of the same people have budgets of their own, and these add up: the publisher's "
+                    "ledger says to what." if r.source is None else
                     "Other numbers of the same people are not in this file, and may say more.")
     return said
 
@@ -135,8 +136,9 @@ def deed(attrs: dict, chains: int, draws: int) -> tuple[list[str], dict]:
     said = _method_words(releases[0].family, attrs)
     of = "a release" if len(releases) == 1 else f"{len(releases)} releases of other records"
     prior = json.loads(attrs["prior_json"]).get("prior", "")
-    text = [f"A posterior of {releases[0].family!r}, from {of}.", *(f"Of these numbers: {each.provenance}." for each in releases),
-            f"It was fitted by {said}.", f"The prior was {prior}." if prior else "",
+    text = [f"A posterior of {releases[0].family!r}, from {of}.",
+            *(f"Of these numbers: {each.provenance}." for each in releases), f"It was fitted by {said}.",
+            f"The prior was {prior}." if prior else "",
             f"It has {chains} chains of {draws} draws, with seed {attrs.get('seed')}; the same call "
             f"of version {attrs.get('version', 'unknown')} gives the same draws."]
     text += [f"Warning: {problem}." for problem in problems] or ["The fit had nothing to warn of."]
@@ -153,7 +155,8 @@ def _explained(path):
         return said, {"kind": "posterior"} | facts
     from dp_bayes_nb.releases.document import Release
     release = Release.load(path)
-    facts = {name: getattr(release, name) for name in ("origin", "source", "epsilon", "delta", "rho", "neighbours", "n")}
+    names = ("origin", "source", "epsilon", "delta", "rho", "neighbours", "n")
+    facts = {name: getattr(release, name) for name in names}
     return promise(release), {"kind": "release"} | facts
 
 
@@ -162,12 +165,12 @@ def run_explain(args) -> Answer:
     check_files(args.file)
     with warnings_as_lines():
         found = [_explained(path) for path in args.file]
-    return Answer("\n\n".join("\n".join(map(printable, said)) for said, _ in found),
-                  {"files": [{"file": path} | facts | {"sentences": said} for path, (said, facts) in zip(args.file, found)]})
+    files = [{"file": path} | facts | {"sentences": said} for path, (said, facts) in zip(args.file, found)]
+    return Answer("\n\n".join("\n".join(map(printable, said)) for said, _ in found), {"files": files})
 
 # %% ../../nbs/command/08_explain.ipynb #exp1000e
 # § dp-bayes compare
-_ONLY_TYPED = ("noise", *STATED, "printed", "n")
+_ONLY_TYPED = ("noise", *STATED, "sensitivity", "printed", "n")
 
 
 def _typed_pair(args):
@@ -182,20 +185,9 @@ def _typed_pair(args):
     made, printed = [], stated_printing(args.printed)
     for k, (value, size) in enumerate(zip(values, sizes)):
         whole = None if size is None else int(size) if size == int(size) else size
-        made.append(declare(Counts(["count"]) if size is None else Bernoulli(), value, noise=_noise_of(args, k), n=whole,
-                            printed=printed, source=f"the {('first', 'second')[k]} of two numbers"))
+        made.append(declare(Counts(["count"]) if size is None else Bernoulli(), value, noise=stated_noise(args, k),
+                            n=whole, printed=printed, source=f"the {('first', 'second')[k]} of two numbers"))
     return made
-
-
-def _noise_of(args, k):
-    "The noise of one of two numbers."
-    own = copy.copy(args)
-    for word in STATED:
-        given = getattr(args, word)
-        if given is not None and len(given) > 2:
-            refuse(f"--{word}", "one number, or one for each of the two", " ".join(given))
-        setattr(own, word, None if given is None else [given[min(k, len(given) - 1)]])
-    return stated_noise(own)
 
 
 def _compared(args):
@@ -231,7 +223,8 @@ def _pairs(results, args, level):
     "Of each pair of cells: the probability that the first is larger, their difference and their ratio."
     from dp_bayes_nb.posterior.contrasts import contrast
     first, other = results[0], (*results, None)[1]
-    a, b = (None if word is None else _levels([word], idata) for word, idata in ((args.a, first), (args.b, other or first)))
+    asked_of = ((args.a, first), (args.b, first if other is None else other))
+    a, b = (None if word is None else _levels([word], idata) for word, idata in asked_of)
     if a is None and b is None and (own := _one_cell(results, args.variable)):
         a, b = own
     asked = lambda how: contrast(first, args.variable, None, a, b, other=other, how=how, level=level).to_dict("records")

@@ -495,7 +495,7 @@ OPTIONS["declare"] = (
     ("--exposure", "with --table: column of exposures of counts (default: none)", {"metavar": "COLUMN"}),
     ("--words", "with --table: texts stand in place of some numbers; \"<5\" and \"5-9\" are read as they are, others "
      "say what they mean: c=Suppressed(6) (default: there are none)", {"nargs": "*", "metavar": "TEXT=MEANING"}),
-    ("--source", "who published the numbers, where and when", {"required": True}),
+    ("--source", "who published the numbers, where and when; no default", {"required": True}),
     ("-o --output", "release file to write; with --by a name with {} in it", {"required": True}), _FORCE)
 OPTIONS["explain"] = (
     ("file", "release file, or netCDF file of the draws of dp-bayes fit; several: one after the other",

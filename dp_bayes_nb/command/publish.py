@@ -145,8 +145,8 @@ def run_ledger(args) -> Answer:
     if args.by is not None:
         return _show_periods(ledger, args)
     entries, units = ledger.entries, ("epsilon", "delta") if ledger.unit == "epsilon" else ("rho",)
-    text = [f"{e.time}  {'  '.join(f'{unit} {getattr(e, unit)}' for unit in units)}  {e.mechanism}  {e.data}  {e.release}"
-            for e in entries]
+    prices = ["  ".join(f"{unit} {getattr(e, unit)}" for unit in units) for e in entries]
+    text = [f"{e.time}  {price}  {e.mechanism}  {e.data}  {e.release}" for e, price in zip(entries, prices)]
     last = f"{len(entries)} entries; " + "; ".join(f"{unit}: {spent} spent, {left} left"
                                                    for unit, spent, left in zip(units, ledger.spent, ledger.left))
     return Answer("\n".join([*map(printable, text), last]), {

@@ -122,7 +122,8 @@ def facts_in_words(found: dict) -> str:
     out += [*map(printable, found["noise"]), *answers_lines(found["answers"])]
     if found["table"]:
         more = len(found["table"]) - MOST_SHOWN
-        out += ["The table that was summed:", rows_table(found["table"][:MOST_SHOWN])] + [f"and {more} more"] * (more > 0)
+        out += ["The table that was summed:", rows_table(found["table"][:MOST_SHOWN])]
+        out += [f"and {more} more"] * (more > 0)
     if found["read_off"]:
         rows = [(printable(each["name"]), with_reach(each["value"], each["reach"])) for each in found["read_off"]]
         out += ["Read off the released numbers; 95% of the noise stays within ±:", *table(rows)]
@@ -323,4 +324,5 @@ def run_examine(args) -> Answer:
     release = combine(*releases) if len(releases) > 1 else releases[0]
     found = examine(release, differences=True if args.differences else None, time_limit=args.time_limit)
     rows = [row | {"low": _end(row["low"]), "high": _end(row["high"])} for row in found.rows]
-    return Answer(str(found), {"note": NOT_SAFE, "confidential": CONFIDENTIAL, "left_out": found.left_out, "rows": rows})
+    return Answer(str(found), {"note": NOT_SAFE, "confidential": CONFIDENTIAL, "left_out": found.left_out,
+                               "rows": rows})

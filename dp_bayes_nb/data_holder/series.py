@@ -69,7 +69,7 @@ def _check_later(at, made):
                "periods are released in the order of time: a person who was counted in a later one could be counted in "
                "too many")
 
-
+# %% ../../nbs/data_holder/10_series.ipynb #d146ebb6
 @dataclass(frozen=True)
 class Charged:
     "A ledger to `release`, for one period of a series."

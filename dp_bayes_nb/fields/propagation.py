@@ -300,7 +300,8 @@ def tilted(table: Table, ends: tuple, mean, variance, last: Tilted | None) -> Ti
 
 # %% ../../nbs/fields/08_propagation.ipynb #e9602395
 # § Expectation propagation
-_SWEEPS, _STILL, _DAMP, _LEAST = 60, 3e-4, 0.9, 0.3  # sweeps at most; a change that is none; steps, at first and least
+# sweeps at most; a change that is none; steps, at first and least; power of the density of a walk's steps
+_SWEEPS, _STILL, _DAMP, _LEAST, _POWER = 90, 3e-4, 0.9, 0.3, 0.5
 
 
 class Propagated(NamedTuple):
@@ -327,7 +328,7 @@ def first_sites(table: Table) -> Sites:
 
 _DROP, _LOWER = 1.0, 10.0  # how deep a valley is; how far below the best peak another is one
 
-
+# %% ../../nbs/fields/08_propagation.ipynb #2ba9fe98
 def other_starts(table: Table) -> list[Sites]:
     "Sites at the lowest and at the highest peaks, where a likelihood has several; else none."
     v, last = table.value, table.value.shape[1] - 1
@@ -343,18 +344,19 @@ def other_starts(table: Table) -> list[Sites]:
             for some in (nodes <= low, nodes >= high)]
 
 
-def _cavities(sites, m, v):
-    "Means and variances without the cell's own site, and where there is none."
-    none = 1 / v - sites.precision < 1e-7 / v
-    cv = 1 / np.where(none, 1 / v, 1 / v - sites.precision)
-    return np.where(none, m, cv * (m / v - sites.linear)), cv, none
+def _cavities(sites, m, v, power):
+    "Means and variances without the cell's own site, or a power of it, and where there is none."
+    out = power * sites.precision
+    none = 1 / v - out < 1e-7 / v
+    cv = 1 / np.where(none, 1 / v, 1 / v - out)
+    return np.where(none, m, cv * (m / v - power * sites.linear)), cv, none
 
 
-def _matched(sites, found, cm, cv, none):
-    "Sites whose marginals have the tilted moments; precisions may fall below 0, to −0.3 of the cavity's."
-    precision = np.maximum(1 / found.variance - 1 / cv, -0.3 / cv)
+def _matched(sites, found, cm, cv, none, power):
+    "Sites whose marginals have the tilted moments; precisions of cells may fall below 0, to −0.3 of the cavity's."
+    precision = np.maximum(1 / found.variance - 1 / cv, np.where(power < 1, 0.0, -0.3 / cv))
     linear = found.mean * (precision + 1 / cv) - cm / cv
-    return Sites(np.where(none, sites.precision, precision), np.where(none, sites.linear, linear))
+    return Sites(np.where(none, sites.precision, precision / power), np.where(none, sites.linear, linear / power))
 
 # %% ../../nbs/fields/08_propagation.ipynb #cff8877c
 def _change(sites, new, found, cm, cv, none):
@@ -372,12 +374,15 @@ def propagate(field: Field, table: Table, setting: Setting, sites: Sites | None 
         sites = first_sites(table)
         here = marginals(field, sites, setting)
     assert sites is not None and here is not None
+    power = np.r_[np.ones(len(field.seen)), np.full(field.jumps, _POWER)]
+    if field.jumps:
+        table = table._replace(value=power[:, None] * table.value, slope=power[:, None] * table.slope)
     found, damp, last, ends = None, _DAMP, np.inf, ends_of(table)
     for sweep in range(1, _SWEEPS + 1):
         m, v = here.of_sites(field)
-        cm, cv, none = _cavities(sites, m, v)
+        cm, cv, none = _cavities(sites, m, v, power)
         found = tilted(table, ends, cm, cv, found)
-        new = _matched(sites, found, cm, cv, none)
+        new = _matched(sites, found, cm, cv, none, power)
         change = _change(sites, new, found, cm, cv, none)
         if change < still or sweep == _SWEEPS:
             break
@@ -390,6 +395,6 @@ def propagate(field: Field, table: Table, setting: Setting, sites: Sites | None 
             break
         sites, here = to, there
     assert found is not None
-    each = found.log_mass - 0.5 * (m**2 / v + np.log(v) - cm**2 / cv - np.log(cv))
+    each = (found.log_mass - 0.5 * (m**2 / v + np.log(v) - cm**2 / cv - np.log(cv))) / power
     return Propagated(sites, setting, here, found, (cm, cv), here.value + float(each.sum()), float(each.sum()), change,
                       sweep)

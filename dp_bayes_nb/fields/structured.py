@@ -322,27 +322,46 @@ def draw_field(rng: np.random.Generator, field: Field, table: Table, found: Expl
 
 # %% ../../nbs/fields/09_structured.ipynb #11756e5b
 # § A check by a short chain: equation (4)
-_PARTICLES, _NUMBERS, _MOVES, _SHRINKS, _LONG = 64, 4096, 10, 30, 60
+_PARTICLES, _NUMBERS, _MOVES, _SHRINKS, _LONG = 64, 4096, 10, 30, 30
+_LINE, _EVERY, _STRIDES = 16, 3, (0.05, 1.5)  # points of a common shift; moves between two; least and largest step
 DOUBT = 0.1  # standard deviations that means may move
 
 
+def together(rng: np.random.Generator, field: Field, table: Table, seen: Float[np.ndarray, "N D"],
+             level: Float[np.ndarray, "D"]) -> Float[np.ndarray, "D"]:
+    """How far seen cells and their level go together: to one of some points in a row, of which the state is any, by
+    its exact weight.
+    """
+    step = np.exp(rng.uniform(math.log(_STRIDES[0]), math.log(_STRIDES[1]), len(level)))
+    shift = step * (np.arange(_LINE)[:, None] - rng.integers(_LINE, size=len(level)))
+    at = (seen[:, None] + shift).reshape(len(seen), -1)
+    value = table.first(len(seen)).at(at).sum(axis=0).reshape(shift.shape)
+    value -= 0.5 * field.precision[0] * (level + shift - field.mean[0])**2
+    return shift[np.argmax(value + rng.gumbel(size=value.shape), axis=0), np.arange(len(level))]
+
+# %% ../../nbs/fields/09_structured.ipynb #4dcb63ed
 def sliced(rng: np.random.Generator, field: Field, table: Table, found: Propagated, state: Float[np.ndarray, "R D"],
            moves: int = _MOVES) -> Float[np.ndarray, "R D"]:
-    """Elliptical slice sampling of the exact posterior at a point, which leaves it as it is: D states, whose rows are
-    η, or all of `stacked`.
+    """Elliptical slice sampling of the exact posterior at a point, which leaves it as it is, and common shifts of all
+    cells: D states, whose rows are η and the level, or all of `stacked`.
     """
     lam, h = (part[:, None] for part in found.sites)
-    here, state, rows = found.marginals, state.copy(), len(state)
-    mean = np.concatenate([here.mean, here.structured, here.nodes, here.border])[:rows, None]
+    here, state, G = found.marginals, state.copy(), len(field.X)
+    mean = np.concatenate([here.mean, here.structured, here.nodes, here.border])
+    level = len(mean) - field.X.shape[1]  # its row
+    rows = np.arange(len(mean)) if len(state) == len(mean) else np.r_[:G, level]
+    mean, up = mean[rows, None], (rows < 2 * G) | (rows == level)  # what a common shift moves: η, f and the level
     def left(x):  # what the sites leave out
         seen = x[field.seen]
         if field.jumps:
             nodes = x[2 * len(field.X):][:field.jumps + 1]
             seen = np.concatenate([seen, np.diff(nodes, axis=0)])
         return (table.at(seen) + 0.5 * lam * seen**2 - h * seen).sum(axis=0)
-    value = left(state)
-    for _ in range(moves):
-        other = stacked(draw_normal(rng, field, found, state.shape[1]))[:rows] - mean
+    for k in range(moves):
+        if k % _EVERY == 0:
+            state[up] += together(rng, field, table, state[field.seen], state[up][-1])
+        value = left(state)
+        other = stacked(draw_normal(rng, field, found, state.shape[1]))[rows] - mean
         level, angle = value + np.log(rng.random(len(value))), rng.random(len(value)) * 2 * np.pi
         low, high, todo = angle - 2 * np.pi, angle.copy(), np.arange(len(value))
         for _ in range(_SHRINKS):
@@ -358,7 +377,7 @@ def sliced(rng: np.random.Generator, field: Field, table: Table, found: Propagat
             angle[todo] = low[todo] + rng.random(len(todo)) * (high[todo] - low[todo])
     return state
 
-
+# %% ../../nbs/fields/09_structured.ipynb #c931b576
 def stacked(drawn: tuple) -> Float[np.ndarray, "R D"]:
     "Draws of `draw_normal` as rows: η, f, nodes and border."
     one, two, f, cells = drawn
@@ -366,10 +385,15 @@ def stacked(drawn: tuple) -> Float[np.ndarray, "R D"]:
 
 # %% ../../nbs/fields/09_structured.ipynb #bca8173c
 def moved(before: Float[np.ndarray, "G D"], after: Float[np.ndarray, "G D"]) -> float:
-    "How far the means of cells moved beyond chance, root mean square, in standard deviations."
-    change, n = after - before, before.shape[1]
-    shift = change.mean(axis=1)**2 - change.var(axis=1, ddof=1) / n
-    return math.sqrt(max(float(np.mean(shift / np.maximum(before.var(axis=1), 1e-12))), 0.0))
+    """How far means of cells, in standard deviations, and logs of their standard deviations moved beyond chance, root
+    mean square over cells; the larger of both.
+    """
+    m, n = before.mean(axis=1, keepdims=True), before.shape[1]
+    v = np.maximum(before.var(axis=1, keepdims=True), 1e-12)
+    def beyond(change):  # chance
+        shift = change.mean(axis=1)**2 - change.var(axis=1, ddof=1) / n
+        return math.sqrt(max(float(np.mean(shift)), 0.0))
+    return max(beyond((after - before) / np.sqrt(v)), beyond(((after - m)**2 - (before - m)**2) / (2 * v)))
 
 
 def doubt_of(rng: np.random.Generator, field: Field, table: Table, found: Propagated) -> float:
@@ -382,7 +406,8 @@ def doubt_of(rng: np.random.Generator, field: Field, table: Table, found: Propag
         if field.jumps:  # steps have no tilted draws
             states = stacked(draw_normal(rng, field, found, size))
         else:
-            states = draw_at(rng, field, table, found, size)[0]
+            cells, _, _, shared = draw_at(rng, field, table, found, size)
+            states = np.concatenate([cells, shared[:1]])
         doubt = moved(states[seen], sliced(rng, field, table, found, states)[seen])
         if doubt <= DOUBT:
             break
@@ -431,7 +456,7 @@ def _tables(alike: Alike) -> tuple:
 
 _PLAIN, _SURE, _OPEN = 0.5, 0.01, 0.6  # a fall that is none; shares that lie open: of one group, and of the level
 
-
+# %% ../../nbs/fields/09_structured.ipynb #81e1f87e
 def _open(total: Float[np.ndarray, "n M"], log_weight: Float[np.ndarray, "M"], sides: tuple) -> Float[np.ndarray, "n"]:
     "Shares of the posterior of a level where likelihoods say no more than at an end: the lower (1), the upper (-1)."
     flat = np.zeros(total.shape, bool)
@@ -454,7 +479,6 @@ def _check_limited(table: Table, mean: float, sd: float, below: bool):
                Said("one in which every group is hidden, or noise leaves open whether there is anything"),
                "say where the level is, as in prior=Pooled('normal', location=(3, 1)), or fit groups one by one")
 
-
 # %% ../../nbs/fields/09_structured.ipynb #e7291dbf
 def _steps(layout: Layout) -> tuple[int, float]:
     "How many steps may be level shifts, and their scale: of the standard deviation that they have without."
@@ -462,8 +486,9 @@ def _steps(layout: Layout) -> tuple[int, float]:
     if not about:
         return 0, 1.0
     sizes = {part.name: part.Q.shape[0] for part in layout.parts}
-    if len(about) > 1 or sizes[about[0]["by"]] < max(sizes.values()):
-        refuse("shifts", "of one structure, that with the most positions", Said("another"))
+    if len(about) > 1 or about[0]["by"] != max(sizes, key=lambda name: sizes[name]):  # the first of several such
+        refuse("shifts", "of one structure, that with the most positions, and the first of the list if several have as many",
+               Said("another"))
     size = len(about[0]["positions"]) - about[0]["ahead"]
     return size - 1, math.sqrt(1 / 3 / walk(size, 1)[0][0, 0])
 

@@ -7,6 +7,7 @@ __all__ = ['Along', 'OnMap', 'Regression']
 
 # %% ../../nbs/fields/07_structures.ipynb #958e465a
 import math
+import datetime
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -31,12 +32,13 @@ class Along:
     - `by`: what the positions are called; where it is an axis of the release, its labels are the positions.
     - `order`: 1, a walk whose level drifts; 2, one whose slope does, which is smoother.
     - `shifts`: True: steps of the walk are t with three degrees of freedom, so that a few may be large; order 1 only.
+      Steps that are forecast are normal, with the same spread.
     - `season`: the number of positions after which a season repeats, such as 52; None: no season.
     - `ahead`: how many positions after the last are forecast.
     - `at`: the position of each group, in the order of the groups or as a dict by their names. None: their labels.
 
-    Positions are whole numbers, dates, months such as "2024-03" or 202403, or any texts, whose order is that of the
-    release. Numbers and dates that are missing between the first and the last are predicted. The result's `predicted`
+    Positions are whole numbers, dates, months such as "2024-03" or 202403, weeks such as "2024-W05" (called by their
+    Mondays), quarters such as "2024-Q1", or any other texts, whose order is that of the release. Numbers and dates that are missing between the first and the last are predicted. The result's `predicted`
     has all positions, along an axis that is called as `by`; as `all_…` where the groups have an axis with this name and
     other levels, such as the `count` of `Counts`. ValueError for other arguments.
 
@@ -131,12 +133,14 @@ class Regression:
 
 # %% ../../nbs/fields/07_structures.ipynb #47dd0558
 # § Positions
-_GAPS = 20  # positions a group at most: more are a mistake
+_GAPS, _FINE = 20, 5  # positions a group at most, more are a mistake; parts of the usual distance, which may be one
 _DATES = {"M": r"\d{4}-\d\d", "D": r"\d{4}-\d\d-\d\d", "s": r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?"}
 
 
 _COMPACT = re.compile(r"((?:19|20)\d\d)(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])?")  # 202403, 20240331
 _WEEKS = re.compile(r"((?:19|20)\d\d)(0[1-9]|[1-4]\d|5[0-3])")
+_ISO = re.compile(r"(\d{4})[- ]?([WwQq])(\d{1,2})")  # 2024-W03, 2024Q1
+_LOCAL = re.compile(r"\d{1,2}([./-])\d{1,2}\1\d{2,4}")  # 31.12.2024, 12/31/24
 
 
 def _spelled(by: str, texts: list) -> list:
@@ -144,11 +148,34 @@ def _spelled(by: str, texts: list) -> list:
     found = [_COMPACT.fullmatch(text) for text in texts]
     if all(found) and len({len(text) for text in texts}) == 1:
         return ["-".join(filter(None, each.groups())) for each in found if each]
+    if all(_ISO.fullmatch(text) for text in texts) and len({re.sub("[^A-Z]", "", text.upper()) for text in texts}) == 1:
+        return [_first_day(by, text) for text in texts]
     weeks = [_WEEKS.fullmatch(text) for text in texts]
     if all(weeks) and len({each[1] for each in weeks if each}) > 1:
         warn_user(f"labels of {by!r} such as {texts[0]} are read as whole numbers, with a gap between two years; if they "
                   "are years and weeks, give at=[…], a date or a whole number for each week")
     return texts
+
+
+def _first_day(by, text):
+    "The Monday of a week, or the first month of a quarter."
+    year, kind, number = (int(each) if each.isdigit() else each.upper() for each in _ISO.fullmatch(text).groups())
+    try:
+        if kind == "W":
+            return datetime.date.fromisocalendar(year, number, 1).isoformat()
+        return f"{year:04}-{(1, 4, 7, 10)[(number - 1) % 99]:02}"
+    except (ValueError, IndexError):
+        refuse(by, "at weeks and quarters that exist", text, "write 2024-W03, or 2024-Q1")
+
+# %% ../../nbs/fields/07_structures.ipynb #557f8200
+def _check_words(by, texts):
+    "Refuse labels that are dates and were not read as such: their distances and their order would be lost."
+    for pattern in (*map(re.compile, _DATES.values()), _ISO, _LOCAL):
+        if found := [text for text in texts if pattern.fullmatch(text)]:
+            other = next((text for text in texts if not pattern.fullmatch(text)), None)
+            refuse(by, "at dates of one form: 2024-01-31, 2024-01, 2024-W05 or 2024-Q1",
+                   Said(f"{found[0]!r:.40}" + (f" and {other!r:.40}" if other else "")),
+                   "or give the place of each as at=[…], dates or whole numbers")
 
 
 def _is_whole(each) -> bool:
@@ -170,9 +197,10 @@ def _as_numbers(by: str, labels: list) -> tuple:
     for unit, pattern in _DATES.items():
         if all(re.fullmatch(pattern, text) for text in texts):
             return _as_dates(by, texts, unit)
+    _check_words(by, texts)
     return None, None
 
-
+# %% ../../nbs/fields/07_structures.ipynb #58a182b5
 def _as_dates(by, texts, unit):
     "Places of dates, which are months where they are one day of each, and what names them."
     try:
@@ -185,7 +213,6 @@ def _as_dates(by, texts, unit):
         times, offset = first, apart[0]
     at = times.dtype
     return times.astype(int), lambda k: (np.asarray(k).astype(at) + offset).astype("datetime64[ns]")
-
 
 # %% ../../nbs/fields/07_structures.ipynb #22728fe9
 def positions_of(by: str, labels: list, ahead: int) -> tuple[np.ndarray, np.ndarray, int]:
@@ -200,6 +227,9 @@ def positions_of(by: str, labels: list, ahead: int) -> tuple[np.ndarray, np.ndar
     apart = np.diff(np.unique(numbers))
     step = int(np.gcd.reduce(apart)) if len(apart) else 1
     at = (numbers - numbers.min()) // step
+    if len(apart) > 4 and (usual := int(np.median(apart))) >= _FINE * step:
+        warn_user(f"positions of {by!r} are one {usual // step}th of the usual distance apart, because {len(apart) + 1} that "
+                  f"were released have no larger step in common; is one of them mistyped?")
     size = int(at.max()) + 1
     if size > _GAPS * max(len(labels), 5):
         refuse(by, f"such that at most {_GAPS} positions come on one that was released",
@@ -333,13 +363,15 @@ def _frame_of_edges(given, areas):
 
 def _edges_of_matrix(given, n):
     W = sp.coo_matrix(given)
-    if not np.all(np.isfinite(W.data)) or np.any(W.data < 0):
-        refuse("edges", "a matrix of 0 and 1", Said("one with a number below 0, or that is not finite"))
+    if not np.all(np.isin(W.data, (0, 1))) or np.any(W.data[W.row == W.col]):
+        refuse("edges", "a matrix of 0 and 1, with 0 on the diagonal", Said("one with other numbers, or neighbours of "
+               "themselves"), "neighbours have no weights: write (W > 0)")
     if W.shape != (n, n):
         refuse("edges", f"a matrix of the {n} areas", Said(f"one of shape {W.shape}"),
                "give areas=[…] in the order of its rows")
-    if abs(W - W.T).max() > 0:
-        refuse("edges", "symmetric", Said("a matrix that is not"))
+    if (lost := sp.coo_matrix(abs(W - W.T))).max() > 0:
+        at = np.argmax(lost.data > 0)
+        refuse("edges", "symmetric", Said(f"a matrix that is not, in row {lost.row[at] + 1} and column {lost.col[at] + 1}"))
     keep = (W.row < W.col) & (W.data != 0)
     return np.column_stack([W.row[keep], W.col[keep]])
 
@@ -501,7 +533,8 @@ def _on_map(one: OnMap, labels) -> tuple:
     areas = list(dict.fromkeys(labels)) if one.areas is None else list(one.areas)
     place = {str(each): i for i, each in enumerate(areas)}
     if len(place) < len(areas):
-        refuse("areas", "different areas", Said("one twice"))
+        twice = next(str(each) for i, each in enumerate(areas) if str(each) in map(str, areas[:i]))
+        refuse("areas", "different areas", Said(f"{twice!r:.60} twice"))
     if lost := [each for each in labels if str(each) not in place]:
         refuse("areas", "all areas of the map", Said(f"none that is called {lost[0]!r:.60}"))
     edges = edges_of(one.edges, areas)

@@ -53,7 +53,8 @@ class Gamma:
         "Mean and variance of the parameter, a pair by its name; infinite where there is none."
         def moment(k):  # E θᵏ, of ρ to the power k / p
             a = self.shape + k / self.power
-            log_moment = jsp.gammaln(jnp.maximum(a, 1e-300)) - jsp.gammaln(self.shape) - k / self.power * jnp.log(self.rate)
+            log_moment = (jsp.gammaln(jnp.maximum(a, 1e-300)) - jsp.gammaln(self.shape)
+                          - k / self.power * jnp.log(self.rate))
             return jnp.where(a > 0, jnp.exp(log_moment), jnp.inf)
         mean = moment(1)
         return {self.name: (mean, moment(2) - mean**2)}

@@ -327,7 +327,7 @@ def _at_corners(family) -> np.ndarray:
     record = {c.name: rng.choice(np.array(c.levels or (c.low, c.high)), _CORNERS) for c in family.columns}
     return np.stack([np.broadcast_to(np.asarray(t, float), _CORNERS) for t in family.statistic(record)], axis=1)
 
-
+# %% ../../nbs/models/17_promises.ipynb #a515ee3c
 @lru_cache(maxsize=256)
 def _ends(family):
     "The ends of each sum of one record, (m,) each, and whether the sums of a record always add up to 1."

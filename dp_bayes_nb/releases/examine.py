@@ -435,7 +435,7 @@ CONFIDENTIAL = "Before the numbers are published, this answer is confidential."
 _SHOWN = 40  # rows that are printed, of which `frame` has all
 _ORDER = ("pinned", "within 1", "undecided", "open", "printed")
 
-
+# %% ../../nbs/releases/12_examine.ipynb #4ea68e46
 @dataclass(frozen=True, repr=False, eq=False)
 class Examination:
     "What the printed numbers of a release pin down: printed, lines of fixed width; `frame` has all numbers."
@@ -466,8 +466,9 @@ class Examination:
         kinds = [f"{k} {kind}{'s' * (k > 1)}" for kind in ("cell", "sum", "difference") if (k := tally("kind", kind))]
         count = [f"{k} {what}{' exactly' * (what == 'printed')}" for what in _ORDER if (k := tally("what", what))]
         head = f"{', '.join(kinds)}: {', '.join(count)}"
-        rows = [("", "low", "high", ""), *((printable(row["name"]), f"{row['low']:.15g}", f"{row['high']:.15g}", row["what"])
-                                           for row in hidden[:_SHOWN])]
+        rows = [("", "low", "high", "")]
+        rows += [(printable(row["name"]), f"{row['low']:.15g}", f"{row['high']:.15g}", row["what"])
+                 for row in hidden[:_SHOWN]]
         wide = max(len(row[0]) for row in rows)
         lines = [f"{name:<{wide}}  {low:>9}  {high:>9}  {what}".rstrip() for name, low, high, what in rows]
         more = [f"and {len(hidden) - _SHOWN} more rows"] * (len(hidden) > _SHOWN)

@@ -115,7 +115,7 @@ class SeriesPlan:
     (base periods until it is noticed; inf: never), `power` and `false_alarms` (expected in a year).
 
     >>> from dp_bayes_nb import plan_series
-    >>> found = plan_series(60, rho=0.0175, width=0.5)
+    >>> found = plan_series(150, rho=0.0175, width=0.5)
     >>> found.best["every"], found.best["releases"], found.mechanism
     (13, 4, 'gaussian')
     """
@@ -161,9 +161,9 @@ def plan_series(typical: float,             # expected count of one base period,
     ValueError for numbers that are no such thing, and for two wishes at once.
 
     >>> from dp_bayes_nb import plan_series
-    >>> found = plan_series(60, epsilon=1, change=0.2)
+    >>> found = plan_series(150, epsilon=1, change=0.2)
     >>> [(row["every"], round(row["scale"], 1), row["delay"]) for row in found.table][2:4]
-    [(4, 52.0, 40), (13, 52.0, 26)]
+    [(4, 52.0, 32), (13, 52.0, 26)]
     """
     epsilon, kind, delta, _, rho = check_privacy(epsilon, None if delta is None or rho is not None else "gaussian",
                                                  delta, "change_one", rho)
@@ -219,7 +219,7 @@ def _checked_every(every, usual, year):
         refuse("every", f"different whole numbers that divide {year}, the base periods of a year", every)
     return found
 
-
+# %% ../../nbs/research/18_series_planning.ipynb #4ad99eff
 def _checked_wish(per, typical, width, change, within, power, walk):
     "The wish in words."
     check_fraction("power", power)

@@ -17,7 +17,7 @@ export class Refused extends Error {
 
 export const refuse = (code, facts) => { throw new Refused(code, facts); };
 export const CHANCE = 1e-9; // of noise beyond which a declaration contradicts itself
-const NATS = 36; // a weight e^-36 times the largest is left out
+export const NATS = 36; // a weight e^-36 times the largest is left out
 const LONGEST = 2 ** 20; // numbers of a table
 
 const LIMIT = 1e15; // beyond, doubles are too coarse for whole numbers
@@ -71,7 +71,7 @@ function law({ law: kind = "none", size = 0, whole = false } = {}) {
     return { kind, size, whole: !!whole,
       density: (e) => Math.exp(-Math.abs(e) / size),
       between: (x, y) => laplaceBetween(x, y, size, whole),
-      deep: NATS * size,
+      deep: (nats) => nats * size,
       reach: (chance) => -Math.log(chance) * size,
       cumulant: (t) => -Math.log1p(-((t * size) ** 2)), edge: 1 / size };
   }
@@ -79,10 +79,10 @@ function law({ law: kind = "none", size = 0, whole = false } = {}) {
   return { kind, size, whole: !!whole,
     density: (e) => Math.exp(-0.5 * (e / size) ** 2),
     between: (x, y) => {
-      if (whole && size < 2) [x, y] = [Math.round(x), Math.round(x) + Math.round(y - x)]; // no smooth formula there
+      if (whole && size < 2) [x, y] = [Math.round(x), Number.isFinite(x) ? Math.round(x) + Math.round(y - x) : Math.round(y)]; // no smooth formula there
       return gaussianBetween(x, y, size, whole) / total;
     },
-    deep: Math.sqrt(2 * NATS) * size + 1,
+    deep: (nats) => Math.sqrt(2 * nats) * size + 1,
     reach: (chance) => normalTail(chance) * size + (whole ? 1 : 0),
     cumulant: (t) => 0.5 * (t * size) ** 2, edge: Infinity };
 }
@@ -241,7 +241,8 @@ function table(value, steps, { low, high }) {
 
 // A cell read: {low, high: ends of the noisy number; noise; w(k): chance of what was printed, up to a constant, given
 // the true number k; cuts: where w is not smooth; from, to: beyond these w is nothing; exact: is the number known?}
-export function read(cell, name = "cell") {
+// `nats`: how far down the noise is followed.
+export function read(cell, name = "cell", nats = NATS) {
   if (cell === null || typeof cell !== "object") refuse("number", { field: name });
   const value = cell.value === undefined ? null : cell.value;
   if (value !== null) number(value, "value");
@@ -250,7 +251,7 @@ export function read(cell, name = "cell") {
   const grid = noise ? +noise.whole : 1; // a true number is whole
   const seen = unprinted(value, steps, grid), single = seen.low === seen.high && !seen.chance;
   if (single && grid && !isWhole(seen.low)) refuse(noise ? "grid" : "whole", { value });
-  const out = noise ? noisy(seen, noise, single) : silent(seen);
+  const out = noise ? noisy(seen, noise, single, nats) : silent(seen);
   return { ...out, low: seen.low, high: seen.high, noise, value, exact: !noise && single, table: !!seen.chance,
     reach: (chance) => (noise ? noise.reach(chance) : 0) };
 }
@@ -267,12 +268,13 @@ function silent(seen) {
 
 const chanceAt = ({ first, chance, below, above }, y) => (y < first ? below : y >= first + chance.length ? above : chance[y - first]);
 
-function noisy(seen, noise, single) {
-  const { low, high } = seen, far = noise.deep, from = Math.ceil(low - far), to = Math.floor(high + far);
+function noisy(seen, noise, single, nats) {
+  const { low, high } = seen, far = noise.deep(nats);
+  const from = Math.min(Math.ceil(low - far), Math.floor(low) - 1), to = Math.max(Math.floor(high + far), Math.ceil(high) + 1);
   const terms = noise.kind === "laplace" && !seen.chance ? exponentials(low, high, noise, single) : null;
   if (single) return { w: (k) => noise.density(low - k), from, to, terms, cuts: [low] };
-  if (!seen.chance) return { w: (k) => noise.between(low - k, high - k), from, to, terms, cuts: [low, high].filter(Number.isFinite) };
-  return { ...mixed(seen, noise), from, to };
+  if (!seen.chance) return { w: (k) => noise.between(low - k, high - k), from, to, terms, cuts: [low, high].filter(Number.isFinite).flatMap((end) => [end - far - 1, end, end + far]) };
+  return { ...mixed(seen, noise, far), from, to };
 }
 
 // The likelihood under Laplace noise as sums of exponentials: [from, to, ...[factor, rate, origin]], each of them
@@ -288,14 +290,14 @@ function exponentials(low, high, { size: b, whole }, single) {
 
 // The sum over noisy numbers y of P(printed | y) P(noise is y - k). Laplace: from one number to the next by two
 // recursions, up and down, as a filter; outside of the table its tails. Gaussian: term by term.
-function mixed(seen, noise) {
-  const pad = seen.below > 0 || seen.above > 0 ? Math.ceil(noise.deep) : 0;
+function mixed(seen, noise, room) {
+  const pad = seen.below > 0 || seen.above > 0 ? Math.ceil(room) : 0;
   const first = seen.first - (seen.below > 0 ? pad : 0), last = seen.first + seen.chance.length - 1 + (seen.above > 0 ? pad : 0);
   const n = last - first + 1;
   if (n > 2 * LONGEST) refuse("large", { numbers: n });
   const c = Float64Array.from({ length: n }, (_, i) => chanceAt(seen, first + i)), cuts = [first - 1, first, last];
   if (noise.kind === "gaussian") {
-    const far = Math.ceil(noise.deep);
+    const far = Math.ceil(room);
     const w = (k) => {
       if (noise.size < 2) k = Math.round(k);
       const a = Math.max(first, Math.ceil(k - far)), b = Math.min(last, Math.floor(k + far));

@@ -7,7 +7,7 @@ import { leastWhole, solve } from "./roots.js";
 import { rateOf } from "./rates.js";
 import { binomial, expit, logExpit, logit } from "./binomial.js";
 import { tableOf } from "./tables.js";
-import { read, refuse, number, Refused, CHANCE } from "./cells.js";
+import { read, refuse, number, Refused, CHANCE, NATS } from "./cells.js";
 
 export { Refused };
 
@@ -25,7 +25,7 @@ function curve(d, maxPoints) {
   const run = d.whole ? Math.ceil((b - a + 1) / points) : (b - a) / points;
   if (!(run > 0)) return { x: [a], y: [1] };
   const ends = d.whole ? Math.ceil((b - a + 1) / run) : points;
-  const cdf = d.rough || ((at) => d.cdf(at));
+  const cdf = Object.hasOwn(d, "rough") ? d.rough : (at) => d.cdf(at); // counts have a method of that name, for another thing
   let before = cdf(d.whole ? a - 1 : a);
   for (let i = 0; i < ends; i++) {
     const end = d.whole ? a + run * (i + 1) - 1 : a + run * (i + 1), after = cdf(end);
@@ -47,7 +47,7 @@ function checkReach(cell, least, most, rows = 1) {
 
 // The distribution of the true number of one cell, flat beforehand.
 function flat(cell, most = Infinity, code = "endless") {
-  const low = Math.min(Math.max(0, cell.from), most), high = Math.min(most, Math.max(cell.to, cell.to - Math.min(cell.high, 0)));
+  const far = Number.isFinite(cell.low) ? cell.low - cell.from : 0, low = Math.max(0, Math.min(cell.from, most - far)), high = Math.min(most, Math.max(cell.to, cell.to - Math.min(Math.floor(cell.high), 0)));
   if (high === Infinity) refuse(code);
   return new Whole(cell.w, low, Math.max(high, low), cell.cuts);
 }
@@ -66,22 +66,23 @@ export function count(cell) {
 // P(printed | n), flat beforehand (the package: counts/exact_counts (1), (2); ways/noisy_tables (2)). In log odds.
 
 export function share(cell, n, prior = [1, 1]) {
-  return posterior(shareLine(read(cell), n, priorOf(prior)), 0, 1);
+  return posterior(shareLine(cell, n, priorOf(prior)), 0, 1);
 }
 
-function shareLine(part, n, [alpha, beta]) {
-  if (typeof n !== "number") return shareOfNoisy(part, n, alpha, beta);
+function shareLine(given, n, [alpha, beta]) {
+  if (typeof n !== "number") return shareOfNoisy(...readPair(given, n, alpha, beta), alpha, beta);
   if (!(Number.isInteger(number(n, "n")) && n >= 1)) refuse("n", { given: n });
+  const part = read(given, "part", NATS + lift(alpha, beta, n));
   checkReach(part, 0, n);
-  const s = flat(part, n);
+  const s = flat(part, n).listed();
   return line((x) => likelihood(s, n, x), alpha, beta, s.mean, n, s.sd);
 }
 
-function shareOfNoisy(part, cell, alpha, beta) {
-  const size = read(cell, "n");
-  if (part.exact && size.exact && part.low > size.low) refuse("part", { part: part.low, whole: size.low });
-  checkPair(part, size);
-  const n = flat(size, Infinity, "endless_n"), s = flat(part, n.last);
+// By how many nats a prior may raise a number over another one, at most.
+const lift = (alpha, beta, n) => (Math.max(alpha - 1, 0) + Math.max(beta - 1, 0)) * Math.log(n + 2);
+
+function shareOfNoisy(part, size, alpha, beta) {
+  const n = flat(size, Infinity, "endless_n"), s = flat(part, n.last).listed();
   const rough = part.table ? 0 : part.noise ? 3 * part.noise.size : Infinity; // over so many numbers s is smooth
   const like = (x) => {
     const p = expit(x), q = expit(-x), near = (k) => 10 * Math.sqrt(k * q) + 40;
@@ -106,12 +107,17 @@ function shareOfNoisy(part, cell, alpha, beta) {
   return line(like, alpha, beta, Math.min(s.mean, n.mean), Math.max(n.mean, s.mean, 1), s.sd + n.sd);
 }
 
-// Can one number be a part of another?
-function checkPair(part, whole) {
+// A number and another one that it is a part of. Where they contradict one another, noise is followed further down.
+function readPair(a, b, alpha = 1, beta = 1) {
+  const [part, whole] = [read(a, "part"), read(b, "whole")];
   checkReach(part, 0, Infinity, 2);
   checkReach(whole, 0, Infinity, 2);
   if (part.low - part.reach(CHANCE / 2) > whole.high + whole.reach(CHANCE / 2)) refuse("part", { part: part.value, whole: whole.value });
+  const more = (part.low > whole.high ? DEEPER : 0) + lift(alpha, beta, Math.max(whole.value || 0, 1));
+  return more > 0 ? [read(a, "part", NATS + more), read(b, "whole", NATS + more)] : [part, whole];
 }
+
+const DEEPER = 44; // twice the nats at which a number alone is refused
 
 function priorOf(prior) {
   if (!Array.isArray(prior) || prior.length !== 2) refuse("prior");
@@ -119,12 +125,12 @@ function priorOf(prior) {
   return prior;
 }
 
-// The sum over s of P(printed | s) Binomial(s; n, p), p of log odds x: within 8 standard deviations of the binomial, by
+// The sum over s of P(printed | s) Binomial(s; n, p), p of log odds x: where the binomial is not below e^-45, by
 // one of three rules. Few numbers: one by one, each from its neighbour. Many, and no place among them where s is not
 // smooth: equal steps of 0.7 standard deviations, whose error for a bell is exp(-2 (pi sd/step)^2) (DLMF 3.5(i)). Else
 // blocks. n may be a real number (a node of a sum over n): where few are no successes, they are what is whole then.
 function likelihood(s, n, x) {
-  const p = expit(x), q = expit(-x), sd = Math.sqrt(n * p * q), far = 8 * sd + 40;
+  const p = expit(x), q = expit(-x), sd = Math.sqrt(n * p * q), far = 10 * Math.sqrt(n * Math.min(p, q)) + 40;
   if (s.first === s.last) return s.weight(s.first) * binomial(n, p, q)(s.first);
   if (p > 0.5 && n * q < 100 && !Number.isInteger(n)) {
     const from = Math.ceil(Math.max(n - s.last, 0)), to = Math.floor(Math.min(n * q + far, n - s.first));
@@ -133,7 +139,7 @@ function likelihood(s, n, x) {
   const from = Math.max(Math.ceil(n * p - far), s.first, 0), to = Math.min(Math.floor(n * p + far), s.last, Math.floor(n));
   if (!(from <= to)) return 0;
   const w = s.list ? (k) => s.weight(k) : s.w;
-  if (to - from < 800) return oneByOne(w, n, p, q, from, to);
+  if (to - from < 1000) return oneByOne(w, n, p, q, from, to);
   const law = binomial(n, p, q), g = (k) => w(k) * law(k);
   let sum = 0, k = from;
   if (to - from > 15 * sd && s.smooth.some(([a, b]) => a <= from && to <= b)) {
@@ -179,6 +185,7 @@ function line(like, alpha, beta, s, n, spread) {
     }
     return x;
   };
+  if (!(top > -Infinity)) refuse("prior");
   const right = end(1), left = end(-1), near = [-8, -2, 0, 2, 8].map((k) => center + k * step);
   const fit = fitLog(log, left, right, near);
   return new Line((x) => Math.exp(fit.value(x) - top), left, right, fit.edges, expit, logit);
@@ -187,9 +194,7 @@ function line(like, alpha, beta, s, n, spread) {
 // ---- A rate, and two compared ----
 
 export function rate(part, whole) {
-  const [u, n] = [read(part, "part"), read(whole, "whole")];
-  checkPair(u, n);
-  const most = flat(n);
+  const [u, n] = readPair(part, whole), most = flat(n);
   return quotient(flat(u, most.last), most, true);
 }
 
@@ -201,14 +206,14 @@ function quotient(u, n, part) {
 
 // A and B: counts, or with {n: [of A, of B]} shares.
 export function compare(a, b, { n = null, prior = [1, 1] } = {}) {
-  const cells = [read(a, "a"), read(b, "b")];
   if (n === null || n === undefined) {
+    const cells = [read(a, "a"), read(b, "b")];
     cells.forEach((cell) => checkReach(cell, 0, Infinity, 2));
     const [A, B] = cells.map((cell) => flat(cell));
     return compared(new Gap(A, B), B.last > 0 ? quotient(A, B, false) : null, [A, B].map((d, i) => posterior(d, ...supportOf(cells[i]))), [-Infinity, Infinity]);
   }
   if (!Array.isArray(n) || n.length !== 2) refuse("n");
-  return shares(...cells.map((cell, i) => shareLine(cell, n[i], priorOf(prior))));
+  return shares(...[a, b].map((cell, i) => shareLine(cell, n[i], priorOf(prior))));
 }
 
 function shares(A, B) {
@@ -255,25 +260,26 @@ class Gap {
 
 export function table(cells, total = null) {
   if (!Array.isArray(cells) || !cells.length) refuse("cells");
-  const read_ = cells.map((cell, i) => read(cell, i)), whole = total && read(total, "total"), rows = cells.length + (whole ? 1 : 0);
-  [...read_, ...(whole ? [whole] : [])].forEach((cell) => checkReach(cell, 0, Infinity, rows));
-  if (whole) checkTotal(read_, whole);
-  const ends = (cell) => ({ ...cell, first: Math.max(0, cell.from), last: Math.max(cell.to, cell.to - Math.min(cell.high, 0)) });
-  const parts = read_.map(ends), sum = whole && ends(whole);
+  const readAll = (nats) => [cells.map((cell, i) => read(cell, i, nats)), total && read(total, "total", nats)];
+  let [each, whole] = readAll(NATS);
+  [...each, ...(whole ? [whole] : [])].forEach((cell) => checkReach(cell, 0, Infinity, cells.length + (whole ? 1 : 0)));
+  if (whole && checkTotal(each, whole)) [each, whole] = readAll(NATS + DEEPER / 2);
+  const ends = (cell) => ({ ...cell, first: Math.max(0, cell.from), last: Math.max(cell.to, cell.to - Math.min(Math.floor(cell.high), 0)) });
+  const parts = each.map(ends), sum = whole && ends(whole);
   if (!whole && parts.some((part) => part.last === Infinity)) refuse("endless");
   const found = tableOf(parts, sum);
-  return { cells: found.cells.map((d, i) => posterior(d, ...supportOf(read_[i]))), total: posterior(found.total, ...(whole ? supportOf(whole) : [0, Infinity])), error: found.error };
+  return { cells: found.cells.map((d, i) => posterior(d, ...supportOf(each[i]))), total: posterior(found.total, ...(whole ? supportOf(whole) : [0, Infinity])), error: found.error };
 }
 
 // Refuse a total that its cells do not reach: each by its own noise, and all together by Chernoff's bound for the noise of
-// the total less that of the cells (the package: noise/contradictions (2)).
+// the total less that of the cells (the package: noise/contradictions (2)). True where they are far apart, but possible.
 function checkTotal(cells, total) {
   const rows = cells.length + 1, sum = (f) => cells.reduce((all, cell) => all + f(cell), 0), reach = (cell) => cell.reach(CHANCE / rows);
   const facts = { value: total.value, cells: sum((cell) => cell.value || 0) };
   if (sum((cell) => Math.max(0, cell.low - reach(cell))) > total.high + reach(total)) refuse("total", facts);
   if (sum((cell) => cell.high + reach(cell)) < total.low - reach(total)) refuse("total", facts);
   const all = [total, ...cells].map((cell) => cell.noise).filter(Boolean);
-  if (!all.length) return;
+  if (!all.length) return false;
   const nats = Math.log(rows / CHANCE), edge = Math.min(...all.map((noise) => noise.edge));
   let far = Infinity;
   const top = edge < Infinity ? edge : Math.sqrt(2 * nats / all.reduce((v, noise) => v + noise.size ** 2, 0));
@@ -282,7 +288,9 @@ function checkTotal(cells, total) {
     far = Math.min(far, (nats + all.reduce((log, noise) => log + noise.cumulant(t), 0)) / t);
   }
   const slack = far + 1e-9 * Math.max(1, Math.abs(facts.cells));
+  const off = Math.max(total.low - sum((cell) => cell.high), sum((cell) => Math.max(cell.low, 0)) - total.high);
   if (total.low - sum((cell) => cell.high) > slack || total.high - sum((cell) => cell.low) < -slack) refuse("total", { ...facts, far });
+  return off > 0.4 * far;
 }
 
 // ---- Beside it: the printed numbers taken as exact ----

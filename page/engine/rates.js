@@ -24,12 +24,18 @@ export function rateOf(U, N, part) {
   const d = { whole: false, mean: c + mean, sd: Math.sqrt(Math.max(square - mean * mean, 0)) };
   const exact = byOne(U, N, from, part, total), smooth = asReal(U, over, part, total);
   const spread = Math.max(d.sd, 1e-12 * Math.abs(d.mean));
+  const nearest = (r) => { // the largest quotient up to r, but for rounding
+    let best = 0;
+    for (let n = from; n <= N.last; n++) best = Math.max(best, Math.min(Math.floor(r * n * (1 + 1e-15)), part ? n : Infinity, U.last) / n);
+    return best;
+  };
   const listed = N.last - from < LONGEST && U.last - U.first < LONGEST;
   d.cdf = (r) => (r < 0 ? 0 : listed ? exact(r) : smooth(r));
   d.quantile = (p) => {
-    if (!listed || N.last - from < 2 ** 13) return solve(d.cdf, p, 0, part ? 1 : Infinity, d.mean, spread);
+    if (!listed) return solve(smooth, p, 0, part ? 1 : Infinity, d.mean, spread);
+    if (N.last - from < 2 ** 13) return nearest(solve(exact, p, 0, part ? 1 : Infinity, d.mean, spread));
     const guess = solve(smooth, p, 0, part ? 1 : Infinity, d.mean, spread, 1e-7);
-    return solve(exact, p, 0, part ? 1 : Infinity, guess, 1e-5 * spread, 1e-8);
+    return nearest(solve(exact, p, 0, part ? 1 : Infinity, guess, 1e-5 * spread, 1e-8));
   };
   d.rough = N.last - from < 2 ** 12 ? d.cdf : smooth; // for a curve
   return { d, none: zero / (zero + total), error: listed ? 0 : 1 / Math.min(U.sd, N.sd) };
@@ -48,7 +54,7 @@ function byOne(U, N, from, part, total) {
     const { below, w } = made, shift = 1 - U.first, most = below.length - 1;
     let sum = 0;
     for (let i = 0; i < w.length; i++) {
-      const n = from + i, k = Math.floor(r * n + 1e-9);
+      const n = from + i, k = Math.floor(r * n * (1 + 1e-15));
       sum += w[i] * below[Math.min(Math.max((part && k > n ? n : k) + shift, 0), most)];
     }
     return Math.min(Math.max(sum / total, 0), 1);
@@ -60,7 +66,7 @@ function asReal(U, over, part, total) {
   const reach = (x) => { // upTo, with straight lines between the numbers of a list
     if (x < U.first - 1) return 0;
     const low = Math.floor(x);
-    return U.listed(x) ? U.upTo(low) + (x - low) * U.weight(low + 1) : U.upTo(x);
+    return U.rough(x) ? U.upTo(low) + (x - low) * U.weight(low + 1) : U.upTo(x);
   };
   return (r) => {
     if (!(r > 0)) return 0;

@@ -215,16 +215,16 @@ export class Whole {
       { fits: relative(floor, floor < 1 ? CLOSE : 10 * CLOSE) });
     this.starts = Float64Array.from(this.pieces, (piece) => piece.a);
     this.smooth = ends; // stretches between the cuts
-    const span = high - low;
-    this.list = span < 2 ** 16 ? Float64Array.from({ length: span + 1 }, (_, i) => w(low + i)) : null;
+    this.list = null;
     this.#total();
   }
 
   #piece(a, b, f, c) {
     if (!f) {
       const below = new Float64Array(b - a + 2); // sums of the weights below a, a + 1, ...
-      for (let k = a; k <= b; k++) below[k - a + 1] = below[k - a] + this.w(k);
-      return { a, b, below, sum: below[b - a + 1] };
+      const list = Float64Array.from({ length: b - a + 1 }, (_, i) => this.w(a + i));
+      list.forEach((w, i) => { below[i + 1] = below[i] + w; });
+      return { a, b, list, below, sum: below[b - a + 1] };
     }
     const h = (b - a) / 2, A = antiderivative(spread(c, h)), end = 1 + 0.5 / h, start = series(A, -end);
     return { a, b, f, c, h, A, start, sum: h * (series(A, end) - start) };
@@ -248,14 +248,21 @@ export class Whole {
     this.sd = Math.sqrt(Math.max(two / total - (one / total) ** 2, 0));
   }
 
+  // All weights in a list, if they are not too many: for those who ask for single ones often.
+  listed() {
+    const span = this.last - this.first;
+    if (span < 2 ** 16) this.list = Float64Array.from({ length: span + 1 }, (_, i) => this.w(this.first + i));
+    return this;
+  }
+
   get first() { return this.pieces[0].a; }
   get last() { return this.pieces[this.pieces.length - 1].b; }
-  get edges() { return this.pieces.map((piece) => piece.b); }
+  get edges() { return [this.first - 1, ...this.pieces.map((piece) => piece.b)]; } // after these its sums change their formula
 
   // Places and weights of which a sum over all numbers is one, of a smooth function too.
   nodes() {
     return this.pieces.flatMap((piece) => (piece.below
-      ? Array.from({ length: piece.b - piece.a + 1 }, (_, i) => [piece.a + i, piece.below[i + 1] - piece.below[i]])
+      ? Array.from({ length: piece.b - piece.a + 1 }, (_, i) => [piece.a + i, piece.list[i]])
       : Array.from(weightsOf(piece.b - piece.a + 1), (w, i) => [(piece.a + piece.b) / 2 + piece.h * NODES[i], w * piece.f[i]])));
   }
 
@@ -266,11 +273,11 @@ export class Whole {
     const piece = this.pieces[placed(this.starts, k)];
     if (piece.c) return series(piece.c, (k - (piece.a + piece.b) / 2) / piece.h);
     const i = k - piece.a;
-    return Number.isInteger(i) ? piece.below[i + 1] - piece.below[i] : this.w(k);
+    return Number.isInteger(i) ? piece.list[i] : this.w(k);
   }
 
-  // Is x among numbers that are listed?
-  listed(x) { return !this.pieces[placed(this.starts, x)].c; }
+  // Is x among numbers that were not fitted?
+  rough(x) { return !this.pieces[placed(this.starts, x)].c; }
 
   // The sum of the weights of all numbers up to x, which may lie between two of them (within a fitted piece).
   upTo(x) {
@@ -306,9 +313,9 @@ export function sumProduct(d, g, from, to, longest = Infinity, breaks = []) {
   if (!(from <= to)) return 0;
   let next = 0; // break
   for (let at = placed(d.starts, from); at < d.pieces.length && d.pieces[at].a <= to; at++) {
-    const { a, b, below, c, h } = d.pieces[at], start = Math.max(a, from), end = Math.min(b, to);
-    if (below) {
-      for (let k = start; k <= end; k++) sum += (below[k - a + 1] - below[k - a]) * g(k);
+    const { a, b, list, c, h } = d.pieces[at], start = Math.max(a, from), end = Math.min(b, to);
+    if (list) {
+      for (let k = start; k <= end; k++) sum += list[k - a] * g(k);
       continue;
     }
     const length = Math.max(Math.floor(longest), LISTED), center = (a + b) / 2, f = (k) => series(c, (k - center) / h) * g(k);

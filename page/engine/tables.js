@@ -1,13 +1,13 @@
 // Cells that add up to a printed total: P(cells | prints) is proportional to the product over cells of L_j(k_j), times
 // L_T(k_1 + ... + k_J) (the package: counts/tree (1)).
 //
-// What the others and the total say of one cell is a sum over all their values. With one other it is summed as it is.
-// With more it is a Fourier sum over whole numbers in a circle of P: the transform of each number is a closed form (with
+// What the others and the total say of one cell is a sum over all their values. It is
+// computed as a Fourier sum over whole numbers in a circle of P: the transform of each number is a closed form (with
 // Laplace noise its weights are exponentials on a few stretches) or a sum over its nodes, the product of all but one needs
 // no division, and after a few hundred frequencies it is nothing, because many noises together are smooth. Everything is tilted by exp(tau k) before (a saddlepoint; Daniels 1954), so that a
 // total that lies far from what its cells say is not lost among rounding errors: the joint weights stay the same.
 
-import { LISTED, Whole, nodesOf, sumProduct } from "./sums.js";
+import { LISTED, Whole, nodesOf } from "./sums.js";
 import { refuse } from "./cells.js";
 
 const NOTHING = 1e-14; // a transform below this is 0
@@ -23,15 +23,17 @@ export function tableOf(cells, total) {
     return { cells: [both], total: both, error: 0 };
   }
   const tau = total ? tiltOf(cells, total) : 0, parts = cells.map((cell) => tilted(cell, tau)), whole = total && tilted(total, -tau);
-  if (cells.length > 2) return byFourier(parts, whole, total);
-  const [a, b] = parts, joint = (one, other) => (k) => one.at(k) * (whole
-    ? sumProduct(other.d, (j) => whole.d.weight(k + j), -Infinity, Infinity, Infinity, whole.d.edges.map((edge) => edge - k)) : 1);
-  const sum = (t) => (whole ? whole.at(t) : 1) * sumProduct(a.d, (k) => b.d.weight(t - k), -Infinity, Infinity, Infinity, [...b.d.edges, b.d.first - 1].map((edge) => Math.ceil(t - edge) - 1).reverse());
-  const cutsOf = (one, other) => [...one.cuts, ...(total ? total.cuts.flatMap((t) => other.cuts.map((k) => t - k)) : [])];
-  const low = a.first + b.first, high = a.last + b.last, ends = total ? [Math.max(low, total.first), Math.min(high, total.last)] : [low, high];
-  const all = new Whole(sum, ...ends, [...(total ? total.cuts : []), ...a.cuts.flatMap((x) => b.cuts.map((y) => x + y))], 1);
-  const made = total ? [[a, b], [b, a]].map(([one, other]) => new Whole(joint(one, other), one.first, one.last, cutsOf(one, other), 1)) : [a.d, b.d];
-  return { cells: made, total: all, error: 0 };
+  if (total && total.first === total.last && cells.length === 2) return byTurns(parts, whole);
+  return byFourier(parts, whole, total);
+}
+
+// Two cells whose total is known: what it says of the one is what the other one must be then.
+function byTurns(parts, { d, first: t }) {
+  const made = [parts, [...parts].reverse()].map(([one, other]) => {
+    const cuts = [...one.cuts, ...other.cuts.map((k) => Math.ceil(t - k) - 1), ...other.cuts.map((k) => t - k)];
+    return new Whole((k) => one.at(k) * other.at(t - k), Math.max(one.first, t - other.last), Math.min(one.last, t - other.first), cuts);
+  });
+  return { cells: made, total: d, error: 0 };
 }
 
 // Ends of cells and of the total from one another.
@@ -120,7 +122,7 @@ function transforms(parts, whole, P) {
       im[i].push(y);
     });
     M += count;
-    // the largest product of all but one
+    // the largest product, of all or of all but one
     last = 0;
     for (let m = 0; m < count; m++) {
       let least = Infinity, log = 0;
@@ -129,7 +131,7 @@ function transforms(parts, whole, P) {
         least = Math.min(least, size);
         log += Math.log(size);
       }
-      last = Math.max(last, least > 0 ? Math.exp(log - Math.log(least)) : 0);
+      last = Math.max(last, least > 0 ? Math.exp(log - (whole ? Math.log(least) : 0)) : 0);
     }
     if (last < NOTHING) break;
   }

@@ -70,6 +70,7 @@ function ofFile(text) {
     rows,
     notes,
     footnote: null,
+    total,
     noise: rows[0].noise,
     printed: rows[0].cell.printed,
     source: release.source,

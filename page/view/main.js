@@ -13,6 +13,9 @@ import { plain, whole } from "./format.js";
 const MOST_BYTES = 2 ** 24,
   SHOWN_IN_BOX = 60000;
 const state = { question: "count", pinned: false, text: S.examples.count, file: null, chosen: {}, opened: false };
+const SLOW = 250; // milliseconds of an answer, above which the next one waits for a pause in typing
+let took = 0,
+  waiting = null;
 let drawn = null; // { reading, answer, words }, for a change of the window's width
 
 const isExample = text => text.trim() === "" || QUESTIONS.some(each => S.examples[each] === text);
@@ -20,6 +23,8 @@ const isExample = text => text.trim() === "" || QUESTIONS.some(each => S.example
 // ---- what is read and answered ----
 
 function update({ keepForm = false } = {}) {
+  const start = performance.now();
+  clearTimeout(waiting);
   const reading = read(state.text, { question: state.pinned ? state.question : null, chosen: state.chosen });
   if (state.file && reading.kind === "file") reading.file = state.file;
   const shown = reading.question ?? state.question;
@@ -35,6 +40,8 @@ function update({ keepForm = false } = {}) {
     drawAnswer(reading, null); // never an answer of before
   }
   drawReading(reading, refused, keepForm);
+  took = performance.now() - start;
+  document.body.classList.remove("stale");
   if (refused && !(refused instanceof Refused)) throw refused;
 }
 
@@ -185,6 +192,7 @@ function drawAnswer(reading, answer) {
   put(at("label"), words.label);
   put(at("big"), words.big);
   put(at("between"), words.between);
+  put(at("unit"), words.unit);
   put(
     at("extra"),
     words.extra.map(({ value, text, more }) =>
@@ -235,7 +243,7 @@ function drawPicture() {
             zero: asks.kind === "compare" ? 0 : null,
             grained: asks.kind === "rate",
             written: words.write,
-            described: `${S.answer.picture}. ${words.label}: ${words.big}, ${S.answer.said} ${words.between}. ${words.naive}`,
+            described: `${S.answer.picture}. ${words.label}: ${words.big}, ${words.unit} ${words.between}. ${words.naive}`,
           },
           width,
         ),
@@ -259,7 +267,7 @@ function drawTable(reading, answer, width) {
         row ? (row.cell.value === null ? S.answer.hidden : plain(row.cell.value)) : S.answer.unprinted,
       ),
       h("td", { class: "number strong" }, whole(median)),
-      h("td", { class: "number" }, S.answer.interval(whole(low), whole(high))),
+      h("td", { class: "number" }, low === high ? S.answer.exactly : S.answer.interval(whole(low), whole(high))),
       narrow
         ? null
         : h(
@@ -311,7 +319,11 @@ function showText(text = state.text) {
 function typed(text, { anew = false } = {}) {
   if (anew || state.text.trim() === "" || text.trim() === "") Object.assign(state, { pinned: false, chosen: {} });
   Object.assign(state, { text, file: null });
-  update();
+  clearTimeout(waiting);
+  if (took > SLOW) {
+    document.body.classList.add("stale"); // the answer that is still there is to another text
+    waiting = setTimeout(update, 200);
+  } else update();
 }
 
 // Another text in the place of what there was.
@@ -371,6 +383,16 @@ function listen() {
     } else if (box.selectionStart === 0 && box.selectionEnd === box.value.length) {
       Object.assign(state, { pinned: false, chosen: {} });
     }
+  });
+  // An example makes room for what is pasted or typed.
+  let entered = false;
+  at("box").addEventListener("focus", () => {
+    entered = isExample(state.text);
+    if (entered) at("box").select();
+  });
+  at("box").addEventListener("mouseup", () => {
+    if (entered && at("box").selectionStart === at("box").selectionEnd) at("box").select();
+    entered = false;
   });
   for (const each of QUESTIONS)
     at(`q-${each}`).addEventListener("change", () => {
@@ -448,3 +470,4 @@ speak();
 listen();
 showText();
 update();
+took = 0; // the first time, everything is new

@@ -49,12 +49,22 @@ const printing = steps => (steps.length ? steps.map(step => STEP[step.how](step)
 function stated(rows) {
   const laws = rows.map(row => noise(row.noise)),
     prints = rows.map(row => printing(row.cell.printed));
-  const same = all => all.every(each => each === all[0]);
   const out = [];
-  if (rows.some(row => row.noise.law !== "none")) out.push(`noise=${same(laws) ? laws[0] : `[${laws.join(", ")}]`}`);
-  if (prints.some(each => each !== "Exact()") || out.length === 0)
-    out.push(`printed=${same(prints) ? prints[0] : `[${prints.join(", ")}]`}`);
+  if (rows.some(row => row.noise.law !== "none")) out.push(`noise=${byRow(laws)}`);
+  if (prints.some(each => each !== "Exact()") || out.length === 0) out.push(`printed=${byRow(prints)}`);
   return out;
+}
+
+// Statements of rows: one where all are the same, else a list, in which what repeats is written once.
+function byRow(all) {
+  if (all.every(each => each === all[0])) return all[0];
+  if (all.length <= 3) return `[${all.join(", ")}]`;
+  const runs = [];
+  for (const each of all) {
+    if (runs.at(-1)?.[0] === each) runs.at(-1)[1] += 1;
+    else runs.push([each, 1]);
+  }
+  return runs.map(([each, times]) => `[${each}]${times > 1 ? ` * ${times}` : ""}`).join(" + ");
 }
 
 // `from dp_bayes_nb import …` for the names that lines use.

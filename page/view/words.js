@@ -90,15 +90,17 @@ export function understood(reading) {
         .join(", "),
     );
   }
+  const exactTotal = total?.noise?.law === "none" && total.cell?.printed.length === 0;
   const laws = [
     ...new Set(
-      [...rows, ...(total ? [total] : []), ...(of ? [of] : [])]
+      [...rows, ...(total && !exactTotal ? [total] : []), ...(of ? [of] : [])]
         .filter(row => row.noise)
         .map(row => noiseWords(row.noise)),
     ),
   ];
   if (laws.length === 1) lines.push(S.cap(laws[0]));
   else if (laws.length > 1) lines.push(S.cap(laws.length <= 3 ? S.list(laws) : U.noise.own));
+  if (exactTotal) lines.push(U.exactTotal);
   const prints = [
     ...new Set([...rows, ...(total ? [total] : [])].filter(row => row.cell).map(row => printedWords(row.cell.printed))),
   ];
@@ -153,18 +155,31 @@ export function told(reading, answer) {
     cells: whole(rows.length),
   };
   const hidden = question === "count" && (rows[0].cell.value === null || rows[0].cell.printed.length);
-  const kind = hidden ? "hidden" : question === "compare" ? compared : question;
+  const exact = answer.interval[0] === answer.interval[1];
+  const kind = hidden
+    ? "hidden"
+    : question === "compare"
+      ? compared
+      : question === "table" && exact
+        ? "exactTable"
+        : question;
   if (question === "compare") facts.above = chance(answer.above);
   return {
     label,
     big: median,
-    between: A.interval(low, high),
+    between: exact ? A.exactly : A.interval(low, high),
+    unit: exact ? "" : A.said,
     naive: naiveWords(answer, write, question, rows),
     noise: noiseDone(answer),
     quote: S.quote[kind](facts),
     about: S.about[question === "compare" ? compared : question],
     write,
-    extra: question === "compare" ? versus(answer, called) : question === "rate" ? noRate(answer.posterior) : [],
+    extra:
+      question === "compare"
+        ? versus(answer, called, Boolean(asks.n))
+        : question === "rate"
+          ? noRate(answer.posterior)
+          : [],
   };
 }
 
@@ -176,15 +191,16 @@ const printedOf = row => (row.cell.value !== null ? plain(row.cell.value) : row.
 // Where the denominator may be 0.
 const noRate = ({ none }) => (none > 0.0005 ? [{ value: chance(none), text: S.answer.noRate }] : []);
 
-function versus(answer, [a, b]) {
-  const out = [{ value: chance(answer.above), text: S.answer.probability(a, b) }];
+function versus(answer, [a, b], shares) {
+  const A = S.answer;
+  const out = [{ value: chance(answer.above), text: (shares ? A.probabilityShares : A.probability)(a, b) }];
   const ratio = answer.ratio;
   if (ratio && [ratio.median, ...ratio.interval].every(Number.isFinite)) {
     const digits = Math.max(1, Math.min(4, digitsFor(ratio.interval[1] - ratio.interval[0])));
     out.push({
       value: decimals(ratio.median, digits),
-      text: S.answer.ratio(a, b),
-      more: S.answer.interval(...ratio.interval.map(v => decimals(v, digits))),
+      text: (shares ? A.ratioShares : A.ratio)(a, b),
+      more: A.interval(...ratio.interval.map(v => decimals(v, digits))),
     });
   }
   return out;

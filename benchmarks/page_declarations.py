@@ -1,0 +1,223 @@
+"""Five hundred random declarations made by the package, and their exact posteriors, to check the page's engine by.
+
+    python benchmarks/page_declarations.py          # writes tests/fixtures/page_declarations.json; ten minutes
+    python benchmarks/page_declarations.py --fit    # the package's own answers beside the exact ones; ten minutes
+
+A declaration is drawn (true numbers, noise, what was done to print them), declared, and read back from the release: so
+what the page is given is what the package says of it. The exact answers are those of tests/oracles/page_posteriors.py.
+"""
+
+import json
+import math
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests" / "oracles"))
+
+from dp_bayes_nb import (Bernoulli, Clamped, Counts, Exact, Gaussian, Laplace, RandomRounded, Rounded,  # noqa: E402
+                         Suppressed, Within, declare)
+from dp_bayes_nb.noise.printing import print_rows  # noqa: E402
+import page_posteriors as exact  # noqa: E402
+
+SEED, RESULT = 20261129, ROOT / "tests" / "fixtures" / "page_declarations.json"
+KINDS = {"count": 170, "share": 110, "noisy": 40, "rate": 50, "compare": 40, "shares": 20, "table": 70}
+
+
+# § From a release to what the page is given
+def steps_of(row):
+    "The statements of one row as the page writes them."
+    how = {"Rounded": lambda s: {"how": "rounded", "step": s.step}, "RandomRounded": lambda s: {"how": "random", "base": s.base},
+           "Suppressed": lambda s: {"how": "hidden", "below": s.below}, "Clamped": lambda s: {"how": "cut", "low": s.low, "high": s.high},
+           "Within": lambda s: {"how": "within", "low": s.low, "high": s.high}}
+    return [how[type(step).__name__](step) for step in row.steps if step != Exact()]
+
+
+def cells_of(release):
+    "Each row of a release as a cell."
+    rows = (Exact(),) * len(release.values) if isinstance(release.printed, str) else release.printed
+    out = []
+    for value, row, kind, scale, grid in zip(release.values, rows, release.noise.kinds, release.noise.scale, release.noise.grid):
+        noise = {"law": kind, "size": float(scale), "whole": bool(grid > 0)} if scale > 0 else {"law": "none"}
+        out.append({"value": None if math.isnan(value) else float(value), "noise": noise, "printed": steps_of(row)})
+    return out
+
+
+def row_of(cell):
+    "A cell as the oracle reads it."
+    end = lambda x, none: none if x is None else x
+    steps = tuple((s["how"], *((s["step"],) if s["how"] == "rounded" else (s["base"],) if s["how"] == "random" else (s["below"],)
+                               if s["how"] == "hidden" else (end(s["low"], -math.inf), end(s["high"], math.inf))))
+                  for s in cell["printed"])
+    value = math.nan if cell["value"] is None else cell["value"]
+    noise = cell["noise"]
+    return exact.Row(noise["law"], noise.get("size", 0.0), noise.get("whole", False), steps, value)
+
+
+# § Random declarations
+def size(rng, low, high):
+    "A number uniform in its logarithm, with three digits."
+    return float(f"{math.exp(rng.uniform(math.log(low), math.log(high))):.3g}")
+
+
+def noise_of(rng, kind, scale, discrete):
+    return None if kind == "none" else Laplace(scale=scale, discrete=discrete) if kind == "laplace" else Gaussian(sd=scale, discrete=discrete)
+
+
+def drawn(rng, true, kind, scale, discrete):
+    "A true number with noise."
+    if kind == "none":
+        return float(true)
+    if not discrete:
+        return float(true + (rng.laplace(0, scale) if kind == "laplace" else rng.normal(0, scale)))
+    reach = int(40 * scale + 10)
+    e = np.arange(-reach, reach + 1)
+    p = np.exp(-abs(e) / scale if kind == "laplace" else -0.5 * (e / scale) ** 2)
+    return float(true + rng.choice(e, p=p / p.sum()))
+
+
+def printing(rng, kind, scale, discrete, true):
+    "What was done before printing."
+    step = float(rng.choice([2, 3, 5, 10, 25, 100]))
+    below = float(rng.choice([3, 5, 10, 20]))
+    choices = [None] * 3 + [Rounded(step), Rounded(step), Suppressed(below), Suppressed(below) & Rounded(float(rng.choice([1, 5]))),
+                            Clamped(low=0.0), Clamped(low=0.0) & Rounded(step), "within"]
+    if discrete or kind == "none":
+        base = int(rng.choice([3, 5, 10]))
+        choices += [RandomRounded(base)] * 2 + [RandomRounded(base) & Clamped(low=0.0), Suppressed(below) & RandomRounded(3)]
+    return choices[rng.integers(len(choices))]
+
+
+def one_row(rng, sizes=(1e-3, 1e6), counts=(0.3, 3e6), noisy=None, most=math.inf, plain=False):
+    "Noise, printing and a printed value (None: blank) of one row; the value is far from likely now and then."
+    kind = str(rng.choice(["laplace", "gaussian", "none"], p=[0.5, 0.35, 0.15])) if noisy is None else "laplace" if noisy and rng.random() < 0.6 else "gaussian" if noisy else "none"
+    scale, discrete = size(rng, *sizes), bool(rng.random() < 0.4)
+    if discrete:
+        scale = max(min(scale, 3e4), 0.05)
+    true = min(int(size(rng, *counts)) if rng.random() < 0.85 else int(rng.integers(0, 4)), most)
+    row = None if plain else printing(rng, kind, scale, discrete, true)
+    y = drawn(rng, true, kind, scale, discrete)
+    if kind != "none" and rng.random() < 0.1:  # far outside
+        y += (-1) ** int(rng.integers(2)) * round(rng.uniform(2, 5 if kind == "gaussian" else 15) * scale)
+    if isinstance(row, str):
+        low, high = sorted(y + rng.integers(-20, 21, 2) * max(1.0, round(scale / 4)))
+        row, value = Within(math.floor(min(low, y)), math.ceil(max(high, y))), None
+    elif row is None:
+        value = y
+    else:
+        printed, _ = print_rows((row,), np.array([y]), rng)
+        value = None if math.isnan(printed[0]) else float(printed[0])
+    return noise_of(rng, kind, scale, discrete) or Laplace(scale=0), row or Exact(), value
+
+
+def declaration(rng, kind):
+    "One declaration: the release, the question for the page, and the oracle's answer."
+    named = dict(source="drawn at random")
+    if kind == "count":
+        noise, row, value = one_row(rng)
+        release = declare(Counts(["a"]), [value], noise=noise, printed=row, **named)
+        cell, = cells_of(release)
+        return release, {"cell": cell}, lambda: exact.of_one(row_of(cell))
+    if kind == "share":
+        n = max(int(size(rng, 1, 2e6)), 1)
+        noise, row, value = one_row(rng, (1e-2, max(n / 3, 1)), (0.3, n), most=n)
+        prior = [1.0, 1.0] if rng.random() < 0.7 else [size(rng, 0.3, 20), size(rng, 0.3, 20)]
+        release = declare(Bernoulli(), value, n=n, noise=noise, printed=row, **named)
+        cell, = cells_of(release)
+        return release, {"cell": cell, "n": n, "prior": prior}, lambda: exact.share(row_of(cell), n, *prior)
+    if kind == "noisy":
+        n = max(int(size(rng, 1, 3000)), 1)
+        noise, row, value = one_row(rng, (1e-2, 6), (0.3, n), True, most=n)
+        of_n, row_n, value_n = one_row(rng, (1e-2, 6), (n, n * 1.01), True, plain=True)
+        prior = [1.0, 1.0] if rng.random() < 0.7 else [size(rng, 0.5, 5), size(rng, 0.5, 5)]
+        release = declare(Bernoulli(), [value], noise=noise, n=value_n, n_noise=of_n, printed={"successes": row}, **named)
+        size_cell, cell = cells_of(release)
+        return release, {"cell": cell, "n": size_cell, "prior": prior}, lambda: exact.share_of_noisy(row_of(cell), row_of(size_cell), *prior)
+    if kind == "rate":
+        n = max(int(size(rng, 1, 1e5)), 1)
+        u, v = one_row(rng, (1e-2, 15), (0.3, n), most=n), one_row(rng, (1e-2, 15), (n, n * 1.01))
+        release = declare(Counts(["part", "rest"]), {"part": u[2], "whole": v[2]}, matrix=[[1, 0], [1, 1]], noise=[u[0], v[0]],
+                          printed=[u[1], v[1]], **named)
+        a, b = cells_of(release)
+        return release, {"part": a, "whole": b}, lambda: exact.quotient(row_of(a), row_of(b), True)
+    if kind == "compare":
+        top = size(rng, 3, 1e6)
+        u, v = (one_row(rng, (1e-2, 200), (0.3, top)) for _ in range(2))
+        release = declare(Counts(["a", "b"]), [u[2], v[2]], noise=[u[0], v[0]], printed=[u[1], v[1]], **named)
+        a, b = cells_of(release)
+        return release, {"a": a, "b": b}, lambda: exact.compare(row_of(a), row_of(b))
+    if kind == "shares":
+        n = [max(int(size(rng, 5, 2e4)), 5) for _ in range(2)]
+        rows = [one_row(rng, (0.05, 4), (1, m), most=m) for m in n]
+        releases = [declare(Bernoulli(), value, n=m, noise=noise, printed=row, **named) for (noise, row, value), m in zip(rows, n)]
+        a, b = (cells_of(release)[0] for release in releases)
+        return releases, {"a": a, "b": b, "n": n}, lambda: exact.compare_shares(row_of(a), row_of(b), n)
+    return a_table(rng, named)
+
+
+def a_table(rng, named):
+    "Cells of one noise and one printing, and mostly their total."
+    J = int(rng.choice([1, 2, 3, 4, 6, 12]))
+    kind = str(rng.choice(["laplace", "gaussian", "none"], p=[0.5, 0.3, 0.2]))
+    scale, discrete = size(rng, 0.05, 12), bool(rng.random() < 0.5)
+    truth = [int(size(rng, 0.3, 300)) for _ in range(J)]
+    row = printing(rng, kind, scale, discrete, 0)
+    row = None if isinstance(row, str) else row
+    total = str(rng.choice(["same", "exact", "other", "none"], p=[0.5, 0.2, 0.2, 0.1]))
+    noises = [(kind, scale, discrete)] * J
+    rows = [row or Exact()] * J
+    if total != "none":
+        noises.append((kind, scale, discrete) if total == "same" else ("none", 0.0, False) if total == "exact" else
+                      ("laplace", size(rng, 0.5, 10), False))
+        rows.append(rows[0] if total == "same" else Exact())
+        truth = [*truth, sum(truth)]
+    y = np.array([drawn(rng, k, *noise) for k, noise in zip(truth, noises)])
+    values = [None if math.isnan(v) else float(v) for v in print_rows(tuple(rows), y, rng)[0]]
+    names = [f"c{i}" for i in range(J)]
+    keys = names + ["total"] * (total != "none")
+    H = [*np.eye(J).tolist(), *([[1.0] * J] if total != "none" else [])]
+    release = declare(Counts(names), dict(zip(keys, values)), matrix=H, noise=[noise_of(rng, *each) or Laplace(scale=0) for each in noises],
+                      printed=rows, **named)
+    cells = cells_of(release)
+    given = {"cells": cells[:J], "total": cells[J] if total != "none" else None}
+    return release, given, lambda: exact.table([row_of(c) for c in given["cells"]], given["total"] and row_of(given["total"]))
+
+
+def made(kinds=None, repeat=1):
+    "The declarations, in order: kind, release, question, oracle; what the package refuses is drawn again."
+    rng = np.random.default_rng(SEED)
+    for kind, many in (kinds or KINDS).items():
+        found = 0
+        while found < many:
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    release, given, answer = declaration(rng, kind)
+                    if kind in ("rate", "compare") or kind == "table":
+                        check_finite(given)
+            except ValueError:
+                continue
+            found += 1
+            yield kind, release, given, answer
+
+
+def check_finite(given):
+    "Only what can be listed in a moment."
+    cells = given["cells"] + ([given["total"]] if given["total"] else []) if "cells" in given else [v for v in given.values() if isinstance(v, dict)]
+    lengths = [len(exact.counted(row_of(cell)).k) for cell in cells]
+    if "part" in given and math.prod(lengths) > 3e6 or "a" in given and max(lengths) > 4e4:
+        raise ValueError("too many pairs")
+
+
+if __name__ == "__main__":
+    out = []
+    for i, (kind, release, given, answer) in enumerate(made()):
+        out.append({"kind": kind, **given, "exact": answer()})
+        if i % 20 == 0:
+            print(i, kind, flush=True)
+    text = ",\n".join(json.dumps(each, separators=(",", ":")) for each in out)
+    RESULT.write_text(f"[{text}]\n", encoding="utf-8")
+    print(len(out), "declarations,", len(text) // 1000, "kB")
