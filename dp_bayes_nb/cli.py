@@ -74,7 +74,7 @@ COMMANDS: dict[str, tuple] = {
     "page": ("page:run_page", "a page in a browser that answers six questions about published numbers; opens no data",
              "")}
 
-
+# %% ../nbs/cli.ipynb #19752706
 def build_parser() -> argparse.ArgumentParser:
     "The command line."
     from dp_bayes_nb import __version__

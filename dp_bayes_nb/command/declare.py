@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['READINGS', 'STATED', 'a_number', 'numbers', 'named_numbers', 'parse_sums', 'stated_noise', 'stated_printing',
-           'size_noise', 'declared_model', 'declared', 'declared_table', 'run_declare']
+           'run_declare']
 
 # %% ../../nbs/command/07_declare.ipynb #dec10004
 import json
@@ -81,7 +81,7 @@ def _of_one(option, words, k):
         refuse(option, "one number, or one for each of the two", " ".join(words))
     return found[k]
 
-
+# %% ../../nbs/command/07_declare.ipynb #6233a1ca
 def stated_noise(args, k: int | None = None) -> Any:
     "The noise as it was stated, a `Laplace` or a `Gaussian`, with k of one of two values; None where there is none."
     from dp_bayes_nb.noise.statements import STATEMENTS, stated_by
@@ -104,7 +104,7 @@ def stated_noise(args, k: int | None = None) -> Any:
         return law.from_error(value, 0.95, discrete=args.discrete)
     if budget:
         moved = _of_one("--sensitivity", args.sensitivity, k)
-        return getattr(law, f"from_{word}")(value, moved, discrete=args.discrete)
+        return (law.from_epsilon if word == "epsilon" else law.from_rho)(value, moved, discrete=args.discrete)
     return law(**{word: value}, discrete=args.discrete)
 
 
@@ -119,7 +119,7 @@ def stated_printing(words) -> Any:
     found = [(pair[1], _called("--printed", pair[2], fix)) for pair in pairs if pair]
     return found[0][1] if found[0][0] is None else dict(found)
 
-
+# %% ../../nbs/command/07_declare.ipynb #b4707dfc
 def _called(option, text, fix):
     "What a call of a reading says, with its literal arguments."
     name, given, named = parse_call(option, text, READINGS, fix)
@@ -153,7 +153,8 @@ def declared_model(args, values, sums) -> Any:
     if args.n is not None:
         return Bernoulli()
     if not isinstance(values, dict) and len(values) > 1:
-        refuse("VALUE", "given by name for several counts", f"{len(values)} numbers", "such as 'north=11.5' 'south=3.2'")
+        refuse("VALUE", "given by name for several counts", f"{len(values)} numbers",
+                   "such as 'north=11.5' 'south=3.2'")
     rows = [name for name in values if name not in sums] if isinstance(values, dict) else ["count"]
     return Counts([*dict.fromkeys([*rows, *(part for parts in sums.values() for part in parts)])])
 
@@ -179,7 +180,7 @@ def _size(args):
     whole = lambda value: int(value) if value == int(value) else value
     return found if found is None else [*map(whole, found)] if isinstance(found, list) else whole(found)
 
-
+# %% ../../nbs/command/07_declare.ipynb #eb7a523c
 def declared(args) -> Any:
     "The release of numbers that were typed."
     from dp_bayes_nb.releases.declare import declare
@@ -214,11 +215,12 @@ def _parse_words(words):
     for word in words:
         text, equals, said = word.partition("=")
         if not equals or text in found:
-            refuse("--words", "'TEXT=MEANING', once for each text", word, "such as '-=0', or 'c=READING' with Suppressed(6)")
+            refuse("--words", "'TEXT=MEANING', once for each text", word,
+                   "such as '-=0', or 'c=READING' with Suppressed(6)")
         found[text] = stated_printing([said]) if "(" in said else a_number("--words", said)
     return found
 
-
+# %% ../../nbs/command/07_declare.ipynb #a15e9f9e
 def declared_table(args) -> Any:
     "The release of a column of a CSV file; with --by one for each value of another."
     from dp_bayes_nb.models.counts import Bernoulli

@@ -417,7 +417,8 @@ EXPERIMENT_NAMES = """NAME is one of these.
   hidden Markov models          sbc_hmm sbc_hmm_mutant
 """
 OPTIONS["page"] = (
-    ("-o --output", "write a copy of the page to this file (default: open it in a browser)", {"metavar": "FILE"}), _FORCE)
+    ("-o --output", "write a copy of the page to this file (default: open it in a browser)", {"metavar": "FILE"}),
+    _FORCE)
 
 # %% ../../nbs/command/03_options.ipynb #0c0300a2
 _OUTPUT: tuple = (("-o --output", "CSV file to write (default: none, the table is printed only)", {}),

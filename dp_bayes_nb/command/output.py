@@ -120,7 +120,7 @@ def summed_up(draws) -> dict:
     return {"mean": float(np.mean(draws)), "sd": float(np.std(draws, ddof=len(draws) > 1)),
             **{name: float(value) for name, value in quantiles}}
 
-
+# %% ../../nbs/command/01_output.ipynb #4c0d594a
 def rows_table(rows: list[dict]) -> str:
     "Rows of `summary_rows` as text, one a line."
     heads = {f"q{u:g}": f"{100 * u:g}%" for u in SHOWN}

@@ -57,7 +57,7 @@ def run_release(args) -> Answer:
               file=sys.stderr)
     return Answer(str(made), {"file": args.output, "release": json.loads(made.to_json())})
 
-
+# %% ../../nbs/command/05_publish.ipynb #83b40153
 def _existing(path):
     "The ledger of --ledger; None without one."
     from dp_bayes_nb.data_holder.ledger import Ledger
@@ -106,7 +106,7 @@ def parse_bounds_source(words):
         refuse("--bounds-source", "public, private_quantile, or the numbers of entries of the ledger", " ".join(words))
     return words[0]
 
-
+# %% ../../nbs/command/05_publish.ipynb #21e44143
 def _typed_value(text, levels, option="--missing-as"):
     "A text where texts are declared, else a number."
     try:

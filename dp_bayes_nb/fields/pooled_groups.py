@@ -67,7 +67,7 @@ class Pooled:
       under "t3" their standard deviation is √3 = 1.7 times the spread. Rates made with N(0, 0.25²) have a spread of
       about 0.2 under "t3".
     - `location`: (mean, sd) of a normal prior of the typical group. None: for shares a typical share that is uniform,
-      for rates of counts nearly Jeffreys' prior, a density falling like one over the square root of the rate, for others
+      for rates of counts nearly Jeffreys' prior, a density that falls like one over the root of the rate, for others
       N(0, 10²).
     - `scale`: of the half-normal prior of the spread, > 0. None: 1, with which groups may well differ by a factor of
       seven. Of a model with several parameters both are dicts, {"mean": (170, 10)} and {"mean": 5}.

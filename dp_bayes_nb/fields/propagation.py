@@ -368,7 +368,7 @@ def _change(sites, new, found, cm, cv, none):
 # %% ../../nbs/fields/08_propagation.ipynb #13980be7
 def propagate(field: Field, table: Table, setting: Setting, sites: Sites | None = None, still: float = _STILL
               ) -> Propagated:
-    "Parallel, damped expectation propagation from some sites on, until a sweep changes less than `still`: equation (7)."
+    "Damped expectation propagation, from some sites on, until a sweep changes less than `still`: equation (7)."
     here = None if sites is None else marginals(field, sites, setting)
     if here is None:
         sites = first_sites(table)

@@ -487,8 +487,8 @@ def _steps(layout: Layout) -> tuple[int, float]:
         return 0, 1.0
     sizes = {part.name: part.Q.shape[0] for part in layout.parts}
     if len(about) > 1 or about[0]["by"] != max(sizes, key=lambda name: sizes[name]):  # the first of several such
-        refuse("shifts", "of one structure, that with the most positions, and the first of the list if several have as many",
-               Said("another"))
+        refuse("shifts", "of one structure, that with the most positions, and the first of the list where several have "
+               "as many", Said("another"))
     size = len(about[0]["positions"]) - about[0]["ahead"]
     return size - 1, math.sqrt(1 / 3 / walk(size, 1)[0][0, 0])
 

@@ -303,7 +303,8 @@ def _gaussian_ratio(r, x, n, b, c):
     h = np.where(h == 0, 1e-300, h)
     root = np.sqrt((1 - rho) * (1 + rho))
     with np.errstate(divide="ignore", over="ignore"):
-        both = 0.5 * (special.ndtr(h) + special.ndtr(k)) - special.owens_t(h, (k / h - rho) / root) - special.owens_t(k, (h / k - rho) / root)
+        both = 0.5 * (special.ndtr(h) + special.ndtr(k)) - (
+            special.owens_t(h, (k / h - rho) / root) + special.owens_t(k, (h / k - rho) / root))
     return special.ndtr(h) - np.maximum(both - np.where(h * k < 0, 0.5, 0.0), 0.0)
 
 

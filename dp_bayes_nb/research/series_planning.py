@@ -235,7 +235,7 @@ def _checked_wish(per, typical, width, change, within, power, walk):
         refuse("width", "left out with change", width, "plan for one wish, and then for the other")
     if change is not None:
         if isinstance(change, (bool, str)) or not np.isfinite(change) or not -1 < change <= 9 or abs(change) < 1e-6:
-            refuse("change", "a relative change above -1 and up to 9 that is not 0, such as 0.2 for a fifth more", change)
+            refuse("change", "a relative change above -1, up to 9 and not 0, such as 0.2 for a fifth more", change)
         soon = "as soon as possible" if within is None else f"within {within:g} {per}s"
         return f"a change of {change:+.0%} noticed with chance {power:g} {soon}"
     return "" if width is None else f"a 95% width of {width:.3g} of the count" + " after smoothing" * (walk is not None)

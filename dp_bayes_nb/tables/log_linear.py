@@ -129,7 +129,8 @@ class Shrinkage(_Blocks):
     def log_density(self, theta: dict) -> Float[Array, "..."]:
         "Log density at theta."
         k, nu = np.array([float(k) for _, k in self.sizes]), self.degrees
-        constant = jsp.gammaln((nu + k) / 2) - jsp.gammaln(nu / 2) - k / 2 * jnp.log(nu * jnp.pi) - k * jnp.log(self._scales)
+        constant = jsp.gammaln((nu + k) / 2) - jsp.gammaln(nu / 2) - k * (
+            0.5 * jnp.log(nu * jnp.pi) + jnp.log(self._scales))
         return (constant - (nu + k) / 2 * jnp.log1p(self._squares(theta) / nu)).sum(axis=-1)
 
 # %% ../../nbs/tables/03_log_linear.ipynb #0f79f69d
