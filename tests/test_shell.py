@@ -172,9 +172,9 @@ INSIDE = {name: set() for name in cli.COMMANDS} | {
 
 def second_posterior(survey):
     "A posterior of other records beside the first."
-    declare(Bernoulli("smokes"), 44, n=250, noise=Laplace(scale=2), source="elsewhere").save(folder / "r2.json")
-    assert dp_bayes("fit", "r2.json", "--draws", "200", "-o", "p2.nc", cwd=folder)[0] == 0
-    return folder
+    declare(Bernoulli("smokes"), 44, n=250, noise=Laplace(scale=2), source="elsewhere").save(survey / "r2.json")
+    assert dp_bayes("fit", "r2.json", "--draws", "200", "-o", "p2.nc", cwd=survey)[0] == 0
+    return survey
 
 
 @pytest.mark.slow
