@@ -80,3 +80,157 @@ def test_answers_are_exact(declarations, answers):
     print({kind: f"{found:.1e} (declaration {i})" for kind, (found, i) in worst.items()}, len(declarations))
     assert len(declarations) == 500
     assert max(found for found, _ in worst.values()) < CLOSE, worst
+
+
+def test_the_answers_kept_are_those_of_the_oracle(declarations):
+    "A few of them again, of each kind; and what the package's default prior is, by an enumeration without the oracle."
+    few = [given for i, given in enumerate(declarations) if i % 31 == 0 and given["kind"] in ("count", "share")]
+    for given in few:
+        row = row_of(given["cell"])
+        due = exact.of_one(row) if given["kind"] == "count" else exact.share(row, given["n"], *given["prior"])
+        assert error(due, given["exact"]) < 1e-9
+    k = np.arange(0, 500)
+    w = np.exp(-abs(k - 7) / 2.0)
+    (found,) = ask([{"kind": "count", "cell": {"value": 7, "noise": {"law": "laplace", "size": 2}}}])
+    assert abs(found["answer"]["mean"] - w @ k / w.sum()) < 1e-12
+
+
+def row_of(cell):
+    "A cell as the oracle reads it."
+    given = {"rounded": ("step",), "random": ("base",), "hidden": ("below",), "cut": ("low", "high"), "within": ("low", "high")}
+    endless = {"low": -math.inf, "high": math.inf}
+    steps = tuple((s["how"], *(endless[end] if s[end] is None else s[end] for end in given[s["how"]])) for s in cell["printed"])
+    noise = cell["noise"]
+    return exact.Row(noise["law"], noise.get("size", 0.0), noise.get("whole", False), steps,
+                     math.nan if cell["value"] is None else cell["value"])
+
+
+WRONG = {  # file, line as it is, line that is wrong, kinds of declarations that show it
+    "halves go up": ("cells.js", "return Math.abs(q % 1) === 0.5 && r % 2 !== 0 ? r - 1 : r;", "return r;"),
+    "rounding is ignored": ("cells.js", "low: ends.low - step / 2, high: ends.high + step / 2,", "low: ends.low, high: ends.high,"),
+    "noise on whole numbers is taken for noise on the line": ("cells.js", "return { kind, size, whole: !!whole,\n      density", "whole = false;\n    return { kind, size, whole: !!whole,\n      density"),
+    "the scale is taken for a standard deviation": ("cells.js", "density: (e) => Math.exp(-Math.abs(e) / size),", "density: (e) => Math.exp(-Math.abs(e) * Math.SQRT2 / size),"),
+    "a hidden number is at most the limit": ("cells.js", "high: below, above: false, under: true", "high: below, above: false, under: false"),
+    "a number cut at 0 is 0": ("cells.js", "low: sinks ? -Infinity : ends.low,", "low: ends.low,"),
+    "random rounding is rounding": ("cells.js", "return [[sign * near, 1 - q / base], [sign * (near + base), q / base]];", "return [[sign * near, +(2 * q < base)], [sign * (near + base), +(2 * q >= base)]];"),
+    "a prior of shares is taken for flat": ("index.js", "alpha * logExpit(x) + beta * logExpit(-x)", "logExpit(x) + logExpit(-x)"),
+    "a whole without its part": ("rates.js", "const upTo = (u, n) => (part ? u.upTo(n) : u.total)", "const upTo = (u, n) => u.total"),
+    "the total is ignored": ("tables.js", "return new Whole((k) => one.at(k) * series(k),", "return new Whole((k) => one.at(k),"),
+    "sums over whole numbers are integrals": ("sums.js", "q[j] += INVERSE_SINH[i] * d[j];", "q[j] += 0 * d[j];"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_an_engine_with_a_wrong_line_fails(name, declarations, tmp_path):
+    file, line, wrong = WRONG[name]
+    folder = shutil.copytree(ENGINE, tmp_path / "engine")
+    text = (folder / file).read_text(encoding="utf-8")
+    assert text.count(line) == 1, f"{file} has no such line any more"
+    (folder / file).write_text(text.replace(line, wrong), encoding="utf-8")
+    some = [given for i, given in enumerate(declarations) if i % 3 == 0 and given["kind"] != "noisy"]
+    worst = largest(some, ask(some, folder))
+    assert max(found for found, _ in worst.values()) > 10 * CLOSE
+
+
+def cell(value, law="none", size=0.0, whole=False, printed=()):
+    return {"value": value, "noise": {"law": law, "size": size, "whole": whole}, "printed": list(printed)}
+
+
+HIDDEN, FIVE, RANDOM = {"how": "hidden", "below": 10}, {"how": "rounded", "step": 5}, {"how": "random", "base": 3}
+REFUSED = [  # code, question
+    ("number", {"kind": "count", "cell": cell("12", "laplace", 2)}),
+    ("number", {"kind": "count", "cell": cell(1e300, "laplace", 2)}),
+    ("number", {"kind": "count", "cell": cell(12, "laplace", None)}),
+    ("size", {"kind": "count", "cell": cell(12, "laplace", -2)}),
+    ("law", {"kind": "count", "cell": cell(12, "cauchy", 2)}),
+    ("blank", {"kind": "count", "cell": cell(None, "laplace", 2)}),
+    ("shown", {"kind": "count", "cell": cell(5, "laplace", 2, True, [HIDDEN, FIVE])}),
+    ("multiple", {"kind": "count", "cell": cell(12, "laplace", 2, True, [FIVE])}),
+    ("multiple", {"kind": "count", "cell": cell(13, printed=[RANDOM])}),
+    ("printed", {"kind": "count", "cell": cell(12, "laplace", 2, False, [{"how": "cut", "low": 0, "high": 10}])}),
+    ("printed", {"kind": "count", "cell": cell(12, printed=[{"how": "within", "low": 0, "high": 10}])}),
+    ("perturbed", {"kind": "count", "cell": cell(12, "laplace", 2, False, [RANDOM])}),
+    ("order", {"kind": "count", "cell": cell(None, "laplace", 2, False, [HIDDEN, HIDDEN])}),
+    ("printing", {"kind": "count", "cell": cell(12, printed=[{"how": "constructor"}])}),
+    ("step", {"kind": "count", "cell": cell(12, printed=[{"how": "rounded", "step": 0}])}),
+    ("base", {"kind": "count", "cell": cell(12, printed=[{"how": "random", "base": 1.5}])}),
+    ("limits", {"kind": "count", "cell": cell(12, printed=[{"how": "cut", "low": 5, "high": 5}])}),
+    ("grid", {"kind": "count", "cell": cell(12.5, "laplace", 2, True)}),
+    ("whole", {"kind": "count", "cell": cell(12.5)}),
+    ("between", {"kind": "count", "cell": cell(12.4, "laplace", 0.001)}),
+    ("negative", {"kind": "count", "cell": cell(-45, "laplace", 2)}),
+    ("negative", {"kind": "count", "cell": cell(-1)}),
+    ("endless", {"kind": "count", "cell": cell(100, "laplace", 2, False, [{"how": "cut", "low": 0, "high": 100}])}),
+    ("n", {"kind": "share", "cell": cell(0, "laplace", 2), "n": 0, "prior": [1, 1]}),
+    ("n", {"kind": "share", "cell": cell(3, "laplace", 2), "n": 10.5, "prior": [1, 1]}),
+    ("above", {"kind": "share", "cell": cell(31, "laplace", 1), "n": 10, "prior": [1, 1]}),
+    ("prior", {"kind": "share", "cell": cell(3, "laplace", 1), "n": 10, "prior": [0, 1]}),
+    ("part", {"kind": "rate", "part": cell(100, "laplace", 1), "whole": cell(50, "laplace", 1)}),
+    ("part", {"kind": "noisy", "cell": cell(100), "n": cell(50), "prior": [1, 1]}),
+    ("zero", {"kind": "rate", "part": cell(0), "whole": cell(0)}),
+    ("cells", {"kind": "table", "cells": [], "total": None}),
+    ("total", {"kind": "table", "cells": [cell(10), cell(20)], "total": cell(31)}),
+    ("total", {"kind": "table", "cells": [cell(10, "laplace", 2), cell(20, "laplace", 2)], "total": cell(200, "laplace", 2)}),
+    ("total", {"kind": "table", "cells": [cell(10, "gaussian", 2), cell(20, "gaussian", 2)], "total": cell(2)}),
+]
+
+
+def test_what_cannot_be_is_refused():
+    for (code, question), told in zip(REFUSED, ask([question for _, question in REFUSED]), strict=True):
+        assert told.get("refused") == code, (code, question, told)
+
+
+def test_every_code_is_listed_at_the_head_of_the_engine():
+    import re
+    text = {path.name: path.read_text(encoding="utf-8") for path in ENGINE.glob("*.js")}
+    used = set(re.findall(r'refuse\([^;]*?"([a-z_]+)"', "\n".join(text.values())))
+    head = text["index.js"].split("import", 1)[0]
+    listed = set(re.findall(r"^// {3}([a-z_]+):", head, re.M))
+    assert {code for code, _ in REFUSED} <= listed and used - {"cut", "n", "part", "whole", "total"} <= listed
+    assert sum(len(each.encode()) for each in text.values()) < 90_000
+
+
+LARGE = [
+    {"kind": "count", "cell": cell(1e6, "laplace", 1e4)},
+    {"kind": "count", "cell": cell(1e6, "gaussian", 1e4, True, [{"how": "rounded", "step": 1000}])},
+    {"kind": "share", "cell": cell(1e6, "laplace", 1e4), "n": 4_000_000, "prior": [1, 1]},
+    {"kind": "rate", "part": cell(1e5, "laplace", 1e4), "whole": cell(1e6, "laplace", 1e4)},
+    {"kind": "noisy", "cell": cell(1e5, "laplace", 1e4), "n": cell(1e6, "laplace", 1e4), "prior": [1, 1]},
+    {"kind": "compare", "a": cell(1e6, "laplace", 1e4), "b": cell(1e6, "laplace", 1e4)},
+    {"kind": "table", "cells": [cell(50 + i, "laplace", 2) for i in range(200)], "total": cell(29_900, "laplace", 2)},
+    {"kind": "table", "cells": [cell(1e6 + i, "laplace", 1e4) for i in range(200)], "total": cell(2e8, "laplace", 1e4)},
+]
+
+
+def test_large_numbers_are_answered_at_once():
+    told = ask(LARGE * 2)
+    print([round(each["ms"]) for each in told[len(LARGE):]], "ms")
+    two = told[5]["answer"]["difference"]
+    r = math.exp(-1e-4)
+    assert two["mean"] == 0 and abs(two["sd"] ** 2 / (4 * r / (1 - r) ** 2) - 1) < 1e-10
+    rate, share = told[3]["answer"], told[4]["answer"]
+    assert abs(rate["mean"] - share["mean"]) < 1e-4 * rate["sd"] + 2e-6 + 3e-2 * rate["sd"] ** 2
+    due = exact.table([row_of(each) for each in LARGE[6]["cells"]], row_of(LARGE[6]["total"]))
+    assert max(error(*pair) for pair in parts(told[6]["answer"], due)[0]) < CLOSE
+
+
+def test_fits_of_the_package_stand_beside():
+    "Draws of `fit`: their distribution function is within 4,000 draws' error of the page's, 1% for all together."
+    from dp_bayes_nb import Bernoulli, Counts, Gaussian, Laplace, Rounded, Suppressed, declare, fit
+    named, out = {"source": "an example"}, []
+    rounded = Suppressed(10) & Rounded(5)
+    cases = [
+        (declare(Counts(["a"]), [312], noise=Laplace(scale=2), **named), {"kind": "count", "cell": cell(312, "laplace", 2)}),
+        (declare(Counts(["a"]), [None], noise=Gaussian(sd=3, discrete=True), printed=rounded, **named),
+         {"kind": "count", "cell": cell(None, "gaussian", 3, True, [HIDDEN, FIVE])}),
+        (declare(Bernoulli(), 45, n=1200, noise=Laplace(scale=4, discrete=True), printed=Rounded(5), **named),
+         {"kind": "share", "cell": cell(45, "laplace", 4, True, [FIVE]), "n": 1200, "prior": [1, 1]}),
+        (declare(Bernoulli(), 3, n=8.2, noise=Laplace(scale=3), n_noise=Laplace(scale=3), **named),
+         {"kind": "noisy", "cell": cell(3, "laplace", 3), "n": cell(8.2, "laplace", 3), "prior": [1, 1]}),
+    ]
+    band = math.sqrt(math.log(2 * len(cases) / 0.01) / (2 * 4000))  # Dvoretzky, Kiefer, Wolfowitz
+    for (release, _), told in zip(cases, ask([question for _, question in cases]), strict=True):
+        draws = next(iter(fit(release, progress=False).posterior.data_vars.values())).values.ravel()
+        for level, q in zip((0.025, 0.25, 0.5, 0.75, 0.975), told["answer"]["q"], strict=True):
+            out.append(max((draws < q).mean() - level, level - (draws <= q).mean()))
+    assert max(out) < band

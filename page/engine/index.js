@@ -1,6 +1,34 @@
 // Exact posteriors of published numbers with noise: the engine of the page. No sampling, no dependency, no DOM.
 //
-// Codes of `Refused`: (filled in below)
+// Codes of `Refused` (and the facts that come with them), for the strings of the page:
+//   number: no number, or beyond 1e15 (field, given)
+//   size: a noise below 0 (given)
+//   law: an unknown law of noise (given)
+//   printing: an unknown statement of what was printed (given)
+//   step: a rounding step that is not above 0 (given)
+//   base: a base of random rounding that is no whole number from 2 on (given)
+//   limits: a low limit that is not below the high one (low, high)
+//   order: hidden twice, or something done after a number was given as a range
+//   perturbed: random rounding of numbers that are not whole (noise on the line)
+//   blank: nothing printed, and no statement says why; or nothing can be hidden so
+//   shown: a number that is shown although it is below the limit of hiding (value)
+//   multiple: no multiple of the step or of the base (value, step)
+//   printed: not such as these statements print, as beyond a limit (value)
+//   grid: not whole, but its noise is (value)
+//   whole: not whole, and without noise (value)
+//   between: too far from any whole number for its noise (value, far)
+//   negative: too far below 0 for its noise (value, far)
+//   above: too far above n for its noise (value, most, far)
+//   part: too far above the number that it is a part of (part, whole)
+//   total: cells and total contradict one another (value, cells, far)
+//   endless: nothing that was printed limits the number from above
+//   endless_n: the same of n
+//   n: no whole number from 1 on (given)
+//   prior: no two numbers above 0, or so far from the number that nothing is left (given)
+//   zero: the denominator is certainly 0
+//   cells: no list of cells
+//   kind: an unknown question (given)
+//   large: more than a million numbers would have to be listed (numbers)
 
 import { Whole, Line, LISTED, below, fitLog, sumProduct, sumRun } from "./sums.js";
 import { leastWhole, solve } from "./roots.js";
