@@ -146,6 +146,7 @@ def _log_power_sum(c, s, x):
     return out
 
 
+# %% ../../nbs/counts/10_count_curves.ipynb #c91cbba8
 def curves_of(readings: list,              # one a count
               size: Float[np.ndarray, "G"],  # exposures, or records
               binomial: bool               # of records, each with the share; else Poisson with the rate
@@ -197,6 +198,7 @@ def draw_printed(rng: np.random.Generator, readings: list, size, binomial: bool,
     return out
 
 
+# %% ../../nbs/counts/10_count_curves.ipynb #17618643
 def _inverse(p: Float[np.ndarray, "A k W"], u: Float[np.ndarray, "A k"]) -> tuple:
     "Sums of weights, and places by the inverse of their cumulative sums: which stretch first, and then where in it."
     size = p.shape[2]

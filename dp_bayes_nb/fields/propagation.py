@@ -329,6 +329,7 @@ def first_sites(table: Table) -> Sites:
 _DROP, _LOWER = 1.0, 10.0  # how deep a valley is; how far below the best peak another is one
 
 
+# %% ../../nbs/fields/08_propagation.ipynb #e9602336
 def other_starts(table: Table) -> list[Sites]:
     "Sites at the lowest and at the highest peaks, where a likelihood has several; else none."
     v, last = table.value, table.value.shape[1] - 1
@@ -358,6 +359,7 @@ def _matched(sites, found, cm, cv, none, power):
     linear = found.mean * (precision + 1 / cv) - cm / cv
     return Sites(np.where(none, sites.precision, precision / power), np.where(none, sites.linear, linear / power))
 
+
 # %% ../../nbs/fields/08_propagation.ipynb #cff8877c
 def _change(sites, new, found, cm, cv, none):
     bend = np.abs(new.precision - sites.precision) / (np.abs(sites.precision) + 0.1 / cv)
@@ -368,7 +370,7 @@ def _change(sites, new, found, cm, cv, none):
 # %% ../../nbs/fields/08_propagation.ipynb #13980be7
 def propagate(field: Field, table: Table, setting: Setting, sites: Sites | None = None, still: float = _STILL
               ) -> Propagated:
-    "Parallel, damped expectation propagation from some sites on, until a sweep changes less than `still`: equation (7)."
+    "Parallel, damped expectation propagation from some sites on, until changes are below `still`: equation (7)."
     here = None if sites is None else marginals(field, sites, setting)
     if here is None:
         sites = first_sites(table)

@@ -184,6 +184,7 @@ def sites_near(points: list, z: Float[np.ndarray, "d"], metric: Float[np.ndarray
     return Sites(*(fitted @ np.array([points[k].found.sites[j] for k in near]) for j in (0, 1)))
 
 
+# %% ../../nbs/fields/09_structured.ipynb #21ec4824
 def middles(field: Field, table: Table, scale: float, points: list, x, weight) -> Explored:
     "Groups of candidates, propagation in the middle of each, and weights that know what it found."
     flat = weight**0.6 / (weight**0.6).sum()
@@ -432,6 +433,7 @@ def _tables(alike: Alike) -> tuple:
 _PLAIN, _SURE, _OPEN = 0.5, 0.01, 0.6  # a fall that is none; shares that lie open: of one group, and of the level
 
 
+# %% ../../nbs/fields/09_structured.ipynb #d95a9029
 def _open(total: Float[np.ndarray, "n M"], log_weight: Float[np.ndarray, "M"]) -> Float[np.ndarray, "n"]:
     "Shares of the posterior of a level where likelihoods say no more than at an end."
     flat = np.zeros(total.shape, bool)
@@ -452,6 +454,7 @@ def _check_limited(table: Table, mean: float, sd: float):
         refuse("release", "with numbers that limit the level of their groups from both sides",
                Said("one in which every group is hidden, or noise leaves open whether there is anything"),
                "say where the level is, as in prior=Pooled('normal', location=(3, 1)), or fit groups one by one")
+
 
 # %% ../../nbs/fields/09_structured.ipynb #e7291dbf
 def _steps(layout: Layout) -> tuple[int, float]:

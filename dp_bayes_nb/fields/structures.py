@@ -145,8 +145,8 @@ def _spelled(by: str, texts: list) -> list:
         return ["-".join(filter(None, each.groups())) for each in found if each]
     weeks = [_WEEKS.fullmatch(text) for text in texts]
     if all(weeks) and len({each[1] for each in weeks if each}) > 1:
-        warn_user(f"labels of {by!r} such as {texts[0]} are read as whole numbers, with a gap between two years; if they "
-                  "are years and weeks, give at=[…], a date or a whole number for each week")
+        warn_user(f"labels of {by!r} such as {texts[0]} are read as whole numbers, with a gap between two years; if "
+                  "they are years and weeks, give at=[…], a date or a whole number for each week")
     return texts
 
 
@@ -154,6 +154,7 @@ def _is_whole(each) -> bool:
     return isinstance(each, (int, float, np.integer, np.floating)) and float(each).is_integer()
 
 
+# %% ../../nbs/fields/07_structures.ipynb #47dd05f9
 def _as_numbers(by: str, labels: list) -> tuple:
     "Labels on a line of whole numbers, and the labels of such numbers; None for texts, which have no distances."
     texts = [re.sub(r"\.0+$", "", str(each)) for each in labels]
