@@ -98,14 +98,12 @@ class Field:
             return None
         Z = _columns(self, size)
         to_nodes = sp.csr_matrix((s * D[on], (at[on], np.flatnonzero(on))), (self.band.n, len(D)))
-        edge = np.concatenate([(to_nodes @ Z)[self.band.order], self.own.T], axis=1)
-        across, m = factor.forward(edge), len(self.own)
-        corner = np.block([[self.border + (Z.T * D) @ Z, self.beside.T], [self.beside, np.zeros((m, m))]])
+        across, none = factor.forward(np.c_[(to_nodes @ Z)[self.band.order], self.own.T]), np.zeros((len(self.own),) * 2)
+        corner = np.block([[self.border + (Z.T * D) @ Z, self.beside.T], [self.beside, none]])
         schur = corner - across.T @ across
-        if lapack.dpotrf(schur[:self.c, :self.c], lower=1)[1]:
-            return None
         value = factor.log_determinant() + np.linalg.slogdet(schur)[1]
-        return Solved(factor, Z, across, schur, value) if np.isfinite(value) else None
+        indefinite = lapack.dpotrf(schur[:self.c, :self.c], lower=1)[1]
+        return None if indefinite or not np.isfinite(value) else Solved(factor, Z, across, schur, value)
 
 # %% ../../nbs/fields/08_propagation.ipynb #4b07cea0
 def _columns(field, size):
