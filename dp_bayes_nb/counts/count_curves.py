@@ -145,7 +145,8 @@ def _log_power_sum(c, s, x):
         np.put_along_axis(out, i, total, 1)
     return out
 
-# %% ../../nbs/counts/10_count_curves.ipynb #bea6a91d
+
+# %% ../../nbs/counts/10_count_curves.ipynb #c91cbba8
 def curves_of(readings: list,              # one a count
               size: Float[np.ndarray, "G"],  # exposures, or records
               binomial: bool               # of records, each with the share; else Poisson with the rate
@@ -167,6 +168,7 @@ def curves_of(readings: list,              # one a count
         out[run] = np.logaddexp(out[run], log_run(x[run], *ends, binomial))
         return out
     return law
+
 
 # %% ../../nbs/counts/10_count_curves.ipynb #176186a2
 # § The counts themselves
@@ -196,6 +198,7 @@ def draw_printed(rng: np.random.Generator, readings: list, size, binomial: bool,
     return out
 
 
+# %% ../../nbs/counts/10_count_curves.ipynb #17618643
 def _inverse(p: Float[np.ndarray, "A k W"], u: Float[np.ndarray, "A k"]) -> tuple:
     "Sums of weights, and places by the inverse of their cumulative sums: which stretch first, and then where in it."
     size = p.shape[2]
@@ -209,7 +212,7 @@ def _inverse(p: Float[np.ndarray, "A k W"], u: Float[np.ndarray, "A k"]) -> tupl
     place = np.minimum((within <= left).sum(axis=2), step - 1)
     return upto[..., -1], np.minimum(start[..., 0] + place, size - 1)
 
-# %% ../../nbs/counts/10_count_curves.ipynb #66fda102
+
 def _in_run(rng, x, size, first, last, binomial):
     "Draws of counts from `first` to `last`, by the inverse of the smaller tail."
     law = binom(size, 1 / (1 + np.exp(-x))) if binomial else poisson(size * np.exp(x))
@@ -218,6 +221,7 @@ def _in_run(rng, x, size, first, last, binomial):
     with np.errstate(invalid="ignore"):
         s = np.where(low < 0.5, law.ppf(low + u * (high - low)), law.isf(lower + u * (upper - lower)))
     return np.clip(np.where(np.isfinite(s), s, first), first, last)
+
 
 # %% ../../nbs/counts/10_count_curves.ipynb #7336cfd2
 # § Answers that were randomised: equation (5)

@@ -98,14 +98,12 @@ class Field:
             return None
         Z = _columns(self, size)
         to_nodes = sp.csr_matrix((s * D[on], (at[on], np.flatnonzero(on))), (self.band.n, len(D)))
-        edge = np.concatenate([(to_nodes @ Z)[self.band.order], self.own.T], axis=1)
-        across, m = factor.forward(edge), len(self.own)
-        corner = np.block([[self.border + (Z.T * D) @ Z, self.beside.T], [self.beside, np.zeros((m, m))]])
+        across, none = factor.forward(np.c_[(to_nodes @ Z)[self.band.order], self.own.T]), np.zeros((len(self.own),) * 2)
+        corner = np.block([[self.border + (Z.T * D) @ Z, self.beside.T], [self.beside, none]])
         schur = corner - across.T @ across
-        if lapack.dpotrf(schur[:self.c, :self.c], lower=1)[1]:
-            return None
         value = factor.log_determinant() + np.linalg.slogdet(schur)[1]
-        return Solved(factor, Z, across, schur, value) if np.isfinite(value) else None
+        indefinite = lapack.dpotrf(schur[:self.c, :self.c], lower=1)[1]
+        return None if indefinite or not np.isfinite(value) else Solved(factor, Z, across, schur, value)
 
 # %% ../../nbs/fields/08_propagation.ipynb #4b07cea0
 def _columns(field, size):
@@ -328,7 +326,8 @@ def first_sites(table: Table) -> Sites:
 
 _DROP, _LOWER = 1.0, 10.0  # how deep a valley is; how far below the best peak another is one
 
-# %% ../../nbs/fields/08_propagation.ipynb #2ba9fe98
+
+# %% ../../nbs/fields/08_propagation.ipynb #e9602336
 def other_starts(table: Table) -> list[Sites]:
     "Sites at the lowest and at the highest peaks, where a likelihood has several; else none."
     v, last = table.value, table.value.shape[1] - 1
@@ -358,6 +357,7 @@ def _matched(sites, found, cm, cv, none, power):
     linear = found.mean * (precision + 1 / cv) - cm / cv
     return Sites(np.where(none, sites.precision, precision / power), np.where(none, sites.linear, linear / power))
 
+
 # %% ../../nbs/fields/08_propagation.ipynb #cff8877c
 def _change(sites, new, found, cm, cv, none):
     bend = np.abs(new.precision - sites.precision) / (np.abs(sites.precision) + 0.1 / cv)
@@ -368,7 +368,7 @@ def _change(sites, new, found, cm, cv, none):
 # %% ../../nbs/fields/08_propagation.ipynb #13980be7
 def propagate(field: Field, table: Table, setting: Setting, sites: Sites | None = None, still: float = _STILL
               ) -> Propagated:
-    "Damped expectation propagation, from some sites on, until a sweep changes less than `still`: equation (7)."
+    "Parallel, damped expectation propagation from some sites on, until changes are below `still`: equation (7)."
     here = None if sites is None else marginals(field, sites, setting)
     if here is None:
         sites = first_sites(table)

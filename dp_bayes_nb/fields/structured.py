@@ -184,6 +184,7 @@ def sites_near(points: list, z: Float[np.ndarray, "d"], metric: Float[np.ndarray
     return Sites(*(fitted @ np.array([points[k].found.sites[j] for k in near]) for j in (0, 1)))
 
 
+# %% ../../nbs/fields/09_structured.ipynb #21ec4824
 def middles(field: Field, table: Table, scale: float, points: list, x, weight) -> Explored:
     "Groups of candidates, propagation in the middle of each, and weights that know what it found."
     flat = weight**0.6 / (weight**0.6).sum()
@@ -339,7 +340,7 @@ def together(rng: np.random.Generator, field: Field, table: Table, seen: Float[n
     value -= 0.5 * field.precision[0] * (level + shift - field.mean[0])**2
     return shift[np.argmax(value + rng.gumbel(size=value.shape), axis=0), np.arange(len(level))]
 
-# %% ../../nbs/fields/09_structured.ipynb #4dcb63ed
+
 def sliced(rng: np.random.Generator, field: Field, table: Table, found: Propagated, state: Float[np.ndarray, "R D"],
            moves: int = _MOVES) -> Float[np.ndarray, "R D"]:
     """Elliptical slice sampling of the exact posterior at a point, which leaves it as it is, and common shifts of all
@@ -377,7 +378,7 @@ def sliced(rng: np.random.Generator, field: Field, table: Table, found: Propagat
             angle[todo] = low[todo] + rng.random(len(todo)) * (high[todo] - low[todo])
     return state
 
-# %% ../../nbs/fields/09_structured.ipynb #c931b576
+
 def stacked(drawn: tuple) -> Float[np.ndarray, "R D"]:
     "Draws of `draw_normal` as rows: η, f, nodes and border."
     one, two, f, cells = drawn
@@ -456,7 +457,8 @@ def _tables(alike: Alike) -> tuple:
 
 _PLAIN, _SURE, _OPEN = 0.5, 0.01, 0.6  # a fall that is none; shares that lie open: of one group, and of the level
 
-# %% ../../nbs/fields/09_structured.ipynb #81e1f87e
+
+# %% ../../nbs/fields/09_structured.ipynb #d95a9029
 def _open(total: Float[np.ndarray, "n M"], log_weight: Float[np.ndarray, "M"], sides: tuple) -> Float[np.ndarray, "n"]:
     "Shares of the posterior of a level where likelihoods say no more than at an end: the lower (1), the upper (-1)."
     flat = np.zeros(total.shape, bool)
@@ -479,6 +481,7 @@ def _check_limited(table: Table, mean: float, sd: float, below: bool):
                Said("one in which every group is hidden, or noise leaves open whether there is anything"),
                "say where the level is, as in prior=Pooled('normal', location=(3, 1)), or fit groups one by one")
 
+
 # %% ../../nbs/fields/09_structured.ipynb #e7291dbf
 def _steps(layout: Layout) -> tuple[int, float]:
     "How many steps may be level shifts, and their scale: of the standard deviation that they have without."
@@ -487,8 +490,8 @@ def _steps(layout: Layout) -> tuple[int, float]:
         return 0, 1.0
     sizes = {part.name: part.Q.shape[0] for part in layout.parts}
     if len(about) > 1 or about[0]["by"] != max(sizes, key=lambda name: sizes[name]):  # the first of several such
-        refuse("shifts", "of one structure, that with the most positions, and the first of the list where several have "
-               "as many", Said("another"))
+        refuse("shifts", "of one structure, that with the most positions, and the first of the list if several have as many",
+               Said("another"))
     size = len(about[0]["positions"]) - about[0]["ahead"]
     return size - 1, math.sqrt(1 / 3 / walk(size, 1)[0][0, 0])
 
