@@ -98,7 +98,8 @@ class Field:
             return None
         Z = _columns(self, size)
         to_nodes = sp.csr_matrix((s * D[on], (at[on], np.flatnonzero(on))), (self.band.n, len(D)))
-        across, none = factor.forward(np.c_[(to_nodes @ Z)[self.band.order], self.own.T]), np.zeros((len(self.own),) * 2)
+        across = factor.forward(np.c_[(to_nodes @ Z)[self.band.order], self.own.T])
+        none = np.zeros((len(self.own),) * 2)
         corner = np.block([[self.border + (Z.T * D) @ Z, self.beside.T], [self.beside, none]])
         schur = corner - across.T @ across
         value = factor.log_determinant() + np.linalg.slogdet(schur)[1]

@@ -340,7 +340,7 @@ def together(rng: np.random.Generator, field: Field, table: Table, seen: Float[n
     value -= 0.5 * field.precision[0] * (level + shift - field.mean[0])**2
     return shift[np.argmax(value + rng.gumbel(size=value.shape), axis=0), np.arange(len(level))]
 
-
+# %% ../../nbs/fields/09_structured.ipynb #0ec5bf9a
 def sliced(rng: np.random.Generator, field: Field, table: Table, found: Propagated, state: Float[np.ndarray, "R D"],
            moves: int = _MOVES) -> Float[np.ndarray, "R D"]:
     """Elliptical slice sampling of the exact posterior at a point, which leaves it as it is, and common shifts of all
@@ -378,7 +378,7 @@ def sliced(rng: np.random.Generator, field: Field, table: Table, found: Propagat
             angle[todo] = low[todo] + rng.random(len(todo)) * (high[todo] - low[todo])
     return state
 
-
+# %% ../../nbs/fields/09_structured.ipynb #d1f960f1
 def stacked(drawn: tuple) -> Float[np.ndarray, "R D"]:
     "Draws of `draw_normal` as rows: η, f, nodes and border."
     one, two, f, cells = drawn
@@ -490,8 +490,8 @@ def _steps(layout: Layout) -> tuple[int, float]:
         return 0, 1.0
     sizes = {part.name: part.Q.shape[0] for part in layout.parts}
     if len(about) > 1 or about[0]["by"] != max(sizes, key=lambda name: sizes[name]):  # the first of several such
-        refuse("shifts", "of one structure, that with the most positions, and the first of the list if several have as many",
-               Said("another"))
+        refuse("shifts", "of one structure, that with the most positions, and the first of the list where several have "
+               "as many", Said("another"))
     size = len(about[0]["positions"]) - about[0]["ahead"]
     return size - 1, math.sqrt(1 / 3 / walk(size, 1)[0][0, 0])
 

@@ -38,9 +38,10 @@ class Along:
     - `at`: the position of each group, in the order of the groups or as a dict by their names. None: their labels.
 
     Positions are whole numbers, dates, months such as "2024-03" or 202403, weeks such as "2024-W05" (called by their
-    Mondays), quarters such as "2024-Q1", or any other texts, whose order is that of the release. Numbers and dates that are missing between the first and the last are predicted. The result's `predicted`
-    has all positions, along an axis that is called as `by`; as `all_…` where the groups have an axis with this name and
-    other levels, such as the `count` of `Counts`. ValueError for other arguments.
+    Mondays), quarters such as "2024-Q1", or any other texts, whose order is that of the release. Numbers and dates that
+    are missing between the first and the last are predicted. The result's `predicted` has all positions, along an axis
+    that is called as `by`. Where the groups have an axis with this name and other levels, such as the `count` of
+    `Counts`, it is `all_…` in the file, and functions take either name. ValueError for other arguments.
 
     >>> from dp_bayes_nb import Along, Counts, Laplace, declare, fit
     >>> release = declare(Counts([str(week) for week in range(1, 9)]), [61, 70, 44, 58, 66, 52, 75, 60],
@@ -167,7 +168,7 @@ def _first_day(by, text):
     except (ValueError, IndexError):
         refuse(by, "at weeks and quarters that exist", text, "write 2024-W03, or 2024-Q1")
 
-
+# %% ../../nbs/fields/07_structures.ipynb #781fd366
 def _check_words(by, texts):
     "Refuse labels that are dates and were not read as such: their distances and their order would be lost."
     for pattern in (*map(re.compile, _DATES.values()), _ISO, _LOCAL):
@@ -180,7 +181,6 @@ def _check_words(by, texts):
 
 def _is_whole(each) -> bool:
     return isinstance(each, (int, float, np.integer, np.floating)) and float(each).is_integer()
-
 
 # %% ../../nbs/fields/07_structures.ipynb #47dd05f9
 def _as_numbers(by: str, labels: list) -> tuple:
@@ -230,8 +230,8 @@ def positions_of(by: str, labels: list, ahead: int) -> tuple[np.ndarray, np.ndar
     step = int(np.gcd.reduce(apart)) if len(apart) else 1
     at = (numbers - numbers.min()) // step
     if len(apart) > 4 and (usual := int(np.median(apart))) >= _FINE * step:
-        warn_user(f"positions of {by!r} are one {usual // step}th of the usual distance apart, because {len(apart) + 1} that "
-                  f"were released have no larger step in common; is one of them mistyped?")
+        warn_user(f"positions of {by!r} are one {usual // step}th of the usual distance apart, because those that were "
+                  "released have no larger step in common; is one of them mistyped?")
     size = int(at.max()) + 1
     if size > _GAPS * max(len(labels), 5):
         refuse(by, f"such that at most {_GAPS} positions come on one that was released",
@@ -373,7 +373,8 @@ def _edges_of_matrix(given, n):
                "give areas=[…] in the order of its rows")
     if (lost := sp.coo_matrix(abs(W - W.T))).max() > 0:
         at = np.argmax(lost.data > 0)
-        refuse("edges", "symmetric", Said(f"a matrix that is not, in row {lost.row[at] + 1} and column {lost.col[at] + 1}"))
+        refuse("edges", "symmetric",
+               Said(f"a matrix that is not, in row {lost.row[at] + 1} and column {lost.col[at] + 1}"))
     keep = (W.row < W.col) & (W.data != 0)
     return np.column_stack([W.row[keep], W.col[keep]])
 
