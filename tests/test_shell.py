@@ -166,7 +166,7 @@ def test_every_command_answers_with_the_members_that_are_documented(survey):
 # members that the table names of what is inside others
 INSIDE = {name: set() for name in cli.COMMANDS} | {
     "ledger": {"units", "left_of", "periods", "file", "page"}, "explain": {"file", "kind", "sentences"},
-    "compare": {"a", "b", "probability_larger", "median", "low", "high", "difference", "ratio"},
+    "compare": {"a", "b", "probability_larger", "median", "low", "high", "difference", "ratio", "null"},
     "show": {"file", "kind", "release", "read_off", "method", "parameters", "answers", "table"}}
 
 

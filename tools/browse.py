@@ -115,7 +115,8 @@ def main():
         return 0
     from playwright.sync_api import sync_playwright
 
-    names = args.pages or sorted(p.relative_to(DOCS).as_posix() for p in DOCS.rglob("*.html") if not moved(p))
+    names = args.pages or sorted(p.relative_to(DOCS).as_posix() for p in DOCS.rglob("*.html")
+                                 if not moved(p) and p.name != "dp_bayes.html")
     if args.shots:
         args.shots.mkdir(parents=True, exist_ok=True)
     server = serve(DOCS)

@@ -40,6 +40,7 @@ NBS, PROC, DOCS, CACHE = ROOT / "nbs", ROOT / "_proc", ROOT / "_docs", ROOT / ".
 WORK = ROOT / "build" / "nbs"
 KATEX = "katex@0.16.11"
 REDIRECTS = "redirects.json"  # in nbs/: pages of older sites, and their successors
+ALONE = "dp_bayes.html"  # the page that needs nothing installed, with tests of its own (tests/test_page.py)
 SKIP = "eval: false"  # the directive of a cell that is shown and not run
 
 LIB = settings()["lib_name"]
@@ -818,7 +819,8 @@ def outside(url):
 
 def check(site):
     "Every reason why the site is not good, one line each."
-    pages = {path: Page(path.read_text(encoding="utf-8")) for path in sorted(site.rglob("*.html"))}
+    pages = {path: Page(path.read_text(encoding="utf-8")) for path in sorted(site.rglob("*.html"))
+             if path != site / ALONE}
     bad = []
     if not pages:
         bad.append("there is no page")
@@ -936,13 +938,14 @@ def main(versions=None):
     site, said = render()
     vendor_katex(site)
     finish(site)
+    shutil.copyfile(ROOT / LIB / "page" / ALONE, site / ALONE)
     bad += said + find(site) + redirect(site) + check(site) + heavy(site)
     shutil.rmtree(DOCS, ignore_errors=True)
     shutil.move(str(site), str(DOCS))
     if bad:
         raise Failed("the site has faults:\n" + "\n".join(f"  {line}" for line in bad))
     moved = len(json.loads((NBS / REDIRECTS).read_text(encoding="utf-8")))
-    count = sum(1 for _ in DOCS.rglob("*.html")) - moved
+    count = sum(1 for path in DOCS.rglob("*.html") if path != DOCS / ALONE) - moved
     print(
         f"docs: {count} pages in {DOCS.name}/ and {moved} that lead from old addresses, every link, equation and load "
         f"checked")

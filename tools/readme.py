@@ -21,6 +21,7 @@ def markdown(text):
     text = re.sub(r"\[([^\]]*)\]\(#eq-[^)]*\)", r"\1", text)
     text = re.sub(r"(\]\()(?![a-z]+:|#|/|\.\./)([^)]+\))", r"\1nbs/\2", text)
     text = re.sub(r"(\]\()\.\./", r"\1", text)
+    text = text.replace("](nbs/dp_bayes.html)", "](dp_bayes_nb/page/dp_bayes.html)")  # before the site is built
     return re.sub(r'((?:src|href)=")(?![a-z]+:|#|/)', r"\1nbs/", text)
 
 
