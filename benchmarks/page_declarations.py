@@ -1,7 +1,10 @@
+<<<<<<< HEAD
 """Five hundred random declarations made by the package, and their exact posteriors, to check the page's engine by.
+=======
+"""Five hundred random declarations made by the package, and their exact posteriors: for the tests of the page's engine.
+>>>>>>> page
 
-    python benchmarks/page_declarations.py          # writes tests/fixtures/page_declarations.json; ten minutes
-    python benchmarks/page_declarations.py --fit    # the package's own answers beside the exact ones; ten minutes
+    python benchmarks/page_declarations.py    # half a minute; writes tests/fixtures/page_declarations.json
 
 A declaration is drawn (true numbers, noise, what was done to print them), declared, and read back from the release: so
 what the page is given is what the package says of it. The exact answers are those of tests/oracles/page_posteriors.py.
@@ -30,31 +33,24 @@ KINDS = {"count": 170, "share": 110, "noisy": 40, "rate": 50, "compare": 40, "sh
 # § From a release to what the page is given
 def steps_of(row):
     "The statements of one row as the page writes them."
-    how = {"Rounded": lambda s: {"how": "rounded", "step": s.step}, "RandomRounded": lambda s: {"how": "random", "base": s.base},
-           "Suppressed": lambda s: {"how": "hidden", "below": s.below}, "Clamped": lambda s: {"how": "cut", "low": s.low, "high": s.high},
-           "Within": lambda s: {"how": "within", "low": s.low, "high": s.high}}
-    return [how[type(step).__name__](step) for step in row.steps if step != Exact()]
+    said = {"Rounded": ("rounded", "step"), "RandomRounded": ("random", "base"), "Suppressed": ("hidden", "below"),
+            "Clamped": ("cut", "low", "high"), "Within": ("within", "low", "high")}
+    names = [(step, *said[type(step).__name__]) for step in row.steps if step != Exact()]
+    return [{"how": how} | {name: getattr(step, name) for name in given} for step, how, *given in names]
 
 
 def cells_of(release):
     "Each row of a release as a cell."
     rows = (Exact(),) * len(release.values) if isinstance(release.printed, str) else release.printed
     out = []
-    for value, row, kind, scale, grid in zip(release.values, rows, release.noise.kinds, release.noise.scale, release.noise.grid):
-        noise = {"law": kind, "size": float(scale), "whole": bool(grid > 0)} if scale > 0 else {"law": "none"}
-        out.append({"value": None if math.isnan(value) else float(value), "noise": noise, "printed": steps_of(row)})
+    noise = release.noise
+    for value, row, kind, scale, grid in zip(release.values, rows, noise.kinds, noise.scale, noise.grid):
+        law = {"law": kind, "size": float(scale), "whole": bool(grid > 0)} if scale > 0 else {"law": "none"}
+        out.append({"value": None if math.isnan(value) else float(value), "noise": law, "printed": steps_of(row)})
     return out
 
 
-def row_of(cell):
-    "A cell as the oracle reads it."
-    end = lambda x, none: none if x is None else x
-    steps = tuple((s["how"], *((s["step"],) if s["how"] == "rounded" else (s["base"],) if s["how"] == "random" else (s["below"],)
-                               if s["how"] == "hidden" else (end(s["low"], -math.inf), end(s["high"], math.inf))))
-                  for s in cell["printed"])
-    value = math.nan if cell["value"] is None else cell["value"]
-    noise = cell["noise"]
-    return exact.Row(noise["law"], noise.get("size", 0.0), noise.get("whole", False), steps, value)
+row_of = exact.row_of
 
 
 # § Random declarations
@@ -63,8 +59,10 @@ def size(rng, low, high):
     return float(f"{math.exp(rng.uniform(math.log(low), math.log(high))):.3g}")
 
 
-def noise_of(rng, kind, scale, discrete):
-    return None if kind == "none" else Laplace(scale=scale, discrete=discrete) if kind == "laplace" else Gaussian(sd=scale, discrete=discrete)
+def noise_of(kind, scale, discrete):
+    if kind == "none":
+        return None
+    return Laplace(scale=scale, discrete=discrete) if kind == "laplace" else Gaussian(sd=scale, discrete=discrete)
 
 
 def drawn(rng, true, kind, scale, discrete):
@@ -83,17 +81,22 @@ def printing(rng, kind, scale, discrete, true):
     "What was done before printing."
     step = float(rng.choice([2, 3, 5, 10, 25, 100]))
     below = float(rng.choice([3, 5, 10, 20]))
-    choices = [None] * 3 + [Rounded(step), Rounded(step), Suppressed(below), Suppressed(below) & Rounded(float(rng.choice([1, 5]))),
+    choices = [None] * 3 + [Rounded(step), Rounded(step), Suppressed(below),
+                            Suppressed(below) & Rounded(float(rng.choice([1, 5]))),
                             Clamped(low=0.0), Clamped(low=0.0) & Rounded(step), "within"]
     if discrete or kind == "none":
         base = int(rng.choice([3, 5, 10]))
-        choices += [RandomRounded(base)] * 2 + [RandomRounded(base) & Clamped(low=0.0), Suppressed(below) & RandomRounded(3)]
+        choices += [RandomRounded(base)] * 2
+        choices += [RandomRounded(base) & Clamped(low=0.0), Suppressed(below) & RandomRounded(3)]
     return choices[rng.integers(len(choices))]
 
 
-def one_row(rng, sizes=(1e-3, 1e6), counts=(0.3, 3e6), noisy=None, most=math.inf, plain=False):
+def one_row(rng, sizes=(1e-3, 1e6), counts=(0.3, 3e6), noisy=False, most=math.inf, plain=False):
     "Noise, printing and a printed value (None: blank) of one row; the value is far from likely now and then."
-    kind = str(rng.choice(["laplace", "gaussian", "none"], p=[0.5, 0.35, 0.15])) if noisy is None else "laplace" if noisy and rng.random() < 0.6 else "gaussian" if noisy else "none"
+    if noisy:
+        kind = "laplace" if rng.random() < 0.6 else "gaussian"
+    else:
+        kind = str(rng.choice(["laplace", "gaussian", "none"], p=[0.5, 0.35, 0.15]))
     scale, discrete = size(rng, *sizes), bool(rng.random() < 0.4)
     if discrete:
         scale = max(min(scale, 3e4), 0.05)
@@ -110,7 +113,7 @@ def one_row(rng, sizes=(1e-3, 1e6), counts=(0.3, 3e6), noisy=None, most=math.inf
     else:
         printed, _ = print_rows((row,), np.array([y]), rng)
         value = None if math.isnan(printed[0]) else float(printed[0])
-    return noise_of(rng, kind, scale, discrete) or Laplace(scale=0), row or Exact(), value
+    return noise_of(kind, scale, discrete) or Laplace(scale=0), row or Exact(), value
 
 
 def declaration(rng, kind):
@@ -133,14 +136,16 @@ def declaration(rng, kind):
         noise, row, value = one_row(rng, (1e-2, 6), (0.3, n), True, most=n)
         of_n, row_n, value_n = one_row(rng, (1e-2, 6), (n, n * 1.01), True, plain=True)
         prior = [1.0, 1.0] if rng.random() < 0.7 else [size(rng, 0.5, 5), size(rng, 0.5, 5)]
-        release = declare(Bernoulli(), [value], noise=noise, n=value_n, n_noise=of_n, printed={"successes": row}, **named)
-        size_cell, cell = cells_of(release)
-        return release, {"cell": cell, "n": size_cell, "prior": prior}, lambda: exact.share_of_noisy(row_of(cell), row_of(size_cell), *prior)
+        release = declare(Bernoulli(), [value], noise=noise, n=value_n, n_noise=of_n, printed={"successes": row},
+                          **named)
+        of, cell = cells_of(release)
+        given = {"cell": cell, "n": of, "prior": prior}
+        return release, given, lambda: exact.share_of_noisy(row_of(cell), row_of(of), *prior)
     if kind == "rate":
         n = max(int(size(rng, 1, 1e5)), 1)
         u, v = one_row(rng, (1e-2, 15), (0.3, n), most=n), one_row(rng, (1e-2, 15), (n, n * 1.01))
-        release = declare(Counts(["part", "rest"]), {"part": u[2], "whole": v[2]}, matrix=[[1, 0], [1, 1]], noise=[u[0], v[0]],
-                          printed=[u[1], v[1]], **named)
+        release = declare(Counts(["part", "rest"]), {"part": u[2], "whole": v[2]}, matrix=[[1, 0], [1, 1]],
+                          noise=[u[0], v[0]], printed=[u[1], v[1]], **named)
         a, b = cells_of(release)
         return release, {"part": a, "whole": b}, lambda: exact.quotient(row_of(a), row_of(b), True)
     if kind == "compare":
@@ -152,7 +157,8 @@ def declaration(rng, kind):
     if kind == "shares":
         n = [max(int(size(rng, 5, 2e4)), 5) for _ in range(2)]
         rows = [one_row(rng, (0.05, 4), (1, m), most=m) for m in n]
-        releases = [declare(Bernoulli(), value, n=m, noise=noise, printed=row, **named) for (noise, row, value), m in zip(rows, n)]
+        releases = [declare(Bernoulli(), value, n=m, noise=noise, printed=row, **named)
+                    for (noise, row, value), m in zip(rows, n)]
         a, b = (cells_of(release)[0] for release in releases)
         return releases, {"a": a, "b": b, "n": n}, lambda: exact.compare_shares(row_of(a), row_of(b), n)
     return a_table(rng, named)
@@ -179,17 +185,18 @@ def a_table(rng, named):
     names = [f"c{i}" for i in range(J)]
     keys = names + ["total"] * (total != "none")
     H = [*np.eye(J).tolist(), *([[1.0] * J] if total != "none" else [])]
-    release = declare(Counts(names), dict(zip(keys, values)), matrix=H, noise=[noise_of(rng, *each) or Laplace(scale=0) for each in noises],
-                      printed=rows, **named)
+    laws = [noise_of(*each) or Laplace(scale=0) for each in noises]
+    release = declare(Counts(names), dict(zip(keys, values)), matrix=H, noise=laws, printed=rows, **named)
     cells = cells_of(release)
     given = {"cells": cells[:J], "total": cells[J] if total != "none" else None}
-    return release, given, lambda: exact.table([row_of(c) for c in given["cells"]], given["total"] and row_of(given["total"]))
+    rows_of = [row_of(each) for each in given["cells"]]
+    return release, given, lambda: exact.table(rows_of, given["total"] and row_of(given["total"]))
 
 
-def made(kinds=None, repeat=1):
+def made():
     "The declarations, in order: kind, release, question, oracle; what the package refuses is drawn again."
     rng = np.random.default_rng(SEED)
-    for kind, many in (kinds or KINDS).items():
+    for kind, many in KINDS.items():
         found = 0
         while found < many:
             try:
@@ -206,7 +213,7 @@ def made(kinds=None, repeat=1):
 
 def check_finite(given):
     "Only what can be listed in a moment."
-    cells = given["cells"] + ([given["total"]] if given["total"] else []) if "cells" in given else [v for v in given.values() if isinstance(v, dict)]
+    cells = [each for each in (*given.get("cells", ()), *given.values()) if isinstance(each, dict)]
     lengths = [len(exact.counted(row_of(cell)).k) for cell in cells]
     if "part" in given and math.prod(lengths) > 3e6 or "a" in given and max(lengths) > 4e4:
         raise ValueError("too many pairs")
@@ -214,7 +221,7 @@ def check_finite(given):
 
 if __name__ == "__main__":
     out = []
-    for i, (kind, release, given, answer) in enumerate(made()):
+    for i, (kind, _, given, answer) in enumerate(made()):
         out.append({"kind": kind, **given, "exact": answer()})
         if i % 20 == 0:
             print(i, kind, flush=True)

@@ -13,8 +13,13 @@ export function stirling(x) {
     const y = x + 12;
     return stirling(y) + y * Math.log(y) - 12 - Math.log(product) - (x > 0 ? x * Math.log(x) : 0);
   }
+  return 0.5 * Math.log(2 * Math.PI * x) + rest(x);
+}
+
+// What is left of Stirling's series.
+function rest(x) {
   const z = 1 / (x * x);
-  return 0.5 * Math.log(2 * Math.PI * x) + (1 / 12 - z * (1 / 360 - z * (1 / 1260 - z * (1 / 1680 - z / 1188)))) / x;
+  return (1 / 12 - z * (1 / 360 - z * (1 / 1260 - z * (1 / 1680 - z / 1188)))) / x;
 }
 
 // x log(x/m) + m - x, the deviance (Loader 2000, Fast and accurate computation of binomial probabilities).
@@ -30,5 +35,10 @@ function deviance(x, m) {
 export function binomial(n, p, q) {
   if (p === 0 || q === 0) return (s) => +(s === (p === 0 ? 0 : n));
   const top = stirling(n), np = n * p, nq = n * q;
-  return (s) => (s < 0 || s > n ? 0 : Math.exp(top - stirling(s) - stirling(n - s) - deviance(s, np) - deviance(n - s, nq)));
+  const factor = n / (2 * Math.PI), large = n > 0 ? rest(n) : 0;
+  return (s) => {
+    const t = n - s, away = deviance(s, np) + deviance(t, nq);
+    if (s >= 12 && t >= 12) return Math.sqrt(factor / (s * t)) * Math.exp(large - rest(s) - rest(t) - away); // the same, quicker
+    return s < 0 || t < 0 ? 0 : Math.exp(top - stirling(s) - stirling(t) - away);
+  };
 }

@@ -119,9 +119,20 @@ function shareOfNoisy(part, size, alpha, beta) {
     const zones = marks.map(([a, b]) => [(a - near(Math.max(a, 0))) / p, (b + near(Math.max(b, 0))) / p]).filter(([, b]) => b > first);
     zones.sort((a, b) => a[0] - b[0]);
     let sum = 0, at = first;
+    const g = (m) => likelihood(s, m, x), own = size.table || !size.noise ? Infinity : size.noise.size * (size.noise.kind === "laplace" ? 8 : 2.5);
+    const ends = [...n.smooth.map(([, end]) => end), n.last];
     const add = (to, longest) => {
       to = Math.min(Math.floor(to), last);
-      if (to >= at) sum += sumProduct(n, (m) => likelihood(s, m, x), at, to, longest);
+      if (size.table && to >= at) sum += sumProduct(n, g, at, to, longest);
+      const length = Math.max(Math.floor(Math.min(own, longest)), LISTED), f = (m) => size.w(m) * g(m);
+      while (!size.table && at <= to) {
+        const stop = Math.min(to, ends.find((end) => end >= at)), parts = Math.ceil((stop - at + 1) / length), start = at;
+        for (let i = 1; i <= parts; i++) {
+          const end = start - 1 + Math.floor((stop - start + 1) * i / parts);
+          sum += sumRun(f, at, end);
+          at = end + 1;
+        }
+      }
       at = Math.max(at, to + 1);
     };
     add(200, 1); // where n is small, it is whole

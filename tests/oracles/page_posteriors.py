@@ -1,9 +1,9 @@
 """Exact posteriors of printed numbers by listing every possible number: slow, and independent of the page's engine.
 
 A row is (kind, scale, discrete, steps, value): the noise, what was done before printing, and what was printed (NaN:
-nothing). Its likelihood P(printed | true number k) is a sum over all noisy whole numbers y of P(y | k) P(printed | y), or
-for noise on the line the probability of an interval. Every step is carried out forwards, on lists; nothing is fitted,
-thinned or transformed. NumPy and SciPy only.
+nothing). Its likelihood P(printed | true number k) is a sum over all noisy whole numbers y of P(y | k) P(printed | y),
+or for noise on the line the probability of an interval. Every step is carried out forwards, on lists; nothing is
+fitted, thinned or transformed. NumPy and SciPy only.
 """
 
 import math
@@ -24,14 +24,15 @@ class Row(NamedTuple):
     kind: str = "none"  # "laplace", "gaussian" or "none"
     scale: float = 0.0
     discrete: bool = False
-    steps: tuple = ()  # ("rounded", step), ("random", base), ("hidden", below), ("cut", low, high), ("within", low, high)
+    steps: tuple = ()  # ("rounded", step), ("random", base), ("hidden", below), ("cut" or "within", low, high)
     value: float = math.nan
     far: float = FAR  # nats
 
     @property
     def reach(self):
         "How far noise goes."
-        return {"none": 0.0, "laplace": self.far * self.scale, "gaussian": math.sqrt(2 * self.far) * self.scale}[self.kind]
+        nats = {"none": 0.0, "laplace": self.far, "gaussian": math.sqrt(2 * self.far)}
+        return nats[self.kind] * self.scale
 
 
 class Counted(NamedTuple):
@@ -41,6 +42,18 @@ class Counted(NamedTuple):
 
     @property
     def k(self): return self.first + np.arange(len(self.weights))
+
+
+def row_of(cell):
+    "A cell of the page as a row."
+    given = {"rounded": ("step",), "random": ("base",), "hidden": ("below",), "cut": ("low", "high"),
+             "within": ("low", "high")}
+    endless = {"low": -math.inf, "high": math.inf}
+    steps = tuple((step["how"], *(endless[end] if step[end] is None else step[end] for end in given[step["how"]]))
+                  for step in cell["printed"])
+    noise = cell["noise"]
+    return Row(noise["law"], noise.get("size", 0.0), noise.get("whole", False), steps,
+               math.nan if cell["value"] is None else cell["value"])
 
 
 # § What was printed
@@ -114,7 +127,8 @@ def between(row, low, high):
     flip = low + high < 0
     low, high = np.where(flip, -high, low), np.where(flip, -low, high)
     with np.errstate(divide="ignore", invalid="ignore"):
-        a, b = log_tail(row, low), np.where(np.isinf(high), -np.inf, log_tail(row, np.where(np.isinf(high), 0, high) + step))
+        a, end = log_tail(row, low), np.isinf(high)
+        b = np.where(end, -np.inf, log_tail(row, np.where(end, 0, high) + step))
         return np.where(a == -np.inf, 0.0, np.exp(a) * -np.expm1(np.minimum(b - a, 0.0)))
 
 
@@ -187,7 +201,11 @@ def of_one(row, levels=LEVELS):
         return of_whole(counted(row), levels)
     starts, center = np.arange(first, last + 1, CHUNK), (first + last) / 2
     part = lambda a: likelihood(row, np.arange(a, min(a + CHUNK, last + 1.0)))
-    sums = np.array([[w.sum(), w @ (d := a + np.arange(len(w)) - center), w @ d**2] for a in starts.tolist() for w in (part(a),)])
+    rows = []
+    for a in starts.tolist():
+        w, d = part(a), a + np.arange(min(CHUNK, last + 1 - a)) - center
+        rows.append([w.sum(), w @ d, w @ d**2])
+    sums = np.array(rows)
     total, one, two = sums.sum(axis=0)
     before = np.r_[0.0, np.cumsum(sums[:, 0])] / total
     q, sure = [], []
