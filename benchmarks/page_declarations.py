@@ -1,8 +1,4 @@
-<<<<<<< HEAD
-"""Five hundred random declarations made by the package, and their exact posteriors, to check the page's engine by.
-=======
 """Five hundred random declarations made by the package, and their exact posteriors: for the tests of the page's engine.
->>>>>>> page
 
     python benchmarks/page_declarations.py    # half a minute; writes tests/fixtures/page_declarations.json
 
