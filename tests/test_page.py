@@ -902,7 +902,7 @@ def test_everything_goes_by_keyboard(opened):
     assert page.evaluate("document.activeElement.id") == "box"
     page.keyboard.press("Control+a")
     page.keyboard.type("50 of 200, Laplace noise of scale 4")
-    assert page.locator("#big").inner_text() == "25.2%"
+    page.wait_for_function("document.getElementById('big').textContent === '25.2%'", timeout=20_000)
     seen, unseen = [], []
     for _ in range(40):
         page.keyboard.press("Tab")

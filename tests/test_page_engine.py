@@ -13,8 +13,10 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from oracles import page_posteriors as exact
 
 ROOT = Path(__file__).resolve().parent.parent
 NODE, ENGINE, RUNNER = shutil.which("node"), ROOT / "page" / "engine", ROOT / "tests" / "page_runner.mjs"

@@ -99,7 +99,8 @@ class Field:
         Z = _columns(self, size)
         to_nodes = sp.csr_matrix((s * D[on], (at[on], np.flatnonzero(on))), (self.band.n, len(D)))
         across = factor.forward(np.c_[(to_nodes @ Z)[self.band.order], self.own.T])
-        corner = np.block([[self.border + (Z.T * D) @ Z, self.beside.T], [self.beside, np.zeros(2 * self.own.shape[:1])]])
+        none = np.zeros(2 * self.own.shape[:1])
+        corner = np.block([[self.border + (Z.T * D) @ Z, self.beside.T], [self.beside, none]])
         schur = corner - across.T @ across
         value = factor.log_determinant() + np.linalg.slogdet(schur)[1]
         indefinite = lapack.dpotrf(schur[:self.c, :self.c], lower=1)[1]
