@@ -91,6 +91,7 @@ def control(page, words):
 def test_slider_moves_the_picture(page, record_property):
     "Arrow keys move the budget; the interval that accounts for the noise changes, that which ignores it hardly."
     handle, text = control(page, "Budget epsilon").locator(".noUi-handle"), page.locator(".db-text:visible")
+    text.filter(has_text=re.compile(r"accounts for the noise\s*[-\d.e]+ to")).wait_for(timeout=60_000)
     before, epsilon = text.inner_text(), control(page, "Budget epsilon").locator(".widget-readout").inner_text()
     handle.focus()
     for k in range(8):
