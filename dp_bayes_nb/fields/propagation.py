@@ -99,8 +99,8 @@ class Field:
         Z = _columns(self, size)
         to_nodes = sp.csr_matrix((s * D[on], (at[on], np.flatnonzero(on))), (self.band.n, len(D)))
         across = factor.forward(np.c_[(to_nodes @ Z)[self.band.order], self.own.T])
-        corner = np.block([[self.border + (Z.T * D) @ Z, self.beside.T], [self.beside, np.zeros(2 * self.own.shape[:1])]])
-        schur = corner - across.T @ across
+        corner = [[self.border + (Z.T * D) @ Z, self.beside.T], [self.beside, np.zeros(2 * self.own.shape[:1])]]
+        schur = np.block(corner) - across.T @ across
         value = factor.log_determinant() + np.linalg.slogdet(schur)[1]
         indefinite = lapack.dpotrf(schur[:self.c, :self.c], lower=1)[1]
         return None if indefinite or not np.isfinite(value) else Solved(factor, Z, across, schur, value)
