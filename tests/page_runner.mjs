@@ -7,9 +7,15 @@ import { resolve, dirname } from "node:path";
 const folder = process.argv[2] || resolve(dirname(new URL(import.meta.url).pathname), "../page/engine");
 const engine = await import(pathToFileURL(resolve(folder, "index.js")));
 const LEVELS = [0.025, 0.25, 0.5, 0.75, 0.975];
+// The mass under a curve of 60 points: nearly 1.
+const mass = (p) => { const { x, y } = p.curve(60), step = x.length > 1 ? x[1] - x[0] : 1; return y.reduce((sum, each) => sum + each * step, 0); };
 const told = (p) => p && { mean: p.mean, sd: p.sd, q: LEVELS.map((level) => p.quantile(level)) };
 
 const ASK = {
+  curves: ({ a, b, n }) => {
+    const { difference, ratio, a: A } = engine.compare(a, b, { n });
+    return [A, difference, ratio, engine.count(a), engine.rate(b, a)].map(mass);
+  },
   count: ({ cell }) => told(engine.count(cell)),
   share: ({ cell, n, prior }) => told(engine.share(cell, n, prior)),
   noisy: ({ cell, n, prior }) => told(engine.share(cell, n, prior)),

@@ -248,6 +248,20 @@ def test_large_numbers_are_answered_at_once():
     assert max(error(*pair) for pair in parts(told[6]["answer"], due)[0]) < CLOSE
 
 
+def test_answers_agree_with_one_another_and_with_their_curves():
+    "An exact n is an n that is known, also where the number contradicts it; what lies under curves is nearly all."
+    above, rounded = cell(98.3, "gaussian", 5), cell(45, "laplace", 4, True, [FIVE])
+    pairs = [(above, 78), (rounded, 60), (cell(None, printed=[HIDDEN]), 2000), (cell(1612), 2000)]
+    told = ask([{"kind": "noisy", "cell": each, "n": n, "prior": [1, 1]}
+                for each, size in pairs for n in (size, cell(size))])
+    for known, printed in zip(told[::2], told[1::2], strict=True):
+        assert error(printed["answer"], known["answer"]) < CLOSE
+    (due,) = [exact.share(row_of(above), 78, 1, 1)]
+    assert error(told[0]["answer"], due) < CLOSE
+    curves = ask([{"kind": "curves", "a": cell(200, "laplace", 4), "b": rounded, "n": [300, 300]}])[0]["answer"]
+    assert np.all(np.abs(np.array(curves) - 1) < 2e-4)
+
+
 def test_fits_of_the_package_stand_beside():
     "Draws of `fit`: their distribution function is within 4,000 draws' error of the page's, 1% for all together."
     from dp_bayes_nb import Bernoulli, Counts, Gaussian, Laplace, Rounded, Suppressed, declare, fit

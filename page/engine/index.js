@@ -24,7 +24,8 @@
 //   endless: nothing that was printed limits the number from above
 //   endless_n: the same of n
 //   n: no whole number from 1 on (given)
-//   prior: no two numbers above 0, or so far from the number that nothing is left (given)
+//   prior: no two numbers above 0 (given)
+//   far: numbers, or a number and the prior, that are so far apart that nothing is left
 //   zero: the denominator is certainly 0
 //   cells: no list of cells
 //   kind: an unknown question (given)
@@ -53,7 +54,11 @@ function curve(d, maxPoints) {
   const run = d.whole ? Math.ceil((b - a + 1) / points) : (b - a) / points;
   if (!(run > 0)) return { x: [a], y: [1] };
   const ends = d.whole ? Math.ceil((b - a + 1) / run) : points;
+<<<<<<< HEAD
   const cdf = Object.hasOwn(d, "rough") ? d.rough : (at) => d.cdf(at); // counts have a method of that name, for another thing
+=======
+  const cdf = d.roughly || ((at) => d.cdf(at));
+>>>>>>> page
   let before = cdf(d.whole ? a - 1 : a);
   for (let i = 0; i < ends; i++) {
     const end = d.whole ? a + run * (i + 1) - 1 : a + run * (i + 1), after = cdf(end);
@@ -75,9 +80,11 @@ function checkReach(cell, least, most, rows = 1) {
 
 // The distribution of the true number of one cell, flat beforehand.
 function flat(cell, most = Infinity, code = "endless") {
-  const far = Number.isFinite(cell.low) ? cell.low - cell.from : 0, low = Math.max(0, Math.min(cell.from, most - far)), high = Math.min(most, Math.max(cell.to, cell.to - Math.min(Math.floor(cell.high), 0)));
+  const far = Number.isFinite(cell.low) ? cell.low - cell.from : 0, low = Math.max(0, Math.min(cell.from, Math.floor(most - far))), high = Math.min(most, Math.max(cell.to, cell.to - Math.min(Math.floor(cell.high), 0)));
   if (high === Infinity) refuse(code);
-  return Object.assign(new Whole(cell.w, low, Math.max(high, low), cell.cuts), { scale: cell.noise ? cell.noise.size : Infinity });
+  const found = new Whole(cell.w, low, Math.max(high, low), cell.cuts);
+  if (!(found.total > 0)) refuse(cell.high < 0 ? "negative" : "above", { value: cell.value, most }); // too far even for a double
+  return Object.assign(found, { scale: cell.noise ? cell.noise.size : Infinity });
 }
 
 const supportOf = (cell, most = Infinity) => (cell.noise ? [0, most] : [Math.max(cell.from, 0), Math.min(cell.to, most)]);
@@ -115,7 +122,7 @@ function shareOfNoisy(part, size, alpha, beta) {
   const like = (x) => {
     const p = expit(x), q = expit(-x), near = (k) => 10 * Math.sqrt(k * q) + 40;
     const first = Math.max(n.first, Math.floor((s.first - near(s.first)) / p)), last = Math.min(n.last, Math.ceil((s.last + 2 * near(s.last) + 200) / p));
-    const marks = part.table ? [[s.first, s.last]] : part.cuts.map((cut) => [cut, cut]);
+    const marks = part.table ? [[s.first, s.last]] : (part.noise ? part.cuts : [s.first, s.last]).map((cut) => [cut, cut]);
     const zones = marks.map(([a, b]) => [(a - near(Math.max(a, 0))) / p, (b + near(Math.max(b, 0))) / p]).filter(([, b]) => b > first);
     zones.sort((a, b) => a[0] - b[0]);
     let sum = 0, at = first;
@@ -126,7 +133,7 @@ function shareOfNoisy(part, size, alpha, beta) {
       if (size.table && to >= at) sum += sumProduct(n, g, at, to, longest);
       const length = Math.max(Math.floor(Math.min(own, longest)), LISTED), f = (m) => size.w(m) * g(m);
       while (!size.table && at <= to) {
-        const stop = Math.min(to, ends.find((end) => end >= at)), parts = Math.ceil((stop - at + 1) / length), start = at;
+        const stop = Math.min(to, ends.find((end) => end >= at)), parts = Math.max(Math.ceil((stop - at + 1) / length), 1), start = at;
         for (let i = 1; i <= parts; i++) {
           const end = start - 1 + Math.floor((stop - start + 1) * i / parts);
           sum += sumRun(f, at, end);
@@ -224,7 +231,7 @@ function line(like, alpha, beta, s, n, spread) {
     }
     return x;
   };
-  if (!(top > -Infinity)) refuse("prior");
+  if (!(top > -Infinity)) refuse("far");
   const right = end(1), left = end(-1), near = [-8, -2, 0, 2, 8].map((k) => center + k * step);
   const fit = fitLog(log, left, right, near);
   return new Line((x) => Math.exp(fit.value(x) - top), left, right, fit.edges, expit, logit);
@@ -307,6 +314,7 @@ export function table(cells, total = null) {
   const parts = each.map(ends), sum = whole && ends(whole);
   if (!whole && parts.some((part) => part.last === Infinity)) refuse("endless");
   const found = tableOf(parts, sum);
+  if (![...found.cells, found.total].every((d) => d.total > 0)) refuse("total"); // too far even for a double
   return { cells: found.cells.map((d, i) => posterior(d, ...supportOf(each[i]))), total: posterior(found.total, ...(whole ? supportOf(whole) : [0, Infinity])), error: found.error };
 }
 

@@ -37,7 +37,7 @@ export function rateOf(U, N, part) {
     const guess = solve(smooth, p, 0, part ? 1 : Infinity, d.mean, spread, 1e-7);
     return nearest(solve(exact, p, 0, part ? 1 : Infinity, guess, 1e-5 * spread, 1e-8));
   };
-  d.rough = N.last - from < 2 ** 12 ? d.cdf : smooth; // for a curve
+  d.roughly = N.last - from < 2 ** 12 ? d.cdf : smooth; // for a curve
   return { d, none: zero / (zero + total), error: listed ? 0 : 1 / Math.min(U.sd, N.sd) };
 }
 
