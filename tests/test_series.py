@@ -3,6 +3,7 @@
 The rows that count are compared with loops over people on every engine, prices with all that a person can have lost.
 """
 
+import enum
 import json
 import threading
 from collections import defaultdict
@@ -116,9 +117,47 @@ def test_periods_are_released_in_the_order_of_time(tmp_path):
     assert len(series.ledger.entries) == 1
     second = of(tmp_path / "c.json")  # the order is checked under the ledger's lock too, after another one's release
     entry = series.ledger.entries[0]
-    price = charged_in("visits", second.said, 1, 1)
-    with pytest.raises(ValueError, match="after the periods"):
-        price(entry, State(Decimal(9), Decimal(0), (entry,)))
+    for at, made, words in ((1, [], "after the periods"), (3, [], "release of period 2 meanwhile")):
+        with pytest.raises(ValueError, match=words):
+            charged_in("visits", second.said, at, 1, made)(entry, State(Decimal(9), Decimal(0), (entry,)))
+    assert charged_in("visits", second.said, 3, 1, [2])(entry, State(Decimal(9), Decimal(0), (entry,))).epsilon == 0
+
+
+def test_a_period_that_is_released_meanwhile_stops_a_release(tmp_path, monkeypatch):
+    "Week 3, cut from a table without week 2, while week 2 is released: people would be in three weeks for two."
+    table = pd.DataFrame({"id": ["a", "b"] * 3, "week": [1, 1, 2, 2, 3, 3], "ill": [1, 0] * 3})
+    series = ReleaseSeries(Ledger(tmp_path / "b.json", epsilon=9), "visits", "id", "week", 2, epsilon=0.5)
+    wish = lambda at, data=table: series.release(Bernoulli("ill"), data, at, combine="any", n_max=9)
+    wish(1)
+    cut = kept_rows
+
+    def slowly(frame, *given):
+        monkeypatch.setattr("dp_bayes_nb.data_holder.series.kept_rows", cut)
+        wish(2)
+        return cut(frame, *given)
+    monkeypatch.setattr("dp_bayes_nb.data_holder.series.kept_rows", slowly)
+    with pytest.raises(ValueError, match="a release of period 2 meanwhile"):
+        wish(3, table[table["week"] != 2])
+    assert len(series.ledger.entries) == 2 and series.ledger.spent[0] == 1
+
+
+@pytest.mark.parametrize("engine", ["pandas", "polars"])
+def test_days_of_a_time_zone_are_refused(engine, tmp_path):
+    times = pd.to_datetime(["2026-01-01 23:30", "2026-01-02 12:00"]).tz_localize("America/New_York")
+    table = pd.DataFrame({"id": ["a", "a"], "week": times, "ill": [1, 0]})
+    series = ReleaseSeries(Ledger(tmp_path / "b.json", epsilon=9), "visits", "id", "week", 1, epsilon=0.5)
+    with pytest.raises(ValueError, match="dates without a time zone"):
+        series.release(Bernoulli("ill"), ENGINES[engine](table), "2026-01-01", combine="any", n_max=9)
+
+
+def test_members_of_an_enum_are_recorded_as_what_they_stand_for(tmp_path):
+    class Week(enum.IntEnum):
+        one, two = 1, 2
+    table = pd.DataFrame({"id": ["a", "b"], "week": [1, 2], "ill": [1, 0]})
+    series = ReleaseSeries(Ledger(tmp_path / "b.json", epsilon=9), "visits", "id", "week", 1, epsilon=0.5)
+    for at in Week:
+        series.release(Bernoulli("ill"), table, at, combine="any", n_max=9)
+    assert [entry.release.split("; ")[1] for entry in series.ledger.entries] == ["period 1", "period 2"]
 
 
 def test_a_period_without_rows_and_a_period_mistyped(tmp_path):

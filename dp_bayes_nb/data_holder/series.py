@@ -40,14 +40,20 @@ def kept_rows(frame: Any,            # a narwhals frame of all rows so far
 LONGEST = 1000  # characters that an entry may say
 
 
-def charged_in(name: str, said: str, at: Any, most: int) -> Callable[[Entry, State], Entry]:
+def charged_in(name: str, said: str, at: Any, most: int,
+               made: list  # the periods that had been released when the table was looked at
+               ) -> Callable[[Entry, State], Entry]:
     "From an entry and the account to the entry with its price within the series: nothing after `most` periods."
     def charged(entry: Entry, state: State) -> Entry:
         own = [e.release for e in state.entries if e.release.startswith(f"series {name!r}, ")]
         if other := next((text for text in own if not text.startswith(said)), None):
             before = printable(other.partition("; period ")[0])
             refuse("name", f"a new one for another declaration than {before:.300}", name)
-        _check_later(at, _periods(said, own))
+        now = _periods(said, own)
+        _check_later(at, now)
+        if now != made:
+            refuse("ledger", "as it was when the table was cut", Said(f"a release of period {now[-1]!r:.100} meanwhile"),
+                   "release this period again: who has used up the periods is another question now")
         free = lambda price: None if price is None else Decimal(0)
         return entry._replace(epsilon=free(entry.epsilon), rho=free(entry.rho)) if len(own) >= most else entry
     return charged
@@ -132,10 +138,11 @@ class ReleaseSeries:
         rows of this period or of one that was released (unless `without` has it), and for what `release` refuses.
         """
         at = _checked_at(at)
-        frame = _checked_frame(self, data, at, [_checked_at(each) for each in _listed(without)])
+        made = _periods(self.said, [entry.release for entry in self.ledger.entries])
+        frame = _checked_frame(self, data, at, made, [_checked_at(each) for each in _listed(without)])
         kept = quietly(lambda: kept_rows(frame, self.person, self.period, at, self.periods_per_person).to_native(),
                        "cut to the periods in which a person counts")
-        price = charged_in(self.name, self.said, at, self.periods_per_person)
+        price = charged_in(self.name, self.said, at, self.periods_per_person, made)
         return release(model, kept, epsilon=self.epsilon, rho=self.rho, neighbours="add_remove", n_max=n_max,
                        person=as_person(self.person, combine, rows), missing_as=missing_as, name=self.name,
                        ledger=Charged(self.ledger, f"{self.said}; period {at!r}; ", price))
@@ -179,12 +186,14 @@ def _checked_at(at):
     at = at.item() if isinstance(at, np.generic) and not isinstance(at, np.datetime64) else at
     if isinstance(at, (date, np.datetime64)) and at == at:
         at = str(np.datetime64(at, "D"))
+    if isinstance(at, (str, int)) and not isinstance(at, bool):  # also a member of an Enum, as the ledger reads it
+        at = str.__str__(at) if isinstance(at, str) else int(at)
     if isinstance(at, bool) or not isinstance(at, (str, int)) or ";" in str(at) or len(str(at)) > 100:
         refuse("at", "a short text, a whole number or a date, as in the column of the period", at)
     return at
 
 # %% ../../nbs/data_holder/10_series.ipynb #5e720023
-def _checked_frame(series, data, at, without):
+def _checked_frame(series, data, at, made, without):
     "The data as a frame that has all periods which were released, in an order that is that of time."
     check_installed("ReleaseSeries", "narwhals", extra="release")
     import narwhals as nw
@@ -196,14 +205,18 @@ def _checked_frame(series, data, at, without):
     for column in (series.person, series.period):
         if column not in kinds.names():
             refuse("data", f"with a column {column!r}", Said("a table without it"))
-    if kinds[series.period] in (nw.Date, nw.Datetime):
+    kind = kinds[series.period]
+    if getattr(kind, "time_zone", None) or kind == nw.Unknown:
+        refuse("period", "a column of texts, whole numbers, or dates without a time zone", series.period,
+               "in another zone the same row is of another day: write the days as texts first")
+    if kind in (nw.Date, nw.Datetime):
         frame = frame.with_columns(nw.col(series.period).dt.to_string("%Y-%m-%d"))
     found = frame.lazy().select(series.period).unique().collect()[series.period].to_list()
-    _check_in_time([each for each in found if each is not None and each == each], at, without, series)
+    _check_in_time([each for each in found if each is not None and each == each], at, made, without, series)
     return frame
 
 
-def _check_in_time(found, at, without, series):
+def _check_in_time(found, at, made, without, series):
     "Are the periods of the kind of `at`, and are `at` and those that were released among them?"
     text = isinstance(at, str)
     if any(isinstance(each, str) != text for each in found):
@@ -211,7 +224,6 @@ def _check_in_time(found, at, without, series):
     if text and len({len(each) for each in (*found, at)}) > 1:
         refuse("period", "a column of texts of one length, so that their order is that of time", series.period,
                "such as 2026-W03")
-    made = _periods(series.said, [entry.release for entry in series.ledger.entries])
     _check_later(at, made)
     there = {*(found if text else map(int, found)), *without}
     if lacking := [each for each in made if each not in there]:
