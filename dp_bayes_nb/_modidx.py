@@ -4685,6 +4685,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                                             'dp_bayes_nb/noise/contradictions.py'),
                                                   'dp_bayes_nb.noise.contradictions._in_conflict': ( 'noise/contradictions.html#_in_conflict',
                                                                                                      'dp_bayes_nb/noise/contradictions.py'),
+                                                  'dp_bayes_nb.noise.contradictions._in_sight': ( 'noise/contradictions.html#_in_sight',
+                                                                                                  'dp_bayes_nb/noise/contradictions.py'),
                                                   'dp_bayes_nb.noise.contradictions._program': ( 'noise/contradictions.html#_program',
                                                                                                  'dp_bayes_nb/noise/contradictions.py'),
                                                   'dp_bayes_nb.noise.contradictions._records': ( 'noise/contradictions.html#_records',

@@ -12,7 +12,7 @@ from typing import Callable, NamedTuple
 
 import numpy as np
 
-from ..base.arguments import Float, Said, refuse, special
+from ..base.arguments import Float, Said, issparse, refuse, special
 from ..base.linear_algebra import dense, entries
 from ..base.measurement import Noise
 from .design import TAIL
@@ -243,7 +243,21 @@ def _refuse_total(parts, far, off, n, whole):
 # %% ../../nbs/noise/08_contradictions.ipynb #beb3d08d
 # § All rows together: equation (1)
 _LARGEST_PROGRAM = 4_000_000  # numbers of H up to which the linear program is solved
+_SMALL = 10_000  # numbers of H up to which a point is tried before it
 _SECONDS = 10.0  # after which it is given up, and nothing is refused
+
+
+def _in_sight(found, far, matrix, sums, rows) -> bool:
+    "Does the point nearest to the numbers, rounded where sums are whole, satisfy equation (1)? Then there is one."
+    n = sums.n[0]
+    if issparse(matrix) or matrix.size > _SMALL or not 0 < n == sums.n[1] < np.inf:
+        return False
+    H, slack = matrix[rows], far[rows] + 1e-9 * np.maximum(1, np.abs(found.z[rows]))
+    s = np.linalg.lstsq(H[:, 1:], found.z[rows] - n * H[:, 0], rcond=None)[0]
+    s = np.clip(np.rint(s) if sums.whole else s, n * sums.low, n * sums.high)
+    seen = H @ np.r_[n, s]
+    fits = np.all((seen >= found.low[rows] - slack) & (seen <= found.high[rows] + slack))
+    return bool(fits and (not sums.partition or s.sum() == n))
 
 
 def _program(found, far, matrix, sums, objective, rows, whole=False):
@@ -334,6 +348,7 @@ def _together(found, far, matrix, sums, rows):
     "Is it possible that these rows were published together?"
     if matrix is not None:
         return (matrix.size > _LARGEST_PROGRAM or (matrix.shape[0] < 2 and not sums.partition)
+                or _in_sight(found, far, matrix, sums, rows)
                 or _program(found, far, matrix, sums, np.zeros(matrix.shape[1]), rows).status != _IMPOSSIBLE)
     if not sums.partition:  # each sum alone was looked at
         return True
@@ -349,6 +364,8 @@ def _check_counts(names, found, far, matrix, sums):
     if not sums.whole or sums.n != (1.0, 1.0) or matrix is None or not 1 < matrix.size <= _LARGEST_PROGRAM:
         return
     every, zero = np.arange(len(names)), np.zeros(matrix.shape[1])
+    if _in_sight(found, far, matrix, sums, every):
+        return
     real = _program(found, far, matrix, sums, zero, every)
     if real.x is None or np.all(np.abs(real.x - np.rint(real.x)) < 1e-6):
         return
