@@ -94,6 +94,8 @@ export const S = {
     bad_size: () => "The size of the noise must be a number above 0.",
     disagree: () => "The footnote gives the size twice, and the two do not agree. Which one is right?",
     either: ({ shown }) => `${shown} can be read in two ways. Which one is it?`,
+    torn: ({ line }) =>
+      `“${line}” can be read in two ways: where does the name end and the number begin? Put a colon between them, and no blank or comma that is not part of a number.`,
     mark: ({ mark }) =>
       mark
         ? `What does “${mark}” stand for? A count that was hidden because it was below …`

@@ -105,10 +105,17 @@ function asksOf(question, rows, { n, ofCell = null, total }) {
 
 function ofText(text, question, chosen) {
   const notes = [];
-  const decimal = chosen.decimal ?? decimalOf(text.match(new RegExp(NUMBER, "giu")) ?? []);
+  const decimal = chosen.decimal ?? decimalOf(evidence(text));
   const { text: marked, owns } = ownFootnotes(text, decimal);
   const { facts, rest } = footnote(marked, decimal);
   const found = rowsOf(rest, owns);
+  if (found.torn)
+    return {
+      ...empty(),
+      kind: "text",
+      footnote: facts,
+      notes: [{ kind: "asked", code: "torn", facts: { line: found.torn.replace(/\u0001+/gu, " ") }, choices: [] }],
+    };
   const table = found.columns ? ofColumns(found, chosen, notes) : found.rows;
   if (found.left.length)
     notes.push({
@@ -133,6 +140,15 @@ function ofText(text, question, chosen) {
   if (table.length > MOST_LINES) return { ...stopped("refused", "many_lines", { lines: table.length }), kind: "text" };
   return ofRows(table, facts, { question, chosen, notes, decimal });
 }
+
+// The numbers that may show which sign stands before the parts of a whole: not those between the commas of a table.
+const evidence = text =>
+  text
+    .split("\n")
+    .filter(line => !/(?:^|[^\d\s]),\d+,\d|^\s*\d+,\d+\s*$/u.test(line))
+    .join("\n")
+    .replace(/(?<=[\p{L}"]),(?=\d)/gu, ", ")
+    .match(new RegExp(NUMBER, "giu")) ?? [];
 
 // Columns of a table as rows.
 function ofColumns({ columns }, chosen, notes) {
@@ -244,7 +260,9 @@ function printedOf(facts, chosen, notes) {
 }
 
 function rowOf(row, context) {
-  const main = numberOf(row.shown, row.own, context);
+  const thousands = context.decimal === null && /^[1-9]\d{0,2}([.,])\d{3}$/u.exec(row.of?.shown.trim() ?? "");
+  const sign = thousands && { ".": ",", ",": "." }[thousands[1]]; // 1,250 of 45,000: what it is of is whole
+  const main = numberOf(row.shown, row.own, sign ? { ...context, decimal: sign } : context);
   const ofValue = row.of ? numberOf(row.of.shown, row.of.own, context, true) : null;
   return {
     name: row.name ?? null,
