@@ -96,6 +96,8 @@ export const S = {
     either: ({ shown }) => `${shown} can be read in two ways. Which one is it?`,
     torn: ({ line }) =>
       `“${line}” can be read in two ways: where does the name end and the number begin? Put a colon between them, and no blank or comma that is not part of a number.`,
+    left_data: ({ lines, more }) =>
+      `Not understood: ${lines.map(line => `“${line}”`).join(", ")}${more ? ` and ${more} more` : ""}. A line of data needs a colon after its name: Elm: 45.`,
     mark: ({ mark }) =>
       mark
         ? `What does “${mark}” stand for? A count that was hidden because it was below …`
@@ -121,6 +123,8 @@ export const S = {
     two_cells: () => "A table needs two cells or more, each on a line: Elm, 45.",
     // assumed: what else it may mean stands beside it
     no_noise: () => "No noise is mentioned, so none is taken to be there.",
+    instead: ({ wanted, taken }) =>
+      `Read as “${S.questions[taken][0]}” instead of “${S.questions[wanted][0]}”, which was chosen.`,
     law: ({ law, by }) =>
       by === "epsilon"
         ? "No law of noise is named. ε alone goes with Laplace noise."
@@ -216,6 +220,7 @@ export const S = {
     bare: { scale: "The scale", sd: "The standard deviation", variance: "The variance" },
     decimal: value => value,
     mark: value => value,
+    leave: "Leave it out",
     n_noisy: { true: "It is noisy too", false: "It is exact" },
     total: { true: "The last line is the total", false: "It is a cell of its own" },
     column: name => name ?? "the next column",

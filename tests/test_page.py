@@ -225,6 +225,50 @@ def test_a_comma_between_digits_parts_no_name_from_its_number():
     assert not (wrong := misread(COMMAS)), wrong
 
 
+BELOW5 = "\nLaplace scale 2; values below 5 are hidden"
+SIGNS = {
+    f"total 94\na 50\nb 40\nc *{BELOW5}": ["a", 50, "b", 40, "c", None, "total", 94],
+    f"total 94\na 50\nb 40\nc -{BELOW5}": ["a", 50, "b", 40, "c", None, "total", 94],
+    f"total 94\na 50\nb 40\nRegion 3 ..{BELOW5}": "left_data",
+    f"total 94\na 50\nb 40 *\nc 4{BELOW5}": "left_data",
+    f"total 94\na 50\nb 40\nc x{BELOW5}": "left_data",
+    f"total 94\na 50\nb 40\nc 4 4{BELOW5}": "left_data",
+    f"total 94\na 50\nb 40\nc <5{BELOW5}": ["a", 50, "b", 40, "c", None, "total", 94],
+    "Elm 45\nOak *\ntotal 52\nbelow 10 are hidden": ["Elm", 45, "Oak", None, "total", 52],
+    f"total 94\na 50\nb 40\nc *{LAP}": "mark",
+}
+
+
+def test_a_sign_for_a_hidden_number_is_a_cell():
+    assert not (wrong := misread(SIGNS)), wrong
+
+
+def test_a_chosen_question_stays_or_a_line_says_what_was_taken_instead():
+    start = {"question": "count", "pinned": False, "wanted": None, "text": "312", "chosen": {"law": "laplace"}}
+    rate, clear, empty, other = node(
+        [
+            ("view/state.js", "chosenQuestion", "rate"),
+            ("view/state.js", "cleared"),
+            ("view/state.js", "typedText", start, "", False),
+            ("view/state.js", "typedText", start, "41", True),
+        ]
+    )
+    state = {**start, **rate, **clear}
+    assert (state["question"], state["pinned"], state["text"], state["chosen"]) == ("rate", True, "", {})
+    assert {**start, **rate, **empty}["pinned"] and not {**start, **rate, **other}["pinned"]
+    reading = {"kind": "text", "question": "compare"}
+    pasted = {**start, **rate, **other}
+    said, chosen, same, nothing = node(
+        [
+            ("view/state.js", "instead", pasted, reading),
+            ("view/state.js", "instead", state, reading),
+            ("view/state.js", "instead", pasted, {"kind": "text", "question": "rate"}),
+            ("view/state.js", "instead", start, reading),
+        ]
+    )
+    assert said["facts"] == {"wanted": "rate", "taken": "compare"} and chosen is same is nothing is None
+
+
 def test_a_choice_settles_what_was_asked():
     cases = (
         ("1,204\nLaplace, scale 2", "decimal", ".", 2, 1204),
@@ -523,6 +567,7 @@ def test_every_code_has_words():
         "two_noisy_numbers",
         "unreadable",
         "categories",
+        "instead",
     }
     codes -= {"one_sd"}  # the name of a choice
     assert codes == said["notes"], codes ^ said["notes"]

@@ -5,7 +5,7 @@
 import { NUMBER, decimalOf } from "./numbers.js";
 import { footnote, said } from "./footnote.js";
 import { noiseOf } from "./noise.js";
-import { MOST_LINES, ownFootnotes, printedValue, rows as rowsOf } from "./lines.js";
+import { MOST_LINES, dataLike, ownFootnotes, printedValue, rows as rowsOf } from "./lines.js";
 import { Damaged } from "./json.js";
 import { opened, questionOf } from "./release.js";
 
@@ -117,16 +117,7 @@ function ofText(text, question, chosen) {
       notes: [{ kind: "asked", code: "torn", facts: { line: found.torn.replace(/\u0001+/gu, " ") }, choices: [] }],
     };
   const table = found.columns ? ofColumns(found, chosen, notes) : found.rows;
-  if (found.left.length)
-    notes.push({
-      kind: "unread",
-      code: "left",
-      facts: {
-        lines: found.left.slice(0, 5).map(line => line.slice(0, 120)),
-        more: Math.max(0, found.left.length - 5),
-      },
-      choices: [],
-    });
+  notes.push(...unread(found.left, chosen));
   for (const what of new Set(facts.beyond))
     notes.push({ kind: "asked", code: `beyond_${what}`, facts: {}, choices: [] });
   for (const what of facts.lacks) notes.push({ kind: "asked", code: `lacks_${what}`, facts: {}, choices: [] });
@@ -149,6 +140,22 @@ const evidence = text =>
     .join("\n")
     .replace(/(?<=[\p{L}"]),(?=\d)/gu, ", ")
     .match(new RegExp(NUMBER, "giu")) ?? [];
+
+// Lines that were not understood: one that looks like data, or speaks of noise, stops the answer until it is left out.
+function unread(left, chosen) {
+  const out = [];
+  const said = lines => ({
+    lines: lines.slice(0, 5).map(line => line.slice(0, 120)),
+    more: Math.max(0, lines.length - 5),
+  });
+  const grave = left.filter(line => dataLike(line));
+  const key = grave.join("\n");
+  const light = chosen.leave === key ? left : left.filter(line => !grave.includes(line));
+  if (grave.length && chosen.leave !== key)
+    out.push({ kind: "asked", code: "left_data", facts: said(grave), choices: [{ key: "leave", value: key }] });
+  if (light.length) out.push({ kind: "assumed", code: "left", facts: said(light), choices: [] });
+  return out;
+}
 
 // Columns of a table as rows.
 function ofColumns({ columns }, chosen, notes) {

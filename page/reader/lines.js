@@ -13,7 +13,7 @@ const SIGN = "(?:[:=|;\\t]|(?<!\\d),|,(?!\\d))";
 const OWN = `(?:${UP}\\u0002(\\d+)\\u0003)?`; // in the place of a footnote of its own, in brackets
 const UNIT = `(?:${UP}(\\p{L}[^\\d\\u0001:;=|]{0,60}?))?`;
 const OF = `${UP}(?:of|out of|/|von|among)${UP}(?:the${UP})?(?:all${UP})?`;
-const END = `[\\s.,;()\\u0001]*$`;
+const END = `(?!\\s*\\.\\.)[\\s.,;()\\u0001]*$`;
 const BEGIN = `^[\\s,;()\\u0001]*`;
 const MARKED = `(?:${VALUE}|${MARKS})`;
 
@@ -27,6 +27,11 @@ const NAMED = new RegExp(
   "iu",
 );
 const SPACED = new RegExp(`${BEGIN}([^\\d\\u0001]*?[^\\s\\d:=|;,\\u0001(])\\s${UP}(${VALUE})${OWN}${UNIT}${END}`, "iu"); // a name of words only
+
+// A name and a sign that stands for a number: Oak *. Letters that may stand for one (c, x) need a colon before them.
+const STARRED = new RegExp(`${BEGIN}([^\\u0001]*?[^\\s:=|;,\\u0001(])\\s${UP}(\\*+|\\.\\.+|…|\\(?[cxsd]\\)|[-–—]|n/a)${END}`, "iu");
+// A line that was not read, but looks like one of data.
+export const dataLike = line => /\d/u.test(line) || /(?:[*…–—-]|\.\.|\sn\/?a|\s\(?[a-z]\)?)$/iu.test(line);
 
 // { value }, { value: null, printed: [...] }, { mark: true } for a star or an empty cell, null for none of them; `either` as in numbers.js.
 export function printedValue(text, { decimal, whole }) {
@@ -126,7 +131,11 @@ function row(line, owns = null) {
       of: { shown: all, own: own(b), unit: unitOf(ofUnit) },
     };
   }
+  const starred = STARRED.exec(line);
+  if (starred && /\d$/u.test(starred[1]) && /\p{L}/u.test(starred[1])) return null; // Region 3 *: a sign, or a mark at 3
+  if (starred && /\p{L}/u.test(starred[1])) return { name: named(starred[1]), shown: starred[2], own: null, unit: null, of: null };
   const alone = ALONE.exec(line);
+  if (alone?.[3] && /^\(?\p{L}\)?$/u.test(alone[1])) return null; // c x: no sign and no number
   if (alone && !(alone[3] && /\d/u.test(alone[3]))) {
     const [, shown, a, unit] = alone;
     return { name: null, shown, own: own(a), unit: unitOf(unit), of: null };

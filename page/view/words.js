@@ -255,6 +255,8 @@ export function choiceWords(choice) {
       return C.bare[choice.value];
     case "noise":
       return C.none;
+    case "leave":
+      return C.leave;
     case "sensitivity":
     case "mark":
       return C[choice.key](plain(choice.value));
