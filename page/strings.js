@@ -98,6 +98,7 @@ export const S = {
       `“${line}” can be read in two ways: where does the name end and the number begin? Put a colon between them, and no blank or comma that is not part of a number.`,
     left_data: ({ lines, more }) =>
       `Not understood: ${lines.map(line => `“${line}”`).join(", ")}${more ? ` and ${more} more` : ""}. A line of data needs a colon after its name: Elm: 45.`,
+    labels: ({ name }) => `Does the column “${name}” name the rows, or does it hold counts?`,
     mark: ({ mark }) =>
       mark
         ? `What does “${mark}” stand for? A count that was hidden because it was below …`
@@ -221,6 +222,7 @@ export const S = {
     decimal: value => value,
     mark: value => value,
     leave: "Leave it out",
+    labels: { true: "It names the rows", false: "It holds counts" },
     n_noisy: { true: "It is noisy too", false: "It is exact" },
     total: { true: "The last line is the total", false: "It is a cell of its own" },
     column: name => name ?? "the next column",

@@ -269,6 +269,20 @@ def test_a_chosen_question_stays_or_a_line_says_what_was_taken_instead():
     assert said["facts"] == {"wanted": "rate", "taken": "compare"} and chosen is same is nothing is None
 
 
+HEADERS = {
+    f"year,n\n2019,50\n2020,40\n2021,45{LAP}": ["2019", 50, "2020", 40, "2021", 45],
+    f"age,n\n0-14,50\n15-64,60\n65+,12{LAP}": ["0-14", 50, "15-64", 60, "65+", 12],
+    f"year;deaths;n\n2019;5;50\n2020;4;40{LAP}": ["2019", 5, "2020", 4, 50, 40],
+    f"size,n\n1,50\n2,40\n3,45{LAP}": "labels",
+    f"deaths,n\n12,50\n9,40{LAP}": [None, 12, None, 9, 50, 40],
+    f"year\tcount\n2019\t50\n2020\t40\n2021\t45{LAP}": ["2019", 50, "2020", 40, "2021", 45],
+}
+
+
+def test_a_column_of_numbers_that_names_the_rows_is_no_data():
+    assert not (wrong := misread(HEADERS)), wrong
+
+
 def test_a_choice_settles_what_was_asked():
     cases = (
         ("1,204\nLaplace, scale 2", "decimal", ".", 2, 1204),

@@ -157,10 +157,30 @@ function unread(left, chosen) {
   return out;
 }
 
+// The first of columns that all hold numbers, where it names the rows: its heading says so, or it is asked about.
+const LABEL =
+  /^(?:years?|ages?|age[ _-]?(?:groups?|bands?)|dates?|months?|quarters?|weeks?|days?|ids?|codes?|rows?|areas?|regions?|wards?|districts?|tracts?|zips?|postcodes?|groups?|categor(?:y|ies)|names?|class(?:es)?|bands?|levels?|grades?|jahr|alter|monat|gebiet)$/iu;
+const COUNT =
+  /^(?:n|counts?|numbers?|values?|people|persons|cases|deaths|births|total|population|noisy[ _]?(?:counts?|values?)?|published|printed|anzahl|part|yes|sd|std|scale|moe)$/iu;
+function labels(columns, chosen, notes) {
+  const [first] = columns;
+  if (columns.length < 2 || first.name === null) return null;
+  if (LABEL.test(first.name)) return first;
+  if (chosen.labels !== undefined) return chosen.labels ? first : null;
+  if (COUNT.test(first.name)) return null;
+  notes.push({
+    kind: "asked",
+    code: "labels",
+    facts: { name: first.name },
+    choices: [true, false].map(value => ({ key: "labels", value })),
+  });
+  return first;
+}
+
 // Columns of a table as rows.
 function ofColumns({ columns }, chosen, notes) {
-  const numbers = columns.filter(c => c.numbers),
-    names = columns.find(c => !c.numbers);
+  const names = columns.find(c => !c.numbers) ?? labels(columns, chosen, notes),
+    numbers = columns.filter(c => c.numbers && c !== names);
   const called = pattern => numbers.find(c => c.name !== null && pattern.test(c.name));
   const scale = called(/^(?:laplace[_ ])?scale$/iu),
     sd = called(/^(?:sd|std|standard deviation|noise[_ ]sd)$/iu);

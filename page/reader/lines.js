@@ -67,9 +67,9 @@ export function rows(text, owns) {
   const found = [],
     left = [];
   const lines = text.split("\n");
-  const torn = tornLine(lines);
-  if (torn) return { rows: [], left: [], columns: null, torn };
   const table = asTable(lines);
+  const torn = table?.columns[0].name ? undefined : tornLine(lines);
+  if (torn) return { rows: [], left: [], columns: null, torn };
   if (table) return table;
   for (const line of lines) {
     if (/^[\s\u0001.,;()]*$/u.test(line)) continue;

@@ -266,6 +266,7 @@ export function choiceWords(choice) {
       return plain(choice.facts.value);
     case "n_noisy":
     case "total":
+    case "labels":
       return C[choice.key][choice.value];
     case "column":
       return C.column(choice.facts.name);
