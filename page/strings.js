@@ -94,6 +94,11 @@ export const S = {
     bad_size: () => "The size of the noise must be a number above 0.",
     disagree: () => "The footnote gives the size twice, and the two do not agree. Which one is right?",
     either: ({ shown }) => `${shown} can be read in two ways. Which one is it?`,
+    torn: ({ line }) =>
+      `“${line}” can be read in two ways: where does the name end and the number begin? Put a colon between them, and no blank or comma that is not part of a number.`,
+    left_data: ({ lines, more }) =>
+      `Not understood: ${lines.map(line => `“${line}”`).join(", ")}${more ? ` and ${more} more` : ""}. A line of data needs a colon after its name: Elm: 45.`,
+    labels: ({ name }) => `Does the column “${name}” name the rows, or does it hold counts?`,
     mark: ({ mark }) =>
       mark
         ? `What does “${mark}” stand for? A count that was hidden because it was below …`
@@ -119,6 +124,8 @@ export const S = {
     two_cells: () => "A table needs two cells or more, each on a line: Elm, 45.",
     // assumed: what else it may mean stands beside it
     no_noise: () => "No noise is mentioned, so none is taken to be there.",
+    instead: ({ wanted, taken }) =>
+      `Read as “${S.questions[taken][0]}” instead of “${S.questions[wanted][0]}”, which was chosen.`,
     law: ({ law, by }) =>
       by === "epsilon"
         ? "No law of noise is named. ε alone goes with Laplace noise."
@@ -214,6 +221,8 @@ export const S = {
     bare: { scale: "The scale", sd: "The standard deviation", variance: "The variance" },
     decimal: value => value,
     mark: value => value,
+    leave: "Leave it out",
+    labels: { true: "It names the rows", false: "It holds counts" },
     n_noisy: { true: "It is noisy too", false: "It is exact" },
     total: { true: "The last line is the total", false: "It is a cell of its own" },
     column: name => name ?? "the next column",

@@ -174,6 +174,115 @@ def test_texts_are_read_and_what_was_taken_is_said():
     assert not wrong, wrong
 
 
+# Texts that could be misread: a list is what the engine is asked of, a code is what stands in the way of an answer.
+LAP = "\nLaplace, scale 10"
+COMMAS = {
+    f"Population 4,525{LAP}": "either",
+    f"Total population 4,525 people{LAP}": "either",
+    f"Population 4,525\ndiscrete{LAP}": ["Population", 4525],
+    f"Population 1,234,567{LAP}": ["Population", 1234567],
+    f"1,250 of 45,000{LAP}": [None, 1250, 45000],
+    f"1,312 of 11,150 people{LAP}": [None, 1312, 11150],
+    f"deaths 1,250\npeople 45,000{LAP}": "either",
+    f"A 1,250 of 9,000\nB 1,300 of 9,500{LAP}": ["A", 1250, "B", 1300, 9000, 9500],
+    f"Elm 1,250\nOak 2,300\ntotal 3,550{LAP}": "either",
+    f"Elm,4,525\nOak,2,310{LAP}": "torn",
+    f"Region 1,50\nRegion 2,40{LAP}": "torn",
+    f"Region 1 250\nRegion 2 340{LAP}": "torn",
+    f"Population 4 525{LAP}": "torn",
+    f"Population: 4 525{LAP}": ["Population", 4525],
+    f"2019,50\n2020,40{LAP}": "torn",
+    f"0-14,50\n15-30,40{LAP}": "torn",
+    f"Elm,45{LAP}": ["Elm", 45],
+}
+
+
+def taken(found):
+    "Names and numbers of what is asked of the engine."
+    values = []
+    for row in [*found["rows"], found.get("total")]:
+        if row:
+            values += [row["name"], row["cell"]["value"] if row["cell"] else None]
+    n = found["asks"].get("n")
+    whole = found["asks"].get("whole")
+    return (
+        values + (n if isinstance(n, list) else [n] if isinstance(n, int) else []) + ([whole["value"]] if whole else [])
+    )
+
+
+def misread(texts):
+    "Texts that are not read as the table says, with what was read."
+    wrong = {}
+    for (text, wanted), found in zip(texts.items(), read(*texts)):
+        codes = [note["code"] for note in found["notes"] if note["kind"] in ("asked", "misfit")]
+        answered = found["asks"] is not None and not codes
+        if (taken(found) if answered else None) != wanted and not (not answered and wanted in codes):
+            wrong[text] = wanted, codes, found["question"], [(row["name"], row["shown"]) for row in found["rows"]]
+    return wrong
+
+
+def test_a_comma_between_digits_parts_no_name_from_its_number():
+    assert not (wrong := misread(COMMAS)), wrong
+
+
+BELOW5 = "\nLaplace scale 2; values below 5 are hidden"
+SIGNS = {
+    f"total 94\na 50\nb 40\nc *{BELOW5}": ["a", 50, "b", 40, "c", None, "total", 94],
+    f"total 94\na 50\nb 40\nc -{BELOW5}": ["a", 50, "b", 40, "c", None, "total", 94],
+    f"total 94\na 50\nb 40\nRegion 3 ..{BELOW5}": "left_data",
+    f"total 94\na 50\nb 40 *\nc 4{BELOW5}": "left_data",
+    f"total 94\na 50\nb 40\nc x{BELOW5}": "left_data",
+    f"total 94\na 50\nb 40\nc 4 4{BELOW5}": "left_data",
+    f"total 94\na 50\nb 40\nc <5{BELOW5}": ["a", 50, "b", 40, "c", None, "total", 94],
+    "Elm 45\nOak *\ntotal 52\nbelow 10 are hidden": ["Elm", 45, "Oak", None, "total", 52],
+    f"total 94\na 50\nb 40\nc *{LAP}": "mark",
+}
+
+
+def test_a_sign_for_a_hidden_number_is_a_cell():
+    assert not (wrong := misread(SIGNS)), wrong
+
+
+def test_a_chosen_question_stays_or_a_line_says_what_was_taken_instead():
+    start = {"question": "count", "pinned": False, "wanted": None, "text": "312", "chosen": {"law": "laplace"}}
+    rate, clear, empty, other = node(
+        [
+            ("view/state.js", "chosenQuestion", "rate"),
+            ("view/state.js", "cleared"),
+            ("view/state.js", "typedText", start, "", False),
+            ("view/state.js", "typedText", start, "41", True),
+        ]
+    )
+    state = {**start, **rate, **clear}
+    assert (state["question"], state["pinned"], state["text"], state["chosen"]) == ("rate", True, "", {})
+    assert {**start, **rate, **empty}["pinned"] and not {**start, **rate, **other}["pinned"]
+    reading = {"kind": "text", "question": "compare"}
+    pasted = {**start, **rate, **other}
+    said, chosen, same, nothing = node(
+        [
+            ("view/state.js", "instead", pasted, reading),
+            ("view/state.js", "instead", state, reading),
+            ("view/state.js", "instead", pasted, {"kind": "text", "question": "rate"}),
+            ("view/state.js", "instead", start, reading),
+        ]
+    )
+    assert said["facts"] == {"wanted": "rate", "taken": "compare"} and chosen is same is nothing is None
+
+
+HEADERS = {
+    f"year,n\n2019,50\n2020,40\n2021,45{LAP}": ["2019", 50, "2020", 40, "2021", 45],
+    f"age,n\n0-14,50\n15-64,60\n65+,12{LAP}": ["0-14", 50, "15-64", 60, "65+", 12],
+    f"year;deaths;n\n2019;5;50\n2020;4;40{LAP}": ["2019", 5, "2020", 4, 50, 40],
+    f"size,n\n1,50\n2,40\n3,45{LAP}": "labels",
+    f"deaths,n\n12,50\n9,40{LAP}": [None, 12, None, 9, 50, 40],
+    f"year\tcount\n2019\t50\n2020\t40\n2021\t45{LAP}": ["2019", 50, "2020", 40, "2021", 45],
+}
+
+
+def test_a_column_of_numbers_that_names_the_rows_is_no_data():
+    assert not (wrong := misread(HEADERS)), wrong
+
+
 def test_a_choice_settles_what_was_asked():
     cases = (
         ("1,204\nLaplace, scale 2", "decimal", ".", 2, 1204),
@@ -472,6 +581,7 @@ def test_every_code_has_words():
         "two_noisy_numbers",
         "unreadable",
         "categories",
+        "instead",
     }
     codes -= {"one_sd"}  # the name of a choice
     assert codes == said["notes"], codes ^ said["notes"]

@@ -5,7 +5,7 @@
 import { NUMBER, decimalOf } from "./numbers.js";
 import { footnote, said } from "./footnote.js";
 import { noiseOf } from "./noise.js";
-import { MOST_LINES, ownFootnotes, printedValue, rows as rowsOf } from "./lines.js";
+import { MOST_LINES, dataLike, ownFootnotes, printedValue, rows as rowsOf } from "./lines.js";
 import { Damaged } from "./json.js";
 import { opened, questionOf } from "./release.js";
 
@@ -105,21 +105,19 @@ function asksOf(question, rows, { n, ofCell = null, total }) {
 
 function ofText(text, question, chosen) {
   const notes = [];
-  const decimal = chosen.decimal ?? decimalOf(text.match(new RegExp(NUMBER, "giu")) ?? []);
+  const decimal = chosen.decimal ?? decimalOf(evidence(text));
   const { text: marked, owns } = ownFootnotes(text, decimal);
   const { facts, rest } = footnote(marked, decimal);
   const found = rowsOf(rest, owns);
+  if (found.torn)
+    return {
+      ...empty(),
+      kind: "text",
+      footnote: facts,
+      notes: [{ kind: "asked", code: "torn", facts: { line: found.torn.replace(/\u0001+/gu, " ") }, choices: [] }],
+    };
   const table = found.columns ? ofColumns(found, chosen, notes) : found.rows;
-  if (found.left.length)
-    notes.push({
-      kind: "unread",
-      code: "left",
-      facts: {
-        lines: found.left.slice(0, 5).map(line => line.slice(0, 120)),
-        more: Math.max(0, found.left.length - 5),
-      },
-      choices: [],
-    });
+  notes.push(...unread(found.left, chosen));
   for (const what of new Set(facts.beyond))
     notes.push({ kind: "asked", code: `beyond_${what}`, facts: {}, choices: [] });
   for (const what of facts.lacks) notes.push({ kind: "asked", code: `lacks_${what}`, facts: {}, choices: [] });
@@ -134,10 +132,55 @@ function ofText(text, question, chosen) {
   return ofRows(table, facts, { question, chosen, notes, decimal });
 }
 
+// The numbers that may show which sign stands before the parts of a whole: not those between the commas of a table.
+const evidence = text =>
+  text
+    .split("\n")
+    .filter(line => !/(?:^|[^\d\s]),\d+,\d|^\s*\d+,\d+\s*$/u.test(line))
+    .join("\n")
+    .replace(/(?<=[\p{L}"]),(?=\d)/gu, ", ")
+    .match(new RegExp(NUMBER, "giu")) ?? [];
+
+// Lines that were not understood: one that looks like data, or speaks of noise, stops the answer until it is left out.
+function unread(left, chosen) {
+  const out = [];
+  const said = lines => ({
+    lines: lines.slice(0, 5).map(line => line.slice(0, 120)),
+    more: Math.max(0, lines.length - 5),
+  });
+  const grave = left.filter(line => dataLike(line));
+  const key = grave.join("\n");
+  const light = chosen.leave === key ? left : left.filter(line => !grave.includes(line));
+  if (grave.length && chosen.leave !== key)
+    out.push({ kind: "asked", code: "left_data", facts: said(grave), choices: [{ key: "leave", value: key }] });
+  if (light.length) out.push({ kind: "assumed", code: "left", facts: said(light), choices: [] });
+  return out;
+}
+
+// The first of columns that all hold numbers, where it names the rows: its heading says so, or it is asked about.
+const LABEL =
+  /^(?:years?|ages?|age[ _-]?(?:groups?|bands?)|dates?|months?|quarters?|weeks?|days?|ids?|codes?|rows?|areas?|regions?|wards?|districts?|tracts?|zips?|postcodes?|groups?|categor(?:y|ies)|names?|class(?:es)?|bands?|levels?|grades?|jahr|alter|monat|gebiet)$/iu;
+const COUNT =
+  /^(?:n|counts?|numbers?|values?|people|persons|cases|deaths|births|total|population|noisy[ _]?(?:counts?|values?)?|published|printed|anzahl|part|yes|sd|std|scale|moe)$/iu;
+function labels(columns, chosen, notes) {
+  const [first] = columns;
+  if (columns.length < 2 || first.name === null) return null;
+  if (LABEL.test(first.name)) return first;
+  if (chosen.labels !== undefined) return chosen.labels ? first : null;
+  if (COUNT.test(first.name)) return null;
+  notes.push({
+    kind: "asked",
+    code: "labels",
+    facts: { name: first.name },
+    choices: [true, false].map(value => ({ key: "labels", value })),
+  });
+  return first;
+}
+
 // Columns of a table as rows.
 function ofColumns({ columns }, chosen, notes) {
-  const numbers = columns.filter(c => c.numbers),
-    names = columns.find(c => !c.numbers);
+  const names = columns.find(c => !c.numbers) ?? labels(columns, chosen, notes),
+    numbers = columns.filter(c => c.numbers && c !== names);
   const called = pattern => numbers.find(c => c.name !== null && pattern.test(c.name));
   const scale = called(/^(?:laplace[_ ])?scale$/iu),
     sd = called(/^(?:sd|std|standard deviation|noise[_ ]sd)$/iu);
@@ -244,7 +287,9 @@ function printedOf(facts, chosen, notes) {
 }
 
 function rowOf(row, context) {
-  const main = numberOf(row.shown, row.own, context);
+  const thousands = context.decimal === null && /^[1-9]\d{0,2}([.,])\d{3}$/u.exec(row.of?.shown.trim() ?? "");
+  const sign = thousands && { ".": ",", ",": "." }[thousands[1]]; // 1,250 of 45,000: what it is of is whole
+  const main = numberOf(row.shown, row.own, sign ? { ...context, decimal: sign } : context);
   const ofValue = row.of ? numberOf(row.of.shown, row.of.own, context, true) : null;
   return {
     name: row.name ?? null,

@@ -8,23 +8,30 @@ const UP = "[ \\t]*";
 const MARKS =
   "\\*+|\\.\\.+|…|\\(?[cxsd]\\)|[cxsd](?![\\p{L}])|[-–—]|n/?a|suppressed|hidden|withheld|not (?:shown|published|disclosed)|geheim";
 const VALUE = `(?:(?:<=|>=|[<>≤≥])${UP}\\d[\\d.,]*|(?:fewer than|less than|under|below|at least|at most|up to|more than|over|above)${UP}${NUMBER}|${NUMBER}${UP}(?:\\+(?!\\d)|or (?:fewer|less|more)|and (?:over|more|above))|(?:between${UP})?${NUMBER}${UP}(?:–|-|to|and(?=${UP}\\d))${UP}${NUMBER}|${NUMBER}(?![\\d.,]*\\d))`;
+// Between a name and its number. A comma between digits is no such sign: 4,525 is one number, or is asked about.
+const SIGN = "(?:[:=|;\\t]|(?<!\\d),|,(?!\\d))";
 const OWN = `(?:${UP}\\u0002(\\d+)\\u0003)?`; // in the place of a footnote of its own, in brackets
 const UNIT = `(?:${UP}(\\p{L}[^\\d\\u0001:;=|]{0,60}?))?`;
 const OF = `${UP}(?:of|out of|/|von|among)${UP}(?:the${UP})?(?:all${UP})?`;
-const END = `[\\s.,;()\\u0001]*$`;
+const END = `(?!\\s*\\.\\.)[\\s.,;()\\u0001]*$`;
 const BEGIN = `^[\\s,;()\\u0001]*`;
 const MARKED = `(?:${VALUE}|${MARKS})`;
 
 const PAIR = new RegExp(
-  `${BEGIN}(?:(.*?[^\\s:=|;,\\u0001(])${UP}(?:[:=|;\\t,]|${UP}(?=[\\s]))${UP})?(${VALUE})${OWN}${UNIT}${OF}(${VALUE})${OWN}${UNIT}${END}`,
+  `${BEGIN}(?:(.*?[^\\s:=|;,\\u0001(])${UP}(?:${SIGN}|${UP}(?=[\\s]))${UP})?(${VALUE})${OWN}${UNIT}${OF}(${VALUE})${OWN}${UNIT}${END}`,
   "iu",
 );
 const ALONE = new RegExp(`${BEGIN}(${MARKED})${OWN}${UNIT}${END}`, "iu");
 const NAMED = new RegExp(
-  `${BEGIN}(.*?[^\\s:=|;,\\u0001(])${UP}(?:[:=|;\\t,]|(?:is|was|are|were)(?=\\s))${UP}(${MARKED})${OWN}${UNIT}${END}`,
+  `${BEGIN}(.*?[^\\s:=|;,\\u0001(])${UP}(?:${SIGN}|(?:is|was|are|were)(?=\\s))${UP}(${MARKED})${OWN}${UNIT}${END}`,
   "iu",
 );
 const SPACED = new RegExp(`${BEGIN}([^\\d\\u0001]*?[^\\s\\d:=|;,\\u0001(])\\s${UP}(${VALUE})${OWN}${UNIT}${END}`, "iu"); // a name of words only
+
+// A name and a sign that stands for a number: Oak *. Letters that may stand for one (c, x) need a colon before them.
+const STARRED = new RegExp(`${BEGIN}([^\\u0001]*?[^\\s:=|;,\\u0001(])\\s${UP}(\\*+|\\.\\.+|…|\\(?[cxsd]\\)|[-–—]|n/a)${END}`, "iu");
+// A line that was not read, but looks like one of data.
+export const dataLike = line => /\d/u.test(line) || /(?:[*…–—-]|\.\.|\sn\/?a|\s\(?[a-z]\)?)$/iu.test(line);
 
 // { value }, { value: null, printed: [...] }, { mark: true } for a star or an empty cell, null for none of them; `either` as in numbers.js.
 export function printedValue(text, { decimal, whole }) {
@@ -61,6 +68,8 @@ export function rows(text, owns) {
     left = [];
   const lines = text.split("\n");
   const table = asTable(lines);
+  const torn = table?.columns[0].name ? undefined : tornLine(lines);
+  if (torn) return { rows: [], left: [], columns: null, torn };
   if (table) return table;
   for (const line of lines) {
     if (/^[\s\u0001.,;()]*$/u.test(line)) continue;
@@ -76,6 +85,25 @@ export function rows(text, owns) {
   }
   return { rows: found, left: left.filter(line => /[\p{L}\p{N}%]/u.test(line)), columns: null };
 }
+
+// The first line whose commas or blanks may stand in a number or beside one: 2019,50 | Region 1,50 | Region 1 250 | Elm,4,525.
+function tornLine(lines) {
+  const data = lines.filter(line => line.length <= LONGEST && /\d/u.test(line));
+  const pairs = data.filter(line => /^\s*\d+,\d+\s*$/u.test(line) && !/^\s*\d{1,3}(?:,\d{3})+\s*$/u.test(line));
+  if (pairs.length > 1) return pairs[0].trim();
+  const of = new RegExp(`\\d${OF}`, "iu");
+  return data.find(
+    line =>
+      /^\s*\d+\s*[-–]\s*\d+,\d+\s*$/u.test(line) ||
+      (/^[^\d\u0001:=|;\t]*\p{L}[^\d\u0001:=|;\t,]*[ ]\d{1,3} \d{3}(?!\d)/u.test(line) && !of.test(line)) ||
+      /^[^\d\u0001:=|;\t]*\p{L} +\d{1,3} \d{3} of /u.test(line) ||
+      (/^[^\d\u0001:=|;\t]*\p{L}[^\d\u0001:=|;\t,]* \d+,\d+\s*$/u.test(line) &&
+        !/ [1-9]\d{0,2}(?:,\d{3})+\s*$/u.test(line)) ||
+      (headless(lines) && /^[^,\d]+,[1-9]\d{0,2},\d{3}\s*$/u.test(line) && everyTorn(data)),
+  )?.trim();
+}
+const headless = lines => /\d/u.test(lines.find(line => line.trim() !== "") ?? "");
+const everyTorn = data => data.filter(line => /,\S*,/u.test(line)).every(line => /,[1-9]\d{0,2},\d{3}\s*$/u.test(line));
 
 // A line may hold several: 131 vs 124; North 131, South 124.
 function parts(line) {
@@ -103,7 +131,11 @@ function row(line, owns = null) {
       of: { shown: all, own: own(b), unit: unitOf(ofUnit) },
     };
   }
+  const starred = STARRED.exec(line);
+  if (starred && /\d$/u.test(starred[1]) && /\p{L}/u.test(starred[1])) return null; // Region 3 *: a sign, or a mark at 3
+  if (starred && /\p{L}/u.test(starred[1])) return { name: named(starred[1]), shown: starred[2], own: null, unit: null, of: null };
   const alone = ALONE.exec(line);
+  if (alone?.[3] && /^\(?\p{L}\)?$/u.test(alone[1])) return null; // c x: no sign and no number
   if (alone && !(alone[3] && /\d/u.test(alone[3]))) {
     const [, shown, a, unit] = alone;
     return { name: null, shown, own: own(a), unit: unitOf(unit), of: null };
@@ -138,6 +170,7 @@ function asTable(lines) {
     one =>
       full.length > 1 &&
       full[0].includes(one) &&
+      !(one === "," && full.slice(0, 3).every(line => !/,(?!\d{3}(?!\d))|(?<!\d),/u.test(line))) && // 1,250 of 9,000
       full.slice(0, 3).every(line => split(line, one).length === split(full[0], one).length),
   );
   if (!sign) return null;

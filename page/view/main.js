@@ -8,11 +8,12 @@ import { at, h, put } from "./dom.js";
 import { form } from "./form.js";
 import { python, uniqueNames } from "./python.js";
 import { choiceWords, noteWords, refusedWords, told, understood } from "./words.js";
+import { chosenQuestion, cleared, instead, replaced, typedText } from "./state.js";
 import { plain, whole } from "./format.js";
 
 const MOST_BYTES = 2 ** 24,
   SHOWN_IN_BOX = 60000;
-const state = { question: "count", pinned: false, text: S.examples.count, file: null, chosen: {}, opened: false };
+const state = { question: "count", pinned: false, wanted: null, text: S.examples.count, file: null, chosen: {}, opened: false };
 const SLOW = 250; // milliseconds of an answer, above which the next one waits for a pause in typing
 let took = 0,
   waiting = null;
@@ -27,6 +28,8 @@ function update({ keepForm = false } = {}) {
   clearTimeout(waiting);
   const reading = read(state.text, { question: state.pinned ? state.question : null, chosen: state.chosen });
   if (state.file && reading.kind === "file") reading.file = state.file;
+  const other = instead(state, reading);
+  if (other) reading.notes.unshift(other);
   const shown = reading.question ?? state.question;
   if (reading.kind !== "empty") state.question = shown;
   const unanswered = reading.kind === "file" && !reading.asks;
@@ -50,8 +53,7 @@ const settled = reading =>
 
 function choose(choice) {
   if (choice.key === "question") {
-    state.question = choice.value;
-    state.pinned = true;
+    Object.assign(state, chosenQuestion(choice.value));
   } else state.chosen = { ...state.chosen, [choice.key]: choice.value };
   update();
 }
@@ -105,7 +107,7 @@ function drawReading(reading, refused, keepForm) {
 // Once something has to be settled, what was taken besides is not said yet.
 function worthSaying(note, reading) {
   if (note.code === "no_number" && reading.notes.some(other => other.code.startsWith("beyond"))) return false;
-  if (note.kind === "asked" || note.kind === "misfit" || note.kind === "refused" || note.code === "seal") return true;
+  if (note.kind === "asked" || note.kind === "misfit" || note.kind === "refused" || note.code === "seal" || note.code === "instead") return true;
   return settled(reading) || note.kind === "unread";
 }
 
@@ -317,8 +319,7 @@ function showText(text = state.text) {
 }
 
 function typed(text, { anew = false } = {}) {
-  if (anew || state.text.trim() === "" || text.trim() === "") Object.assign(state, { pinned: false, chosen: {} });
-  Object.assign(state, { text, file: null });
+  Object.assign(state, typedText(state, text, anew));
   clearTimeout(waiting);
   if (took > SLOW) {
     document.body.classList.add("stale"); // the answer that is still there is to another text
@@ -328,7 +329,7 @@ function typed(text, { anew = false } = {}) {
 
 // Another text in the place of what there was.
 function anew(text) {
-  Object.assign(state, { pinned: false, chosen: {}, file: null, text });
+  Object.assign(state, replaced(text));
   showText();
   update();
 }
@@ -353,7 +354,7 @@ async function opened(file) {
     at("read").hidden = false;
     return;
   }
-  Object.assign(state, { pinned: false, chosen: {}, text, file: file.name });
+  Object.assign(state, replaced(text, file.name));
   showText(text.length > SHOWN_IN_BOX || /^\s*\{/u.test(text) ? S.box.large(file.name, plain(text.length)) : text);
   update();
 }
@@ -396,9 +397,11 @@ function listen() {
   });
   for (const each of QUESTIONS)
     at(`q-${each}`).addEventListener("change", () => {
-      if (isExample(state.text) || state.file) example(each);
-      else {
-        Object.assign(state, { question: each, pinned: true });
+      if (state.text.trim() !== "" && (isExample(state.text) || state.file)) {
+        state.wanted = each;
+        example(each);
+      } else {
+        Object.assign(state, chosenQuestion(each));
         update();
       }
     });
@@ -409,7 +412,7 @@ function listen() {
   at("open").addEventListener("click", () => at("file").click());
   at("example").addEventListener("click", () => example(state.question));
   at("clear").addEventListener("click", () => {
-    Object.assign(state, { text: "", file: null, chosen: {}, pinned: false });
+    Object.assign(state, cleared());
     showText();
     update();
     at("box").focus();

@@ -255,6 +255,8 @@ export function choiceWords(choice) {
       return C.bare[choice.value];
     case "noise":
       return C.none;
+    case "leave":
+      return C.leave;
     case "sensitivity":
     case "mark":
       return C[choice.key](plain(choice.value));
@@ -264,6 +266,7 @@ export function choiceWords(choice) {
       return plain(choice.facts.value);
     case "n_noisy":
     case "total":
+    case "labels":
       return C[choice.key][choice.value];
     case "column":
       return C.column(choice.facts.name);
