@@ -53,7 +53,8 @@ def charged_in(name: str, said: str, at: Any, most: int,
         _check_later(at, now)
         if now != made:
             refuse("ledger", "as it was when the table was cut",
-                   Said(f"a release of period {now[-1]!r:.100} meanwhile"), "release this period again: who has used up the periods is another question now")
+                   Said(f"a release of period {now[-1]!r:.100} meanwhile"),
+                   "release this period again: who has used up the periods is another question now")
         free = lambda price: None if price is None else Decimal(0)
         return entry._replace(epsilon=free(entry.epsilon), rho=free(entry.rho)) if len(own) >= most else entry
     return charged
