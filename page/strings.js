@@ -99,6 +99,12 @@ export const S = {
     left_data: ({ lines, more }) =>
       `Not understood: ${lines.map(line => `“${line}”`).join(", ")}${more ? ` and ${more} more` : ""}. A line of data needs a colon after its name: Elm: 45.`,
     labels: ({ name }) => `Does the column “${name}” name the rows, or does it hold counts?`,
+    left_noise: ({ lines, more }) =>
+      `Not understood: ${lines.map(line => `“${line}”`).join(", ")}${more ? ` and ${more} more` : ""}. It may say something about the noise or the printing that would change the answer. Write it in other words, or leave it out if it does not matter.`,
+    year: ({ name, shown }) => `${name ? `${name} ${shown}` : shown}: is ${shown} a year or a count?`,
+    confidences: () => "How sure the ± is was said in more than one way. Which one is right?",
+    interval: ({ low, high, confidence }) =>
+      `${low} to ${high} at ${confidence} is an interval, not a footnote of noise. Is it an interval of the noise around the number?`,
     mark: ({ mark }) =>
       mark
         ? `What does “${mark}” stand for? A count that was hidden because it was below …`
@@ -222,6 +228,8 @@ export const S = {
     decimal: value => value,
     mark: value => value,
     leave: "Leave it out",
+    year: { year: "A year", count: "A count" },
+    interval: law => `Yes, of ${law}`,
     labels: { true: "It names the rows", false: "It holds counts" },
     n_noisy: { true: "It is noisy too", false: "It is exact" },
     total: { true: "The last line is the total", false: "It is a cell of its own" },

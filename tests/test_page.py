@@ -283,6 +283,54 @@ def test_a_column_of_numbers_that_names_the_rows_is_no_data():
     assert not (wrong := misread(HEADERS)), wrong
 
 
+UNREAD = {
+    "23\nSmall counts perturbed by up to ±2 uniformly": "left_noise",
+    "312\nLaplace noise; total privacy budget of 2, half of it for this table": "left_noise",
+    "312, Laplace noise with a privacy budget of 2, half of it for this table": "left_noise",
+    "5\nrounded to the nearest 5; numbers 1-7 shown as 5": "left_noise",
+    "312 weighted people\nLaplace, scale 2": "left_noise",
+    "312\nLaplace, scale 2\nSee table 3 of the report": "left_data",
+    "312\nLaplace, scale 2, was added to protect privacy": [None, 312],
+    "noisy count: 312\nLaplace, scale 2": ["noisy count", 312],
+}
+YEARS = {
+    "23\nCells have been randomly adjusted to avoid the release of confidential data. ABS Census 2021": "left_noise",
+    "312\nLaplace, scale 2\nCensus 2021": "year",
+    "Elm 1950\nOak 2010\nLaplace, scale 2": ["Elm", 1950, "Oak", 2010],
+    "240 (95% CI 210-270)": "interval",
+    "4525 ± 312 (90% confidence)\nLaplace; all at 95% confidence": "confidences",
+    "312\nLaplace; 90% confidence, 2021": "year",
+}
+SURE = {  # of a ± at 90%
+    "4525 ± 312\nmargins of error at the 90 percent confidence level": 312,
+    "4525\nMargin of error (90% confidence) ±312": 312,
+    "4525 ± 312 (90% MOE)": 312,
+    "4525 ± 312 bei 90 %": 312,
+}
+
+
+def test_a_phrase_about_noise_that_was_not_understood_stops_the_answer():
+    assert not (wrong := misread(UNREAD)), wrong
+    (text, *_) = UNREAD
+    (stopped,) = read(text)
+    leave = next(note for note in stopped["notes"] if note["code"] == "left_noise")["choices"][0]
+    (free,) = read(text, chosen={leave["key"]: leave["value"]})
+    assert not [note for note in free["notes"] if note["kind"] == "asked"]
+    (other,) = read(text + "; half of the budget", chosen={leave["key"]: leave["value"]})  # this was not left out
+    assert "left_noise" in [note["code"] for note in other["notes"]]
+    before, after = read("<10\nrounded to 5"), read("<10\nrounded to 5", chosen={"order": "rounded"})
+    steps = [{"how": "hidden", "below": 10}, {"how": "rounded", "step": 5}]
+    assert before[0]["asks"]["cell"]["printed"] == steps and after[0]["asks"]["cell"]["printed"] == steps[::-1]
+    assert "order" in [note["code"] for note in before[0]["notes"]]
+
+
+def test_a_year_is_no_count_and_how_sure_an_error_is_is_read():
+    assert not (wrong := misread(YEARS)), wrong
+    for text, found in zip(SURE, read(*SURE)):
+        assert taken(found) == [None, 4525], text
+        assert math.isclose(found["noise"]["size"], SURE[text] / 1.6448536269514722), (text, found["noise"])
+
+
 def test_a_choice_settles_what_was_asked():
     cases = (
         ("1,204\nLaplace, scale 2", "decimal", ".", 2, 1204),

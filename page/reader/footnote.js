@@ -22,7 +22,7 @@ const TO =
   "(?:[ \\t]|to|the|nearest|closest|multiples?|of|a|an|base|by|value|values|number|numbers|integer|auf|\\(|=|:|-)*?";
 const PERCENT = "(?:%|percent|per cent|pct)";
 const FEW = "(?:[ \\t]+[\\p{L}]+){0,3}?"; // what is counted
-const SURE = `(?:${GAP}[,;(]?${GAP}(?:at|with|for|in|of|level)?${GAP}(?:the)?${GAP}${N}${GAP}${PERCENT}(?:${GAP}(?:confidence|level|of (?:the )?(?:time|times|cases|releases|noise)|sure|ci))*${GAP}\\)?)?`;
+const SURE = `(?:${GAP}[,;(]?${GAP}(?:at|with|for|in|of|level|bei|mit|auf)?${GAP}(?:the)?${GAP}${N}${GAP}${PERCENT}(?:${GAP}(?:confidence|level|moe|margins?|errors?|intervals?|konfidenz|of (?:the )?(?:time|times|cases|releases|noise)|sure|ci))*${GAP}\\)?)?`;
 
 const rule = (pattern, what) => [new RegExp(pattern, "gimu"), what];
 
@@ -76,6 +76,12 @@ const RULES = [
     (f, _, at) => f.printed.push({ how: "cut", low: 0, high: null, at }),
   ),
   // how large the noise is
+  rule(
+    `\\(?${START}${N}${GAP}${PERCENT}${GAP}(?:confidence|credible|level|intervals?|ci|:|,|of|from|is|=|${GAP})*\\[?${GAP}${N}${GAP}(?:-|–|to|bis)${GAP}${N}${GAP}\\]?\\)?`,
+    (f, [sure, low, high], _, number) => {
+      f.interval = { low: number(low), high: number(high), confidence: number(sure) / 100 };
+    },
+  ),
   rule(`(?:${START}variance|σ²|σ\\^2|sigma\\^2|sigma²)${IS}${N}`, (f, [v], _, number) =>
     f.sizes.push({ by: "variance", variance: number(v) }),
   ),
@@ -84,13 +90,20 @@ const RULES = [
     (f, [v], _, number) => f.sizes.push({ by: "sd", sd: number(v) }),
   ),
   rule(
-    `${START}${N}${GAP}${PERCENT}(?:${GAP}(?:of (?:the )?(?:time|times|cases|releases|noise)|confidence|margins?(?: of error)?|error|moe|(?:stays? |lies? |is |are )?(?:with)?in|below|interval|:|,|of|is|=))*${GAP}(?:±|\\+/[-−])?${GAP}${N}(?!${GAP}${PERCENT})`,
+    `${START}${N}${GAP}${PERCENT}(?:${GAP}(?:of (?:the )?(?:time|times|cases|releases|noise)|confidence|margins?(?: of error)?|error|moe|(?:stays? |lies? |is |are )?(?:with)?in|below|interval|level|:|,|\\)|of|is|=))*${GAP}(?:(?:±|\\+/[-−])${GAP}|(?!(?:19|20)\\d\\d(?![\\d.,]*\\d)))${N}(?!${GAP}${PERCENT})`,
     (f, [sure, e], _, number) => f.sizes.push({ by: "error", error: number(e), confidence: number(sure) / 100 }),
   ),
   rule(
     `(?:±|\\+/[-−]|\\+-|${START}(?:plus or minus|plus/minus|give or take|margins? of error|moe|errors?(?: of)? at most|within))(?:${GAP}(?:of|=|:|is|±))?${GAP}${N}${SURE}`,
     (f, [e, sure], _, number) =>
       f.sizes.push({ by: "error", error: number(e), ...(sure && { confidence: number(sure) / 100 }) }),
+  ),
+  // how sure a ± is, said by itself: at the 90 percent confidence level
+  rule(
+    `(?:${START}(?:at|with|for|to)${GAP}(?:the|a|an)?${GAP}|${START})${N}${GAP}${PERCENT}[ \\t-]*(?:confidence|level|moe|margins?|ci${END}|(?:of the )?(?:time|times|cases))(?:[ \\t-](?:confidence|levels?|of errors?|intervals?|margins?|errors?))*`,
+    (f, [sure], _, number) => {
+      f.confidences.push(number(sure) / 100);
+    },
   ),
   rule(
     `${START}(?:standard[- ]deviations?|std\\.?(?:${GAP}dev\\.?)?|s\\.?d\\.?|standard errors?|s\\.e\\.|standardabweichung)${IS}${N}|(?:σ|${START}sigma)${IS}${N}`,
@@ -169,7 +182,7 @@ const RULES = [
 const FILLER = new Set(
   `a an the of with by was were is are be been has have had and or to from in on at as for it its this these that which
   they them all each every other others any some than if when where then after before noise noisy added adding perturbed protect protects
-  privacy differential differentially private privately count counts number numbers cell cells value values table tables figure figures
+  margin margins error errors estimates estimate privacy differential differentially private privately count counts number numbers cell cells value values table tables figure figures
   published released printed using via mechanism under been so per parameter law zcdp dp footnote note notes also not only
   people persons und mit der die das von`.split(/\s+/u),
 );
@@ -186,6 +199,8 @@ export const nothing = () => ({
   laws: new Set(),
   whole: null,
   sizes: [],
+  confidences: [],
+  interval: null,
   epsilon: null,
   delta: false,
   rho: null,
@@ -243,6 +258,7 @@ const isFiller = part =>
 export const said = f =>
   f.laws.size > 0 ||
   f.sizes.length > 0 ||
+  f.interval !== null ||
   f.epsilon !== null ||
   f.rho !== null ||
   f.none ||

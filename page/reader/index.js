@@ -5,7 +5,7 @@
 import { NUMBER, decimalOf } from "./numbers.js";
 import { footnote, said } from "./footnote.js";
 import { noiseOf } from "./noise.js";
-import { MOST_LINES, dataLike, ownFootnotes, printedValue, rows as rowsOf } from "./lines.js";
+import { MOST_LINES, NOISE, dataLike, ownFootnotes, printedValue, rows as rowsOf } from "./lines.js";
 import { Damaged } from "./json.js";
 import { opened, questionOf } from "./release.js";
 
@@ -116,9 +116,11 @@ function ofText(text, question, chosen) {
       footnote: facts,
       notes: [{ kind: "asked", code: "torn", facts: { line: found.torn.replace(/\u0001+/gu, " ") }, choices: [] }],
     };
-  const table = found.columns ? ofColumns(found, chosen, notes) : found.rows;
-  notes.push(...unread(found.left, chosen));
-  for (const what of new Set(facts.beyond))
+  const table = found.columns ? ofColumns(found, chosen, notes) : withoutYears(found.rows, chosen, notes);
+  const units = table.flatMap(row => [row.unit, row.of?.unit]).filter(unit => unit && NOISE.test(unit));
+  notes.push(...unread([...found.left, ...new Set(units)], chosen));
+  const left = (what, k, all) => all.indexOf(what) === k && !(chosen.leave && ["percent", "random"].includes(what));
+  for (const what of facts.beyond.filter(left))
     notes.push({ kind: "asked", code: `beyond_${what}`, facts: {}, choices: [] });
   for (const what of facts.lacks) notes.push({ kind: "asked", code: `lacks_${what}`, facts: {}, choices: [] });
   if (table.length === 0)
@@ -141,6 +143,20 @@ const evidence = text =>
     .replace(/(?<=[\p{L}"]),(?=\d)/gu, ", ")
     .match(new RegExp(NUMBER, "giu")) ?? [];
 
+// Census 2021, beside other numbers, is asked about.
+function withoutYears(rows, chosen, notes) {
+  const years = rows.filter(row => row.year);
+  if (years.length === 0 || years.length === rows.length || chosen.year === "count") return rows;
+  if (chosen.year === "year") return rows.filter(row => !row.year);
+  notes.push({
+    kind: "asked",
+    code: "year",
+    facts: { name: years[0].name, shown: years[0].shown },
+    choices: ["year", "count"].map(value => ({ key: "year", value })),
+  });
+  return rows;
+}
+
 // Lines that were not understood: one that looks like data, or speaks of noise, stops the answer until it is left out.
 function unread(left, chosen) {
   const out = [];
@@ -148,11 +164,16 @@ function unread(left, chosen) {
     lines: lines.slice(0, 5).map(line => line.slice(0, 120)),
     more: Math.max(0, lines.length - 5),
   });
-  const grave = left.filter(line => dataLike(line));
-  const key = grave.join("\n");
+  const data = left.filter(line => dataLike(line) && !NOISE.test(line)),
+    noise = left.filter(line => NOISE.test(line));
+  const grave = [...data, ...noise],
+    key = grave.join("\n"),
+    choices = [{ key: "leave", value: key }];
   const light = chosen.leave === key ? left : left.filter(line => !grave.includes(line));
-  if (grave.length && chosen.leave !== key)
-    out.push({ kind: "asked", code: "left_data", facts: said(grave), choices: [{ key: "leave", value: key }] });
+  if (data.length && chosen.leave !== key)
+    out.push({ kind: "asked", code: "left_data", facts: said(data), choices: noise.length ? [] : choices });
+  if (noise.length && chosen.leave !== key)
+    out.push({ kind: "asked", code: "left_noise", facts: said(noise), choices });
   if (light.length) out.push({ kind: "assumed", code: "left", facts: said(light), choices: [] });
   return out;
 }
@@ -306,7 +327,7 @@ function numberOf(shown, own, { facts, chosen, notes, decimal, shared }, size = 
   let { noise, printed, marked } = shared;
   if (own) {
     if (speaksOfNoise(own)) {
-      const mine = noiseOf(own, {});
+      const mine = noiseOf(own, own.interval && chosen.noise ? { noise: chosen.noise } : {});
       notes.push(...mine.notes);
       noise = mine.noise;
     }
@@ -337,7 +358,7 @@ function numberOf(shown, own, { facts, chosen, notes, decimal, shared }, size = 
     }
     return { cell: noise && cellOf({ value: null, noise, printed: hides }), noise, value: null, hidden: true };
   }
-  const steps = found.printed ?? printed;
+  const steps = found.printed ? withRounding(found.printed, printed, chosen, notes) : printed;
   return {
     cell: noise && cellOf({ value: found.value, noise, printed: steps }),
     noise,
@@ -346,7 +367,29 @@ function numberOf(shown, own, { facts, chosen, notes, decimal, shared }, size = 
   };
 }
 
-const speaksOfNoise = own => own.laws.size || own.sizes.length || own.epsilon !== null || own.rho !== null || own.none;
+// <10 under a footnote that rounds: which of both came first matters.
+function withRounding(said, printed, chosen, notes) {
+  const round = printed.filter(step => step.how === "rounded" || step.how === "random");
+  if (round.length === 0) return said;
+  const hidden = said[0].how === "hidden"; // what was hidden is not rounded any more
+  const first = hidden ? [...said, ...round] : said,
+    last = [...round, ...said];
+  const before = chosen.order === "rounded";
+  if (!notes.some(note => note.code === "order"))
+    notes.push({
+      kind: "assumed",
+      code: "order",
+      facts: { printed: before ? last : first },
+      choices: [
+        before
+          ? { key: "order", value: "hidden", facts: { printed: first } }
+          : { key: "order", value: "rounded", facts: { printed: last } },
+      ],
+    });
+  return before ? last : first;
+}
+
+const speaksOfNoise = own => own.laws.size || own.sizes.length || own.epsilon !== null || own.rho !== null || own.none || own.interval !== null;
 
 const misfit = (code, notes) => ({ asks: null, notes: [...notes, { kind: "misfit", code, facts: {}, choices: [] }] });
 

@@ -30,6 +30,10 @@ const SPACED = new RegExp(`${BEGIN}([^\\d\\u0001]*?[^\\s\\d:=|;,\\u0001(])\\s${U
 
 // A name and a sign that stands for a number: Oak *. Letters that may stand for one (c, x) need a colon before them.
 const STARRED = new RegExp(`${BEGIN}([^\\u0001]*?[^\\s:=|;,\\u0001(])\\s${UP}(\\*+|\\.\\.+|…|\\(?[cxsd]\\)|[-–—]|n/a)${END}`, "iu");
+// Words by which a text says something of noise, of printing, or of how sure a number is.
+export const NOISE =
+  /(?<!\p{L})(?:nois|rausch|perturb|distort|adjust|alter(?:ed|ing)|modif|jitter|random|zuf[aä]ll|budget|uniform|half(?!\p{L})|halv|third|quarter of|twice|double|split|shared? (?:between|among|of)|(?:shown|printed|given|reported|published|recorded|recoded) as|replac|set to|swap|round(?!\p{L}| (?:table|[1-9]))|rounded|rounding|gerundet|suppress|hidden|mask|withheld|redact|confiden|percent|prozent|margin|error|interval|epsilon|sigma|varianc|deviation|laplac|gauss|geometric|privacy|private|sensitiv|clip|clamp|truncat|capped|top[- ]?cod|synthetic|imput|weighted|estimat|thousand|million|tausend|multiplied|scaled|divided)|[εδρσ±]/iu;
+
 // A line that was not read, but looks like one of data.
 export const dataLike = line => /\d/u.test(line) || /(?:[*…–—-]|\.\.|\sn\/?a|\s\(?[a-z]\)?)$/iu.test(line);
 
@@ -115,6 +119,10 @@ function parts(line) {
   return commas.length > 1 && commas.every(part => row(part)?.name) ? commas : [line];
 }
 
+const YEAR = /^(?:19|20)\d\d$/u;
+// Words before a number that is no count: see table 3.
+const REFERENCE =
+  /(?<!\p{L})(?:tables?|figures?|fig\.?|pages?|p\.|sections?|chapters?|footnotes?|notes?|versions?|appendix|volumes?|issues?|since|until|in|by|per|than|weeks?|months?|years?|days?)$/iu;
 const LONGEST = 400; // characters of a line of data
 
 function row(line, owns = null) {
@@ -138,12 +146,16 @@ function row(line, owns = null) {
   if (alone?.[3] && /^\(?\p{L}\)?$/u.test(alone[1])) return null; // c x: no sign and no number
   if (alone && !(alone[3] && /\d/u.test(alone[3]))) {
     const [, shown, a, unit] = alone;
-    return { name: null, shown, own: own(a), unit: unitOf(unit), of: null };
+    const year = line.includes("\u0001") && YEAR.test(shown); // beside a footnote
+    return { name: null, shown, own: own(a), unit: unitOf(unit), of: null, ...(year && { year }) };
   }
-  const whole = NAMED.exec(line) ?? SPACED.exec(line);
-  if (!whole) return null;
+  const parted = NAMED.exec(line),
+    whole = parted ?? SPACED.exec(line);
+  if (!whole || NOISE.test(whole[1].replace(/^(?:the )?noisy (?=count|number|value)/iu, ""))) return null;
   const [, name, shown, a, unit] = whole;
-  return { name: named(name), shown, own: own(a), unit: unitOf(unit), of: null };
+  const year = !parted && YEAR.test(shown);
+  if (!parted && REFERENCE.test(name)) return null;
+  return { name: named(name), shown, own: own(a), unit: unitOf(unit), of: null, ...(year && { year }) };
 }
 
 const named = name =>
@@ -194,7 +206,7 @@ function asTable(lines) {
     left: full
       .filter(line => split(line, sign).length !== width)
       .map(line => line.replace(/\u0001+/gu, " ").trim())
-      .filter(line => /\p{L}/u.test(line)),
+      .filter(line => /[\p{L}\p{N}]/u.test(line)),
   };
 }
 

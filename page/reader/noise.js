@@ -10,6 +10,7 @@ export function noiseOf(facts, chosen = {}) {
   const notes = [],
     laws = [...facts.laws];
   const spoken = laws.length || facts.sizes.length || facts.epsilon !== null || facts.rho !== null;
+  if (facts.interval && !spoken) return { noise: null, notes: [intervalGiven(facts.interval)] };
   if (facts.none && !spoken) return { noise: NONE, notes };
   if (!spoken) return unspoken(facts, chosen, notes);
   if (laws.length > 1 && !chosen.law) {
@@ -26,6 +27,16 @@ const LAWS = [
   { key: "law", value: "laplace" },
   { key: "law", value: "gaussian" },
 ];
+const intervalGiven = ({ low, high, confidence }) =>
+  asked(
+    "interval",
+    { low, high, confidence },
+    ["laplace", "gaussian"].map(law => ({
+      key: "noise",
+      code: "interval",
+      value: { law, whole: false, said: { by: "error", error: Math.abs(high - low) / 2, confidence } },
+    })),
+  );
 const asked = (code, facts, choices = []) => ({ kind: "asked", code, facts, choices });
 const assumed = (code, facts, choices = []) => ({ kind: "assumed", code, facts, choices });
 
@@ -40,7 +51,20 @@ function unspoken(facts, chosen, notes) {
 // How the size was given, each way by itself; null: something has to be asked first.
 function waysOf(facts, laws, chosen, notes) {
   const gaussian = (chosen.law ?? laws[0]) === "gaussian";
+  const said = [...facts.confidences, ...facts.sizes.map(way => way.confidence)].filter(v => v !== undefined);
+  const sure = [...new Set(said)];
+  if (facts.confidences.length && sure.length > 1 && !chosen.confidence) {
+    notes.push(
+      asked(
+        "confidences",
+        {},
+        sure.map(value => ({ key: "confidence", value })),
+      ),
+    );
+    return null;
+  }
   const ways = facts.sizes
+    .map(way => (way.by === "error" && facts.confidences.length ? { ...way, confidence: chosen.confidence ?? sure[0] } : way))
     .map(way => withSure(way, chosen, notes))
     .map(way => (way.by !== "bare" ? way : bare(way, gaussian, chosen)));
   const unsaid = ways.find(way => way.by === "bare");

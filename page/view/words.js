@@ -229,7 +229,7 @@ function noiseDone({ noise, cells }) {
 export function noteWords(note) {
   const f = note.facts ?? {},
     facts = { ...f };
-  for (const key of ["size", "n", "characters", "lines", "rows", "sensitivity"])
+  for (const key of ["size", "n", "characters", "lines", "rows", "sensitivity", "low", "high"])
     if (typeof f[key] === "number") facts[key] = plain(f[key]);
   if (typeof f.confidence === "number") facts.confidence = percent(f.confidence, 0);
   if (Array.isArray(f.printed)) facts.printed = f.printed.map(stepWords).join(", then ");
@@ -247,6 +247,7 @@ export function refusedWords(error) {
 
 export function choiceWords(choice) {
   const C = S.choices;
+  if (choice.code === "interval") return C.interval(C.law[choice.value.law]);
   if (choice.code) return C[choice.code]();
   switch (choice.key) {
     case "law":
@@ -267,12 +268,14 @@ export function choiceWords(choice) {
     case "n_noisy":
     case "total":
     case "labels":
+    case "year":
       return C[choice.key][choice.value];
     case "column":
       return C.column(choice.facts.name);
     case "question":
       return C.question(choice.value);
     case "printed":
+    case "order":
       return S.cap(choice.facts.printed.map(stepWords).join(", then "));
     default:
       return noiseWords(choice.facts.noise);
