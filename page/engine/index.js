@@ -54,11 +54,7 @@ function curve(d, maxPoints) {
   const run = d.whole ? Math.ceil((b - a + 1) / points) : (b - a) / points;
   if (!(run > 0)) return { x: [a], y: [1] };
   const ends = d.whole ? Math.ceil((b - a + 1) / run) : points;
-<<<<<<< HEAD
-  const cdf = Object.hasOwn(d, "rough") ? d.rough : (at) => d.cdf(at); // counts have a method of that name, for another thing
-=======
   const cdf = d.roughly || ((at) => d.cdf(at));
->>>>>>> page
   let before = cdf(d.whole ? a - 1 : a);
   for (let i = 0; i < ends; i++) {
     const end = d.whole ? a + run * (i + 1) - 1 : a + run * (i + 1), after = cdf(end);
