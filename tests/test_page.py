@@ -331,6 +331,40 @@ def test_a_year_is_no_count_and_how_sure_an_error_is_is_read():
         assert math.isclose(found["noise"]["size"], SURE[text] / 1.6448536269514722), (text, found["noise"])
 
 
+WRITTEN = {  # footnotes and numbers as offices write them
+    "45\nCounts are rounded independently to the nearest 5. Counts under 5 suppressed.": [None, 45],
+    "45\nCounts are randomly rounded either up or down to a multiple of 5 or 10.": "bases",
+    "45\nCounts are randomly rounded up or down to a multiple of 5.": [None, 45],
+    "312 people in 2021; noise Laplace, scale 2": "found",
+    "2020 population 312, Laplace scale 2": "found",
+    "312 patients (age 18-65), ε = 1": "found",
+    "12 deaths per 4510, Laplace scale 2": "found",
+    "312 [1]\n[1] Laplace noise, scale 2": [None, 312],
+    "500 * Laplace mechanism b=10": [None, 500],
+    "500*\n* Laplace mechanism b=10": [None, 500],
+    "Elm 45\nOak *\n* = below 10": ["Elm", 45, "Oak", None],
+    "Elm: 45\nOak: s\ns = below 5": ["Elm", 45, "Oak", None],
+    "Elm: 45\nOak: -\n“-” means a count of 4 or fewer": ["Elm", 45, "Oak", None],
+    f"Region 1 50\nRegion 2 40\ntotal 95{LAP}": "left_data",
+    f"Q1 50\nQ2 60{LAP}": "left_data",
+    "312, 210 to 270 (95%)": "interval",
+    "area,count,moe\nElm,450,16\nOak,200,12\n90% confidence": ["Elm", 450, "Oak", 200],
+}
+
+
+def test_footnotes_of_offices_are_read():
+    assert not (wrong := misread(WRITTEN)), wrong
+    found, column = read(list(WRITTEN)[3], [*WRITTEN][-1])
+    assert [choice["value"] for choice in found["notes"][0]["choices"]] == ["312", "2021"]
+    (picked,) = read(list(WRITTEN)[3], chosen={"pick": "312"})
+    assert taken(picked) == [None, 312] and not [note for note in picked["notes"] if note["kind"] == "asked"]
+    sizes = [cell["noise"]["size"] for cell in column["asks"]["cells"]]
+    assert column["question"] == "table" and sizes == pytest.approx([16 / 1.6448536, 12 / 1.6448536])
+    asked = next(note for note in read(list(WRITTEN)[1])[0]["notes"] if note["code"] == "bases")["choices"]
+    (based,) = read(list(WRITTEN)[1], chosen={"printed": asked[1]["value"]})
+    assert based["asks"]["cell"]["printed"] == [{"how": "random", "base": 10}]
+
+
 def test_a_choice_settles_what_was_asked():
     cases = (
         ("1,204\nLaplace, scale 2", "decimal", ".", 2, 1204),

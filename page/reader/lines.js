@@ -1,7 +1,7 @@
 // Lines of data: names and what was printed for them. 312 | 312 people | north, 12 | north: <5 | 118 of 290 | a CSV table.
 
 import { NUMBER, read } from "./numbers.js";
-import { footnote, said } from "./footnote.js";
+import { footnote, isFiller, said } from "./footnote.js";
 
 export const MOST_LINES = 200;
 const UP = "[ \\t]*";
@@ -82,7 +82,11 @@ export function rows(text, owns) {
     else
       left.push(
         line
+          .split(/([;\u0001]+)/u)
+          .map((part, k) => (k % 2 === 0 && isFiller(part) ? "" : part))
+          .join("")
           .replace(/\u0001+/gu, " ")
+          .replace(/^[\s,;]+|[\s,;]+$/gu, "")
           .replace(/\s+/gu, " ")
           .trim(),
       );

@@ -256,6 +256,8 @@ export function choiceWords(choice) {
       return C.bare[choice.value];
     case "noise":
       return C.none;
+    case "pick":
+      return C.pick(choice.value);
     case "leave":
       return C.leave;
     case "sensitivity":
