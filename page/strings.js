@@ -313,9 +313,13 @@ export const S = {
   noise: {
     heading: "What the noise did",
     all: "Of the width of the interval, all is noise and printing: the people are counted, not sampled, so without noise the number would be exact.",
+    allNoise:
+      "Of the width of the interval, all is noise: the people are counted, not sampled, so without noise the number would be exact.",
+    allPrinting:
+      "Of the width of the interval, all is rounding or hiding: the people are counted, not sampled, so without it the number would be exact.",
     none: "Nothing: no noise and no rounding widen the interval.",
     share: share => `Of the width of the interval, ${share} is noise.`,
-    unknown: "A number that was not printed has no interval without its footnote.",
+    unknown: "The number was not printed: all that is known of it comes from its footnote.",
   },
   naive: {
     heading: "If you ignore the noise",

@@ -291,6 +291,10 @@ UNREAD = {
     "312 weighted people\nLaplace, scale 2": "left_noise",
     "312\nLaplace, scale 2\nSee table 3 of the report": "left_data",
     "312\nLaplace, scale 2, was added to protect privacy": [None, 312],
+    "312\nLaplace noise of scale 2 or 3": "left_data",
+    "45, 20\nLaplace, scale 2": "found",
+    "312\nNoise drawn from a Laplace distribution with scale 2 was added to the true count.": [None, 312],
+    "312\nrounded to 5. Noise: none.": [None, 312],
     "noisy count: 312\nLaplace, scale 2": ["noisy count", 312],
 }
 YEARS = {
@@ -299,7 +303,7 @@ YEARS = {
     "Elm 1950\nOak 2010\nLaplace, scale 2": ["Elm", 1950, "Oak", 2010],
     "240 (95% CI 210-270)": "interval",
     "4525 ± 312 (90% confidence)\nLaplace; all at 95% confidence": "confidences",
-    "312\nLaplace; 90% confidence, 2021": "year",
+    "312\nLaplace; 90% confidence, 2021": "left_data",
 }
 SURE = {  # of a ± at 90%
     "4525 ± 312\nmargins of error at the 90 percent confidence level": 312,

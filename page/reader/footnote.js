@@ -33,7 +33,7 @@ const RULES = [
     f.source = text.trim();
   }),
   rule(
-    `${START}(?:no|without|free of)${GAP}(?:any)?${GAP}noise(?: (?:was )?added)?${END}|${START}(?:exact(?:ly)?(?: counts?| numbers?)?|not noisy|noise[- ]free)${END}`,
+    `${START}(?:no|without|free of)${GAP}(?:any)?${GAP}noise(?: (?:was )?added)?${END}|${START}noise${GAP}[:=]?${GAP}none${END}|${START}(?:exact(?:ly)?(?: counts?| numbers?)?|not noisy|noise[- ]free)${END}`,
     f => {
       f.none = true;
     },
@@ -210,7 +210,7 @@ const FILLER = new Set(
   they them all each every other others any some than if when where then after before noise noisy added adding perturbed protect protects
   margin margins error errors estimates estimate privacy differential differentially private privately count counts number numbers cell cells value values table tables figure figures
   published released printed using via mechanism under been so per parameter law zcdp dp footnote note notes also not only
-  people persons und mit der die das von`.split(/\s+/u),
+  people persons drawn distribution distributed true original actual independently independent separately before after release data statistics results result applied generated calibrated satisfies ε δ epsilon delta we our und mit der die das von`.split(/\s+/u),
 );
 
 // Words that say something this page cannot take into account: they are named, never passed over.

@@ -131,6 +131,7 @@ const LONGEST = 400; // characters of a line of data
 
 function row(line, owns = null) {
   if (line.length > LONGEST) return null;
+  if (/^[\s,;()]*\u0001+(?![\s\u0001]*[;.])/u.test(line) && !/^[\s\u0001]*$/u.test(line)) return null; // a footnote, and a number in it
   const own = k => (k === undefined || owns === null ? null : owns[Number(k)]);
   const pair = PAIR.exec(line);
   if (pair) {
@@ -157,6 +158,7 @@ function row(line, owns = null) {
     whole = parted ?? SPACED.exec(line);
   if (!whole || NOISE.test(whole[1].replace(/^(?:the )?noisy (?=count|number|value)/iu, ""))) return null;
   const [, name, shown, a, unit] = whole;
+  if (/^\d+$/u.test(name) && !YEAR.test(name) && /^\s*\d+\s*,/u.test(line)) return null; // 45, 20: two numbers
   const year = !parted && YEAR.test(shown);
   if (!parted && REFERENCE.test(name)) return null;
   return { name: named(name), shown, own: own(a), unit: unitOf(unit), of: null, ...(year && { year }) };
