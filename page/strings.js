@@ -97,7 +97,7 @@ export const S = {
     torn: ({ line }) =>
       `“${line}” can be read in two ways: where does the name end and the number begin? Put a colon between them, and no blank or comma that is not part of a number.`,
     left_data: ({ lines, more }) =>
-      `Not understood: ${lines.map(line => `“${line}”`).join(", ")}${more ? ` and ${more} more` : ""}. A line of data needs a colon after its name: Elm: 45.`,
+      `Not understood: ${lines.map(line => `“${line}”`).join(", ")}${more ? ` and ${more} more` : ""}. In a line of data, put a colon after the name: Region 1: 50.`,
     labels: ({ name }) => `Does the column “${name}” name the rows, or does it hold counts?`,
     left_noise: ({ lines, more }) =>
       `Not understood: ${lines.map(line => `“${line}”`).join(", ")}${more ? ` and ${more} more` : ""}. It may say something about the noise or the printing that would change the answer. Write it in other words, or leave it out if it does not matter.`,
@@ -105,6 +105,11 @@ export const S = {
     confidences: () => "How sure the ± is was said in more than one way. Which one is right?",
     interval: ({ low, high, confidence }) =>
       `${low} to ${high} at ${confidence} is an interval, not a footnote of noise. Is it an interval of the noise around the number?`,
+    bases: () => "Rounded at random to multiples of what? Two are named.",
+    found: ({ numbers }) =>
+      numbers.length > 1
+        ? `Found ${list(numbers)}: which one is the number asked about?`
+        : `Found ${numbers[0]}: is it the number asked about?`,
     mark: ({ mark }) =>
       mark
         ? `What does “${mark}” stand for? A count that was hidden because it was below …`
@@ -228,6 +233,7 @@ export const S = {
     decimal: value => value,
     mark: value => value,
     leave: "Leave it out",
+    pick: value => value,
     year: { year: "A year", count: "A count" },
     interval: law => `Yes, of ${law}`,
     labels: { true: "It names the rows", false: "It holds counts" },
@@ -307,9 +313,13 @@ export const S = {
   noise: {
     heading: "What the noise did",
     all: "Of the width of the interval, all is noise and printing: the people are counted, not sampled, so without noise the number would be exact.",
+    allNoise:
+      "Of the width of the interval, all is noise: the people are counted, not sampled, so without noise the number would be exact.",
+    allPrinting:
+      "Of the width of the interval, all is rounding or hiding: the people are counted, not sampled, so without it the number would be exact.",
     none: "Nothing: no noise and no rounding widen the interval.",
     share: share => `Of the width of the interval, ${share} is noise.`,
-    unknown: "A number that was not printed has no interval without its footnote.",
+    unknown: "The number was not printed: all that is known of it comes from its footnote.",
   },
   naive: {
     heading: "If you ignore the noise",

@@ -291,6 +291,10 @@ UNREAD = {
     "312 weighted people\nLaplace, scale 2": "left_noise",
     "312\nLaplace, scale 2\nSee table 3 of the report": "left_data",
     "312\nLaplace, scale 2, was added to protect privacy": [None, 312],
+    "312\nLaplace noise of scale 2 or 3": "left_data",
+    "45, 20\nLaplace, scale 2": "found",
+    "312\nNoise drawn from a Laplace distribution with scale 2 was added to the true count.": [None, 312],
+    "312\nrounded to 5. Noise: none.": [None, 312],
     "noisy count: 312\nLaplace, scale 2": ["noisy count", 312],
 }
 YEARS = {
@@ -299,7 +303,7 @@ YEARS = {
     "Elm 1950\nOak 2010\nLaplace, scale 2": ["Elm", 1950, "Oak", 2010],
     "240 (95% CI 210-270)": "interval",
     "4525 ± 312 (90% confidence)\nLaplace; all at 95% confidence": "confidences",
-    "312\nLaplace; 90% confidence, 2021": "year",
+    "312\nLaplace; 90% confidence, 2021": "left_data",
 }
 SURE = {  # of a ± at 90%
     "4525 ± 312\nmargins of error at the 90 percent confidence level": 312,
@@ -329,6 +333,40 @@ def test_a_year_is_no_count_and_how_sure_an_error_is_is_read():
     for text, found in zip(SURE, read(*SURE)):
         assert taken(found) == [None, 4525], text
         assert math.isclose(found["noise"]["size"], SURE[text] / 1.6448536269514722), (text, found["noise"])
+
+
+WRITTEN = {  # footnotes and numbers as offices write them
+    "45\nCounts are rounded independently to the nearest 5. Counts under 5 suppressed.": [None, 45],
+    "45\nCounts are randomly rounded either up or down to a multiple of 5 or 10.": "bases",
+    "45\nCounts are randomly rounded up or down to a multiple of 5.": [None, 45],
+    "312 people in 2021; noise Laplace, scale 2": "found",
+    "2020 population 312, Laplace scale 2": "found",
+    "312 patients (age 18-65), ε = 1": "found",
+    "12 deaths per 4510, Laplace scale 2": "found",
+    "312 [1]\n[1] Laplace noise, scale 2": [None, 312],
+    "500 * Laplace mechanism b=10": [None, 500],
+    "500*\n* Laplace mechanism b=10": [None, 500],
+    "Elm 45\nOak *\n* = below 10": ["Elm", 45, "Oak", None],
+    "Elm: 45\nOak: s\ns = below 5": ["Elm", 45, "Oak", None],
+    "Elm: 45\nOak: -\n“-” means a count of 4 or fewer": ["Elm", 45, "Oak", None],
+    f"Region 1 50\nRegion 2 40\ntotal 95{LAP}": "left_data",
+    f"Q1 50\nQ2 60{LAP}": "left_data",
+    "312, 210 to 270 (95%)": "interval",
+    "area,count,moe\nElm,450,16\nOak,200,12\n90% confidence": ["Elm", 450, "Oak", 200],
+}
+
+
+def test_footnotes_of_offices_are_read():
+    assert not (wrong := misread(WRITTEN)), wrong
+    found, column = read(list(WRITTEN)[3], [*WRITTEN][-1])
+    assert [choice["value"] for choice in found["notes"][0]["choices"]] == ["312", "2021"]
+    (picked,) = read(list(WRITTEN)[3], chosen={"pick": "312"})
+    assert taken(picked) == [None, 312] and not [note for note in picked["notes"] if note["kind"] == "asked"]
+    sizes = [cell["noise"]["size"] for cell in column["asks"]["cells"]]
+    assert column["question"] == "table" and sizes == pytest.approx([16 / 1.6448536, 12 / 1.6448536])
+    asked = next(note for note in read(list(WRITTEN)[1])[0]["notes"] if note["code"] == "bases")["choices"]
+    (based,) = read(list(WRITTEN)[1], chosen={"printed": asked[1]["value"]})
+    assert based["asks"]["cell"]["printed"] == [{"how": "random", "base": 10}]
 
 
 def test_a_choice_settles_what_was_asked():

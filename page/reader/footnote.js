@@ -20,6 +20,7 @@ const JOIN =
   "(?:[ \\t]|if|when|where|they|it|its|is|are|was|were|be|being|been|the|a|an|all|any|to|of|for|with|values?|counts?|numbers?|cells?|which|that|have|has|primary|threshold|limit|noisy|count|true|;|,|:|=|\\(|\\))*?";
 const TO =
   "(?:[ \\t]|to|the|nearest|closest|multiples?|of|a|an|base|by|value|values|number|numbers|integer|auf|\\(|=|:|-)*?";
+const BOTH = `(?:${GAP}(?:either|up|down|or|independently|separately|,))*`; // ways of rounding at random
 const PERCENT = "(?:%|percent|per cent|pct)";
 const FEW = "(?:[ \\t]+[\\p{L}]+){0,3}?"; // what is counted
 const SURE = `(?:${GAP}[,;(]?${GAP}(?:at|with|for|in|of|level|bei|mit|auf)?${GAP}(?:the)?${GAP}${N}${GAP}${PERCENT}(?:${GAP}(?:confidence|level|moe|margins?|errors?|intervals?|konfidenz|of (?:the )?(?:time|times|cases|releases|noise)|sure|ci))*${GAP}\\)?)?`;
@@ -32,9 +33,22 @@ const RULES = [
     f.source = text.trim();
   }),
   rule(
-    `${START}(?:no|without|free of)${GAP}(?:any)?${GAP}noise(?: (?:was )?added)?${END}|${START}(?:exact(?:ly)?(?: counts?| numbers?)?|not noisy|noise[- ]free)${END}`,
+    `${START}(?:no|without|free of)${GAP}(?:any)?${GAP}noise(?: (?:was )?added)?${END}|${START}noise${GAP}[:=]?${GAP}none${END}|${START}(?:exact(?:ly)?(?: counts?| numbers?)?|not noisy|noise[- ]free)${END}`,
     f => {
       f.none = true;
+    },
+  ),
+  // what a sign in the place of a number stands for
+  rule(
+    `(?<=^|[;,.(\\n]${GAP})(?:["“'])?(\\*+|\\.\\.+|…|[cxsd]|[-–—])(?:["”'])?${GAP}(?:=|:|means|stands? for|indicates?|is|bedeutet)${GAP}(?:a |an )?(?:counts?|numbers?|values?|cells?)?${GAP}(?:of|from|that (?:is|are|was|were)|is|are|which is|to)?${GAP}(?:(${BELOW}|${MOST})${GAP}${N}|${N}${GAP}(?:-|–|to)${GAP}${N}|${N}${GAP}${FEWER})(?:${FEW}${JOIN}${HIDDEN})?`,
+    (f, [sign, below, limit, low, high, most], at, number) => {
+      const step = limit
+        ? { how: "hidden", below: number(limit) + (new RegExp(`^${MOST}$`, "iu").test(below) ? 1 : 0) }
+        : most
+          ? { how: "hidden", below: number(most) + 1 }
+          : { how: "within", low: number(low), high: number(high) };
+      if (step.how === "within") f.marked = step;
+      else f.printed.push({ ...step, at });
     },
   ),
   // printing
@@ -42,7 +56,13 @@ const RULES = [
     f.printed.push({ how: "random", base: number(base), at }),
   ),
   rule(
-    `${START}(?:random(?:ly)?${GAP}round(?:ed|ing)|rounded${GAP}(?:at random|randomly)|rr)${TO}${N}`,
+    `${START}(?:random(?:ly)?${GAP}round(?:ed|ing)|rounded${GAP}(?:at random|randomly))${BOTH}${TO}${N}${GAP}(?:,|or|and)${GAP}${N}`,
+    (f, [one, other], at, number) => {
+      f.bases = [number(one), number(other)];
+    },
+  ),
+  rule(
+    `${START}(?:random(?:ly)?${GAP}round(?:ed|ing)|rounded${GAP}(?:at random|randomly)|rr)${BOTH}${TO}${N}`,
     (f, [base], at, number) => f.printed.push({ how: "random", base: number(base), at }),
   ),
   rule(`${START}(?:random(?:ly)?${GAP}round(?:ed|ing)|rounded${GAP}(?:at random|randomly))${END}`, f =>
@@ -50,7 +70,7 @@ const RULES = [
   ),
   rule(`${START}round(?:ed|ing)${GAP}(up|down)(?:wards)?${TO}${WORD}`, f => f.beyond.push("rounded_up")),
   rule(
-    `${START}(?:(?:are|were|was|is|be)${GAP})?(?:round(?:ed|ing)?(?: off)?|nearest|in multiples|multiples of|gerundet)${TO}${WORD}${END}`,
+    `${START}(?:(?:are|were|was|is|be)${GAP})?(?:round(?:ed|ing)?(?: off)?(?: (?:independently|separately|individually))?|nearest|in multiples|multiples of|gerundet)${TO}${WORD}${END}`,
     (f, [step], at, number) => f.printed.push({ how: "rounded", step: WORDS[step.toLowerCase()] ?? number(step), at }),
   ),
   rule(`${START}round(?:ed|ing)${END}`, f => f.lacks.push("rounded")),
@@ -79,6 +99,12 @@ const RULES = [
   rule(
     `\\(?${START}${N}${GAP}${PERCENT}${GAP}(?:confidence|credible|level|intervals?|ci|:|,|of|from|is|=|${GAP})*\\[?${GAP}${N}${GAP}(?:-|–|to|bis)${GAP}${N}${GAP}\\]?\\)?`,
     (f, [sure, low, high], _, number) => {
+      f.interval = { low: number(low), high: number(high), confidence: number(sure) / 100 };
+    },
+  ),
+  rule(
+    `${START}${N}${GAP}(?:-|–|to|bis)${GAP}${N}${GAP}[(,]?${GAP}(?:at|with)?${GAP}${N}${GAP}${PERCENT}(?:${GAP}(?:confidence|level|intervals?|ci))*${GAP}\\)?`,
+    (f, [low, high, sure], _, number) => {
       f.interval = { low: number(low), high: number(high), confidence: number(sure) / 100 };
     },
   ),
@@ -184,7 +210,7 @@ const FILLER = new Set(
   they them all each every other others any some than if when where then after before noise noisy added adding perturbed protect protects
   margin margins error errors estimates estimate privacy differential differentially private privately count counts number numbers cell cells value values table tables figure figures
   published released printed using via mechanism under been so per parameter law zcdp dp footnote note notes also not only
-  people persons und mit der die das von`.split(/\s+/u),
+  people persons drawn distribution distributed true original actual independently independent separately before after release data statistics results result applied generated calibrated satisfies ε δ epsilon delta we our und mit der die das von`.split(/\s+/u),
 );
 
 // Words that say something this page cannot take into account: they are named, never passed over.
@@ -201,6 +227,7 @@ export const nothing = () => ({
   sizes: [],
   confidences: [],
   interval: null,
+  bases: null,
   epsilon: null,
   delta: false,
   rho: null,
@@ -248,7 +275,7 @@ function unfilled(line) {
     .join("");
 }
 
-const isFiller = part =>
+export const isFiller = part =>
   !/[\d*<>≤≥%\u0002]/u.test(part) &&
   part
     .toLowerCase()
@@ -259,6 +286,7 @@ export const said = f =>
   f.laws.size > 0 ||
   f.sizes.length > 0 ||
   f.interval !== null ||
+  f.bases !== null ||
   f.epsilon !== null ||
   f.rho !== null ||
   f.none ||

@@ -18,6 +18,9 @@ const SIZE = /^(?:n|of|out of|total|population|denominator|base|all|whole)$/iu;
 export function read(text, { question = null, chosen = {} } = {}) {
   const typed = String(text)
     .replace(/\r\n?/gu, "\n")
+    .replace(/(?<=^|[\s\d])\[(?:\d{1,2}|[a-z*])\](?=\s|$)/gmu, sign => " ".repeat(sign.length)) // marks of footnotes
+    .replace(/^(\s*\d[\d.,]*)(\s*)\*+(?=\s|$)/gmu, "$1$2 ")
+    .replace(/^(\s*)\*+(?=\s*\p{L})(?!\s*(?:means?|stands?|indicates?|is|bedeutet)\s)/gmu, "$1 ")
     .replace(/^\ufeff/u, "");
   if (typed.trim() === "") return empty();
   if (/^\s*\{/u.test(typed)) return ofFile(typed);
@@ -116,22 +119,25 @@ function ofText(text, question, chosen) {
       footnote: facts,
       notes: [{ kind: "asked", code: "torn", facts: { line: found.torn.replace(/\u0001+/gu, " ") }, choices: [] }],
     };
-  const table = found.columns ? ofColumns(found, chosen, notes) : withoutYears(found.rows, chosen, notes);
+  const table = found.columns ? ofColumns(found, chosen, notes, facts) : withoutYears(found.rows, chosen, notes);
   const units = table.flatMap(row => [row.unit, row.of?.unit]).filter(unit => unit && NOISE.test(unit));
   notes.push(...unread([...found.left, ...new Set(units)], chosen));
   const left = (what, k, all) => all.indexOf(what) === k && !(chosen.leave && ["percent", "random"].includes(what));
   for (const what of facts.beyond.filter(left))
     notes.push({ kind: "asked", code: `beyond_${what}`, facts: {}, choices: [] });
   for (const what of facts.lacks) notes.push({ kind: "asked", code: `lacks_${what}`, facts: {}, choices: [] });
+  if (table.length === 0 && !found.columns) table.push(...picked(found.left, chosen, notes));
   if (table.length === 0)
     return {
       ...empty(),
       kind: "text",
       footnote: facts,
-      notes: [...notes, { kind: "asked", code: "no_number", facts: {}, choices: [] }],
+      notes: notes.some(note => note.code === "found")
+        ? notes
+        : [...notes, { kind: "asked", code: "no_number", facts: {}, choices: [] }],
     };
   if (table.length > MOST_LINES) return { ...stopped("refused", "many_lines", { lines: table.length }), kind: "text" };
-  return ofRows(table, facts, { question, chosen, notes, decimal });
+  return ofRows(table, facts, { question, chosen, notes, decimal, headed: Boolean(found.columns?.[0].name) });
 }
 
 // The numbers that may show which sign stands before the parts of a whole: not those between the commas of a table.
@@ -142,6 +148,26 @@ const evidence = text =>
     .join("\n")
     .replace(/(?<=[\p{L}"]),(?=\d)/gu, ", ")
     .match(new RegExp(NUMBER, "giu")) ?? [];
+
+// Numbers in lines that are no data, where there is no other: which is meant is asked.
+function picked(left, chosen, notes) {
+  if (left.filter(line => /\d/u.test(line)).length > 1) return [];
+  const all = left.join("\n").match(new RegExp(`(?<![\\p{L}\\d.,-])${NUMBER}(?![\\p{L}\\d%]|\\s*%)`, "giu")) ?? [];
+  const numbers = [...new Set(all.map(each => each.trim()))].slice(0, 6);
+  const at = notes.findIndex(note => note.code === "left_data");
+  if (numbers.includes(chosen.pick)) {
+    if (at >= 0) notes[at] = { ...notes[at], kind: "assumed", code: "left", choices: [] };
+    return [{ name: null, shown: chosen.pick, own: null, unit: null, of: null }];
+  }
+  if (numbers.length && at >= 0)
+    notes[at] = {
+      kind: "asked",
+      code: "found",
+      facts: { numbers },
+      choices: numbers.map(value => ({ key: "pick", value })),
+    };
+  return [];
+}
 
 // Census 2021, beside other numbers, is asked about.
 function withoutYears(rows, chosen, notes) {
@@ -198,14 +224,23 @@ function labels(columns, chosen, notes) {
   return first;
 }
 
+// The noise of one row of a column of margins of error; its law, and how sure it is, stand in the footnote of all.
+const within = (error, { laws, whole, confidences }) => ({
+  ...footnote(`± ${error}`).facts,
+  laws,
+  whole,
+  confidences,
+});
+
 // Columns of a table as rows.
-function ofColumns({ columns }, chosen, notes) {
+function ofColumns({ columns }, chosen, notes, facts) {
   const names = columns.find(c => !c.numbers) ?? labels(columns, chosen, notes),
     numbers = columns.filter(c => c.numbers && c !== names);
   const called = pattern => numbers.find(c => c.name !== null && pattern.test(c.name));
   const scale = called(/^(?:laplace[_ ])?scale$/iu),
     sd = called(/^(?:sd|std|standard deviation|noise[_ ]sd)$/iu);
-  const rest = numbers.filter(c => c !== scale && c !== sd);
+  const moe = called(/^(?:moe|margins?[ _]of[ _]error|me|±|\+\/-|error)(?: \(\d+ ?%\))?$/iu);
+  const rest = numbers.filter(c => c !== scale && c !== sd && c !== moe);
   let n = rest.length > 1 ? (rest.find(c => c.name !== null && SIZE.test(c.name)) ?? null) : null;
   if (n === null && rest.length === 2 && columns.every(c => c.name === null)) n = rest[1];
   const values = rest.filter(c => c !== n);
@@ -225,7 +260,9 @@ function ofColumns({ columns }, chosen, notes) {
       ? footnote(`Laplace scale ${scale.values[i]}`).facts
       : sd
         ? footnote(`Gaussian sd ${sd.values[i]}`).facts
-        : null;
+        : moe
+          ? within(moe.values[i], facts)
+          : null;
     return {
       name: names?.values[i].replace(/\u0001+/gu, " ") || null,
       shown,
@@ -236,8 +273,9 @@ function ofColumns({ columns }, chosen, notes) {
   });
 }
 
-function ofRows(table, facts, { question, chosen, notes, decimal }) {
-  const asked = question ?? suggested(table, facts);
+function ofRows(table, facts, { question, chosen, notes, decimal, headed }) {
+  const likely = headed && table.length > 1 && !table[0].of ? "table" : suggested(table, facts);
+  const asked = question ?? likely;
   const own = table.some(row => row.own || row.of?.own);
   const context = { facts, chosen, notes, decimal, shared: sharedFootnote(table, facts, chosen, notes) };
   const rows = table.map(row => rowOf(row, context));
@@ -255,7 +293,7 @@ function ofRows(table, facts, { question, chosen, notes, decimal }) {
   const reading = {
     kind: "text",
     question: asked,
-    suggested: suggested(table, facts),
+    suggested: likely,
     footnote: facts,
     source: facts.source,
     own,
@@ -291,6 +329,16 @@ function printedOf(facts, chosen, notes) {
   const steps = facts.printed
     .map(({ at, ...step }) => step)
     .filter((step, k, all) => all.findIndex(other => JSON.stringify(other) === JSON.stringify(step)) === k);
+  if (facts.bases)
+    notes.push({
+      kind: "asked",
+      code: "bases",
+      facts: {},
+      choices: facts.bases.map(base => {
+        const value = [...steps, { how: "random", base }];
+        return { key: "printed", value, facts: { printed: value } };
+      }),
+    });
   if (steps.some(step => Object.values(step).some(v => Number.isNaN(v)))) return [];
   const round = steps.findIndex(step => step.how === "rounded" || step.how === "random"),
     hide = steps.findIndex(step => step.how === "hidden");
@@ -327,8 +375,8 @@ function numberOf(shown, own, { facts, chosen, notes, decimal, shared }, size = 
   let { noise, printed, marked } = shared;
   if (own) {
     if (speaksOfNoise(own)) {
-      const mine = noiseOf(own, own.interval && chosen.noise ? { noise: chosen.noise } : {});
-      notes.push(...mine.notes);
+      const mine = noiseOf(own, own.interval && chosen.noise ? { noise: chosen.noise } : ofAll(chosen));
+      notes.push(...mine.notes.filter(note => !notes.some(other => other.code === note.code)));
       noise = mine.noise;
     }
     printed = own.printed.length || own.none ? printedOf(own, {}, notes) : printed;
@@ -389,6 +437,7 @@ function withRounding(said, printed, chosen, notes) {
   return before ? last : first;
 }
 
+const ofAll = ({ law, confidence }) => ({ ...(law && { law }), ...(confidence && { confidence }) });
 const speaksOfNoise = own => own.laws.size || own.sizes.length || own.epsilon !== null || own.rho !== null || own.none || own.interval !== null;
 
 const misfit = (code, notes) => ({ asks: null, notes: [...notes, { kind: "misfit", code, facts: {}, choices: [] }] });

@@ -1,7 +1,7 @@
 // Lines of data: names and what was printed for them. 312 | 312 people | north, 12 | north: <5 | 118 of 290 | a CSV table.
 
 import { NUMBER, read } from "./numbers.js";
-import { footnote, said } from "./footnote.js";
+import { footnote, isFiller, said } from "./footnote.js";
 
 export const MOST_LINES = 200;
 const UP = "[ \\t]*";
@@ -82,7 +82,11 @@ export function rows(text, owns) {
     else
       left.push(
         line
+          .split(/([;\u0001]+)/u)
+          .map((part, k) => (k % 2 === 0 && isFiller(part) ? "" : part))
+          .join("")
           .replace(/\u0001+/gu, " ")
+          .replace(/^[\s,;]+|[\s,;]+$/gu, "")
           .replace(/\s+/gu, " ")
           .trim(),
       );
@@ -127,6 +131,7 @@ const LONGEST = 400; // characters of a line of data
 
 function row(line, owns = null) {
   if (line.length > LONGEST) return null;
+  if (/^[\s,;()]*\u0001+(?![\s\u0001]*[;.])/u.test(line) && !/^[\s\u0001]*$/u.test(line)) return null; // a footnote, and a number in it
   const own = k => (k === undefined || owns === null ? null : owns[Number(k)]);
   const pair = PAIR.exec(line);
   if (pair) {
@@ -153,6 +158,7 @@ function row(line, owns = null) {
     whole = parted ?? SPACED.exec(line);
   if (!whole || NOISE.test(whole[1].replace(/^(?:the )?noisy (?=count|number|value)/iu, ""))) return null;
   const [, name, shown, a, unit] = whole;
+  if (/^\d+$/u.test(name) && !YEAR.test(name) && /^\s*\d+\s*,/u.test(line)) return null; // 45, 20: two numbers
   const year = !parted && YEAR.test(shown);
   if (!parted && REFERENCE.test(name)) return null;
   return { name: named(name), shown, own: own(a), unit: unitOf(unit), of: null, ...(year && { year }) };

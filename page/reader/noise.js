@@ -42,7 +42,7 @@ const assumed = (code, facts, choices = []) => ({ kind: "assumed", code, facts, 
 
 function unspoken(facts, chosen, notes) {
   if (facts.whole || facts.sensitivity !== null || facts.delta) return { noise: null, notes: [asked("no_size", {})] };
-  if (facts.printed.length === 0 && facts.marked === null && !facts.selfSaid)
+  if (facts.printed.length === 0 && !facts.bases && facts.marked === null && !facts.selfSaid)
     return { noise: null, notes: [asked("no_footnote", {}, [{ key: "noise", value: { law: "none" } }])] };
   notes.push(assumed("no_noise", {}));
   return { noise: NONE, notes };

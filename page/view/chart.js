@@ -23,7 +23,7 @@ function limits(posterior, marks) {
 }
 
 // grained: a rate takes some values only, and its curve is drawn in wider steps.
-export function curve({ posterior, interval, naive, printed, zero, grained, written, described }, width) {
+export function curve({ posterior, interval, naive, printed, printedAs = null, zero, grained, written, described }, width) {
   const height = 268,
     top = 26,
     base = 168;
@@ -42,7 +42,7 @@ export function curve({ posterior, interval, naive, printed, zero, grained, writ
   if (printed !== null && printed > low && printed < high)
     parts.push(
       svg("line", { class: "printed", x1: px(printed), x2: px(printed), y1: top - 6, y2: base }),
-      label(S.answer.printedMark(written(printed)), px(printed), top - 12, width, "mark"),
+      label(S.answer.printedMark(printedAs ?? written(printed)), px(printed), top - 12, width, "mark"),
     );
   parts.push(...span("ours", S.answer.ours, interval, posterior.quantile(0.5), px, base + 50, width));
   if (naive) parts.push(...span("naive", S.answer.naive, naive, null, px, base + 86, width));

@@ -242,6 +242,7 @@ function drawPicture() {
             interval: answer.interval,
             naive: answer.naive?.interval ?? null,
             printed,
+            printedAs: asks.kind === "count" && printed !== null ? plain(printed) : null,
             zero: asks.kind === "compare" ? 0 : null,
             grained: asks.kind === "rate",
             written: words.write,

@@ -170,7 +170,7 @@ export function told(reading, answer) {
     between: exact ? A.exactly : A.interval(low, high),
     unit: exact ? "" : A.said,
     naive: naiveWords(answer, write, question, rows),
-    noise: noiseDone(answer),
+    noise: noiseDone(answer, [...rows, ...(reading.of?.cell ? [reading.of] : [])]),
     quote: S.quote[kind](facts),
     about: S.about[question === "compare" ? compared : question],
     write,
@@ -218,10 +218,12 @@ function naiveWords(answer, write, kind, rows) {
   return S.naive[same ? "same" : "interval"](write(median), write(low), write(high));
 }
 
-function noiseDone({ noise, cells }) {
+function noiseDone({ noise, cells }, rows) {
+  const rounds = rows.some(row => row.cell?.printed.length),
+    noisy = rows.some(row => row.noise && row.noise.law !== "none");
   if (cells) return null;
   if (noise === null) return S.noise.unknown;
-  if (noise >= 0.9995) return S.noise.all;
+  if (noise >= 0.9995) return rounds ? (noisy ? S.noise.all : S.noise.allPrinting) : S.noise.allNoise;
   return noise <= 0 ? S.noise.none : S.noise.share(percent(noise, noise > 0.99 ? 1 : 0));
 }
 
@@ -256,6 +258,8 @@ export function choiceWords(choice) {
       return C.bare[choice.value];
     case "noise":
       return C.none;
+    case "pick":
+      return C.pick(choice.value);
     case "leave":
       return C.leave;
     case "sensitivity":
