@@ -212,6 +212,7 @@ export const S = {
       `No whole number is near enough to ${value} for this noise. True counts are whole: check the number and the footnote.`,
     above: ({ value, most }) =>
       `${value} is too far above ${most}, which is all there are, for this noise. Check both numbers.`,
+    far: () => "These numbers are so far apart that nothing fits them all. Check the numbers and the footnote.",
     endless: () => "Nothing says how large this number may be, so there is no interval.",
     n: () => "The number that a share is of must be a whole number, 1 or more.",
     prior: () => "The prior must be two numbers above 0.",
