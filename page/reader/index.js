@@ -3,7 +3,7 @@
 // A choice { key, value } goes into `chosen` when it is taken, and the text is read again.
 
 import { NUMBER, decimalOf } from "./numbers.js";
-import { footnote, said } from "./footnote.js";
+import { footnote, isFiller, said } from "./footnote.js";
 import { noiseOf } from "./noise.js";
 import { MOST_LINES, NOISE, dataLike, ownFootnotes, printedValue, rows as rowsOf } from "./lines.js";
 import { Damaged } from "./json.js";
@@ -120,7 +120,7 @@ function ofText(text, question, chosen) {
       notes: [{ kind: "asked", code: "torn", facts: { line: found.torn.replace(/\u0001+/gu, " ") }, choices: [] }],
     };
   const table = found.columns ? ofColumns(found, chosen, notes, facts) : withoutYears(found.rows, chosen, notes);
-  const units = table.flatMap(row => [row.unit, row.of?.unit]).filter(unit => unit && NOISE.test(unit));
+  const units = table.flatMap(row => [row.unit, row.of?.unit]).filter(unit => unit && NOISE.test(unit.replace(/(?<!\p{L})per \p{L}+/giu, "")) && !isFiller(unit));
   notes.push(...unread([...found.left, ...new Set(units)], chosen));
   const left = (what, k, all) => all.indexOf(what) === k && !(chosen.leave && ["percent", "random"].includes(what));
   for (const what of facts.beyond.filter(left))
