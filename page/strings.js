@@ -110,6 +110,8 @@ export const S = {
       numbers.length > 1
         ? `Found ${list(numbers)}: which one is the number asked about?`
         : `Found ${numbers[0]}: is it the number asked about?`,
+    headless: ({ part, whole }) =>
+      `The columns have no headings. Is ${part} a part of ${whole}, with a name before them?`,
     mark: ({ mark }) =>
       mark
         ? `What does “${mark}” stand for? A count that was hidden because it was below …`
@@ -235,6 +237,7 @@ export const S = {
     mark: value => value,
     leave: "Leave it out",
     pick: value => value,
+    of: { true: "Yes", false: "No, they are two columns" },
     year: { year: "A year", count: "A count" },
     interval: law => `Yes, of ${law}`,
     labels: { true: "It names the rows", false: "It holds counts" },

@@ -274,6 +274,7 @@ HEADERS = {
     f"age,n\n0-14,50\n15-64,60\n65+,12{LAP}": ["0-14", 50, "15-64", 60, "65+", 12],
     f"year;deaths;n\n2019;5;50\n2020;4;40{LAP}": ["2019", 5, "2020", 4, 50, 40],
     f"size,n\n1,50\n2,40\n3,45{LAP}": "labels",
+    f"Region,1,50\nRegion,2,40{LAP}": "headless",
     f"deaths,n\n12,50\n9,40{LAP}": [None, 12, None, 9, 50, 40],
     f"year\tcount\n2019\t50\n2020\t40\n2021\t45{LAP}": ["2019", 50, "2020", 40, "2021", 45],
 }

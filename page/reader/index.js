@@ -3,7 +3,7 @@
 // A choice { key, value } goes into `chosen` when it is taken, and the text is read again.
 
 import { NUMBER, decimalOf } from "./numbers.js";
-import { footnote, said } from "./footnote.js";
+import { footnote, isFiller, said } from "./footnote.js";
 import { noiseOf } from "./noise.js";
 import { MOST_LINES, NOISE, dataLike, ownFootnotes, printedValue, rows as rowsOf } from "./lines.js";
 import { Damaged } from "./json.js";
@@ -120,7 +120,7 @@ function ofText(text, question, chosen) {
       notes: [{ kind: "asked", code: "torn", facts: { line: found.torn.replace(/\u0001+/gu, " ") }, choices: [] }],
     };
   const table = found.columns ? ofColumns(found, chosen, notes, facts) : withoutYears(found.rows, chosen, notes);
-  const units = table.flatMap(row => [row.unit, row.of?.unit]).filter(unit => unit && NOISE.test(unit));
+  const units = table.flatMap(row => [row.unit, row.of?.unit]).filter(unit => unit && NOISE.test(unit.replace(/(?<!\p{L})per \p{L}+/giu, "")) && !isFiller(unit));
   notes.push(...unread([...found.left, ...new Set(units)], chosen));
   const left = (what, k, all) => all.indexOf(what) === k && !(chosen.leave && ["percent", "random"].includes(what));
   for (const what of facts.beyond.filter(left))
@@ -183,6 +183,9 @@ function withoutYears(rows, chosen, notes) {
   return rows;
 }
 
+const cellLike = line =>
+  line.split(/\s+/u).length <= 4 && !/(?<!\d)(?:19|20)\d\d$/u.test(line) && /(?:\d|[*…–—-]|\.\.|\s\(?[a-z]\)?)$/iu.test(line);
+
 // Lines that were not understood: one that looks like data, or speaks of noise, stops the answer until it is left out.
 function unread(left, chosen) {
   const out = [];
@@ -194,7 +197,7 @@ function unread(left, chosen) {
     noise = left.filter(line => NOISE.test(line));
   const grave = [...data, ...noise],
     key = grave.join("\n"),
-    choices = [{ key: "leave", value: key }];
+    choices = data.some(line => cellLike(line)) ? [] : [{ key: "leave", value: key }]; // a cell is not to be left out
   const light = chosen.leave === key ? left : left.filter(line => !grave.includes(line));
   if (data.length && chosen.leave !== key)
     out.push({ kind: "asked", code: "left_data", facts: said(data), choices: noise.length ? [] : choices });
@@ -242,7 +245,16 @@ function ofColumns({ columns }, chosen, notes, facts) {
   const moe = called(/^(?:moe|margins?[ _]of[ _]error|me|±|\+\/-|error)(?: \(\d+ ?%\))?$/iu);
   const rest = numbers.filter(c => c !== scale && c !== sd && c !== moe);
   let n = rest.length > 1 ? (rest.find(c => c.name !== null && SIZE.test(c.name)) ?? null) : null;
-  if (n === null && rest.length === 2 && columns.every(c => c.name === null)) n = rest[1];
+  if (n === null && rest.length === 2 && columns.every(c => c.name === null)) {
+    if (chosen.of !== false) n = rest[1];
+    if (chosen.of === undefined)
+      notes.push({
+        kind: "asked",
+        code: "headless",
+        facts: { part: rest[0].values[0], whole: rest[1].values[0] },
+        choices: [true, false].map(value => ({ key: "of", value })),
+      });
+  }
   const values = rest.filter(c => c !== n);
   if (values.length === 0) return [];
   const value = values[chosen.column ?? 0] ?? values[0];

@@ -273,6 +273,7 @@ export function choiceWords(choice) {
     case "total":
     case "labels":
     case "year":
+    case "of":
       return C[choice.key][choice.value];
     case "column":
       return C.column(choice.facts.name);
