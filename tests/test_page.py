@@ -824,6 +824,7 @@ def opened(browser):
 
 def typed(page, text):
     page.locator("#box").fill(text)
+    page.locator("body:not(.stale)").wait_for()  # a slow answer waits for a pause
     return page.locator("#big").inner_text() if page.locator("#answer").is_visible() else None
 
 
@@ -906,6 +907,7 @@ def test_typing_answers_at_once_and_says_what_was_read(opened):
     page = opened()
     assert typed(page, "") is None and page.locator("#read").is_hidden()
     page.locator("#box").press_sequentially("41 deaths, Laplace noise of scale 3")
+    page.locator("body:not(.stale)").wait_for()
     assert page.locator("#big").inner_text() == "41"
     assert "Laplace noise of scale 3" in page.locator("#understood").inner_text()
     typed(page, "\n".join(f"cell {k}, {37 * k % 400 + 5}" for k in range(199)) + "\nLaplace, scale 10")
@@ -1099,7 +1101,7 @@ def test_everything_goes_by_keyboard(opened):
     assert page.evaluate("document.activeElement.id") == "box"
     page.keyboard.press("Control+a")
     page.keyboard.type("50 of 200, Laplace noise of scale 4")
-    page.wait_for_function("document.getElementById('big').textContent === '25.2%'", timeout=20_000)
+    page.locator("#big", has_text="25.2%").wait_for(timeout=20_000)
     seen, unseen = [], []
     for _ in range(40):
         page.keyboard.press("Tab")

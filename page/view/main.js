@@ -14,7 +14,7 @@ import { plain, whole } from "./format.js";
 const MOST_BYTES = 2 ** 24,
   SHOWN_IN_BOX = 60000;
 const state = { question: "count", pinned: false, wanted: null, text: S.examples.count, file: null, chosen: {}, opened: false };
-const SLOW = 250; // milliseconds of an answer, above which the next one waits for a pause in typing
+const SLOW = 50; // milliseconds of an answer, above which the next one waits for a pause in typing
 let took = 0,
   waiting = null;
 let drawn = null; // { reading, answer, words }, for a change of the window's width
