@@ -1,7 +1,7 @@
 """Weekly counts under Laplace noise, read along time: coverage, widths and found changes for truths of several kinds.
 
 `python benchmarks/series.py [section series]` simulates 104 weekly counts, Poisson around rates, plus Laplace noise,
-and fits them with `pool=Along("week")` and the prior that `fit` takes when none is given: level N(0, 10²), spread
+and fits them with `pool=Along("week")` and the prior that `fit` takes when none is given: level N(50, 10²), spread
 half-normal(1), share of the walk Beta(1/4, 1/4). Sections of `results/series.json`, each of which goes on where the
 file ends:
 
