@@ -147,7 +147,7 @@ def _with_alpha(rng, of, alpha, size):
     if alpha.ndim == 1:
         return _drawn(rng, of(alpha)[0], len(alpha), size), alpha
     roots, log_p = zip(*map(of, alpha))
-    p = np.exp(np.array(log_p) - max(log_p))  # eq. (7)
+    p = np.exp(np.array(log_p) - max(log_p))  # eq. (4)
     which, j = rng.choice(len(alpha), size, p=p / p.sum()), np.empty((size, alpha.shape[1]))
     for a in np.unique(which):
         here = which == a
@@ -319,8 +319,8 @@ def _alpha_given(rng, alpha, j):
 
 def gibbs_shares(rng: np.random.Generator, Q: np.ndarray, printed: Printed, alpha: np.ndarray, *, draws: int,
                  warmup: int, chains: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Draws of shares (chains, draws, k) and of true counts, alike in shape, by the split of equation (2), by (4), and
-    by (7) and (8) where α or n are unknown; and the log of (1) at each draw, (chains, draws). alpha: as `draw_shares`.
+    """Draws of shares (chains, draws, k) and of true counts, alike in shape, by the split of equation (2), by (5), and
+    by (4) and (6) if α or n are unknown; and the log of (1) at each draw, (chains, draws). alpha: as `draw_shares`.
     """
     k, several = alpha.shape[-1], alpha.ndim > 1
     theta = _dirichlet(rng, np.ones((chains, k)))
@@ -357,7 +357,7 @@ class _Tilted(NamedTuple):
 
 
 def _tilted(c, N, n, p, q):
-    "Equation (6) at its saddle point: c is a number, N an array."
+    "Equation (8) at its saddle point: c is a number, N an array."
     M = n - N
     if c == 0 or c == n:
         log_front = N * np.log(1 - p) + M * np.log1p(-q) if c == 0 else N * np.log(p) + M * np.log(q)
