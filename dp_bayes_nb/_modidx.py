@@ -6033,6 +6033,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                        'dp_bayes_nb/regression/exact.py'),
                                               'dp_bayes_nb.regression.exact._init': ( 'regression/exact.html#_init',
                                                                                       'dp_bayes_nb/regression/exact.py'),
+                                              'dp_bayes_nb.regression.exact._parameters': ( 'regression/exact.html#_parameters',
+                                                                                            'dp_bayes_nb/regression/exact.py'),
                                               'dp_bayes_nb.regression.exact._step': ( 'regression/exact.html#_step',
                                                                                       'dp_bayes_nb/regression/exact.py'),
                                               'dp_bayes_nb.regression.exact._stepping': ( 'regression/exact.html#_stepping',
