@@ -89,7 +89,7 @@ def hinting(function: F) -> F:
 
     return call  # type: ignore[return-value]
 
-
+# %% ../../nbs/base/01_meant.ipynb #11aa000f
 def _refused(function, wanted, args, given):
     "Why a signature refuses a call, and what to write in its place; empty where it does not."
     first = next(iter(wanted.parameters), "")
