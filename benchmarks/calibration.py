@@ -57,9 +57,9 @@ def by_grid(rng, shape=10.0, rate=10.0, lower=0.025, upper=3.69, points=2000):
 
 MODELS = {"Bernoulli": (Bernoulli(), Beta(10.0, 10.0), by_counts),
           "Exponential, clipped": (Exponential((0.025, 3.69)), Gamma(10.0, 10.0), by_grid)}
-PLANS = {"a share, n = 1000, width 0.1": dict(family=Bernoulli(), prior=Beta(1.0, 1.0), n=1000, target=0.1),
-         "waiting times, n = 500, width 0.6": dict(family=Exponential((0, 2)), prior=Gamma(20.0, 10.0), n=500,
-                                                   target=0.6)}
+PLANS = {"a share, n = 1000, width 0.1": dict(model=Bernoulli(), prior=Beta(1.0, 1.0), n=1000, target=0.1),
+         "waiting times, n = 500, width 0.6": dict(model=Exponential((0, 2)), prior=Gamma(20.0, 10.0), n=500,
+                                                  target=0.6)}
 
 
 def old_way(function):

@@ -108,7 +108,7 @@ for path, model, theta, n, epsilon, seed in json.load(sys.stdin):
     else:
         model = eval(model)
         theta = {name: np.asarray(theta.get(name, np.zeros(each.shape))) for name, each in model.parameters.items()}
-        made = db.simulate_release(seed, model, theta, np.asarray(n) if isinstance(n, list) else n, epsilon)[1]
+        made = db.simulate_release(model, theta, np.asarray(n) if isinstance(n, list) else n, epsilon, seed=seed)
     made.save(path)
 """
 CHILD = r"""

@@ -18,11 +18,15 @@ from .command.output import Answer, as_json, lines
 
 # %% ../nbs/cli.ipynb #63266754
 # § The parser
+_GONE = {"--rest": "--against rest"}  # options of earlier versions, by what is written now
+
+
 class Parser(argparse.ArgumentParser):
     "A parser whose errors are one line."
     def error(self, message):
         "Refuse the command line."
-        raise ValueError(f"{message}; see {self.prog} --help")
+        asked = "".join(f"; did you mean {now}?" for gone, now in _GONE.items() if gone in message.split())
+        raise ValueError(f"{message}{asked}; see {self.prog} --help")
 
 
 def _command(commands, name, purpose, epilog):

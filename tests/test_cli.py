@@ -737,6 +737,7 @@ def test_show_and_predict_and_contrast_say_what_the_functions_say(declared):
     (["contrast", "none.nc"], "posterior must be an existing netCDF file"),
     (["contrast", "d1.nc", "--how", "sum"], "--how must be"),
     (["contrast", "d1.nc", "--level", "2"], "--level must be"),
+    (["contrast", "d1.nc", "--rest"], "unrecognized arguments: --rest; did you mean --against rest?"),
     (["predict", "d1.nc", "--new-data", "none.csv"], "--new-data must be a number of records, or an existing CSV"),
     (["predict", "d1.nc", "--draws", "9999"], "--draws must be"),
     (["predict", "d1.nc", "-o", "d1.json"], "a new file")])

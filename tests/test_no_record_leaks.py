@@ -433,7 +433,7 @@ def held_in_frames(monkeypatch):
                 call()
         found[name] = confidential(raised.value)
         names = [frame.f_code.co_name for frame in frames_of(raised.value)]
-        outer = names[names[0] == "call":]  # of `as_before`, which lets go of its arguments
+        outer = names[names[0] == "call":]  # of `hinting`, which lets go of its arguments
         assert outer[:1] in (["release"], ["private_quantile"], ["exact_sums"]), (name, names)
         frames += len(names)
     return found, frames

@@ -94,29 +94,35 @@ def test_integers_where_keys_are():
     assert str(c) == str(d)
 
 
-def test_calls_as_they_were_before_0_8_do_what_they_did_and_warn():
+def of_old_calls(made):
+    "Calls as they were written before 0.8, and what each is told to write."
     coin, run = dpb.Bernoulli(), dict(design=DESIGN, trials=20, draws=10)
-    made = dpb.simulate_release(coin, THETA, 200, 0.5, seed=7)
-    copy = dpb.simulate_like(made, THETA, seed=7)
-    with pytest.warns(DeprecationWarning, match="simulate_release: the first argument is now the keyword seed="):
-        sums, old = dpb.simulate_release(7, coin, THETA, 200, 0.5)
-    assert (old, sums.tolist()) == (made, made.simulated_sums.tolist())
-    with pytest.warns(DeprecationWarning, match="simulate_release: .*key= is called seed="):
-        assert dpb.simulate_release(key=7, family=coin, theta=THETA, n=200, epsilon=0.5)[1] == made
-    with pytest.warns(DeprecationWarning, match="simulate_like: key= is called seed="):
-        assert dpb.simulate_like(made, THETA, key=7)[1] == copy
-    with pytest.warns(DeprecationWarning, match="simulate_like: the first argument"):
-        assert dpb.simulate_like(jax.random.key(7), made, THETA)[1] == copy
-    ranks = dpb.calibrate(coin, seed=3, **run).ranks.tolist()
-    for call in (lambda: dpb.calibrate(3, coin, **run), lambda: dpb.calibrate(key=3, family=coin, **run)):
-        with pytest.warns(DeprecationWarning, match="calibrate: "):
-            assert call().ranks.tolist() == ranks
-    with pytest.warns(DeprecationWarning, match="plan: family= is called model=; key= is called seed="):
-        old = str(dpb.plan(family=coin, key=3, design=DESIGN, trials=10, progress=False))
-    assert old == str(dpb.plan(coin, seed=3, design=DESIGN, trials=10, progress=False))
-    with pytest.warns(DeprecationWarning, match="release: family= is called model="):
-        assert dpb.release(family=coin, data=[0, 1, 1], epsilon=1.0).n == 3
-    assert dpb.Release.from_json(made.to_json()).simulated_sums is None
+    seed, model = "takes the {} first, and a seed by its name; did you mean seed=…?", "'family'; did you mean model?"
+    first, key, like = seed.format("model"), "'key'; did you mean seed?", seed.format("release")
+    return [
+        (lambda: dpb.simulate_release(7, coin, THETA, 200, 0.5), first),
+        (lambda: dpb.simulate_release(jax.random.key(7), coin, THETA, 200, 0.5), first),
+        (lambda: dpb.simulate_release(family=coin, theta=THETA, n=200, epsilon=0.5), model),
+        (lambda: dpb.simulate_release(coin, THETA, 200, 0.5, key=7), key),
+        (lambda: dpb.simulate_like(7, made, THETA), like), (lambda: dpb.simulate_like(made, THETA, key=7), key),
+        (lambda: dpb.simulate_like(jax.random.key(7), made, THETA), like),
+        (lambda: dpb.calibrate(3, coin, **run), first), (lambda: dpb.calibrate(family=coin, **run), model),
+        (lambda: dpb.calibrate(coin, key=3, **run), key),
+        (lambda: dpb.plan(family=coin, design=DESIGN), model), (lambda: dpb.plan(coin, key=3, design=DESIGN), key),
+        (lambda: dpb.plan_bounds(family=coin, prior=None, n=10, epsilon=1.0), model),
+        (lambda: dpb.plan_bounds(coin, None, n=10, epsilon=1.0, key=3), key),
+        (lambda: dpb.release(family=coin, data=[0, 1, 1], epsilon=1.0), model),
+        (lambda: dpb.contrast(None, rest=True), "'rest'; did you mean against=\"rest\"?")]
+
+
+def test_calls_as_they_were_before_0_8_are_told_what_to_write(released):
+    for call, said in of_old_calls(released):
+        with pytest.raises((TypeError, ValueError)) as refused:
+            call()
+        assert str(refused.value).endswith(said), (said, refused.value)
+    with pytest.raises(ValueError, match="against must be a whole number >= 1, got True"):
+        dpb.contrast(dpb.fit(released, draws=10, chains=2, progress=False).posterior["probability"], against=True)
+    assert dpb.Release.from_json(released.to_json()).simulated_sums is None
 
 
 CALLS = {"simulate_release": lambda **k: dpb.simulate_release(dpb.Bernoulli(), THETA, **k, seed=1).to_json(),

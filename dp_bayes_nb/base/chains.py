@@ -99,7 +99,8 @@ def light(fn: Callable, level: int = 1, **more) -> Callable:
         return jax.jit(fn, compiler_options=options if jax.default_backend() == "cpu" else None, **more)
     @wraps(fn)
     def call(*args):
-        traced = any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(args))
+        kind = jax.core.Tracer  # looked up once: a chain has a hundred leaves, and is called for every piece of it
+        traced = any(isinstance(leaf, kind) for leaf in jax.tree.leaves(args))
         return fn(*args) if traced else program()(*args)
     return call
 

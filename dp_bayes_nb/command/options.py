@@ -447,7 +447,6 @@ OPTIONS["contrast"] = (
     ("--how", "difference, ratio or odds_ratio (default: difference)", {"default": "difference"}),
     ("--against", "rest, the mean of the other groups, or previous, the group before it, such as the last week "
      "(default: each other group)", {"choices": ["rest", "previous"]}),
-    ("--rest", "--against rest, as it was written before 0.8 (default: no)", {"action": "store_true"}),
     ("--null", "value of no difference (default: 0, of ratios 1)", {"type": number}),
     ("--level", "of the interval (default: 0.95)", {"type": number, "default": 0.95}),
     ("--hdi", "interval of highest density (default: of equal tails)", {"action": "store_true"}),

@@ -274,18 +274,13 @@ _COMPARED = {"difference": "{} minus {}", "ratio": "{} divided by {}", "odds_rat
 _AGAINST = {None: "b", "rest": "the mean of the other groups", "previous": "the one before it"}
 
 
-def _against(args):
-    "With what each group is compared; --rest is how --against rest was written before 0.8."
-    return "rest" if args.rest else args.against
-
-
 def _sides(args):
     "What is compared with what, in words."
     if len(args.posterior) == 2:
         names = [Path(path).name for path in args.posterior]
         sides = map(printable, names if names[0] != names[1] else map(str, args.posterior))
     else:
-        sides = iter(("a", _AGAINST[_against(args)]))
+        sides = iter(("a", _AGAINST[args.against]))
     return _COMPARED[args.how].format(*sides)
 
 
@@ -301,7 +296,7 @@ def run_contrast(args) -> Answer:
     with warnings_as_lines():
         frame = contrast(first, args.variable, args.dim, _levels(args.a, first),
                          _levels(args.b, first if other is None else other), other=other, how=args.how,
-                         against=_against(args), null=args.null, level=args.level, hdi=args.hdi,
+                         against=args.against, null=args.null, level=args.level, hdi=args.hdi,
                          independent=args.independent)
     write_frame(frame, args.output)
     said = _sides(args)

@@ -18,7 +18,7 @@ import numpy as np
 from ..models.contract import RELEASED, Model, as_model, missing_parts
 from ..base.arguments import (Said, check_choice, check_count, check_fraction, check_installed, discreet,
                                        refuse, warn_user)
-from ..base.meant import as_before
+from ..base.meant import hinting
 from ..base.measurement import Noise, law_of
 from ..models.promises import (as_person, check_missing_as, check_person, mixed_units,
                                          relation, said_of)
@@ -116,7 +116,7 @@ def _confirmed(d, m, epsilon, delta, rho):
 
 # %% ../../nbs/data_holder/06_release.ipynb #cb7a1d77
 # § release
-@as_before(model="family")
+@hinting
 def release(model: Model,                   # what to count: public declarations
             data: Any, *,                   # array, list, data frame, or CSV or Parquet path
             epsilon: float | None = None,   # total budget of this call, unless it is rho

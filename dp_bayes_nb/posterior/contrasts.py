@@ -15,7 +15,7 @@ from scipy.stats import rankdata
 
 from ..base.arguments import check_choice, check_count, check_fraction, check_positive, refuse, warn_user
 from ..base.frames import as_label, by_label, group_text, labels_of
-from ..base.meant import as_before, hinting
+from ..base.meant import hinting
 from ..base.style import COLORS, GREY
 from .identity import entropy, read_releases_text
 from .results import (PLACED, _dims, _variable, called_by, common_name, in_order,
@@ -365,8 +365,6 @@ def _as_array(name, values, labels, shape):
 
 def _against(against, other):
     "What groups of one result are compared with: None, \"rest\", \"previous\", or the one so many levels before."
-    if isinstance(against, bool):  # as before 0.8
-        against = "rest" if against else None
     if isinstance(against, str):
         check_choice("against", against, ("rest", "previous"))
     elif against is not None:
@@ -377,7 +375,6 @@ def _against(against, other):
 
 
 # %% ../../nbs/posterior/06_contrasts.ipynb #3da6f0f5
-@as_before(against="rest")
 @hinting
 def contrast(data: Any,                # result of fit, InferenceData, or a DataArray with chain and draw
              variable: str | None = None,  # None: `predicted` of a structure, else the first; also `n` of private sizes

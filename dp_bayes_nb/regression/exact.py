@@ -17,7 +17,7 @@ from jax import lax
 from jaxtyping import Array, Float, Key
 
 from ..base.arguments import check_choice, check_count, pytree, refuse
-from ..base.chains import Kernel, bind, light
+from ..base.chains import Draw, Kernel, bind, light
 from ..base.linear_algebra import factor, library, plain, set_at
 from ..base.measurement import Released
 from ..chains.moves import Pace, diverged, leapfrogs, metropolis
@@ -450,7 +450,10 @@ def hamiltonian_kernel(setting,  # start(key), evaluate(u), drawn(key, place); a
                        move: Callable = _trajectory  # move(setting, key, state, limit) -> (place, info)
                        ) -> Kernel:
     "Hamiltonian Monte Carlo with adapted step size and diagonal mass matrix; a draw of the parameters after each step."
-    return Kernel(bind(_init, setting), bind(_stepping(move), setting, limit), bind(_adapt, setting))
+    return Kernel(bind(_init, setting), bind(_stepping(move), setting, limit), bind(_adapt, setting), _parameters)
+
+
+def _parameters(state): return Draw(state.theta)  # the rest of a state is not copied at each draw
 
 # %% ../../nbs/regression/06_exact.ipynb #7719a1c7
 def exact_kernel(family, released: Released, prior,

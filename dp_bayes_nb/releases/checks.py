@@ -31,7 +31,7 @@ from .files import MAX_BYTES
 
 # %% ../../nbs/releases/02_checks.ipynb #5b11a00b
 # § Field by field
-SCHEMA, READINGS = 2, 3  # of the files that are written today; of those with readings that are new in 0.10
+SCHEMA, READINGS = 2, 3  # of the files that are written today; of those with readings that are new in 0.9
 FROM_ELSEWHERE = "numbers that are declared from elsewhere name their source: declare(..., source=...)"
 DECLARED_RELATIONS = ("change_one", "add_remove", "change_value")
 _LONGEST_NAME, LONGEST_SOURCE = 400, 2000  # characters

@@ -51,7 +51,7 @@ class Release:
     epsilon: float | None = None  # total cost; None: nobody says, or the cost is rho
     delta: float | None = None  # total cost; None for laplace noise, and where the cost is rho
     neighbours: str | None = None  # what one record may do, a name of RELATIONS; None: what is implied
-    schema: int = 2  # of the file format; 3: with a statement that version 0.9 does not know; 1: as in 0.1.0
+    schema: int = 2  # of the file format; 3: with a statement that version 0.8 does not know; 1: as in 0.1.0
     simulated: bool = False  # drawn with a JAX key: protects nobody
     bounds_source: str = "public"  # where the family's bounds come from
     missing: Any = "error"  # "drop": records without a value were left out; {"as": …}: what a missing value counted as

@@ -16,7 +16,7 @@ from ..base.chains import quickly
 from ..models.contract import Model, as_model
 from ..base.arguments import Array, Float, Key, as_key, check_choice, check_count, jax, jitted, jnp, refuse
 from ..base.frames import by_label
-from ..base.meant import as_before
+from ..base.meant import hinting
 from ..base.linear_algebra import dense
 from ..base.measurement import Noise
 from ..models.counts import CategoricalLaw
@@ -46,13 +46,8 @@ def _with_sums(sums, made: Release) -> Release:
     object.__setattr__(made, "_simulated_sums", np.asarray(sums))
     return made
 
-
-def _pair(made):
-    "What these functions gave before 0.8: the sums, and the release."
-    return made.simulated_sums, made
-
 # %% ../../nbs/releases/06_simulate.ipynb #9a03f002
-@as_before("seed", gave=_pair, model="family", seed="key")
+@hinting
 def simulate_release(model: Model,               # what is counted
                      theta: dict,                # true parameters
                      n: Any = None,              # records; of groups (G,), or all of them beside `shares`
@@ -151,7 +146,7 @@ def _copied(family, key, theta, n, matrix, noise):
     return s, sums + draw_noise(key_noise, noise)
 
 # %% ../../nbs/releases/06_simulate.ipynb #04e00012
-@as_before("seed", gave=_pair, seed="key")
+@hinting
 def simulate_like(release: Release,      # whose design is copied
                   theta: dict,           # true parameters
                   n: Any = None, *,      # records, of groups (G,); needed where the release does not know n

@@ -17,7 +17,7 @@ import numpy as np
 from ..models.bounds import as_bounds
 from ..models.contract import check_prior
 from ..base.arguments import as_key, check_count, check_positive, refuse
-from ..base.meant import as_before
+from ..base.meant import hinting
 from .planning import COLUMNS, _component, _rows, _Study
 from .trials import check_one_table
 
@@ -70,7 +70,7 @@ class BoundsPlan:
         return "\n".join([head, "  ".join(f"{name:>12}" for name in names), *rows])
 
 # %% ../../nbs/research/07_bounds_planning.ipynb #e22ce5af
-@as_before(model="family", seed="key")
+@hinting
 def plan_bounds(model: Any,            # with any bounds of the wanted kind (Clip or Redact)
                 prior: Any,            # also draws the true parameters
                 *, n: int,             # records

@@ -22,7 +22,7 @@ from ..many.bulk import Tabulation, bulk_posterior, mistaken_ranks, tabulate_mom
 from ..models.contract import check_prior
 from ..base.arguments import Said, as_key, check_choice, check_count, refuse
 from ..base.linear_algebra import solve
-from ..base.meant import as_before, hinting
+from ..base.meant import hinting
 from ..posterior.identity import _digest, prior_to_json, source_digest
 from ..curves.grid import quantile
 from ..noise.laplace import normal_log_density
@@ -221,7 +221,6 @@ def _task(family, prior, kind, n, method, options, draws, warmup, joint):
     return name, Task(function, tuple(options.items()), draws, warmup, joint, n, records)
 
 # %% ../../nbs/research/05_evaluation.ipynb #b3f0c7f6
-@as_before("seed", model="family", seed="key")
 @hinting
 def calibrate(model: Any,               # what is released
               prior: Any = None,        # as for `fit`; the prior also draws the true parameters

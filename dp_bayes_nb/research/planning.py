@@ -21,7 +21,7 @@ from ..many.bulk import bulk_posterior, tabulate_moments, tabulation
 from ..models.contract import check_prior
 from ..base.arguments import as_key, check_count, check_positive, refuse
 from ..base.measurement import Measurement, Noise
-from ..base.meant import as_before, hinting
+from ..base.meant import hinting
 from ..curves.grid import grid_posterior, quantile
 from ..ways.methods import choose_method
 from ..noise.design import Design, designed, noise_design
@@ -362,7 +362,6 @@ def _component(family, parameter):
     return at, names[at]
 
 # %% ../../nbs/research/06_planning.ipynb #d435a6cd
-@as_before(model="family", seed="key")
 @hinting
 def plan(model: Any,               # what would be released
          prior: Any = None,        # as for `fit`; a prior that is given also draws the true parameters
