@@ -101,6 +101,29 @@ export const S = {
     labels: ({ name }) => `Does the column “${name}” name the rows, or does it hold counts?`,
     left_noise: ({ lines, more }) =>
       `Not understood: ${lines.map(line => `“${line}”`).join(", ")}${more ? ` and ${more} more` : ""}. It may say something about the noise or the printing that would change the answer. Write it in other words, or leave it out if it does not matter.`,
+    several: ({ key, values }) =>
+      `${S.names[key]} is given as ${list(values)}. Which of them goes with this number?`,
+    none_too: () => "One part of the text says that there is no noise, another one that there is. Which one holds for this number?",
+    cut: ({ shown }) => `“${shown}” was understood only in part. Write the number by itself, worked out and in full.`,
+    denied: ({ shown }) =>
+      `“${shown}”: a word such as “not” or “only” stands beside what was read, so that it may mean something else. Write what holds for this number, without it.`,
+    printed_first: () =>
+      "Was this number rounded or hidden before the noise was added? This page computes only with noise that came first.",
+    short: ({ shown }) => `“${shown}” was shortened. Write the number in full, and what it was rounded to.`,
+    bad_confidence: () => "How sure the ± is must be from 50% to below 100%.",
+    which_column: () => "Several columns have numbers. Which one is asked about?",
+    column_noise: ({ name }) =>
+      `The column “${name}” and the footnote both say how large the noise is. Which one holds for these numbers?`,
+    two_columns: ({ names }) => `${list(names.map(name => `“${name}”`))} both say how large the noise is. Leave one of them out.`,
+    columns_unread: ({ names }) =>
+      `Not understood: the column ${list(names.map(name => `“${name}”`))}. It may say something about the numbers that would change the answer.`,
+    two_footnotes: () => "The numbers have noise of their own, and there is a footnote for all of them. Leave one of them out.",
+    n_rounded: ({ n }) => `Was the ${n}, which the share is of, rounded or noised in the same way?`,
+    n_printed: ({ n }) =>
+      `The ${n}, which the share is of, was printed in another way than the count. This page and the Python lines take both to be printed alike.`,
+    sizes_noisy: () =>
+      "Two shares are compared here only where the numbers that they are of are exact. Ask for each share by itself, or compare the counts.",
+    one_of: () => "Only one of the two has a number that it is a part of. Give it for both, or for none.",
     year: ({ name, shown }) => `${name ? `${name} ${shown}` : shown}: is ${shown} a year or a count?`,
     confidences: () => "How sure the ± is was said in more than one way. Which one is right?",
     interval: ({ low, high, confidence }) =>
@@ -149,6 +172,8 @@ export const S = {
     order: ({ printed }) => `The order matters: ${printed}.`,
     of_unused: ({ n }) => `The ${n} is not used for a count.`,
     n_exact: ({ n }) => `${n} is taken to be exact.`,
+    home: ({ either }) => `${either} was read as it is written in your language.`,
+    n_rounded_too: ({ n }) => `${n} is taken to be rounded too.`,
     n_noisy: ({ n }) => `${n} is taken to have the noise of the footnote too.`,
     column: ({ name }) => `Several columns have numbers. ${name ? `“${name}”` : "The first"} was taken.`,
     compared: ({ a, b }) => `${a ?? "The first"} is compared with ${b ?? "the second"}.`,
@@ -236,6 +261,9 @@ export const S = {
     decimal: value => value,
     mark: value => value,
     leave: "Leave it out",
+    noisy: "There was noise",
+    noise_first: "No, the noise came first",
+    sizes: { column: "The column", footnote: "The footnote" },
     pick: value => value,
     of: { true: "Yes", false: "No, they are two columns" },
     year: { year: "A year", count: "A count" },
@@ -373,7 +401,7 @@ export const S = {
       "Each cell and the total have noise of their own. Before the numbers were seen, all tables of counts were held to be equally likely.",
     footnote: "That the noise is as the footnote says cannot be checked from here.",
   },
-  names: { a: "A", b: "B", cell: k => `cell ${k}` },
+  names: { epsilon: "ε", rho: "ρ", sensitivity: "The sensitivity", a: "A", b: "B", cell: k => `cell ${k}` },
   footer: [
     "Median and interval are computed exactly, not simulated.",
     "This page is part of dp_bayes_nb, a package for Bayesian inference from differentially private statistics. It answers six questions; the package answers many more.",

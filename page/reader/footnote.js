@@ -3,6 +3,7 @@
 // left can be read as data, or named as not understood.
 
 import { NUMBER, read } from "./numbers.js";
+import { cutShort, printedFirst } from "./doubts.js";
 
 const GAP = "[ \\t]*";
 const START = "(?<![\\p{L}\\p{N}])",
@@ -15,14 +16,14 @@ const BELOW = "(?:below|under|less than|fewer than|smaller than|lower than|unter
 const MOST = "(?:at most|up to|no more than|≤|<=)";
 const FEWER = "(?:or fewer|or less|or below|or under|and below|and under|and fewer)";
 const HIDDEN =
-  "(?:hidden|suppressed|suppression|withheld|masked|omitted|redacted|confidential|blank(?:ed)?(?: out)?|left (?:out|blank|empty)|not (?:shown|published|printed|disclosed|reported|released|displayed)|geheim gehalten)";
+  "(?:(?<![\\p{L}\\p{N}])(?:hidden|suppressed|suppression|withheld|masked|omitted|redacted|confidential|blank(?:ed)?(?: out)?|left (?:out|blank|empty)|not (?:shown|published|printed|disclosed|reported|released|displayed)|geheim gehalten))";
 const JOIN =
   "(?:[ \\t]|if|when|where|they|it|its|is|are|was|were|be|being|been|the|a|an|all|any|to|of|for|with|values?|counts?|numbers?|cells?|which|that|have|has|primary|threshold|limit|noisy|count|true|;|,|:|=|\\(|\\))*?";
 const TO =
   "(?:[ \\t]|to|the|nearest|closest|multiples?|of|a|an|base|by|value|values|number|numbers|integer|auf|\\(|=|:|-)*?";
 const BOTH = `(?:${GAP}(?:either|up|down|or|independently|separately|,))*`; // ways of rounding at random
 const PERCENT = "(?:%|percent|per cent|pct)";
-const FEW = "(?:[ \\t]+[\\p{L}]+){0,3}?"; // what is counted
+const FEW = "(?:[ \\t]+(?!(?:not|no|never|nor|without|only)(?!\\p{L}))[\\p{L}]+){0,3}?"; // what is counted
 const SURE = `(?:${GAP}[,;(]?${GAP}(?:at|with|for|in|of|level|bei|mit|auf)?${GAP}(?:the)?${GAP}${N}${GAP}${PERCENT}(?:${GAP}(?:confidence|level|moe|margins?|errors?|intervals?|konfidenz|of (?:the )?(?:time|times|cases|releases|noise)|sure|ci))*${GAP}\\)?)?`;
 
 const rule = (pattern, what) => [new RegExp(pattern, "gimu"), what];
@@ -32,8 +33,22 @@ const RULES = [
   rule(`^${GAP}(?:source|quelle)${GAP}:${GAP}([^\\n]+)$`, (f, [text]) => {
     f.source = text.trim();
   }),
+  // what only follows from the noise or the printing
   rule(
-    `${START}(?:no|without|free of)${GAP}(?:any)?${GAP}noise(?: (?:was )?added)?${END}|${START}noise${GAP}[:=]?${GAP}none${END}|${START}(?:exact(?:ly)?(?: counts?| numbers?)?|not noisy|noise[- ]free)${END}`,
+    `(?:${START}(?:so|thus|therefore|hence)(?:${GAP}that)?,?${GAP})?${START}(?:the |noisy |published |some |these |individual )*(?:counts?|numbers?|values?|figures?|cells?|totals?|sums?|results?|components?|details?)(?: in tables?)?${GAP}(?:may|can|might|could)${GAP}(?:therefore |thus |also |sometimes )*(?:(?:be|become|appear)${GAP}(?:negative|below (?:0|zero)|fractional|non-?integers?|not whole)|not${GAP}(?:add|sum)(?: up)?(?: (?:exactly|precisely))?(?:${GAP}to${GAP}(?:the )?(?:totals?|sums?|100 ?%))?(?:${GAP}(?:due to|because of|owing to)${GAP}(?:the )?(?:noise|round(?:ing)|suppression|perturbation)(?:${GAP}(?:and|or)${GAP}(?:noise|rounding|suppression))?)?)${END}`,
+    f => {
+      f.follows = true;
+    },
+  ),
+  // whether the number that a share is of is noisy
+  rule(
+    `${START}(?:the )?(?:n|total|denominator|population|base|number of (?:people|persons|records|households))(?: (?:size|number|count))?${GAP}(?:is|are|was|were)${GAP}(?:known${GAP})?(?:exact(?:ly known)?|public|not noisy|without noise|noise[- ]free|free of noise|known)${END}`,
+    f => {
+      f.exactOf = true;
+    },
+  ),
+  rule(
+    `${START}(?:no|without|free of)${GAP}(?:any)?${GAP}noise(?: (?:was )?added)?${END}|${START}noise${GAP}[:=]?${GAP}none${END}|${START}(?:not noisy|noise[- ]free)${END}|${START}(?<!(?:the|of|to|an|a|true|and) )exact(?:ly)?(?: counts?| numbers?)?${END}`,
     f => {
       f.none = true;
     },
@@ -147,28 +162,28 @@ const RULES = [
     `${START}n(?:ormal)?${GAP}\\(${GAP}0${GAP}[,;]${GAP}${N}${GAP}(²|\\^2)?${GAP}\\)`,
     (f, [v, squared], _, number) => {
       f.laws.add("gaussian");
-      f.sizes.push(squared ? { by: "sd", sd: number(v) } : { by: "variance", variance: number(v) });
+      f.sizes.push(squared ? { by: "sd", sd: number(v) } : { by: "bare", bare: number(v) });
     },
   ),
   rule(`(?:δ|${START}delta)${IS}[\\d.,eE^⁻⁰¹²³⁴-⁹×·*\\-−+]*\\d[⁰¹²³⁴-⁹]*|${START}10⁻[⁰¹²³⁴-⁹]+`, f => {
     f.delta = true;
   }),
   rule(`(?:ρ|${START}(?:rho|zcdp))(?:${GAP}(?:-?zcdp|budget))?${IS}(?:ρ|rho)?${IS}${N}`, (f, [r], _, number) => {
-    f.rho = number(r);
+    f.rhos.push(number(r));
   }),
   rule(
     `(?:[εϵ]|${START}(?:epsilon|eps\\.?|privacy(?:[- ]loss)?[- ]budget|privacy loss|budget))(?:${GAP}[εϵ])?${IS}${N}${GAP}(/${GAP}${NUMBER})?`,
     (f, [e, over], _, number) => {
-      f.epsilon = over ? number(e) / number(over.slice(1).trim()) : number(e);
+      f.epsilons.push(over ? number(e) / number(over.slice(1).trim()) : number(e));
     },
   ),
   rule(`(?:${START}(?:(?:[lℓ][12₁₂]|global|with)[- ])?sensitivity|Δ)${IS}(${NUMBER}|one|two)`, (f, [s], _, number) => {
-    f.sensitivity = { one: 1, two: 2 }[s.toLowerCase()] ?? number(s);
+    f.sensitivities.push({ one: 1, two: 2 }[s.toLowerCase()] ?? number(s));
   }),
   rule(
     `${START}(?:one|each|a|1)${GAP}(?:person|record|individual|household)${GAP}(?:can )?(?:changes?|adds?|moves?|contributes?)[^.;\\n\\d]{0,30}?(?:by )?(?:at most )?${N}`,
     (f, [s], _, number) => {
-      f.sensitivity = number(s);
+      f.sensitivities.push(number(s));
     },
   ),
   // which law
@@ -207,10 +222,10 @@ const RULES = [
 // Words that join what was read: a stretch of a footnote with nothing else in it is no data.
 const FILLER = new Set(
   `a an the of with by was were is are be been has have had and or to from in on at as for it its this these that which
-  they them all each every other others any some than if when where then after before noise noisy added adding perturbed protect protects
+  they them all each every other others any than when where then after before noise noisy added adding perturbed protect protects
   margin margins error errors estimates estimate privacy differential differentially private privately count counts number numbers cell cells value values table tables figure figures
-  published released printed using via mechanism under been so per parameter law zcdp dp footnote note notes also not only
-  people persons drawn distribution distributed true original actual independently independent separately before after release data statistics results result applied generated calibrated satisfies ε δ epsilon delta we our und mit der die das von`.split(/\s+/u),
+  published released printed using via mechanism under been so per parameter law zcdp dp footnote note notes also
+  people persons person drawn distribution distributed true original actual independently independent separately before after release data statistics results result applied generated calibrated satisfies ε δ epsilon delta we our und mit der die das von`.split(/\s+/u),
 );
 
 // Words that say something this page cannot take into account: they are named, never passed over.
@@ -228,12 +243,19 @@ export const nothing = () => ({
   confidences: [],
   interval: null,
   bases: null,
+  epsilons: [], // all that were named; `epsilon`, `rho`, `sensitivity` are the first of each
   epsilon: null,
   delta: false,
+  rhos: [],
   rho: null,
+  sensitivities: [],
   sensitivity: null,
   none: false,
   both: false,
+  exactOf: false,
+  follows: false,
+  cut: [],
+  printedFirst: false,
   printed: [],
   marked: null,
   lacks: [],
@@ -250,14 +272,36 @@ export function footnote(text, decimal = null) {
     if (found?.either) facts.either.push(found);
     return found === null ? NaN : found.either ? NaN : found.value;
   };
+  const places = { prints: [], noises: [] };
+  const counts = () => [
+    facts.printed.length + facts.lacks.length,
+    facts.laws.size + facts.sizes.length + facts.epsilons.length + facts.rhos.length,
+  ];
   let rest = text;
   for (const [pattern, what] of RULES) {
     pattern.lastIndex = 0;
     rest = rest.replace(pattern, (all, ...more) => {
-      const at = more.find(part => typeof part === "number");
-      what(facts, more.slice(0, more.indexOf(at)), at, number);
+      const k = more.findIndex(part => typeof part === "number"),
+        at = more[k],
+        before = counts(),
+        source = facts.source;
+      what(facts, more.slice(0, k), at, number);
+      const [prints, noises] = counts().map((count, i) => count > before[i]);
+      if (prints) places.prints.push([at, at + all.length]);
+      if (noises) places.noises.push([at, at + all.length]);
+      const cut = facts.source === source ? cutShort(more[k + 1], at, all) : null;
+      if (cut) facts.cut.push(cut);
       return "\u0001".repeat(all.length);
     });
+  }
+  facts.printedFirst = printedFirst(text, places.prints, places.noises);
+  for (const [one, all] of [
+    ["epsilon", "epsilons"],
+    ["rho", "rhos"],
+    ["sensitivity", "sensitivities"],
+  ]) {
+    facts[all] = [...new Set(facts[all])];
+    facts[one] = facts[all][0] ?? null;
   }
   for (const [what, pattern] of Object.entries(BEYOND)) {
     if (rest.match(pattern)) facts.beyond.push(what);

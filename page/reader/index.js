@@ -4,7 +4,9 @@
 
 import { NUMBER, decimalOf } from "./numbers.js";
 import { footnote, isFiller, said } from "./footnote.js";
-import { noiseOf } from "./noise.js";
+import { NONE, noiseOf } from "./noise.js";
+import { SHORT, endsInDenial } from "./doubts.js";
+import { ofColumns } from "./columns.js";
 import { MOST_LINES, NOISE, dataLike, ownFootnotes, printedValue, rows as rowsOf } from "./lines.js";
 import { Damaged } from "./json.js";
 import { opened, questionOf } from "./release.js";
@@ -13,19 +15,27 @@ export const QUESTIONS = ["count", "share", "rate", "compare", "table", "hidden"
 export const MOST_CHARACTERS = 50000; // of a text that is no release file
 const TOTAL =
   /^(?:(?:grand |sub)?totals?|all|sum|overall|together|everyone|gesamt|summe|insgesamt|alle|zusammen)(?![\p{L}])/iu;
-const SIZE = /^(?:n|of|out of|total|population|denominator|base|all|whole)$/iu;
 
-export function read(text, { question = null, chosen = {} } = {}) {
+// home: the sign before the parts of a whole in the reader's own language; it settles what nothing else does.
+export function read(text, { question = null, chosen = {}, home = null } = {}) {
+  if (/^\s*\{/u.test(text)) return ofFile(String(text));
   const typed = String(text)
     .replace(/\r\n?/gu, "\n")
+    .replace(/[ \u00a0\u2009\u202f]{3,}/gu, "  ")
     .replace(/(?<=^|[\s\d])\[(?:\d{1,2}|[a-z*])\](?=\s|$)/gmu, sign => " ".repeat(sign.length)) // marks of footnotes
     .replace(/^(\s*\d[\d.,]*)(\s*)\*+(?=\s|$)/gmu, "$1$2 ")
     .replace(/^(\s*)\*+(?=\s*\p{L})(?!\s*(?:means?|stands?|indicates?|is|bedeutet)\s)/gmu, "$1 ")
     .replace(/^\ufeff/u, "");
   if (typed.trim() === "") return empty();
-  if (/^\s*\{/u.test(typed)) return ofFile(typed);
   if (typed.length > MOST_CHARACTERS) return stopped("refused", "too_long", { characters: typed.length });
-  return ofText(typed.replace(/[\u0001-\u0003]/gu, " "), question, chosen);
+  const plain = typed.replace(/[\u0001-\u0003]/gu, " "),
+    found = ofText(plain, question, chosen);
+  const doubt = found.notes.find(note => note.code === "either");
+  if (!doubt || home === null || chosen.decimal || doubt.facts.all.some(shown => shown.includes(home))) return found;
+  const settled = ofText(plain, question, { ...chosen, decimal: home }),
+    choices = doubt.choices.filter(choice => choice.value !== home);
+  settled.notes.unshift({ kind: "assumed", code: "home", facts: doubt.facts, choices });
+  return settled;
 }
 
 const empty = () => ({ kind: "empty", question: null, asks: null, notes: [], rows: [], footnote: null });
@@ -120,8 +130,7 @@ function ofText(text, question, chosen) {
       notes: [{ kind: "asked", code: "torn", facts: { line: found.torn.replace(/\u0001+/gu, " ") }, choices: [] }],
     };
   const table = found.columns ? ofColumns(found, chosen, notes, facts) : withoutYears(found.rows, chosen, notes);
-  const units = table.flatMap(row => [row.unit, row.of?.unit]).filter(unit => unit && NOISE.test(unit.replace(/(?<!\p{L})per \p{L}+/giu, "")) && !isFiller(unit));
-  notes.push(...unread([...found.left, ...new Set(units)], chosen));
+  doubts(table, found, facts, chosen, notes);
   const left = (what, k, all) => all.indexOf(what) === k && !(chosen.leave && ["percent", "random"].includes(what));
   for (const what of facts.beyond.filter(left))
     notes.push({ kind: "asked", code: `beyond_${what}`, facts: {}, choices: [] });
@@ -138,6 +147,27 @@ function ofText(text, question, chosen) {
     };
   if (table.length > MOST_LINES) return { ...stopped("refused", "many_lines", { lines: table.length }), kind: "text" };
   return ofRows(table, facts, { question, chosen, notes, decimal, headed: Boolean(found.columns?.[0].name) });
+}
+
+// What stops the answer although it was read: numbers in short or cut short, words that deny, an order of steps.
+function doubts(table, found, facts, chosen, notes) {
+  const units = table.flatMap(row => [row.unit, row.of?.unit]).filter(unit => unit);
+  const short = table.flatMap(row => [row, row.of ?? {}]).filter(({ unit }) => unit && SHORT.test(unit));
+  if (short.length)
+    notes.push({ kind: "asked", code: "short", facts: { shown: `${short[0].shown} ${SHORT.exec(short[0].unit)[0]}` }, choices: [] });
+  const speaking = units.filter(
+    unit => !SHORT.test(unit) && NOISE.test(unit.replace(/(?<!\p{L})per \p{L}+/giu, "")) && !isFiller(unit),
+  );
+  const denying = units.filter(unit => endsInDenial(unit, isFiller)).map(unit => ({ line: unit, shown: `${unit} …` })),
+    denied = [...(found.denied ?? []), ...denying];
+  if (denied.length) notes.push({ kind: "asked", code: "denied", facts: { shown: denied[0].shown.slice(0, 160) }, choices: [] });
+  if (facts.cut.length) notes.push({ kind: "asked", code: "cut", facts: { shown: facts.cut[0] }, choices: [] });
+  else {
+    const left = found.left.filter(line => !denied.some(each => each.line === line));
+    notes.push(...unread([...new Set([...left, ...speaking])], chosen));
+  }
+  if (facts.printedFirst && !chosen.noise_first)
+    notes.push({ kind: "asked", code: "printed_first", facts: {}, choices: [{ key: "noise_first", value: true }] });
 }
 
 // The numbers that may show which sign stands before the parts of a whole: not those between the commas of a table.
@@ -207,84 +237,6 @@ function unread(left, chosen) {
   return out;
 }
 
-// The first of columns that all hold numbers, where it names the rows: its heading says so, or it is asked about.
-const LABEL =
-  /^(?:years?|ages?|age[ _-]?(?:groups?|bands?)|dates?|months?|quarters?|weeks?|days?|ids?|codes?|rows?|areas?|regions?|wards?|districts?|tracts?|zips?|postcodes?|groups?|categor(?:y|ies)|names?|class(?:es)?|bands?|levels?|grades?|jahr|alter|monat|gebiet)$/iu;
-const COUNT =
-  /^(?:n|counts?|numbers?|values?|people|persons|cases|deaths|births|total|population|noisy[ _]?(?:counts?|values?)?|published|printed|anzahl|part|yes|sd|std|scale|moe)$/iu;
-function labels(columns, chosen, notes) {
-  const [first] = columns;
-  if (columns.length < 2 || first.name === null) return null;
-  if (LABEL.test(first.name)) return first;
-  if (chosen.labels !== undefined) return chosen.labels ? first : null;
-  if (COUNT.test(first.name)) return null;
-  notes.push({
-    kind: "asked",
-    code: "labels",
-    facts: { name: first.name },
-    choices: [true, false].map(value => ({ key: "labels", value })),
-  });
-  return first;
-}
-
-// The noise of one row of a column of margins of error; its law, and how sure it is, stand in the footnote of all.
-const within = (error, { laws, whole, confidences }) => ({
-  ...footnote(`± ${error}`).facts,
-  laws,
-  whole,
-  confidences,
-});
-
-// Columns of a table as rows.
-function ofColumns({ columns }, chosen, notes, facts) {
-  const names = columns.find(c => !c.numbers) ?? labels(columns, chosen, notes),
-    numbers = columns.filter(c => c.numbers && c !== names);
-  const called = pattern => numbers.find(c => c.name !== null && pattern.test(c.name));
-  const scale = called(/^(?:laplace[_ ])?scale$/iu),
-    sd = called(/^(?:sd|std|standard deviation|noise[_ ]sd)$/iu);
-  const moe = called(/^(?:moe|margins?[ _]of[ _]error|me|±|\+\/-|error)(?: \(\d+ ?%\))?$/iu);
-  const rest = numbers.filter(c => c !== scale && c !== sd && c !== moe);
-  let n = rest.length > 1 ? (rest.find(c => c.name !== null && SIZE.test(c.name)) ?? null) : null;
-  if (n === null && rest.length === 2 && columns.every(c => c.name === null)) {
-    if (chosen.of !== false) n = rest[1];
-    if (chosen.of === undefined)
-      notes.push({
-        kind: "asked",
-        code: "headless",
-        facts: { part: rest[0].values[0], whole: rest[1].values[0] },
-        choices: [true, false].map(value => ({ key: "of", value })),
-      });
-  }
-  const values = rest.filter(c => c !== n);
-  if (values.length === 0) return [];
-  const value = values[chosen.column ?? 0] ?? values[0];
-  if (values.length > 1)
-    notes.push({
-      kind: "assumed",
-      code: "column",
-      facts: { name: value.name },
-      choices: values
-        .map((c, k) => ({ key: "column", value: k, facts: { name: c.name } }))
-        .filter(c => c.value !== values.indexOf(value)),
-    });
-  return value.values.map((shown, i) => {
-    const own = scale
-      ? footnote(`Laplace scale ${scale.values[i]}`).facts
-      : sd
-        ? footnote(`Gaussian sd ${sd.values[i]}`).facts
-        : moe
-          ? within(moe.values[i], facts)
-          : null;
-    return {
-      name: names?.values[i].replace(/\u0001+/gu, " ") || null,
-      shown,
-      own,
-      unit: null,
-      of: n ? { shown: n.values[i], own: null, unit: null } : null,
-    };
-  });
-}
-
 function ofRows(table, facts, { question, chosen, notes, decimal, headed }) {
   const likely = headed && table.length > 1 && !table[0].of ? "table" : suggested(table, facts);
   const asked = question ?? likely;
@@ -296,7 +248,7 @@ function ofRows(table, facts, { question, chosen, notes, decimal, headed }) {
     notes.unshift({
       kind: "asked",
       code: "either",
-      facts: either[0],
+      facts: { ...either[0], all: either.map(each => each.either) },
       choices: [
         { key: "decimal", value: either[0].either.includes(",") ? "." : ",", facts: { value: either[0].thousands } },
         { key: "decimal", value: either[0].either.includes(",") ? "," : ".", facts: { value: either[0].part } },
@@ -328,9 +280,13 @@ function suggested(table, facts) {
 
 // The footnote of all numbers that have none of their own.
 function sharedFootnote(table, facts, chosen, notes) {
-  const all = table.every(row => row.own && (!row.of || row.of.own));
+  const all = table.every(row => row.own && speaksOfNoise(row.own) && (!row.of || (row.of.own && speaksOfNoise(row.of.own))));
   const selfSaid = table.every(row => /[<>≤≥+–]|\d\s*-\s*\d|or (?:fewer|less|more)|than|under|below/iu.test(row.shown));
-  if (all && !said(facts) && !chosen.noise) return { noise: null, printed: [], marked: null };
+  if (all && !chosen.noise) {
+    if (speaksOfNoise(facts, false) && chosen.sizes === undefined && !notes.some(note => note.code === "column_noise"))
+      notes.push({ kind: "asked", code: "two_footnotes", facts: {}, choices: [] });
+    return { noise: null, printed: printedOf(facts, chosen, notes), marked: facts.marked };
+  }
   const { noise, notes: more } = noiseOf({ ...facts, selfSaid }, chosen);
   notes.push(...more);
   return { noise, printed: printedOf(facts, chosen, notes), marked: facts.marked };
@@ -371,7 +327,7 @@ function rowOf(row, context) {
   const thousands = context.decimal === null && /^[1-9]\d{0,2}([.,])\d{3}$/u.exec(row.of?.shown.trim() ?? "");
   const sign = thousands && { ".": ",", ",": "." }[thousands[1]]; // 1,250 of 45,000: what it is of is whole
   const main = numberOf(row.shown, row.own, sign ? { ...context, decimal: sign } : context);
-  const ofValue = row.of ? numberOf(row.of.shown, row.of.own, context, true) : null;
+  const ofValue = row.of ? { ...numberOf(row.of.shown, row.of.own, context, true), own: row.of.own ?? null } : null;
   return {
     name: row.name ?? null,
     unit: row.unit ?? row.of?.unit ?? null,
@@ -450,7 +406,8 @@ function withRounding(said, printed, chosen, notes) {
 }
 
 const ofAll = ({ law, confidence }) => ({ ...(law && { law }), ...(confidence && { confidence }) });
-const speaksOfNoise = own => own.laws.size || own.sizes.length || own.epsilon !== null || own.rho !== null || own.none || own.interval !== null;
+const speaksOfNoise = (own, law = true) =>
+  (law && own.laws.size > 0) || own.sizes.length > 0 || own.epsilon !== null || own.rho !== null || own.none || own.interval !== null;
 
 const misfit = (code, notes) => ({ asks: null, notes: [...notes, { kind: "misfit", code, facts: {}, choices: [] }] });
 
@@ -480,56 +437,70 @@ function shaped(question, rows, context) {
   }
 }
 
-function partOf(question, rows, { chosen, notes }) {
+// Is what numbers are of printed as they are, rounded too? "asked": it may be. `noisy`: is there noise besides?
+const ROUNDS = ["rounded", "random"];
+const multiple = (value, { step, base }) => Number.isFinite(value) && Math.abs(value / (step ?? base) - Math.round(value / (step ?? base))) < 1e-9;
+const roundedToo = (ofs, printed) => {
+  const step = printed.find(each => ROUNDS.includes(each.how));
+  return step !== undefined && ofs.every(of => of.value === null || multiple(of.value, step));
+};
+
+function partOf(question, rows, { chosen, notes, facts, shared }) {
   const [first, second] = rows;
   const of = first.of ?? (rows.length === 2 ? { ...second, cell: second.cell } : null);
   if (rows.length > 2 || of === null)
     return { ...misfit(question === "share" ? "two_numbers" : "two_noisy_numbers", notes), rows };
-  const exactOf = first.of !== null && !ownNoise(first.of, first) && question === "share";
-  const noisy = chosen.n_noisy ?? (question === "rate" || !exactOf);
+  const share = question === "share",
+    inLine = first.of !== null && share && !ownNoise(first.of, first),
+    rounded = inLine && !facts.exactOf && !of.own && roundedToo([of], shared.printed),
+    quiet = (first.noise ?? NONE).law === "none";
+  const noisy = chosen.n_noisy ?? (!share || !inLine || (rounded && quiet));
   const head = [{ ...first, of: null }];
   if (of.cell === null && of.value === null) return { rows: head, of, asks: null };
-  if (question === "share" && chosen.n_noisy === undefined && exactOf && first.noise && first.noise.law !== "none") {
+  const choice = value => ({ key: "n_noisy", value });
+  if (inLine && rounded && !quiet && chosen.n_noisy === undefined)
+    notes.push({ kind: "asked", code: "n_rounded", facts: { n: of.value }, choices: [false, true].map(choice) });
+  else if (inLine && chosen.n_noisy === undefined && !noisy && !facts.exactOf && (!quiet || shared.printed.some(step => ROUNDS.includes(step.how))))
+    notes.push({ kind: "assumed", code: "n_exact", facts: { n: of.value }, choices: [choice(true)] });
+  const exact = share && of.cell?.noise.law === "none" && of.cell.printed.length === 0;
+  if (share && noisy && !exact)
     notes.push({
-      kind: "assumed",
-      code: "n_exact",
+      kind: inLine && chosen.n_noisy === undefined ? "assumed" : "read",
+      ...(quiet ? { code: "n_rounded_too" } : { code: "n_noisy" }),
       facts: { n: of.value },
-      choices: [{ key: "n_noisy", value: true }],
+      choices: chosen.n_noisy || (rounded && quiet) ? [choice(false)] : [],
     });
-  }
-  if (question === "share" && noisy)
-    notes.push({
-      kind: "read",
-      code: "n_noisy",
-      facts: { n: of.value },
-      choices: chosen.n_noisy ? [{ key: "n_noisy", value: false }] : [],
-    });
-  const ofCell = noisy ? of.cell : null;
-  const exact = question === "share" && of.cell?.noise.law === "none" && of.cell.printed.length === 0;
-  if (!noisy && !Number.isInteger(of.value))
+  const ofCell = noisy && !exact ? of.cell : null;
+  if (ofCell && share && JSON.stringify(ofCell.printed) !== JSON.stringify(first.cell?.printed))
+    notes.push({ kind: "asked", code: "n_printed", facts: { n: of.value }, choices: [] }); // Python has one statement for both
+  if (!ofCell && share && !Number.isInteger(of.value))
     return {
       rows: head,
       of,
       asks: null,
       notes: [...notes, { kind: "asked", code: "n_whole", facts: { n: of.value }, choices: [] }],
     };
-  return { rows: head, of, asks: asksOf(question, head, { n: of.value, ofCell: exact ? null : ofCell }) };
+  return { rows: head, of, asks: asksOf(question, head, { n: of.value, ofCell }) };
 }
 
 const ownNoise = (of, row) =>
-  of.cell !== null &&
-  row.cell !== null &&
-  JSON.stringify(of.cell.noise) !== JSON.stringify(row.cell.noise) &&
-  of.cell.noise.law !== "none";
+  of.own ||
+  (of.cell !== null &&
+    row.cell !== null &&
+    JSON.stringify(of.cell.noise) !== JSON.stringify(row.cell.noise) &&
+    of.cell.noise.law !== "none");
 
-function compared(rows, { chosen, notes }) {
+function compared(rows, { chosen, notes, facts, shared }) {
   if (rows.length < 2) return { ...misfit("two_to_compare", notes), rows };
   const a = chosen.a ?? 0,
     b = chosen.b ?? 1,
     pair = [rows[a] ?? rows[0], rows[b] ?? rows[1]];
   if (rows.length > 2)
     notes.push({ kind: "assumed", code: "compared", facts: { a: pair[0].name, b: pair[1].name }, choices: [] });
-  const n = pair.every(row => row.of) ? pair.map(row => row.of.value) : null;
+  if (pair.some(row => row.of) && !pair.every(row => row.of))
+    notes.push({ kind: "asked", code: "one_of", facts: {}, choices: [] });
+  const sizes = pair.every(row => row.of) ? pair.map(row => row.of) : null,
+    n = sizes && sizes.map(of => of.value);
   if (n && n.some(size => !Number.isInteger(size) || size < 1))
     return {
       rows: pair,
@@ -545,7 +516,23 @@ function compared(rows, { chosen, notes }) {
         },
       ],
     };
+  if (n) sizesExact(sizes, pair, { chosen, notes, facts, shared });
   return { rows: pair, all: rows, n, asks: asksOf("compare", pair, { n }) };
+}
+
+// Shares are compared only where the numbers of people are exact: said, or asked, or taken with a note.
+function sizesExact(sizes, pair, { chosen, notes, facts, shared }) {
+  const [{ value: n }] = sizes,
+    choice = value => ({ key: "n_noisy", value });
+  const own = sizes.some(of => of.own && (of.cell?.noise.law !== "none" || of.cell.printed.length)),
+    silent = sizes.every(of => of.own) || facts.exactOf;
+  if (own || facts.both || chosen.n_noisy === true)
+    notes.push({ kind: "asked", code: "sizes_noisy", facts: {}, choices: own || facts.both ? [] : [choice(false)] });
+  else if (silent || chosen.n_noisy === false) return;
+  else if (roundedToo(sizes, shared.printed))
+    notes.push({ kind: "asked", code: "n_rounded", facts: { n }, choices: [false, true].map(choice) });
+  else if (pair.some(row => row.noise && row.noise.law !== "none") || shared.printed.some(step => ROUNDS.includes(step.how)))
+    notes.push({ kind: "assumed", code: "n_exact", facts: { n }, choices: [choice(true)] });
 }
 
 function summed(rows, { chosen, notes }) {

@@ -1,6 +1,7 @@
 // Lines of data: names and what was printed for them. 312 | 312 people | north, 12 | north: <5 | 118 of 290 | a CSV table.
 
 import { NUMBER, read } from "./numbers.js";
+import { denies, endsInDenial, runsTogether } from "./doubts.js";
 import { footnote, isFiller, said } from "./footnote.js";
 
 export const MOST_LINES = 200;
@@ -69,7 +70,8 @@ const limits = (a, b, made) => (a === null || b === null ? null : a.either ? a :
 // The rows of a text: [{ name, shown, own, unit, of: { shown, own, unit } | null }], and the lines that are none.
 export function rows(text, owns) {
   const found = [],
-    left = [];
+    left = [],
+    denied = []; // of those that were left: what may deny something that was read
   const lines = text.split("\n");
   const table = asTable(lines);
   const torn = table?.columns[0].name ? undefined : tornLine(lines);
@@ -79,20 +81,25 @@ export function rows(text, owns) {
     if (/^[\s\u0001.,;()]*$/u.test(line)) continue;
     const several = parts(line).map(part => row(part, owns));
     if (several.every(each => each !== null)) found.push(...several);
-    else
-      left.push(
-        line
-          .split(/([;\u0001]+)/u)
-          .map((part, k) => (k % 2 === 0 && isFiller(part) ? "" : part))
-          .join("")
-          .replace(/\u0001+/gu, " ")
-          .replace(/^[\s,;]+|[\s,;]+$/gu, "")
-          .replace(/\s+/gu, " ")
-          .trim(),
-      );
+    else {
+      left.push(plainly(line));
+      if ((line.includes("\u0001") && denies(left.at(-1))) || endsInDenial(left.at(-1), isFiller))
+        denied.push({ line: left.at(-1), shown: line.replace(/\u0001+/gu, "…").trim() });
+    }
   }
-  return { rows: found, left: left.filter(line => /[\p{L}\p{N}%]/u.test(line)), columns: null };
+  return { rows: found, left: left.filter(line => /[\p{L}\p{N}%]/u.test(line)), denied, columns: null };
 }
+
+// What is left of a line, for people to read.
+const plainly = line =>
+  line
+    .split(/([;\u0001]+)/u)
+    .map((part, k) => (k % 2 === 0 && isFiller(part) ? "" : part))
+    .join("")
+    .replace(/\u0001+/gu, " ")
+    .replace(/\s+/gu, " ")
+    .replace(/^[ ,;]+/u, "")
+    .replace(/[ ,;]+$/u, "");
 
 // The first line whose commas or blanks may stand in a number or beside one: 2019,50 | Region 1,50 | Region 1 250 | Elm,4,525.
 function tornLine(lines) {
@@ -103,6 +110,7 @@ function tornLine(lines) {
   return data.find(
     line =>
       /^\s*\d+\s*[-–]\s*\d+,\d+\s*$/u.test(line) ||
+      runsTogether(line) ||
       (/^[^\d\u0001:=|;\t]*\p{L}[^\d\u0001:=|;\t,]*[ ]\d{1,3} \d{3}(?!\d)/u.test(line) && !of.test(line)) ||
       /^[^\d\u0001:=|;\t]*\p{L} +\d{1,3} \d{3} of /u.test(line) ||
       (/^[^\d\u0001:=|;\t]*\p{L}[^\d\u0001:=|;\t,]* \d+,\d+\s*$/u.test(line) &&
@@ -127,6 +135,7 @@ const YEAR = /^(?:19|20)\d\d$/u;
 // Words before a number that is no count: see table 3.
 const REFERENCE =
   /(?<!\p{L})(?:tables?|figures?|fig\.?|pages?|p\.|sections?|chapters?|footnotes?|notes?|versions?|appendix|volumes?|issues?|since|until|in|by|per|than|weeks?|months?|years?|days?)$/iu;
+const SIZES = /(?<!\p{L})(?:sd|s\.d\.?|std|scale|rho|eps|lambda|delta|moe|mechanism)$/iu; // before a number that is no count
 const LONGEST = 400; // characters of a line of data
 
 function row(line, owns = null) {
@@ -156,7 +165,8 @@ function row(line, owns = null) {
   }
   const parted = NAMED.exec(line),
     whole = parted ?? SPACED.exec(line);
-  if (!whole || NOISE.test(whole[1].replace(/^(?:the )?noisy (?=count|number|value)/iu, ""))) return null;
+  if (!whole || (whole[1].includes("\u0001") && denies(whole[1])) || SIZES.test(whole[1])) return null;
+  if (NOISE.test(whole[1].replace(/^(?:the )?noisy (?=count|number|value)/iu, ""))) return null;
   const [, name, shown, a, unit] = whole;
   if (/^\d+$/u.test(name) && !YEAR.test(name) && /^\s*\d+\s*,/u.test(line)) return null; // 45, 20: two numbers
   const year = !parted && YEAR.test(shown);
@@ -240,26 +250,29 @@ export function split(line, sign) {
   return out;
 }
 
-// Footnotes in brackets that follow a number of the data: 118 (Laplace, scale 10) of 290 (exact). They are that number's own.
+// Footnotes in brackets that follow a number of the data: 118 (Laplace, scale 10) of 290 (exact). They are that number's own,
+// where nothing was said in the line before them.
+const MOST_BRACKETS = 60; // in a line
+const ENDS_IN_NUMBER = new RegExp(`(?:${NUMBER})${UP}$`, "u");
+
 export function ownFootnotes(text, decimal) {
   const owns = [];
+  const speaks = part => said(footnote(part, decimal).facts);
   const marked = text
     .split("\n")
     .map(line => {
-      if ((line.match(/\(/gu) ?? []).length === 0) return line;
-      let done = "";
-      let rest = line;
-      for (;;) {
-        const found = new RegExp(`^(.*?(?:${NUMBER}))${UP}\\(([^()]*)\\)`, "u").exec(rest);
-        if (!found || said(footnote(done + found[1], decimal).facts)) return done + rest;
-        const { facts } = footnote(found[2], decimal);
-        if (!said(facts)) {
-          done += found[0];
-        } else {
-          done += `${found[1]} \u0002${owns.push(facts) - 1}\u0003`;
-        }
-        rest = rest.slice(found[0].length);
+      let done = "",
+        at = 0;
+      for (const found of [...line.matchAll(/\(([^()]*)\)/gu)].slice(0, MOST_BRACKETS)) {
+        const before = line.slice(at, found.index);
+        if (speaks(before)) break;
+        const { facts } = footnote(found[1], decimal),
+          own = ENDS_IN_NUMBER.test(before.slice(-80));
+        if (said(facts) && !own) break;
+        done += before + (said(facts) ? ` \u0002${owns.push(facts) - 1}\u0003` : found[0]);
+        at = found.index + found[0].length;
       }
+      return done + line.slice(at);
     })
     .join("\n");
   return { text: marked, owns };

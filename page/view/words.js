@@ -236,6 +236,7 @@ export function noteWords(note) {
   if (typeof f.confidence === "number") facts.confidence = percent(f.confidence, 0);
   if (Array.isArray(f.printed)) facts.printed = f.printed.map(stepWords).join(", then ");
   if (note.code === "either") facts.shown = f.either;
+  if (note.code === "several") facts.values = f.values.map(plain);
   return S.notes[note.code](facts);
 }
 
@@ -261,7 +262,14 @@ export function choiceWords(choice) {
     case "pick":
       return C.pick(choice.value);
     case "leave":
-      return C.leave;
+    case "noisy":
+    case "noise_first":
+      return C[choice.key];
+    case "sizes":
+      return C.sizes[choice.value];
+    case "epsilon":
+    case "rho":
+      return plain(choice.value);
     case "sensitivity":
     case "mark":
       return C[choice.key](plain(choice.value));
