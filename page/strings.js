@@ -200,15 +200,18 @@ export const S = {
     other_keys: () => "This release file lacks something, or says something that no release says. Get a fresh copy.",
     broken_seal: () =>
       "This file was changed after it was written: its seal is broken. Nothing is computed from it. Get a fresh copy.",
-    cannot_model: ({ family }) => `This page does not answer releases of ${family}. The Python lines below do.`,
-    cannot_matrix: () =>
-      "The published numbers add up cells in a way that this page does not know. The Python lines below do.",
-    cannot_noisy_n: () =>
-      "The number of records is noisy in a way that this page does not know. The Python lines below do.",
-    cannot_statement: () =>
-      "This page does not know how these numbers were printed, or their noise. The Python lines below do.",
-    cannot_grid: () => "The noise lies on a grid that this page does not know. The Python lines below do.",
-    cannot_many: ({ rows }) => `${rows} cells are more than this page takes: 200. The Python lines below do.`,
+    cannot_model: ({ family, rows }) =>
+      `This file is a release of ${family} with ${S.count(rows, "number")}. The page answers counts, shares and tables of them; for this one use “dp-bayes fit”, or the Python lines below.`,
+    cannot_matrix: ({ family, rows }) =>
+      `This file (${family}, ${S.count(rows, "number")}) has sums of some of its cells. The page takes single cells and one total of all; for this one use “dp-bayes fit”, or the Python lines below.`,
+    cannot_noisy_n: ({ family }) =>
+      `This file (${family}) has a number of records that is limited or noisy in a way that the page does not compute with: use “dp-bayes fit”, or the Python lines below.`,
+    cannot_statement: ({ family, rows }) =>
+      `This file (${family}, ${S.count(rows, "number")}) was printed, or its noise drawn, in a way that the page does not compute with: use “dp-bayes fit”, or the Python lines below.`,
+    cannot_grid: ({ family, rows }) =>
+      `The noise of this file (${family}, ${S.count(rows, "number")}) lies on a grid that the page does not compute with: use “dp-bayes fit”, or the Python lines below.`,
+    cannot_many: ({ rows }) =>
+      `This file has ${rows} cells, which is more than this page takes: 200. Use “dp-bayes fit”, or the Python lines below.`,
     unreadable: () => S.box.unreadable,
   },
 
@@ -340,7 +343,8 @@ export const S = {
     computing: "Computing …",
     picture: "Picture",
     cells: count => `${count} cells`,
-    unprinted: "—",
+    unprinted: "—", // a cell that is in the total only
+    broken: "This could not be read. Nothing is shown, rather than something wrong.",
   },
   noise: {
     heading: "What the noise did",
@@ -408,4 +412,5 @@ export const S = {
   ],
   list,
   cap,
+  count: (k, word) => `${k} ${word}${String(k) === "1" ? "" : "s"}`,
 };

@@ -72,10 +72,17 @@ function ofFile(text) {
     };
   }
   if (found.note) notes.push({ kind: "assumed", code: found.note, facts: {}, choices: [] });
-  const rows = found.rows.map(row => ({ name: row.name, shown: row.value, noise: row.noise, cell: cellOf(row) }));
-  const total = found.total
-    ? { name: found.total.name, shown: found.total.value, noise: found.total.noise, cell: cellOf(found.total) }
-    : null;
+  const rowOfFile = row => ({
+    name: row.name,
+    shown: row.value,
+    value: row.value,
+    noise: row.noise,
+    cell: cellOf(row),
+    ...(row.unprinted && { unprinted: true }),
+  });
+  const rows = found.rows.map(rowOfFile),
+    total = found.total ? rowOfFile(found.total) : null,
+    of = found.of ? { ...rowOfFile(found.of), name: null } : null;
   return {
     kind: "file",
     release,
@@ -84,10 +91,11 @@ function ofFile(text) {
     notes,
     footnote: null,
     total,
+    ...(of && { of }),
     noise: rows[0].noise,
     printed: rows[0].cell.printed,
     source: release.source,
-    asks: asksOf(found.question, rows, { n: found.n ?? null, total }),
+    asks: asksOf(found.question, rows, { n: found.n ?? null, ofCell: of?.cell ?? null, total }),
   };
 }
 
