@@ -305,7 +305,7 @@ YEARS = {
     "Elm 1950\nOak 2010\nLaplace, scale 2": ["Elm", 1950, "Oak", 2010],
     "240 (95% CI 210-270)": "interval",
     "4525 ± 312 (90% confidence)\nLaplace; all at 95% confidence": "confidences",
-    "312\nLaplace; 90% confidence, 2021": "left_data",
+    "312\nLaplace; 90% confidence, 2021": "year",
 }
 SURE = {  # of a ± at 90%
     "4525 ± 312\nmargins of error at the 90 percent confidence level": 312,

@@ -10,13 +10,14 @@ const START = "(?<![\\p{L}\\p{N}])",
   END = "(?![\\p{L}\\p{N}])";
 const IS = `${GAP}(?:=|:|≈|~|of|is|was|equals?|equal to|ist|von)?${GAP}`;
 const N = `(${NUMBER})`;
-const WORDS = { five: 5, ten: 10, tens: 10, hundred: 100, hundreds: 100, thousand: 1000, thousands: 1000 };
+const WORDS = { five: 5, ten: 10, tens: 10, hundred: 100, hundreds: 100, thousand: 1000, thousands: 1000,
+  one: 1, integer: 1, integers: 1, unit: 1, "whole number": 1, "whole numbers": 1, person: 1 };
 const WORD = `(${NUMBER}|${Object.keys(WORDS).join("|")})`;
 const BELOW = "(?:below|under|less than|fewer than|smaller than|lower than|unter|<)";
 const MOST = "(?:at most|up to|no more than|≤|<=)";
 const FEWER = "(?:or fewer|or less|or below|or under|and below|and under|and fewer)";
 const HIDDEN =
-  "(?:(?<![\\p{L}\\p{N}])(?:hidden|suppressed|suppression|withheld|masked|omitted|redacted|confidential|blank(?:ed)?(?: out)?|left (?:out|blank|empty)|not (?:shown|published|printed|disclosed|reported|released|displayed)|geheim gehalten))";
+  "(?:(?<![\\p{L}\\p{N}])(?:hidden|suppressed|suppression|withheld|masked|omitted|redacted|confidential|blank(?:ed)?(?: out)?|left (?:out|blank|empty)|not (?:shown|published|printed|disclosed|reported|released|displayed)|geheim gehalten|geheimgehalten|unterdrückt|gesperrt|nicht (?:ausgewiesen|veröffentlicht|gezeigt)))";
 const JOIN =
   "(?:[ \\t]|if|when|where|they|it|its|is|are|was|were|be|being|been|the|a|an|all|any|to|of|for|with|values?|counts?|numbers?|cells?|which|that|have|has|primary|threshold|limit|noisy|count|true|;|,|:|=|\\(|\\))*?";
 const TO =
@@ -30,19 +31,22 @@ const rule = (pattern, what) => [new RegExp(pattern, "gimu"), what];
 
 // In their order: what is special before what is general. Each gets the facts, the groups of its match, and its place.
 const RULES = [
-  rule(`^${GAP}(?:source|quelle)${GAP}:${GAP}([^\\n]+)$`, (f, [text]) => {
-    f.source = text.trim();
-  }),
+  rule(
+    `^${GAP}(?:source|quelle)${GAP}:${GAP}([^\\n]+)$|(?<=[,;.)]${GAP})(?:source|quelle)${GAP}:${GAP}(?![^\\n]*(?:nois|rausch|round|laplac|gauss|suppress|hidden|epsilon|[ε±%=;]))([^\\n]{1,80})$`,
+    (f, [text, inLine]) => {
+      f.source = (text ?? inLine).trim();
+    },
+  ),
   // what only follows from the noise or the printing
   rule(
-    `(?:${START}(?:so|thus|therefore|hence)(?:${GAP}that)?,?${GAP})?${START}(?:the |noisy |published |some |these |individual )*(?:counts?|numbers?|values?|figures?|cells?|totals?|sums?|results?|components?|details?)(?: in tables?)?${GAP}(?:may|can|might|could)${GAP}(?:therefore |thus |also |sometimes )*(?:(?:be|become|appear)${GAP}(?:negative|below (?:0|zero)|fractional|non-?integers?|not whole)|not${GAP}(?:add|sum)(?: up)?(?: (?:exactly|precisely))?(?:${GAP}to${GAP}(?:the )?(?:totals?|sums?|100 ?%))?(?:${GAP}(?:due to|because of|owing to)${GAP}(?:the )?(?:noise|round(?:ing)|suppression|perturbation)(?:${GAP}(?:and|or)${GAP}(?:noise|rounding|suppression))?)?)${END}`,
-    f => {
-      f.follows = true;
+    `(?:${START}(?:so|thus|therefore|hence)(?:${GAP}that)?,?${GAP})?${START}(?:the |noisy |published |some |these |individual )*(?:counts?|numbers?|values?|figures?|cells?|totals?|sums?|results?|components?|details?)(?: in tables?)?${GAP}(?:may|can|might|could)${GAP}(?:therefore |thus |also |sometimes )*(?:(?:be|become|appear)${GAP}(?:negative|below (?:0|zero)|fractional|non-?integers?|not whole)|not${GAP}(?:add|sum)(?: up)?(?: (?:exactly|precisely))?(?:${GAP}to${GAP}(?:the )?(?:totals?|sums?|100 ?%))?(?:${GAP}(?:due to|because of|owing to)${GAP}(?:the )?(?:noise|(round)ing|suppression|perturbation)(?:${GAP}(?:and|or)${GAP}(?:noise|rounding|suppression))?)?)${END}`,
+    (f, [rounds]) => {
+      f.rounds ||= Boolean(rounds);
     },
   ),
   // whether the number that a share is of is noisy
   rule(
-    `${START}(?:the )?(?:n|total|denominator|population|base|number of (?:people|persons|records|households))(?: (?:size|number|count))?${GAP}(?:is|are|was|were)${GAP}(?:known${GAP})?(?:exact(?:ly known)?|public|not noisy|without noise|noise[- ]free|free of noise|known)${END}`,
+    `${START}(?:the )?(?:n|totals?|denominators?|populations?|bases?|(?:group |sample )?sizes?|numbers? of (?:people|persons|records|households|patients))(?: (?:size|number|count)s?)?${GAP}(?:is|are|was|were)${GAP}(?:known${GAP})?(?:exact(?:ly known)?|public|not noisy|without noise|noise[- ]free|free of noise|known)${END}`,
     f => {
       f.exactOf = true;
     },
@@ -107,6 +111,10 @@ const RULES = [
     (f, [below], at, number) => f.printed.push({ how: "hidden", below: number(below), at }),
   ),
   rule(
+    `${START}(?:(?:post-?processed|forced|made|constrained|truncated|clipped|clamped)${GAP}(?:to be${GAP})?(?:non-?negative|positive|≥${GAP}0)|non-?negativity(?: (?:was |is )?(?:imposed|enforced|constraint))?)${END}`,
+    (f, _, at) => f.printed.push({ how: "cut", low: 0, high: null, at }),
+  ),
+  rule(
     `${START}negatives?(?:${GAP}(?:noisy )?(?:counts?|numbers?|values?|cells?|ones))?(?:${GAP}(?:are|were|is|was|have been))?${GAP}(?:set|moved|replaced|clamped|truncated|clipped|cut(?: off)?|raised|changed|printed|shown|→|->)(?:${GAP}(?:to|by|at|with|as))?${GAP}(?:0|zero)${END}|${START}(?:clamped|truncated|clipped|cut(?: off)?|censored)(?:${GAP}(?:at|to|below|from below))*${GAP}(?:0|zero)(?:${GAP}(?:if|when|where)${GAP}(?:it${GAP}is${GAP})?negative)?${END}|${START}no negatives?${END}`,
     (f, _, at) => f.printed.push({ how: "cut", low: 0, high: null, at }),
   ),
@@ -121,6 +129,14 @@ const RULES = [
     `${START}${N}${GAP}(?:-|–|to|bis)${GAP}${N}${GAP}[(,]?${GAP}(?:at|with)?${GAP}${N}${GAP}${PERCENT}(?:${GAP}(?:confidence|level|intervals?|ci))*${GAP}\\)?`,
     (f, [low, high, sure], _, number) => {
       f.interval = { low: number(low), high: number(high), confidence: number(sure) / 100 };
+    },
+  ),
+  rule(
+    `${START}n(?:ormal)?${GAP}\\(${GAP}0${GAP}[,;]${GAP}(?:(?:(σ²|σ\\^2|sigma\\^2|variance|var)|(σ|sigma|sd|std|scale))${GAP}=?${GAP})?${N}${GAP}(²|\\^2)?${GAP}\\)`,
+    (f, [variance, sd, v, squared], _, number) => {
+      f.laws.add("gaussian");
+      if (variance || sd) f.sizes.push(variance ? { by: "variance", variance: number(v) } : { by: "sd", sd: number(v) });
+      else f.sizes.push(squared ? { by: "sd", sd: number(v) } : { by: "bare", bare: number(v) });
     },
   ),
   rule(`(?:${START}variance|σ²|σ\\^2|sigma\\^2|sigma²)${IS}${N}`, (f, [v], _, number) =>
@@ -151,20 +167,13 @@ const RULES = [
     (f, [a, b], _, number) => f.sizes.push({ by: "sd", sd: number(a ?? b) }),
   ),
   rule(
-    `(?:${START}scale(?: parameter)?|λ|${START}lambda)${IS}${N}|${START}b${GAP}=${GAP}${N}`,
+    `(?:${START}scale(?: parameter)?|skala|skalenparameter|λ|${START}lambda)${IS}${N}|${START}b${GAP}=${GAP}${N}`,
     (f, [a, b], _, number) => f.sizes.push({ by: "scale", scale: number(a ?? b) }),
   ),
   rule(`${START}(?:lap(?:lace)?)${GAP}\\(${GAP}(?:0${GAP}[,;]${GAP})?${N}${GAP}\\)`, (f, [b], _, number) => {
     f.laws.add("laplace");
     f.sizes.push({ by: "scale", scale: number(b) });
   }),
-  rule(
-    `${START}n(?:ormal)?${GAP}\\(${GAP}0${GAP}[,;]${GAP}${N}${GAP}(²|\\^2)?${GAP}\\)`,
-    (f, [v, squared], _, number) => {
-      f.laws.add("gaussian");
-      f.sizes.push(squared ? { by: "sd", sd: number(v) } : { by: "bare", bare: number(v) });
-    },
-  ),
   rule(`(?:δ|${START}delta)${IS}[\\d.,eE^⁻⁰¹²³⁴-⁹×·*\\-−+]*\\d[⁰¹²³⁴-⁹]*|${START}10⁻[⁰¹²³⁴-⁹]+`, f => {
     f.delta = true;
   }),
@@ -177,7 +186,7 @@ const RULES = [
       f.epsilons.push(over ? number(e) / number(over.slice(1).trim()) : number(e));
     },
   ),
-  rule(`(?:${START}(?:(?:[lℓ][12₁₂]|global|with)[- ])?sensitivity|Δ)${IS}(${NUMBER}|one|two)`, (f, [s], _, number) => {
+  rule(`(?:${START}(?:(?:[lℓ][12₁₂]|global|with)[- ])?sensitivi(?:ty|tät)|Δ)${IS}(${NUMBER}|one|two)`, (f, [s], _, number) => {
     f.sensitivities.push({ one: 1, two: 2 }[s.toLowerCase()] ?? number(s));
   }),
   rule(
@@ -202,7 +211,7 @@ const RULES = [
     },
   ),
   rule(
-    `${START}(laplac(?:e|ian)|lap|double[- ]exponential|gauss(?:ian|isch)?|normal(?:ly)?(?=[- ](?:distributed|noise|errors?|distribution|mechanism)))(?:[- ](?:distributed))?(?:${GAP}(?:noise|errors?|mechanism|distribution|-?rauschen))*(?:${GAP}(?:of|:|=)?${GAP}(?:size|magnitude|level|parameter)?${GAP}${N})?${END}`,
+    `${START}(laplac(?:e|ian)|lap|double[- ]exponential|gau(?:ss(?:ian|isch)?|ß)|normal(?:ly)?(?=[- ](?:distributed|noise|errors?|distribution|mechanism)))(?:[- ](?:distributed))?(?:${GAP}(?:noise|errors?|mechanism|distribution|-?rauschen))*(?:${GAP}(?:of|:|=)?${GAP}(?:size|magnitude|level|parameter)?${GAP}${N})?${END}`,
     (f, [law, bare], _, number) => {
       f.laws.add(/^(?:lap|double)/iu.test(law) ? "laplace" : "gaussian");
       if (bare) f.sizes.push({ by: "bare", bare: number(bare) });
@@ -225,7 +234,10 @@ const FILLER = new Set(
   they them all each every other others any than when where then after before noise noisy added adding perturbed protect protects
   margin margins error errors estimates estimate privacy differential differentially private privately count counts number numbers cell cells value values table tables figure figures
   published released printed using via mechanism under been so per parameter law zcdp dp footnote note notes also
-  people persons person drawn distribution distributed true original actual independently independent separately before after release data statistics results result applied generated calibrated satisfies ε δ epsilon delta we our und mit der die das von`.split(/\s+/u),
+  people persons person drawn distribution distributed true original actual independently independent separately before after release data statistics results result applied generated calibrated satisfies ε δ epsilon delta we our und mit der die das von
+  infused injected contain contains include includes subject obtained protected taken preserve ensure maintain safeguard
+  confidentiality anonymity respondents individuals individual patients disclosure control avoid such integers whole
+  verrauscht wurde wurden werden wird zahl zahlen wert werte alle auf zu zum hinzugefügt addiert schutz angaben anzahl den dem des`.split(/\s+/u),
 );
 
 // Words that say something this page cannot take into account: they are named, never passed over.
@@ -253,7 +265,7 @@ export const nothing = () => ({
   none: false,
   both: false,
   exactOf: false,
-  follows: false,
+  rounds: false, // rounding is mentioned as the cause of something
   cut: [],
   printedFirst: false,
   printed: [],
@@ -294,6 +306,8 @@ export function footnote(text, decimal = null) {
       return "\u0001".repeat(all.length);
     });
   }
+  if (facts.rounds && !facts.lacks.length && !facts.bases && !facts.printed.some(step => ["rounded", "random"].includes(step.how)))
+    facts.lacks.push("rounded");
   facts.printedFirst = printedFirst(text, places.prints, places.noises);
   for (const [one, all] of [
     ["epsilon", "epsilons"],
@@ -314,7 +328,7 @@ export function footnote(text, decimal = null) {
 function unfilled(line) {
   if (!line.includes("\u0001")) return line;
   return line
-    .split(/(\u0001+)/u)
+    .split(/(\u0001+|[;.](?=\s|$))/u)
     .map((part, k) => (k % 2 === 0 && isFiller(part) ? "\u0001".repeat(part.length) : part))
     .join("");
 }

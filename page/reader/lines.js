@@ -15,6 +15,10 @@ const OWN = `(?:${UP}\\u0002(\\d+)\\u0003)?`; // in the place of a footnote of i
 const UNIT = `(?:${UP}(\\p{L}[^\\d\\u0001:;=|]{0,60}?))?`;
 const OF = `${UP}(?:of|out of|/|von|among)${UP}(?:the${UP})?(?:all${UP})?`;
 const END = `(?!\\s*\\.\\.)[\\s.,;()\\u0001]*$`;
+const SAID_FIRST = new RegExp(
+  `${"^[\\s,;()\\u0001]*"}(?:out of|of|among|von)${UP}(?:the${UP}|all${UP}|den${UP})?(${VALUE})${OWN}${UNIT},${UP}(${VALUE})${OWN}${UNIT}${END}`,
+  "iu",
+); // Of 1150 patients, 312 …
 const BEGIN = `^[\\s,;()\\u0001]*`;
 const MARKED = `(?:${VALUE}|${MARKS})`;
 
@@ -33,7 +37,7 @@ const SPACED = new RegExp(`${BEGIN}([^\\d\\u0001]*?[^\\s\\d:=|;,\\u0001(])\\s${U
 const STARRED = new RegExp(`${BEGIN}([^\\u0001]*?[^\\s:=|;,\\u0001(])\\s${UP}(\\*+|\\.\\.+|…|\\(?[cxsd]\\)|[-–—]|n/a)${END}`, "iu");
 // Words by which a text says something of noise, of printing, or of how sure a number is.
 export const NOISE =
-  /(?<!\p{L})(?:nois|rausch|perturb|distort|adjust|alter(?:ed|ing)|modif|jitter|random|zuf[aä]ll|budget|uniform|half(?!\p{L})|halv|third|quarter of|twice|double|split|shared? (?:between|among|of)|(?:shown|printed|given|reported|published|recorded|recoded) as|replac|set to|swap|round(?!\p{L}| (?:table|[1-9]))|rounded|rounding|gerundet|suppress|hidden|mask|withheld|redact|confiden|percent|prozent|margin|error|interval|epsilon|sigma|varianc|deviation|laplac|gauss|geometric|privacy|private|sensitiv|clip|clamp|truncat|capped|top[- ]?cod|synthetic|imput|weighted|estimat|thousand|million|tausend|multiplied|scaled|divided|per (?:query|table|release|year|month|week|day|attribute|question))|[εδρσ±]/iu;
+  /(?<!\p{L})(?:nois|rausch|perturb|distort|adjust|alter(?:ed|ing)|modif|jitter|random|zuf[aä]ll|budget|uniform|half(?!\p{L})|halv|third|quarter of|twice|double|split|shared? (?:between|among|of)|(?:shown|printed|given|reported|published|recorded|recoded) as|replac|set to|swap|round(?!\p{L}| (?:table|[1-9]))|rounded|rounding|gerundet|arrond|redonde|bruit|verschlei|suppress|hidden|mask|withheld|redact|confiden|percent|prozent|margin|error|interval|epsilon|sigma|varianc|deviation|laplac|gauss|geometric|privacy|private|sensitiv|clip|clamp|truncat|capped|top[- ]?cod|synthetic|imput|weighted|estimat|thousand|million|tausend|multiplied|scaled|divided|per (?:query|table|release|year|month|week|day|attribute|question))|[εδρσ±]/iu;
 
 // A line that was not read, but looks like one of data.
 export const dataLike = line => /\d/u.test(line) || /(?:[*…–—-]|\.\.|\sn\/?a|\s\(?[a-z]\)?)$/iu.test(line);
@@ -42,7 +46,7 @@ export const dataLike = line => /\d/u.test(line) || /(?:[*…–—-]|\.\.|\sn\/
 export function printedValue(text, { decimal, whole }) {
   const shown = text.trim().replace(/−/gu, "-");
   const number = part => read(part, { decimal, whole });
-  if (shown === "" || new RegExp(`^(?:${MARKS})$`, "iu").test(shown)) return { mark: true };
+  if (shown === "" || shown === "." || new RegExp(`^(?:${MARKS})$`, "iu").test(shown)) return { mark: true };
   const plain = number(shown);
   if (plain !== null) return plain;
   const range = new RegExp(`^(?:between${UP})?(${NUMBER})${UP}(?:–|-|to|and)${UP}(${NUMBER})$`, "iu").exec(shown);
@@ -142,6 +146,11 @@ function row(line, owns = null) {
   if (line.length > LONGEST) return null;
   if (/^[\s,;()]*\u0001+(?![\s\u0001]*[;.])/u.test(line) && !/^[\s\u0001]*$/u.test(line)) return null; // a footnote, and a number in it
   const own = k => (k === undefined || owns === null ? null : owns[Number(k)]);
+  const turned = SAID_FIRST.exec(line);
+  if (turned) {
+    const [, all, b, ofUnit, shown, a, unit] = turned;
+    return { name: null, shown, own: own(a), unit: unitOf(unit), of: { shown: all, own: own(b), unit: unitOf(ofUnit) } };
+  }
   const pair = PAIR.exec(line);
   if (pair) {
     const [, name, shown, a, unit, all, b, ofUnit] = pair;
@@ -166,7 +175,7 @@ function row(line, owns = null) {
   const parted = NAMED.exec(line),
     whole = parted ?? SPACED.exec(line);
   if (!whole || (whole[1].includes("\u0001") && denies(whole[1])) || SIZES.test(whole[1])) return null;
-  if (NOISE.test(whole[1].replace(/^(?:the )?noisy (?=count|number|value)/iu, ""))) return null;
+  if (NOISE.test(whole[1].replace(/^(?:the )?(?:noisy (?=count|number|value)|estimate$)/iu, ""))) return null;
   const [, name, shown, a, unit] = whole;
   if (/^\d+$/u.test(name) && !YEAR.test(name) && /^\s*\d+\s*,/u.test(line)) return null; // 45, 20: two numbers
   const year = !parted && YEAR.test(shown);
@@ -205,7 +214,7 @@ function asTable(lines) {
   const fields = full.map(line => split(line, sign));
   const width = fields[0].length,
     body = fields.filter(row => row.length === width);
-  const isValue = text => new RegExp(`^${MARKED}$`, "iu").test(text) || text === "";
+  const isValue = text => new RegExp(`^${MARKED}$`, "iu").test(text) || text === "" || text === ".";
   const header = body[0].slice(1).every(text => text !== "" && !/\d/u.test(text) && !isValue(text))
     ? body.shift()
     : null;
