@@ -106,7 +106,7 @@ export const S = {
     none_too: () => "One part of the text says that there is no noise, another one that there is. Which one holds for this number?",
     cut: ({ shown }) => `“${shown}” was understood only in part. Write the number by itself, worked out and in full.`,
     denied: ({ shown }) =>
-      `“${shown}”: a word such as “not” or “only” stands beside what was read, so that it may mean something else. Write what holds for this number, without it.`,
+      `“${shown}” may deny, restrict or change what was read, and was not understood. Write what holds for this number, without it.`,
     printed_first: () =>
       "Was this number rounded or hidden before the noise was added? This page computes only with noise that came first.",
     short: ({ shown }) => `“${shown}” was shortened. Write the number in full, and what it was rounded to.`,
@@ -114,9 +114,10 @@ export const S = {
     which_column: () => "Several columns have numbers. Which one is asked about?",
     column_noise: ({ name }) =>
       `The column “${name}” and the footnote both say how large the noise is. Which one holds for these numbers?`,
+    no_count: ({ name }) => `“${name}” is no count. This page computes with numbers of people or things, and with shares of them: 312 of 1150.`,
     two_columns: ({ names }) => `${list(names.map(name => `“${name}”`))} both say how large the noise is. Leave one of them out.`,
     columns_unread: ({ names }) =>
-      `Not understood: the column ${list(names.map(name => `“${name}”`))}. It may say something about the numbers that would change the answer.`,
+      `Not understood: the ${names.length > 1 ? "columns" : "column"} ${list(names.map(name => `“${name}”`))}. It may say something about the numbers that would change the answer.`,
     two_footnotes: () => "The numbers have noise of their own, and there is a footnote for all of them. Leave one of them out.",
     n_rounded: ({ n }) => `Was the ${n}, which the share is of, rounded or noised in the same way?`,
     n_printed: ({ n }) =>

@@ -293,7 +293,7 @@ UNREAD = {
     "312 weighted people\nLaplace, scale 2": "left_noise",
     "312\nLaplace, scale 2\nSee table 3 of the report": "left_data",
     "312\nLaplace, scale 2, was added to protect privacy": [None, 312],
-    "312\nLaplace noise of scale 2 or 3": "left_data",
+    "312\nLaplace noise of scale 2 or 3": "denied",
     "45, 20\nLaplace, scale 2": "found",
     "312\nNoise drawn from a Laplace distribution with scale 2 was added to the true count.": [None, 312],
     "312\nrounded to 5. Noise: none.": [None, 312],

@@ -28,9 +28,15 @@ export function cutShort(text, at, all) {
   return `${head?.[0] ?? ""}${all}${tail ? /^[^\n,;]{0,30}/u.exec(behind)[0] : ""}`.replace(/\u0001+/gu, " ").trim();
 }
 
-// Words that deny what stands beside them, or say that it holds for some only.
-const DENIED =
-  "not|no|without|never|neither|nor|none|nicht|kein\\p{L}*|ohne|cannot|\\p{L}+n['’]t|except(?:ed|ing|ion|ions)?|excluding|unless|instead|rather than|other than|no longer|discontinued|abandoned|formerly|previously|until|since|would|might|could|may|should|will|planned|proposed|only|some|partly|optional(?:ly)?|sometimes|usually|typically|either|example|e\\.g\\.|if|nur|manche|einige";
+// Words that deny what stands beside them, that say that it holds for some only or at another time, or that something else
+// was done to the number.
+const DENIED = [
+  "not|no|without|never|neither|nor|none|nicht|kein\\p{L}*|ohne|cannot|\\p{L}+n['’]t|lacks?|lacking|absent|free of",
+  "except(?:ed|ing|ion|ions)?|excluding|unless|instead|rather than|other than|or|either|optional(?:ly)?|example|e\\.g\\.|if",
+  "only|nur|some|manche|einige|most|partly|sometimes|usually|typically|several|two|three|four|multiple|twice|draws|sum|average|mean|median",
+  "no longer|discontinued|abandoned|removed|subtracted|formerly|previous(?:ly)?|earlier|former|old|until|since|would|might|could|(?<!\\d )may|should|will|planned|proposed",
+  "log|logarithm\\p{L}*|sqrt|transformed|relative|standardi[sz]ed|multiplied|proportional|doubled|halved",
+].join("|");
 const DENIAL = new RegExp(`(?<!\\p{L})(?:${DENIED})(?!\\p{L})`, "iu");
 const LAST = new RegExp(`(?<!\\p{L})(?:${DENIED})(?!\\p{L})(?!.*(?<!\\p{L})(?:${DENIED})(?!\\p{L}))`, "iu");
 

@@ -44,6 +44,7 @@ const RULES = [
       f.rounds ||= Boolean(rounds);
     },
   ),
+  rule(`${START}(?:mean[- ](?:of |is |= ?)?(?:0|zero)|zero[- ]mean|(?:cent(?:er|re)d|around)(?: (?:at|on|around))? (?:0|zero)|unbiased)${END}`, () => {}),
   // whether the number that a share is of is noisy
   rule(
     `${START}(?:the )?(?:n|totals?|denominators?|populations?|bases?|(?:group |sample )?sizes?|numbers? of (?:people|persons|records|households|patients))(?: (?:size|number|count)s?)?${GAP}(?:is|are|was|were)${GAP}(?:known${GAP})?(?:exact(?:ly known)?|public|not noisy|without noise|noise[- ]free|free of noise|known)${END}`,
@@ -230,7 +231,7 @@ const RULES = [
 
 // Words that join what was read: a stretch of a footnote with nothing else in it is no data.
 const FILLER = new Set(
-  `a an the of with by was were is are be been has have had and or to from in on at as for it its this these that which
+  `a an the of with by was were is are be been has have had and to from in on at as for it its this these that which
   they them all each every other others any than when where then after before noise noisy added adding perturbed protect protects
   margin margins error errors estimates estimate privacy differential differentially private privately count counts number numbers cell cells value values table tables figure figures
   published released printed using via mechanism under been so per parameter law zcdp dp footnote note notes also
@@ -245,7 +246,8 @@ const BEYOND = {
   law: /(?<!\p{L})(?:uniform|cauchy|student|staircase|exponential mechanism|poisson noise|binomial noise|multiplicative|cell[- ]keys?|swapp(?:ed|ing)|randomi[sz]ed response)(?!\p{L})/giu,
   percent: /\d\s*(?:%|per ?cent|percent)/giu,
   random: /random/giu,
-  units: /(?<!\p{L})in (?:thousands|millions|1,?000s?)(?!\p{L})/giu,
+  units:
+    /(?<!\p{L})in (?:thousands|millions|hundreds|1[,. ]?000s?)(?!\p{L})|['’]000|(?<!\d)1[,.]?000s(?!\p{L})|\((?:thousands|millions|000s?)\)|[x×] ?1[,.]?000(?!\d)|(?<!\p{L})per (?:1[,. ]?000|10[,. ]?000|100[,. ]?000|capita)(?!\d)|(?<!\p{L})in tausend/giu,
 };
 
 export const nothing = () => ({

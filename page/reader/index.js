@@ -167,6 +167,8 @@ function ofText(text, question, chosen) {
   return ofRows(table, facts, { question, chosen, notes, decimal, headed: Boolean(found.columns?.[0].name) });
 }
 
+const NO_COUNT = /^(?:the )?(?:mean|average|median|rates?|ratio|proportion|percentage|index|score)(?!\p{L})/iu;
+
 // What stops the answer although it was read: numbers in short or cut short, words that deny, an order of steps.
 function doubts(table, found, facts, chosen, notes) {
   const units = table.flatMap(row => [row.unit, row.of?.unit]).filter(unit => unit);
@@ -179,6 +181,8 @@ function doubts(table, found, facts, chosen, notes) {
   const denying = units.filter(unit => endsInDenial(unit, isFiller)).map(unit => ({ line: unit, shown: `${unit} …` })),
     denied = [...(found.denied ?? []), ...denying];
   if (denied.length) notes.push({ kind: "asked", code: "denied", facts: { shown: denied[0].shown.slice(0, 160) }, choices: [] });
+  const rate = table.find(row => NO_COUNT.test(row.name ?? ""));
+  if (rate) notes.push({ kind: "asked", code: "no_count", facts: { name: rate.name }, choices: [] });
   if (facts.cut.length) notes.push({ kind: "asked", code: "cut", facts: { shown: facts.cut[0] }, choices: [] });
   else {
     const left = found.left.filter(line => !denied.some(each => each.line === line));
@@ -298,12 +302,15 @@ function suggested(table, facts) {
 
 // The footnote of all numbers that have none of their own.
 function sharedFootnote(table, facts, chosen, notes) {
-  const all = table.every(row => row.own && speaksOfNoise(row.own) && (!row.of || (row.of.own && speaksOfNoise(row.of.own))));
+  const silent = !speaksOfNoise(facts) && facts.printed.length === 0;
+  const all = table.every(
+    row => row.own && speaksOfNoise(row.own) && (!row.of || silent || (row.of.own && speaksOfNoise(row.of.own))),
+  );
   const selfSaid = table.every(row => /[<>≤≥+–]|\d\s*-\s*\d|or (?:fewer|less|more)|between|than|under|below/iu.test(row.shown) || row.own?.printed.length > 0);
   if (all && !chosen.noise) {
     if (speaksOfNoise(facts, false) && chosen.sizes === undefined && !notes.some(note => note.code === "column_noise"))
       notes.push({ kind: "asked", code: "two_footnotes", facts: {}, choices: [] });
-    return { noise: null, printed: printedOf(facts, chosen, notes), marked: facts.marked };
+    return { noise: silent ? NONE : null, printed: printedOf(facts, chosen, notes), marked: facts.marked };
   }
   const { noise, notes: more } = noiseOf({ ...facts, selfSaid }, chosen);
   notes.push(...more);
@@ -360,6 +367,8 @@ function rowOf(row, context) {
 function numberOf(shown, own, { facts, chosen, notes, decimal, shared }, size = false) {
   let { noise, printed, marked } = shared;
   if (own) {
+    if (speaksOfNoise(own, false) && !own.none && own.laws.size === 0) own = { ...own, laws: facts.laws, whole: own.whole ?? facts.whole };
+    if (own.sizes.length && own.confidences.length === 0) own = { ...own, confidences: facts.confidences };
     if (speaksOfNoise(own)) {
       const mine = noiseOf(own, own.interval && chosen.noise ? { noise: chosen.noise } : ofAll(chosen));
       notes.push(...mine.notes.filter(note => !notes.some(other => other.code === note.code)));

@@ -136,6 +136,11 @@ function parts(line) {
 }
 
 const YEAR = /^(?:19|20)\d\d$/u;
+// Words of a sentence about all numbers: Counts under 10 are shown.
+const OF_ALL =
+  /(?<!\p{L})(?:cells|counts|numbers|values|figures|if|when|where|only|average|sums? of|each|any|draws|those|data|tables?)(?!\p{L})|^a count/iu;
+const VERB = /^(?:are|is|were|was|have|has|will|may|can|must)(?!\p{L})/iu;
+const THINGS = /^(?:noisy )?(?:cells|draws|counts|noises|quer(?:y|ies)|tables|releases|copies)(?!\p{L})/iu;
 // Words before a number that is no count: see table 3.
 const REFERENCE =
   /(?<!\p{L})(?:tables?|figures?|fig\.?|pages?|p\.|sections?|chapters?|footnotes?|notes?|versions?|appendix|volumes?|issues?|since|until|in|by|per|than|weeks?|months?|years?|days?)$/iu;
@@ -175,6 +180,9 @@ function row(line, owns = null) {
   const parted = NAMED.exec(line),
     whole = parted ?? SPACED.exec(line);
   if (!whole || (whole[1].includes("\u0001") && denies(whole[1])) || SIZES.test(whole[1])) return null;
+  if (/[:=|;]\s*[\d.,]*\d$/u.test(whole[1])) return null; // Elm: 45, 50
+  if ((line.includes("\u0001") || VERB.test(whole[4] ?? "")) && OF_ALL.test(whole[1])) return null; // If a count is below 50, …
+  if (line.includes("\u0001") && THINGS.test(whole[4] ?? "")) return null; // Sum of 4 cells with …
   if (NOISE.test(whole[1].replace(/^(?:the )?(?:noisy (?=count|number|value)|estimate$)/iu, ""))) return null;
   const [, name, shown, a, unit] = whole;
   if (/^\d+$/u.test(name) && !YEAR.test(name) && /^\s*\d+\s*,/u.test(line)) return null; // 45, 20: two numbers
@@ -197,7 +205,7 @@ const unitOf = unit => {
     .replace(/^[\s,;]+|[\s,;.()]+$/gu, "")
     .replace(/\s+/gu, " ")
     .replace(/[\s,]*\b(?:with|noise|plus|and|has|have|had)$/iu, "");
-  return kept || null;
+  return (kept && kept.includes("(") && !kept.includes(")") ? `${kept})` : kept) || null;
 };
 
 // A table with columns: a header, or three columns and more. Fields are quoted as in CSV.
@@ -215,9 +223,12 @@ function asTable(lines) {
   const width = fields[0].length,
     body = fields.filter(row => row.length === width);
   const isValue = text => new RegExp(`^${MARKED}$`, "iu").test(text) || text === "" || text === ".";
-  const header = body[0].slice(1).every(text => text !== "" && !/\d/u.test(text) && !isValue(text))
-    ? body.shift()
-    : null;
+  const years = row => row.slice(1).every(text => YEAR.test(text)) && /\p{L}/u.test(row[0]);
+  const header =
+    body[0].slice(1).every(text => text !== "" && !/\d/u.test(text) && !isValue(text)) ||
+    (width > 2 && years(body[0]) && !body.slice(1).some(years))
+      ? body.shift()
+      : null;
   if (header === null && width < 3) return null;
   if (body.length === 0) return null;
   const columns = body[0].map((_, j) => ({
@@ -264,10 +275,32 @@ export function split(line, sign) {
 const MOST_BRACKETS = 60; // in a line
 const ENDS_IN_NUMBER = new RegExp(`(?:${NUMBER})${UP}$`, "u");
 
+// Was all of a footnote in brackets understood? If not, it is read with the rest of the text, which asks.
+const understood = (facts, rest) =>
+  isFiller(rest.replace(/\u0001+/gu, " ")) &&
+  facts.cut.length + facts.lacks.length + facts.beyond.length + facts.either.length === 0 &&
+  facts.bases === null &&
+  !facts.printedFirst;
+
+// 45 ± 3 in several lines, or behind the number that another one is of: each ± is that number's own.
+function bracketed(text) {
+  const error = new RegExp(`(${NUMBER}${UP})((?:±|\\+/[-−]|\\+-)${UP}${NUMBER}(?:${UP}\\(?${NUMBER}${UP}%\\)?)?)`, "gu");
+  const lines = text.split("\n"),
+    has = line => line.length <= LONGEST && /±|\+\/?[-−]/u.test(line) && line.search(error) >= 0;
+  const several = lines.filter(has).length > 1;
+  return lines
+    .map(line =>
+      has(line) && (several || new RegExp(`\\d${OF}`, "iu").test(line))
+        ? line.replace(error, (_, number, own) => `${number.trimEnd()} (${own.replace(/[()]/gu, "")})`)
+        : line,
+    )
+    .join("\n");
+}
+
 export function ownFootnotes(text, decimal) {
   const owns = [];
   const speaks = part => said(footnote(part, decimal).facts);
-  const marked = text
+  const marked = bracketed(text)
     .split("\n")
     .map(line => {
       let done = "",
@@ -275,8 +308,8 @@ export function ownFootnotes(text, decimal) {
       for (const found of [...line.matchAll(/\(([^()]*)\)/gu)].slice(0, MOST_BRACKETS)) {
         const before = line.slice(at, found.index);
         if (speaks(before)) break;
-        const { facts } = footnote(found[1], decimal),
-          own = ENDS_IN_NUMBER.test(before.slice(-80));
+        const { facts, rest } = footnote(found[1], decimal),
+          own = ENDS_IN_NUMBER.test(before.slice(-80)) && understood(facts, rest);
         if (said(facts) && !own) break;
         done += before + (said(facts) ? ` \u0002${owns.push(facts) - 1}\u0003` : found[0]);
         at = found.index + found[0].length;

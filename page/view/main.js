@@ -117,7 +117,7 @@ function drawReading(reading, refused, keepForm) {
 
 // Once something has to be settled, what was taken besides is not said yet.
 function worthSaying(note, reading) {
-  if (note.code === "no_number" && reading.notes.some(other => other.code.startsWith("beyond"))) return false;
+  if (note.code === "no_number" && reading.notes.some(other => other.kind === "asked" && other !== note)) return false;
   if (note.kind === "asked" || note.kind === "misfit" || note.kind === "refused" || note.code === "seal" || note.code === "instead") return true;
   return settled(reading) || note.kind === "unread";
 }
