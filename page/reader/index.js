@@ -21,8 +21,10 @@ export function read(text, { question = null, chosen = {}, home = null } = {}) {
   if (/^\s*\{/u.test(text)) return ofFile(String(text));
   const typed = String(text)
     .replace(/\r\n?/gu, "\n")
-    .replace(/[ \u00a0\u2009\u202f]{3,}/gu, "  ")
     .replace(/(?<=^|[\s\d])\[(?:\d{1,2}|[a-z*])\](?=\s|$)/gmu, sign => " ".repeat(sign.length)) // marks of footnotes
+    .replace(/[ \u00a0\u2009\u202f]{3,}/gu, "  ") // so that no rule takes long over what says nothing
+    .replace(/([\t ;|])[\t ;|]{40,}/gu, "$1 ")
+    .replace(/(?:[ \t]*\n){3,}/gu, "\n\n")
     .replace(/^(\s*\d[\d.,]*)(\s*)\*+(?=\s|$)/gmu, "$1$2 ")
     .replace(/^(\s*)\*+(?=\s*\p{L})(?!\s*(?:means?|stands?|indicates?|is|bedeutet)\s)/gmu, "$1 ")
     .replace(/^\ufeff/u, "")
