@@ -27,7 +27,7 @@ const PERCENT = "(?:%|percent|per cent|pct)";
 const FEW = "(?:[ \\t]+(?!(?:not|no|never|nor|without|only)(?!\\p{L}))[\\p{L}]+){0,3}?"; // what is counted
 const SURE = `(?:${GAP}[,;(]?${GAP}(?:at|with|for|in|of|level|bei|mit|auf)?${GAP}(?:the)?${GAP}${N}${GAP}${PERCENT}(?:${GAP}(?:confidence|level|moe|margins?|errors?|intervals?|konfidenz|of (?:the )?(?:time|times|cases|releases|noise)|sure|ci))*${GAP}\\)?)?`;
 
-const rule = (pattern, what) => [new RegExp(pattern, "gimu"), what];
+const rule = (pattern, what, flags = "gimu") => [new RegExp(pattern, flags), what];
 
 // In their order: what is special before what is general. Each gets the facts, the groups of its match, and its place.
 const RULES = [
@@ -47,7 +47,7 @@ const RULES = [
   rule(`${START}(?:mean[- ](?:of |is |= ?)?(?:0|zero)|zero[- ]mean|(?:cent(?:er|re)d|around)(?: (?:at|on|around))? (?:0|zero)|unbiased)${END}`, () => {}),
   // whether the number that a share is of is noisy
   rule(
-    `${START}(?:the )?(?:n|totals?|denominators?|populations?|bases?|(?:group |sample )?sizes?|numbers? of (?:people|persons|records|households|patients))(?: (?:size|number|count)s?)?${GAP}(?:is|are|was|were)${GAP}(?:known${GAP})?(?:exact(?:ly known)?|public|not noisy|without noise|noise[- ]free|free of noise|known)${END}`,
+    `${START}(?:the )?(?:n|totals?|denominators?|populations?|bases?|(?:group |sample )?sizes?|numbers? of (?:people|persons|records|households|patients))(?: (?:size|number|count)s?)?${GAP}(?:is|are|was|were)?${GAP}(?:known${GAP})?(?:exact(?:ly known)?|public|not noisy|without noise|noise[- ]free|free of noise)${END}|${START}(?:none|no noise|exact|without noise)${GAP}(?:in|for|on)${GAP}(?:the )?(?:totals?|denominators?|population|n)${END}|${START}exact${GAP}(?:totals?|denominators?|population|n)${END}`,
     f => {
       f.exactOf = true;
     },
@@ -140,7 +140,7 @@ const RULES = [
       else f.sizes.push(squared ? { by: "sd", sd: number(v) } : { by: "bare", bare: number(v) });
     },
   ),
-  rule(`(?:${START}variance|σ²|σ\\^2|sigma\\^2|sigma²)${IS}${N}`, (f, [v], _, number) =>
+  rule(`(?:${START}variance(?: of (?:the )?noise)?|σ²|σ\\^2|sigma\\^2|sigma²)${IS}${N}`, (f, [v], _, number) =>
     f.sizes.push({ by: "variance", variance: number(v) }),
   ),
   rule(
@@ -164,7 +164,7 @@ const RULES = [
     },
   ),
   rule(
-    `${START}(?:standard[- ]deviations?|std\\.?(?:${GAP}dev\\.?)?|s\\.?d\\.?|standard errors?|s\\.e\\.|standardabweichung)${IS}${N}|(?:σ|${START}sigma)${IS}${N}`,
+    `${START}(?:standard[- ]deviations?|std\\.?(?:${GAP}dev\\.?)?|s\\.?d\\.?|standard errors?|s\\.e\\.|standardabweichung)(?: of (?:the )?noise)?${IS}${N}|(?:σ|${START}sigma)${IS}${N}`,
     (f, [a, b], _, number) => f.sizes.push({ by: "sd", sd: number(a ?? b) }),
   ),
   rule(
@@ -175,9 +175,9 @@ const RULES = [
     f.laws.add("laplace");
     f.sizes.push({ by: "scale", scale: number(b) });
   }),
-  rule(`(?:δ|${START}delta)${IS}[\\d.,eE^⁻⁰¹²³⁴-⁹×·*\\-−+]*\\d[⁰¹²³⁴-⁹]*|${START}10⁻[⁰¹²³⁴-⁹]+`, f => {
+  rule(`(?:δ|${START}[dD]elta)${IS}[\\d.,eE^⁻⁰¹²³⁴-⁹×·*\\-−+]*\\d[⁰¹²³⁴-⁹]*|${START}10⁻[⁰¹²³⁴-⁹]+`, f => {
     f.delta = true;
-  }),
+  }, "gmu"), // not Δ
   rule(`(?:ρ|${START}(?:rho|zcdp))(?:${GAP}(?:-?zcdp|budget))?${IS}(?:ρ|rho)?${IS}${N}`, (f, [r], _, number) => {
     f.rhos.push(number(r));
   }),
@@ -236,7 +236,7 @@ const FILLER = new Set(
   margin margins error errors estimates estimate privacy differential differentially private privately count counts number numbers cell cells value values table tables figure figures
   published released printed using via mechanism under been so per parameter law zcdp dp footnote note notes also
   people persons person drawn distribution distributed true original actual independently independent separately before after release data statistics results result applied generated calibrated satisfies ε δ epsilon delta we our und mit der die das von
-  infused injected contain contains include includes subject obtained protected taken preserve ensure maintain safeguard
+  infused infusion rauschen zufallsrauschen small injected contain contains include includes subject obtained protected taken preserve ensure maintain safeguard
   confidentiality anonymity respondents individuals individual patients disclosure control avoid such integers whole
   verrauscht wurde wurden werden wird zahl zahlen wert werte alle auf zu zum hinzugefügt addiert schutz angaben anzahl den dem des`.split(/\s+/u),
 );

@@ -169,7 +169,8 @@ function ofText(text, question, chosen) {
   return ofRows(table, facts, { question, chosen, notes, decimal, headed: Boolean(found.columns?.[0].name) });
 }
 
-const NO_COUNT = /^(?:the )?(?:mean|average|median|rates?|ratio|proportion|percentage|index|score)(?!\p{L})/iu;
+const NO_COUNT =
+  /^(?:the )?(?:net )?(?:mean|average|median|rates?|ratio|proportion|percentage|index|score|change|difference|increase|decrease|growth|balance)(?!\p{L})/iu;
 
 // What stops the answer although it was read: numbers in short or cut short, words that deny, an order of steps.
 function doubts(table, found, facts, chosen, notes) {
@@ -564,7 +565,7 @@ function sizesExact(sizes, pair, { chosen, notes, facts, shared }) {
     notes.push({ kind: "assumed", code: "n_exact", facts: { n }, choices: [choice(true)] });
 }
 
-function summed(rows, { chosen, notes }) {
+function summed(rows, { chosen, notes, facts }) {
   if (rows.length < 2) return { ...misfit("two_cells", notes), rows };
   const at = rows.length > 2 ? [rows.length - 1, 0].find(k => TOTAL.test(rows[k].name ?? "")) : undefined;
   const total = chosen.total === false ? undefined : chosen.total === true ? (at ?? rows.length - 1) : at;
@@ -582,10 +583,17 @@ function summed(rows, { chosen, notes }) {
       facts: { name: rows.at(-1).name },
       choices: [{ key: "total", value: true }],
     });
-  const cells = rows.filter((_, k) => k !== total);
-  return {
-    rows: cells,
-    total: total === undefined ? null : rows[total],
-    asks: asksOf("table", cells, { total: total === undefined ? null : rows[total] }),
-  };
+  const cells = rows.filter((_, k) => k !== total),
+    [parted] = rows.filter(row => row.of);
+  if (parted)
+    notes.push({
+      kind: "assumed",
+      code: "of_unused",
+      facts: { n: parted.of.value },
+      choices: [{ key: "question", value: "compare" }],
+    });
+  let sum = total === undefined ? null : rows[total];
+  if (sum && facts.exactOf && sum.value !== null)
+    sum = { ...sum, noise: NONE, cell: { value: sum.value, noise: { law: "none", size: 0, whole: false }, printed: [] } };
+  return { rows: cells, total: sum, asks: asksOf("table", cells, { total: sum }) };
 }

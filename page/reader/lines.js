@@ -12,7 +12,7 @@ const VALUE = `(?:(?:<=|>=|[<>≤≥])${UP}\\d[\\d.,]*|(?:fewer than|less than|u
 // Between a name and its number. A comma between digits is no such sign: 4,525 is one number, or is asked about.
 const SIGN = "(?:[:=|;\\t]|(?<!\\d),|,(?!\\d))";
 const OWN = `(?:${UP}\\u0002(\\d+)\\u0003)?`; // in the place of a footnote of its own, in brackets
-const UNIT = `(?:${UP}(\\p{L}[^\\d\\u0001:;=|]{0,60}?))?`;
+const UNIT = `(?:${UP}(\\(?\\p{L}(?:(?!\\.\\s)[^\\d\\u0001:=|;]){0,60}?))?`;
 const OF = `${UP}(?:of|out of|/|von|among)${UP}(?:the${UP})?(?:all${UP})?`;
 const END = `(?!\\s*\\.\\.)[\\s.,;()\\u0001]*$`;
 const SAID_FIRST = new RegExp(
@@ -143,7 +143,7 @@ const VERB = /^(?:are|is|were|was|have|has|will|may|can|must)(?!\p{L})/iu;
 const THINGS = /^(?:noisy )?(?:cells|draws|counts|noises|quer(?:y|ies)|tables|releases|copies)(?!\p{L})/iu;
 // Words before a number that is no count: see table 3.
 const REFERENCE =
-  /(?<!\p{L})(?:tables?|figures?|fig\.?|pages?|p\.|sections?|chapters?|footnotes?|notes?|versions?|appendix|volumes?|issues?|since|until|in|by|per|than|weeks?|months?|years?|days?)$/iu;
+  /(?<!\p{L})(?:tables?|figures?|fig\.?|pages?|p\.|sections?|chapters?|footnotes?|notes?|versions?|appendix|volumes?|issues?|since|until|from|in|by|per|than|weeks?|months?|years?|days?)$/iu;
 const SIZES = /(?<!\p{L})(?:sd|s\.d\.?|std|scale|rho|eps|lambda|delta|moe|mechanism)$/iu; // before a number that is no count
 const LONGEST = 400; // characters of a line of data
 

@@ -148,7 +148,7 @@ export function python(reading, source = S.python.source) {
 }
 
 function compared({ asks, rows }, called, values, said) {
-  const model = asks.n ? `Grouped(Bernoulli(), "group", ${names(called)}, sizes="public")` : `Counts(${names(called)})`;
+  const model = asks.n ? `Grouped(Bernoulli("yes"), "group", ${names(called)}, sizes="public")` : `Counts(${names(called)})`;
   const size = asks.n ? [`n=[${asks.n.map(num).join(", ")}]`] : [];
   return imported([
     `cells = ${model}`,
