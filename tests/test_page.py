@@ -1136,6 +1136,8 @@ def test_typing_answers_at_once_and_says_what_was_read(opened):
     page.get_by_role("button", name="1,204", exact=True).click()
     assert page.locator("#big").inner_text() == "1,204"
     assert typed(page, '{"a": "' + "x" * 1_000_000 + '"}') is None and page.locator("#big").is_hidden()
+    assert typed(page, "312 people\nLaplace noise of scale 10 was not added to this table") is None
+    assert page.locator("#python-part").is_hidden() and page.locator("#understood").inner_text() == "312 people"
     assert typed(page, "312") is None and "Nothing says which noise" in page.locator("#notes").inner_text()
     page.get_by_role("button", name="Choose it from fields").click()
     assert page.evaluate("document.activeElement.id") == "f-law"

@@ -72,7 +72,8 @@ function choose(choice) {
 // ---- what was read ----
 
 function drawReading(reading, refused, keepForm) {
-  const lines = reading.kind === "empty" || reading.rows.length === 0 ? [] : understood(reading);
+  const all = reading.kind === "empty" || reading.rows.length === 0 ? [] : understood(reading),
+    lines = reading.notes.some(note => DOUBTS.has(note.code) && note.kind === "asked") ? all.slice(0, 1) : all;
   put(
     at("understood"),
     lines.map(line => h("li", {}, line, " ")),
@@ -114,6 +115,9 @@ function drawReading(reading, refused, keepForm) {
     drawPair(reading);
   }
 }
+
+// What was read of the noise, but may mean something else, is not shown as if it held.
+const DOUBTS = new Set(["cut", "denied", "left_noise", "printed_first", "column_noise", "two_footnotes", "columns_unread"]);
 
 // Once something has to be settled, what was taken besides is not said yet.
 function worthSaying(note, reading) {
@@ -184,7 +188,7 @@ function drawPair(reading) {
 // ---- the answer ----
 
 function drawAnswer(reading, answer) {
-  const code = python(reading);
+  const code = reading.kind === "file" || settled(reading) ? python(reading) : null; // no lines for what is in doubt
   at("python-part").hidden = code === null;
   put(at("python"), code ?? "");
   at("answer").hidden = answer === null;
