@@ -519,7 +519,7 @@ READERS = {  # what is right, what is wrong, and the texts that show it
     "brackets": ("lines.js", "own = ENDS_IN_NUMBER.test(before.slice(-80)) && understood(facts, rest);",
                  "own = ENDS_IN_NUMBER.test(before.slice(-80));", DENIED),
     "several values": ("noise.js", "used && all.length > 1 && chosen[key]", "used && all.length > 9 && chosen[key]", SEVERAL),
-    "sizes of shares": ("index.js", "  if (n) sizesExact(", "  if (false) sizesExact(", PARTS),
+    "sizes of shares": ("questions.js", "  if (n) sizesExact(", "  if (false) sizesExact(", PARTS),
 }
 
 

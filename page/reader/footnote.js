@@ -287,7 +287,7 @@ export function footnote(text, decimal = null) {
     return found === null ? NaN : found.either ? NaN : found.value;
   };
   const places = { prints: [], noises: [] };
-  const counts = () => [
+  const counts = () => [ // of what was said of printing and of noise
     facts.printed.length + facts.lacks.length,
     facts.laws.size + facts.sizes.length + facts.epsilons.length + facts.rhos.length,
   ];

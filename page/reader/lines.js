@@ -16,7 +16,7 @@ const UNIT = `(?:${UP}(\\(?\\p{L}(?:(?!\\.\\s)[^\\d\\u0001:=|;]){0,60}?))?`;
 const OF = `${UP}(?:of|out of|/|von|among)${UP}(?:the${UP})?(?:all${UP})?`;
 const END = `(?!\\s*\\.\\.)[\\s.,;()\\u0001]*$`;
 const SAID_FIRST = new RegExp(
-  `${"^[\\s,;()\\u0001]*"}(?:out of|of|among|von)${UP}(?:the${UP}|all${UP}|den${UP})?(${VALUE})${OWN}${UNIT},${UP}(${VALUE})${OWN}${UNIT}${END}`,
+  `^[\\s,;()\\u0001]*(?:out of|of|among|von)${UP}(?:the${UP}|all${UP}|den${UP})?(${VALUE})${OWN}${UNIT},${UP}(${VALUE})${OWN}${UNIT}${END}`,
   "iu",
 ); // Of 1150 patients, 312 …
 const BEGIN = `^[\\s,;()\\u0001]*`;
