@@ -467,6 +467,8 @@ GERMAN = {  # with the comma of the reader's language
     "Einwohner: 12.450\nDie Zahl wurde mit Laplace-Rauschen (ε = 0,5, Sensitivität 1) verrauscht.": ["Einwohner", 12450],
     "12.450 von 45.000 Einwohnern\nLaplace-Rauschen, Skala 10": [None, 12450, 45000],
     "1.205 Geburten, gerundet auf 5": [None, 1205],
+    "1.204 Einwohner, Laplace-Rauschen, ε = 0.5, Sensitivität 1": "either",
+    "1.204 Einwohner, Laplace-Rauschen, ε = 0,5, Sensitivität 1": [None, 1204],
 }
 OFFICES = {
     "Total population 4525; differential privacy noise with zCDP budget ρ = 0.5 and sensitivity 1 was applied.": [
