@@ -464,7 +464,10 @@ GERMAN = {  # with the comma of the reader's language
     "12.450 ± 16 at 95%": [None, 12450],
     "12.450 ± 16 bei 95 %": [None, 12450],
     "12,450 ± 16 bei 95 %": "either",
-    "Einwohner: 12.450\nDie Zahl wurde mit Laplace-Rauschen (ε = 0,5, Sensitivität 1) verrauscht.": ["Einwohner", 12450],
+    "Einwohner: 12.450\nDie Zahl wurde mit Laplace-Rauschen (ε = 0,5, Sensitivität 1) verrauscht.": [
+        "Einwohner",
+        12450,
+    ],
     "12.450 von 45.000 Einwohnern\nLaplace-Rauschen, Skala 10": [None, 12450, 45000],
     "1.205 Geburten, gerundet auf 5": [None, 1205],
     "1.204 Einwohner, Laplace-Rauschen, ε = 0.5, Sensitivität 1": "either",
@@ -475,8 +478,11 @@ OFFICES = {
         "Total population",
         4525,
     ],
-    "Tract 9501: 1773.9\nGaussian noise, standard deviation 1.64, source: US Census Bureau 2020": ["Tract 9501", 1773.9],
-    "45 patients were readmitted out of 312 discharged. To protect privacy, Laplace noise of scale 2 was added to both numbers.": [
+    "Tract 9501: 1773.9\nGaussian noise, standard deviation 1.64, source: US Census Bureau 2020": [
+        "Tract 9501",
+        1773.9,
+    ],
+    "45 patients readmitted out of 312. To protect privacy, Laplace noise of scale 2 was added to both numbers.": [
         None,
         45,
         312,
@@ -516,11 +522,10 @@ def test_a_sign_of_thousands_is_settled_by_the_readers_language():
 
 READERS = {  # what is right, what is wrong, and the texts that show it
     "numbers that go on": ("doubts.js", "if (!/\\d/u.test(all)) return null;", "return null;", SHORTENED),
-    "denials": ("doubts.js", "export const denies = text => DENIAL.test(text);", "export const denies = () => false;", DENIED),
-    "the order": ("doubts.js", "if (prints.length === 0 || noises.length === 0) return false;", "return false;", DENIED),
-    "brackets": ("lines.js", "own = ENDS_IN_NUMBER.test(before.slice(-80)) && understood(facts, rest);",
-                 "own = ENDS_IN_NUMBER.test(before.slice(-80));", DENIED),
-    "several values": ("noise.js", "used && all.length > 1 && chosen[key]", "used && all.length > 9 && chosen[key]", SEVERAL),
+    "denials": ("doubts.js", "text => DENIAL.test(text);", "() => false;", DENIED),
+    "the order": ("doubts.js", "if (prints.length === 0 || noises.length === 0) return", "return", DENIED),
+    "brackets": ("lines.js", " && understood(facts, rest);", ";", DENIED),
+    "several values": ("noise.js", "used && all.length > 1 &&", "used && all.length > 9 &&", SEVERAL),
     "sizes of shares": ("questions.js", "  if (n) sizesExact(", "  if (false) sizesExact(", PARTS),
 }
 
@@ -603,7 +608,8 @@ def test_no_text_takes_long_to_be_read(tmp_path):
     "Texts of 30,000 characters that repeat what rules look for, such as numbers without an end."
     (tmp_path / "package.json").write_text('{"type": "module"}')
     (tmp_path / "slow.js").write_text(SLOW.replace("ROOT", f"file://{ROOT}/page"))
-    parts = ["1 ", "1,", "hidden ", "any all ", "of ", "rounded to the ", "± ", "(", "name, 1\n", "ε = ", "laplace ", "1 (a) ", " ", "\t"]
+    parts = ["1 ", "1,", "hidden ", "any all ", "of ", "rounded to the ", "± ", "(", "name, 1\n", "ε = ", "laplace "]
+    parts += ["1 (a) ", " ", "\t"]
     (most,) = node([("slow.js", "slowest", parts)], tmp_path)
     assert most < 2000, most  # milliseconds
 
@@ -951,7 +957,9 @@ def agree(found):
 SHARES = "A: 310 of 1150\nB: 210 of 1150\nLaplace, scale 10; the totals are exact"
 
 
-@pytest.mark.parametrize("question", ["count", "share", "rate", "compare", "table", "hidden", "rounded share", "shares"])
+@pytest.mark.parametrize(
+    "question", ["count", "share", "rate", "compare", "table", "hidden", "rounded share", "shares"]
+)
 def test_the_lines_of_python_give_the_same(posteriors, question):
     more = {"rounded share": "310 of 1150\nrounded to 5", "shares": SHARES}
     text = {**dict(posteriors("examples", ())[0]), **more}[question]
@@ -960,10 +968,8 @@ def test_the_lines_of_python_give_the_same(posteriors, question):
     assert made["question"] == question
     said = printed_by(made["code"])
     values = columns(question, said)
-    wrong = [
-        [v + (1 if question in ("share", "rate") or text == SHARES else 20) * 0.25 * (max(each) - min(each) or 1) for v in each]
-        for each in values
-    ]
+    unit = 1 if question in ("share", "rate") or text == SHARES else 20
+    wrong = [[v + unit * 0.25 * (max(each) - min(each) or 1) for v in each] for each in values]
     right, moved = posteriors("levels", (text, values), (text, wrong))
     assert agree(right["levels"]), (values, right)
     assert not agree(moved["levels"]), "numbers a quarter of the width away are found out"

@@ -248,7 +248,7 @@ def test_large_numbers_are_answered_at_once():
         mean = (ps @ (s.k + 1.0)) * (pn @ (1 / (k + 2.0)))
         sd = math.sqrt((ps @ ((s.k + 1.0) * (s.k + 2.0))) * (pn @ (1 / ((k + 2.0) * (k + 3.0)))) - mean**2)
         assert max(abs(told[i]["answer"]["mean"] - mean), abs(told[i]["answer"]["sd"] - sd)) < CLOSE * sd, i
-        assert told[len(LARGE) + i]["cpu"] < 2000, i  # milliseconds; where s is gone through for each n, more than 10,000
+        assert told[len(LARGE) + i]["cpu"] < 2000, i  # milliseconds; if s is gone through for each n, over 10,000
     over = (ps @ s.k) * (n.weights @ (1 / n.k) / n.weights.sum())
     assert abs(told[3]["answer"]["mean"] - over) < CLOSE * told[3]["answer"]["sd"]
     due = exact.table([row_of(each) for each in LARGE[6]["cells"]], row_of(LARGE[6]["total"]))
