@@ -8,7 +8,7 @@ export const MOST_LINES = 200;
 const UP = "[ \\t]*";
 const MARKS =
   "\\*+|\\.\\.+|…|\\(?[cxsd]\\)|[cxsd](?![\\p{L}])|[-–—]|n/?a|suppressed|hidden|withheld|not (?:shown|published|disclosed)|geheim";
-const VALUE = `(?:(?:<=|>=|[<>≤≥])${UP}\\d[\\d.,]*|(?:fewer than|less than|under|below|at least|at most|up to|more than|over|above)${UP}${NUMBER}|${NUMBER}${UP}(?:\\+(?!\\d)|or (?:fewer|less|more)|and (?:over|more|above))|(?:between${UP})?${NUMBER}${UP}(?:–|-|to|and(?=${UP}\\d))${UP}${NUMBER}|${NUMBER}(?![\\d.,]*\\d))`;
+const VALUE = `(?:(?:<=|>=|[<>≤≥])${UP}\\d[\\d.,]*|(?:fewer than|less than|under|below|at least|at most|up to|more than|over|above)${UP}${NUMBER}|${NUMBER}${UP}(?:\\+(?!\\d)|or (?:fewer|less|more)|and (?:over|more|above))|between${UP}${NUMBER}${UP}(?:–|-|to|and)${UP}${NUMBER}|${NUMBER}${UP}(?:–|-|to)${UP}${NUMBER}|${NUMBER}(?![\\d.,]*\\d))`;
 // Between a name and its number. A comma between digits is no such sign: 4,525 is one number, or is asked about.
 const SIGN = "(?:[:=|;\\t]|(?<!\\d),|,(?!\\d))";
 const OWN = `(?:${UP}\\u0002(\\d+)\\u0003)?`; // in the place of a footnote of its own, in brackets
@@ -115,6 +115,7 @@ function tornLine(lines) {
     line =>
       /^\s*\d+\s*[-–]\s*\d+,\d+\s*$/u.test(line) ||
       runsTogether(line) ||
+      /\p{L} +\d+ +[-–] +\d/u.test(line) || // Ward 12 - 45
       (/^[^\d\u0001:=|;\t]*\p{L}[^\d\u0001:=|;\t,]*[ ]\d{1,3} \d{3}(?!\d)/u.test(line) && !of.test(line)) ||
       /^[^\d\u0001:=|;\t]*\p{L} +\d{1,3} \d{3} of /u.test(line) ||
       (/^[^\d\u0001:=|;\t]*\p{L}[^\d\u0001:=|;\t,]* \d+,\d+\s*$/u.test(line) &&
@@ -180,7 +181,8 @@ function row(line, owns = null) {
   const parted = NAMED.exec(line),
     whole = parted ?? SPACED.exec(line);
   if (!whole || (whole[1].includes("\u0001") && denies(whole[1])) || SIZES.test(whole[1])) return null;
-  if (/[:=|;]\s*[\d.,]*\d$/u.test(whole[1])) return null; // Elm: 45, 50
+  if (/[:=|;]\s*\d/u.test(whole[1])) return null; // Elm: 45, 50
+  if (/\([^)]*$/u.test(whole[1])) return null; // 312 (2021: 290)
   if ((line.includes("\u0001") || VERB.test(whole[4] ?? "")) && OF_ALL.test(whole[1])) return null; // If a count is below 50, …
   if (line.includes("\u0001") && THINGS.test(whole[4] ?? "")) return null; // Sum of 4 cells with …
   if (NOISE.test(whole[1].replace(/^(?:the )?(?:noisy (?=count|number|value)|estimate$)/iu, ""))) return null;
