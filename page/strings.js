@@ -101,6 +101,30 @@ export const S = {
     labels: ({ name }) => `Does the column “${name}” name the rows, or does it hold counts?`,
     left_noise: ({ lines, more }) =>
       `Not understood: ${lines.map(line => `“${line}”`).join(", ")}${more ? ` and ${more} more` : ""}. It may say something about the noise or the printing that would change the answer. Write it in other words, or leave it out if it does not matter.`,
+    several: ({ key, values }) =>
+      `${S.names[key]} is given as ${list(values)}. Which of them goes with this number?`,
+    none_too: () => "One part of the text says that there is no noise, another one that there is. Which one holds for this number?",
+    cut: ({ shown }) => `“${shown}” was understood only in part. Write the number by itself, worked out and in full.`,
+    denied: ({ shown }) =>
+      `“${shown}” may deny, restrict or change what was read, and was not understood. Write what holds for this number, without it.`,
+    printed_first: () =>
+      "Was this number rounded or hidden before the noise was added? This page computes only with noise that came first.",
+    short: ({ shown }) => `“${shown}” was shortened. Write the number in full, and what it was rounded to.`,
+    bad_confidence: () => "How sure the ± is must be from 50% to below 100%.",
+    which_column: () => "Several columns have numbers. Which one is asked about?",
+    column_noise: ({ name }) =>
+      `The column “${name}” and the footnote both say how large the noise is. Which one holds for these numbers?`,
+    no_count: ({ name }) => `“${name}” is no count. This page computes with numbers of people or things, and with shares of them: 312 of 1150.`,
+    two_columns: ({ names }) => `${list(names.map(name => `“${name}”`))} both say how large the noise is. Leave one of them out.`,
+    columns_unread: ({ names }) =>
+      `Not understood: the ${names.length > 1 ? "columns" : "column"} ${list(names.map(name => `“${name}”`))}. It may say something about the numbers that would change the answer.`,
+    two_footnotes: () => "The numbers have noise of their own, and there is a footnote for all of them. Leave one of them out.",
+    n_rounded: ({ n }) => `Was the ${n}, which the share is of, rounded or noised in the same way?`,
+    n_printed: ({ n }) =>
+      `The ${n}, which the share is of, was printed in another way than the count. This page and the Python lines take both to be printed alike.`,
+    sizes_noisy: () =>
+      "Two shares are compared here only where the numbers that they are of are exact. Ask for each share by itself, or compare the counts.",
+    one_of: () => "Only one of the two has a number that it is a part of. Give it for both, or for none.",
     year: ({ name, shown }) => `${name ? `${name} ${shown}` : shown}: is ${shown} a year or a count?`,
     confidences: () => "How sure the ± is was said in more than one way. Which one is right?",
     interval: ({ low, high, confidence }) =>
@@ -147,8 +171,10 @@ export const S = {
     confidence: ({ confidence }) => `How sure the ± is was not said. ${confidence} was taken.`,
     gaussian_scale: () => "The scale of Gaussian noise was taken to be its standard deviation.",
     order: ({ printed }) => `The order matters: ${printed}.`,
-    of_unused: ({ n }) => `The ${n} is not used for a count.`,
+    of_unused: ({ n }) => `The ${n} is not used for this question.`,
     n_exact: ({ n }) => `${n} is taken to be exact.`,
+    home: ({ either }) => `${either} was read as it is written in your language.`,
+    n_rounded_too: ({ n }) => `${n} is taken to be rounded too.`,
     n_noisy: ({ n }) => `${n} is taken to have the noise of the footnote too.`,
     column: ({ name }) => `Several columns have numbers. ${name ? `“${name}”` : "The first"} was taken.`,
     compared: ({ a, b }) => `${a ?? "The first"} is compared with ${b ?? "the second"}.`,
@@ -175,15 +201,18 @@ export const S = {
     other_keys: () => "This release file lacks something, or says something that no release says. Get a fresh copy.",
     broken_seal: () =>
       "This file was changed after it was written: its seal is broken. Nothing is computed from it. Get a fresh copy.",
-    cannot_model: ({ family }) => `This page does not answer releases of ${family}. The Python lines below do.`,
-    cannot_matrix: () =>
-      "The published numbers add up cells in a way that this page does not know. The Python lines below do.",
-    cannot_noisy_n: () =>
-      "The number of records is noisy in a way that this page does not know. The Python lines below do.",
-    cannot_statement: () =>
-      "This page does not know how these numbers were printed, or their noise. The Python lines below do.",
-    cannot_grid: () => "The noise lies on a grid that this page does not know. The Python lines below do.",
-    cannot_many: ({ rows }) => `${rows} cells are more than this page takes: 200. The Python lines below do.`,
+    cannot_model: ({ family, rows }) =>
+      `This file is a release of ${family} with ${S.count(rows, "number")}. The page answers counts, shares and tables of them; for this one use “dp-bayes fit”, or the Python lines below.`,
+    cannot_matrix: ({ family, rows }) =>
+      `This file (${family}, ${S.count(rows, "number")}) has sums of some of its cells. The page takes single cells and one total of all; for this one use “dp-bayes fit”, or the Python lines below.`,
+    cannot_noisy_n: ({ family }) =>
+      `This file (${family}) has a number of records that is limited or noisy in a way that the page does not compute with: use “dp-bayes fit”, or the Python lines below.`,
+    cannot_statement: ({ family, rows }) =>
+      `This file (${family}, ${S.count(rows, "number")}) was printed, or its noise drawn, in a way that the page does not compute with: use “dp-bayes fit”, or the Python lines below.`,
+    cannot_grid: ({ family, rows }) =>
+      `The noise of this file (${family}, ${S.count(rows, "number")}) lies on a grid that the page does not compute with: use “dp-bayes fit”, or the Python lines below.`,
+    cannot_many: ({ rows }) =>
+      `This file has ${rows} cells, which is more than this page takes: 200. Use “dp-bayes fit”, or the Python lines below.`,
     unreadable: () => S.box.unreadable,
   },
 
@@ -236,6 +265,9 @@ export const S = {
     decimal: value => value,
     mark: value => value,
     leave: "Leave it out",
+    noisy: "There was noise",
+    noise_first: "No, the noise came first",
+    sizes: { column: "The column", footnote: "The footnote" },
     pick: value => value,
     of: { true: "Yes", false: "No, they are two columns" },
     year: { year: "A year", count: "A count" },
@@ -312,7 +344,8 @@ export const S = {
     computing: "Computing …",
     picture: "Picture",
     cells: count => `${count} cells`,
-    unprinted: "—",
+    unprinted: "—", // a cell that is in the total only
+    broken: "This could not be read. Nothing is shown, rather than something wrong.",
   },
   noise: {
     heading: "What the noise did",
@@ -373,11 +406,12 @@ export const S = {
       "Each cell and the total have noise of their own. Before the numbers were seen, all tables of counts were held to be equally likely.",
     footnote: "That the noise is as the footnote says cannot be checked from here.",
   },
-  names: { a: "A", b: "B", cell: k => `cell ${k}` },
+  names: { epsilon: "ε", rho: "ρ", sensitivity: "The sensitivity", a: "A", b: "B", cell: k => `cell ${k}` },
   footer: [
     "Median and interval are computed exactly, not simulated.",
     "This page is part of dp_bayes_nb, a package for Bayesian inference from differentially private statistics. It answers six questions; the package answers many more.",
   ],
   list,
   cap,
+  count: (k, word) => `${k} ${word}${String(k) === "1" ? "" : "s"}`,
 };

@@ -26,9 +26,9 @@ const ASK = {
 };
 
 const out = JSON.parse(readFileSync(0, "utf8")).map((given) => {
-  const start = performance.now();
+  const start = performance.now(), used = process.cpuUsage();
   try {
-    return { answer: ASK[given.kind](given), ms: performance.now() - start };
+    return { answer: ASK[given.kind](given), ms: performance.now() - start, cpu: process.cpuUsage(used).user / 1000 };
   } catch (error) {
     if (!(error instanceof engine.Refused)) throw error;
     return { refused: error.code, ms: performance.now() - start };

@@ -227,6 +227,10 @@ LARGE = [
     {"kind": "compare", "a": cell(1e6, "laplace", 1e4), "b": cell(1e6, "laplace", 1e4)},
     {"kind": "table", "cells": [cell(50 + i, "laplace", 2) for i in range(200)], "total": cell(29_900, "laplace", 2)},
     {"kind": "table", "cells": [cell(1e6 + i, "laplace", 1e4) for i in range(200)], "total": cell(2e8, "laplace", 1e4)},
+    {"kind": "noisy", "cell": cell(3120, "laplace", 5), "n": cell(12_000, "laplace", 353.5), "prior": [1, 1]},
+    {"kind": "noisy", "cell": cell(3120, "laplace", 20), "n": cell(12_000, "gaussian", 500), "prior": [1, 1]},
+    {"kind": "noisy", "cell": cell(3120, "gaussian", 20, True, [RANDOM]),
+     "n": cell(12_000, "laplace", 250, True, [RANDOM]), "prior": [1, 1]},
 ]
 
 
@@ -237,11 +241,14 @@ def test_large_numbers_are_answered_at_once():
     r = math.exp(-1e-4)
     assert two["mean"] == 0 and abs(two["sd"] ** 2 / (4 * r / (1 - r) ** 2) - 1) < 1e-10
     # a part that is never near its whole: s and n are independent, and the moments of the share are products of sums
-    s, n = (exact.counted(row_of(LARGE[4][name])) for name in ("cell", "n"))
-    ps, pn = s.weights / s.weights.sum(), n.weights / (n.k + 1.0) / (n.weights / (n.k + 1.0)).sum()
-    mean = (ps @ (s.k + 1.0)) * (pn @ (1 / (n.k + 2.0)))
-    sd = math.sqrt((ps @ ((s.k + 1.0) * (s.k + 2.0))) * (pn @ (1 / ((n.k + 2.0) * (n.k + 3.0)))) - mean**2)
-    assert max(abs(told[4]["answer"]["mean"] - mean), abs(told[4]["answer"]["sd"] - sd)) < CLOSE * sd
+    for i in (10, 8, 9, 4):
+        s, n = (exact.counted(row_of(LARGE[i][name])) for name in ("cell", "n"))
+        k, w = n.k[n.k >= s.k[-1]], n.weights[n.k >= s.k[-1]]  # below is e^-24 and less
+        ps, pn = s.weights / s.weights.sum(), w / (k + 1.0) / (w / (k + 1.0)).sum()
+        mean = (ps @ (s.k + 1.0)) * (pn @ (1 / (k + 2.0)))
+        sd = math.sqrt((ps @ ((s.k + 1.0) * (s.k + 2.0))) * (pn @ (1 / ((k + 2.0) * (k + 3.0)))) - mean**2)
+        assert max(abs(told[i]["answer"]["mean"] - mean), abs(told[i]["answer"]["sd"] - sd)) < CLOSE * sd, i
+        assert told[len(LARGE) + i]["cpu"] < 2000, i  # milliseconds; if s is gone through for each n, over 10,000
     over = (ps @ s.k) * (n.weights @ (1 / n.k) / n.weights.sum())
     assert abs(told[3]["answer"]["mean"] - over) < CLOSE * told[3]["answer"]["sd"]
     due = exact.table([row_of(each) for each in LARGE[6]["cells"]], row_of(LARGE[6]["total"]))

@@ -114,11 +114,11 @@ const lift = (alpha, beta, n) => (Math.max(alpha - 1, 0) + Math.max(beta - 1, 0)
 
 function shareOfNoisy(part, size, alpha, beta) {
   const n = flat(size, Infinity, "endless_n"), s = flat(part, n.last).listed();
-  const rough = part.table ? 0 : part.noise ? 3 * part.noise.size : Infinity; // over so many numbers s is smooth
+  const rough = part.noise ? 3 * part.noise.size : part.table ? 0 : Infinity; // over so many numbers s is smooth
   const like = (x) => {
-    const p = expit(x), q = expit(-x), near = (k) => 10 * Math.sqrt(k * q) + 40;
+    const p = expit(x), q = expit(-x), near = (k) => reach(k * q);
     const first = Math.max(n.first, Math.floor((s.first - near(s.first)) / p)), last = Math.min(n.last, Math.ceil((s.last + 2 * near(s.last) + 200) / p));
-    const marks = part.table ? [[s.first, s.last]] : (part.noise ? part.cuts : [s.first, s.last]).map((cut) => [cut, cut]);
+    const marks = part.table ? [part.noise ? [Math.min(...part.cuts), Math.max(...part.cuts)] : [s.first, s.last]] : (part.noise ? part.cuts : [s.first, s.last]).map((cut) => [cut, cut]);
     const zones = marks.map(([a, b]) => [(a - near(Math.max(a, 0))) / p, (b + near(Math.max(b, 0))) / p]).filter(([, b]) => b > first);
     zones.sort((a, b) => a[0] - b[0]);
     let sum = 0, at = first;
@@ -172,7 +172,7 @@ function priorOf(prior) {
 // smooth: equal steps of 0.7 standard deviations of the product, whose error for a bell is exp(-2 (pi sd/step)^2) (DLMF 3.5(i)). Else
 // blocks. n may be a real number (a node of a sum over n): where few are no successes, they are what is whole then.
 function likelihood(s, n, x) {
-  const p = expit(x), q = expit(-x), sd = Math.sqrt(n * p * q), far = 10 * Math.sqrt(n * Math.min(p, q)) + 40;
+  const p = expit(x), q = expit(-x), sd = Math.sqrt(n * p * q), far = reach(n * Math.min(p, q));
   if (s.first === s.last) return s.weight(s.first) * binomial(n, p, q)(s.first);
   if (p > 0.5 && n * q < 100 && !Number.isInteger(n)) {
     const from = Math.ceil(Math.max(n - s.last, 0)), to = Math.floor(Math.min(n * q + far, n - s.first));
@@ -181,7 +181,7 @@ function likelihood(s, n, x) {
   const from = Math.max(Math.ceil(n * p - far), s.first, 0), to = Math.min(Math.floor(n * p + far), s.last, Math.floor(n));
   if (!(from <= to)) return 0;
   const w = s.list ? (k) => s.weight(k) : s.w;
-  if (to - from < 1000) return oneByOne(w, n, p, q, from, to);
+  if (to - from < 1000) return s.list ? listed(s, n, p, q, from, to) : oneByOne(w, n, p, q, from, to);
   const law = binomial(n, p, q), g = (k) => w(k) * law(k), scale = 1 / Math.hypot(1 / sd, 1 / s.scale); // of the product
   let sum = 0, k = from;
   if (to - from > 15 * scale && s.smooth.some(([a, b]) => a <= from && to <= b)) {
@@ -207,6 +207,21 @@ function oneByOne(w, n, p, q, from, to) {
   for (let k = start, b = top; k > from && b > 0; k--) sum += w(k - 1) * (b *= k / ((n - k + 1) * odds));
   return sum;
 }
+
+// The same of weights in a list, which is what takes the time where n is noisy.
+function listed(s, n, p, q, from, to) {
+  const start = Math.min(Math.max(Math.round(n * p), from), to), top = binomial(n, p, q)(start), odds = p / q, back = q / p;
+  const { list } = s, { first } = s;
+  if (!(top > 0)) return 0;
+  let sum = top * list[start - first];
+  for (let k = start, b = top; k < to && b > 0; k++) sum += list[k + 1 - first] * (b *= (n - k) / (k + 1) * odds);
+  for (let k = start, b = top; k > from && b > 0; k--) sum += list[k - 1 - first] * (b *= k / (n - k + 1) * back);
+  return sum;
+}
+
+// How far from its mean a binomial number of this variance is followed: to e^-40 of its largest probability, which is
+// below the density at which `line` ends.
+const reach = (variance) => 9 * Math.sqrt(variance) + 30;
 
 const DEEP = 32; // a density e^-32 times the largest is left out
 
@@ -371,12 +386,11 @@ export function naive(kind, ...given) {
   return shares(...plain.map(([s, size]) => naiveLine(s, size, prior)));
 }
 
-// How much of the width of the 95% interval is due to noise and printing: 1 for counts and rates, null for a table or where
-// a number is not printed.
-export function noiseShare(kind, ...given) {
-  const plain = naive(kind, ...given);
+// How much of the width of the 95% interval is due to noise and printing, of an answer and of its naive one: 1 for counts
+// and rates, null for a table or where a number is not printed.
+export function noiseShare(kind, answer, plain) {
   if (kind === "table" || !plain) return null;
-  const width = (d) => d.quantile(0.975) - d.quantile(0.025), answer = { count, share, rate, compare }[kind](...given);
+  const width = (d) => d.quantile(0.975) - d.quantile(0.025);
   const [whole, part] = kind === "compare" ? [answer.difference, plain.difference] : [answer, plain];
   return width(whole) > 0 ? Math.min(Math.max(1 - width(part) / width(whole), 0), 1) : 0;
 }

@@ -3,37 +3,57 @@
 // left can be read as data, or named as not understood.
 
 import { NUMBER, read } from "./numbers.js";
+import { cutShort, printedFirst } from "./doubts.js";
 
 const GAP = "[ \\t]*";
 const START = "(?<![\\p{L}\\p{N}])",
   END = "(?![\\p{L}\\p{N}])";
 const IS = `${GAP}(?:=|:|≈|~|of|is|was|equals?|equal to|ist|von)?${GAP}`;
 const N = `(${NUMBER})`;
-const WORDS = { five: 5, ten: 10, tens: 10, hundred: 100, hundreds: 100, thousand: 1000, thousands: 1000 };
+const WORDS = { five: 5, ten: 10, tens: 10, hundred: 100, hundreds: 100, thousand: 1000, thousands: 1000,
+  one: 1, integer: 1, integers: 1, unit: 1, "whole number": 1, "whole numbers": 1, person: 1 };
 const WORD = `(${NUMBER}|${Object.keys(WORDS).join("|")})`;
 const BELOW = "(?:below|under|less than|fewer than|smaller than|lower than|unter|<)";
 const MOST = "(?:at most|up to|no more than|≤|<=)";
 const FEWER = "(?:or fewer|or less|or below|or under|and below|and under|and fewer)";
 const HIDDEN =
-  "(?:hidden|suppressed|suppression|withheld|masked|omitted|redacted|confidential|blank(?:ed)?(?: out)?|left (?:out|blank|empty)|not (?:shown|published|printed|disclosed|reported|released|displayed)|geheim gehalten)";
+  "(?:(?<![\\p{L}\\p{N}])(?:hidden|suppressed|suppression|withheld|masked|omitted|redacted|confidential|blank(?:ed)?(?: out)?|left (?:out|blank|empty)|not (?:shown|published|printed|disclosed|reported|released|displayed)|geheim gehalten|geheimgehalten|unterdrückt|gesperrt|nicht (?:ausgewiesen|veröffentlicht|gezeigt)))";
 const JOIN =
   "(?:[ \\t]|if|when|where|they|it|its|is|are|was|were|be|being|been|the|a|an|all|any|to|of|for|with|values?|counts?|numbers?|cells?|which|that|have|has|primary|threshold|limit|noisy|count|true|;|,|:|=|\\(|\\))*?";
 const TO =
   "(?:[ \\t]|to|the|nearest|closest|multiples?|of|a|an|base|by|value|values|number|numbers|integer|auf|\\(|=|:|-)*?";
 const BOTH = `(?:${GAP}(?:either|up|down|or|independently|separately|,))*`; // ways of rounding at random
 const PERCENT = "(?:%|percent|per cent|pct)";
-const FEW = "(?:[ \\t]+[\\p{L}]+){0,3}?"; // what is counted
+const FEW = "(?:[ \\t]+(?!(?:not|no|never|nor|without|only)(?!\\p{L}))[\\p{L}]+){0,3}?"; // what is counted
 const SURE = `(?:${GAP}[,;(]?${GAP}(?:at|with|for|in|of|level|bei|mit|auf)?${GAP}(?:the)?${GAP}${N}${GAP}${PERCENT}(?:${GAP}(?:confidence|level|moe|margins?|errors?|intervals?|konfidenz|of (?:the )?(?:time|times|cases|releases|noise)|sure|ci))*${GAP}\\)?)?`;
 
-const rule = (pattern, what) => [new RegExp(pattern, "gimu"), what];
+const rule = (pattern, what, flags = "gimu") => [new RegExp(pattern, flags), what];
 
 // In their order: what is special before what is general. Each gets the facts, the groups of its match, and its place.
 const RULES = [
-  rule(`^${GAP}(?:source|quelle)${GAP}:${GAP}([^\\n]+)$`, (f, [text]) => {
-    f.source = text.trim();
-  }),
   rule(
-    `${START}(?:no|without|free of)${GAP}(?:any)?${GAP}noise(?: (?:was )?added)?${END}|${START}noise${GAP}[:=]?${GAP}none${END}|${START}(?:exact(?:ly)?(?: counts?| numbers?)?|not noisy|noise[- ]free)${END}`,
+    `^${GAP}(?:source|quelle)${GAP}:${GAP}([^\\n]+)$|(?<=[,;.)]${GAP})(?:source|quelle)${GAP}:${GAP}(?![^\\n]*(?:nois|rausch|round|laplac|gauss|suppress|hidden|epsilon|[ε±%=;]))([^\\n]{1,80})$`,
+    (f, [text, inLine]) => {
+      f.source = (text ?? inLine).trim();
+    },
+  ),
+  // what only follows from the noise or the printing
+  rule(
+    `(?:${START}(?:so|thus|therefore|hence)(?:${GAP}that)?,?${GAP})?${START}(?:the |noisy |published |some |these |individual )*(?:counts?|numbers?|values?|figures?|cells?|totals?|sums?|results?|components?|details?)(?: in tables?)?${GAP}(?:may|can|might|could)${GAP}(?:therefore |thus |also |sometimes )*(?:(?:be|become|appear)${GAP}(?:negative|below (?:0|zero)|fractional|non-?integers?|not whole)|not${GAP}(?:add|sum)(?: up)?(?: (?:exactly|precisely))?(?:${GAP}to${GAP}(?:the )?(?:totals?|sums?|100 ?%))?(?:${GAP}(?:due to|because of|owing to)${GAP}(?:the )?(?:noise|(round)ing|suppression|perturbation)(?:${GAP}(?:and|or)${GAP}(?:noise|rounding|suppression))?)?)${END}`,
+    (f, [rounds]) => {
+      f.rounds ||= Boolean(rounds);
+    },
+  ),
+  rule(`${START}(?:mean[- ](?:of |is |= ?)?(?:0|zero)|zero[- ]mean|(?:cent(?:er|re)d|around)(?: (?:at|on|around))? (?:0|zero)|unbiased)${END}`, () => {}),
+  // whether the number that a share is of is noisy
+  rule(
+    `${START}(?:the )?(?:n|totals?|denominators?|populations?|bases?|(?:group |sample )?sizes?|numbers? of (?:people|persons|records|households|patients))(?: (?:size|number|count)s?)?${GAP}(?:is|are|was|were)?${GAP}(?:known${GAP})?(?:exact(?:ly known)?|public|not noisy|without noise|noise[- ]free|free of noise)${END}|${START}(?:none|no noise|exact|without noise)${GAP}(?:in|for|on)${GAP}(?:the )?(?:totals?|denominators?|population|n)${END}|${START}exact${GAP}(?:totals?|denominators?|population|n)${END}`,
+    f => {
+      f.exactOf = true;
+    },
+  ),
+  rule(
+    `${START}(?:no|without|free of)${GAP}(?:any)?${GAP}noise(?: (?:was )?added)?${END}|${START}noise${GAP}[:=]?${GAP}none${END}|${START}(?:not noisy|noise[- ]free)${END}|${START}(?<!(?:the|of|to|an|a|true|and) )exact(?:ly)?(?: counts?| numbers?)?${END}`,
     f => {
       f.none = true;
     },
@@ -92,6 +112,10 @@ const RULES = [
     (f, [below], at, number) => f.printed.push({ how: "hidden", below: number(below), at }),
   ),
   rule(
+    `${START}(?:(?:post-?processed|forced|made|constrained|truncated|clipped|clamped)${GAP}(?:to be${GAP})?(?:non-?negative|positive|≥${GAP}0)|non-?negativity(?: (?:was |is )?(?:imposed|enforced|constraint))?)${END}`,
+    (f, _, at) => f.printed.push({ how: "cut", low: 0, high: null, at }),
+  ),
+  rule(
     `${START}negatives?(?:${GAP}(?:noisy )?(?:counts?|numbers?|values?|cells?|ones))?(?:${GAP}(?:are|were|is|was|have been))?${GAP}(?:set|moved|replaced|clamped|truncated|clipped|cut(?: off)?|raised|changed|printed|shown|→|->)(?:${GAP}(?:to|by|at|with|as))?${GAP}(?:0|zero)${END}|${START}(?:clamped|truncated|clipped|cut(?: off)?|censored)(?:${GAP}(?:at|to|below|from below))*${GAP}(?:0|zero)(?:${GAP}(?:if|when|where)${GAP}(?:it${GAP}is${GAP})?negative)?${END}|${START}no negatives?${END}`,
     (f, _, at) => f.printed.push({ how: "cut", low: 0, high: null, at }),
   ),
@@ -108,7 +132,15 @@ const RULES = [
       f.interval = { low: number(low), high: number(high), confidence: number(sure) / 100 };
     },
   ),
-  rule(`(?:${START}variance|σ²|σ\\^2|sigma\\^2|sigma²)${IS}${N}`, (f, [v], _, number) =>
+  rule(
+    `${START}n(?:ormal)?${GAP}\\(${GAP}0${GAP}[,;]${GAP}(?:(?:(σ²|σ\\^2|sigma\\^2|variance|var)|(σ|sigma|sd|std|scale))${GAP}=?${GAP})?${N}${GAP}(²|\\^2)?${GAP}\\)`,
+    (f, [variance, sd, v, squared], _, number) => {
+      f.laws.add("gaussian");
+      if (variance || sd) f.sizes.push(variance ? { by: "variance", variance: number(v) } : { by: "sd", sd: number(v) });
+      else f.sizes.push(squared ? { by: "sd", sd: number(v) } : { by: "bare", bare: number(v) });
+    },
+  ),
+  rule(`(?:${START}variance(?: of (?:the )?noise)?|σ²|σ\\^2|sigma\\^2|sigma²)${IS}${N}`, (f, [v], _, number) =>
     f.sizes.push({ by: "variance", variance: number(v) }),
   ),
   rule(
@@ -132,43 +164,36 @@ const RULES = [
     },
   ),
   rule(
-    `${START}(?:standard[- ]deviations?|std\\.?(?:${GAP}dev\\.?)?|s\\.?d\\.?|standard errors?|s\\.e\\.|standardabweichung)${IS}${N}|(?:σ|${START}sigma)${IS}${N}`,
+    `${START}(?:standard[- ]deviations?|std\\.?(?:${GAP}dev\\.?)?|s\\.?d\\.?|standard errors?|s\\.e\\.|standardabweichung)(?: of (?:the )?noise)?${IS}${N}|(?:σ|${START}sigma)${IS}${N}`,
     (f, [a, b], _, number) => f.sizes.push({ by: "sd", sd: number(a ?? b) }),
   ),
   rule(
-    `(?:${START}scale(?: parameter)?|λ|${START}lambda)${IS}${N}|${START}b${GAP}=${GAP}${N}`,
+    `(?:${START}scale(?: parameter)?|skala|skalenparameter|λ|${START}lambda)${IS}${N}|${START}b${GAP}=${GAP}${N}`,
     (f, [a, b], _, number) => f.sizes.push({ by: "scale", scale: number(a ?? b) }),
   ),
   rule(`${START}(?:lap(?:lace)?)${GAP}\\(${GAP}(?:0${GAP}[,;]${GAP})?${N}${GAP}\\)`, (f, [b], _, number) => {
     f.laws.add("laplace");
     f.sizes.push({ by: "scale", scale: number(b) });
   }),
-  rule(
-    `${START}n(?:ormal)?${GAP}\\(${GAP}0${GAP}[,;]${GAP}${N}${GAP}(²|\\^2)?${GAP}\\)`,
-    (f, [v, squared], _, number) => {
-      f.laws.add("gaussian");
-      f.sizes.push(squared ? { by: "sd", sd: number(v) } : { by: "variance", variance: number(v) });
-    },
-  ),
-  rule(`(?:δ|${START}delta)${IS}[\\d.,eE^⁻⁰¹²³⁴-⁹×·*\\-−+]*\\d[⁰¹²³⁴-⁹]*|${START}10⁻[⁰¹²³⁴-⁹]+`, f => {
+  rule(`(?:δ|${START}[dD]elta)${IS}[\\d.,eE^⁻⁰¹²³⁴-⁹×·*\\-−+]*\\d[⁰¹²³⁴-⁹]*|${START}10⁻[⁰¹²³⁴-⁹]+`, f => {
     f.delta = true;
-  }),
+  }, "gmu"), // not Δ
   rule(`(?:ρ|${START}(?:rho|zcdp))(?:${GAP}(?:-?zcdp|budget))?${IS}(?:ρ|rho)?${IS}${N}`, (f, [r], _, number) => {
-    f.rho = number(r);
+    f.rhos.push(number(r));
   }),
   rule(
     `(?:[εϵ]|${START}(?:epsilon|eps\\.?|privacy(?:[- ]loss)?[- ]budget|privacy loss|budget))(?:${GAP}[εϵ])?${IS}${N}${GAP}(/${GAP}${NUMBER})?`,
     (f, [e, over], _, number) => {
-      f.epsilon = over ? number(e) / number(over.slice(1).trim()) : number(e);
+      f.epsilons.push(over ? number(e) / number(over.slice(1).trim()) : number(e));
     },
   ),
-  rule(`(?:${START}(?:(?:[lℓ][12₁₂]|global|with)[- ])?sensitivity|Δ)${IS}(${NUMBER}|one|two)`, (f, [s], _, number) => {
-    f.sensitivity = { one: 1, two: 2 }[s.toLowerCase()] ?? number(s);
+  rule(`(?:${START}(?:(?:[lℓ][12₁₂]|global|with)[- ])?sensitivi(?:ty|tät)|Δ)${IS}(${NUMBER}|one|two)`, (f, [s], _, number) => {
+    f.sensitivities.push({ one: 1, two: 2 }[s.toLowerCase()] ?? number(s));
   }),
   rule(
     `${START}(?:one|each|a|1)${GAP}(?:person|record|individual|household)${GAP}(?:can )?(?:changes?|adds?|moves?|contributes?)[^.;\\n\\d]{0,30}?(?:by )?(?:at most )?${N}`,
     (f, [s], _, number) => {
-      f.sensitivity = number(s);
+      f.sensitivities.push(number(s));
     },
   ),
   // which law
@@ -187,7 +212,7 @@ const RULES = [
     },
   ),
   rule(
-    `${START}(laplac(?:e|ian)|lap|double[- ]exponential|gauss(?:ian|isch)?|normal(?:ly)?(?=[- ](?:distributed|noise|errors?|distribution|mechanism)))(?:[- ](?:distributed))?(?:${GAP}(?:noise|errors?|mechanism|distribution|-?rauschen))*(?:${GAP}(?:of|:|=)?${GAP}(?:size|magnitude|level|parameter)?${GAP}${N})?${END}`,
+    `${START}(laplac(?:e|ian)|lap|double[- ]exponential|gau(?:ss(?:ian|isch)?|ß)|normal(?:ly)?(?=[- ](?:distributed|noise|errors?|distribution|mechanism)))(?:[- ](?:distributed))?(?:${GAP}(?:noise|errors?|mechanism|distribution|-?rauschen))*(?:${GAP}(?:of|:|=)?${GAP}(?:size|magnitude|level|parameter)?${GAP}${N})?${END}`,
     (f, [law, bare], _, number) => {
       f.laws.add(/^(?:lap|double)/iu.test(law) ? "laplace" : "gaussian");
       if (bare) f.sizes.push({ by: "bare", bare: number(bare) });
@@ -206,11 +231,14 @@ const RULES = [
 
 // Words that join what was read: a stretch of a footnote with nothing else in it is no data.
 const FILLER = new Set(
-  `a an the of with by was were is are be been has have had and or to from in on at as for it its this these that which
-  they them all each every other others any some than if when where then after before noise noisy added adding perturbed protect protects
+  `a an the of with by was were is are be been has have had and to from in on at as for it its this these that which
+  they them all each every other others any than when where then after before noise noisy added adding perturbed protect protects
   margin margins error errors estimates estimate privacy differential differentially private privately count counts number numbers cell cells value values table tables figure figures
-  published released printed using via mechanism under been so per parameter law zcdp dp footnote note notes also not only
-  people persons drawn distribution distributed true original actual independently independent separately before after release data statistics results result applied generated calibrated satisfies ε δ epsilon delta we our und mit der die das von`.split(/\s+/u),
+  published released printed using via mechanism under been so per parameter law zcdp dp footnote note notes also
+  people persons person drawn distribution distributed true original actual independently independent separately before after release data statistics results result applied generated calibrated satisfies ε δ epsilon delta we our und mit der die das von
+  infused infusion rauschen zufallsrauschen small injected contain contains include includes subject obtained protected taken preserve ensure maintain safeguard
+  confidentiality anonymity respondents individuals individual patients disclosure control avoid such integers whole
+  verrauscht wurde wurden werden wird zahl zahlen wert werte alle auf zu zum hinzugefügt addiert schutz angaben anzahl den dem des`.split(/\s+/u),
 );
 
 // Words that say something this page cannot take into account: they are named, never passed over.
@@ -218,7 +246,8 @@ const BEYOND = {
   law: /(?<!\p{L})(?:uniform|cauchy|student|staircase|exponential mechanism|poisson noise|binomial noise|multiplicative|cell[- ]keys?|swapp(?:ed|ing)|randomi[sz]ed response)(?!\p{L})/giu,
   percent: /\d\s*(?:%|per ?cent|percent)/giu,
   random: /random/giu,
-  units: /(?<!\p{L})in (?:thousands|millions|1,?000s?)(?!\p{L})/giu,
+  units:
+    /(?<!\p{L})in (?:thousands|millions|hundreds|1[,. ]?000s?)(?!\p{L})|['’]000|(?<!\d)1[,.]?000s(?!\p{L})|\((?:thousands|millions|000s?)\)|[x×] ?1[,.]?000(?!\d)|(?<!\p{L})per (?:1[,. ]?000|10[,. ]?000|100[,. ]?000|capita)(?!\d)|(?<!\p{L})in tausend/giu,
 };
 
 export const nothing = () => ({
@@ -228,12 +257,19 @@ export const nothing = () => ({
   confidences: [],
   interval: null,
   bases: null,
+  epsilons: [], // all that were named; `epsilon`, `rho`, `sensitivity` are the first of each
   epsilon: null,
   delta: false,
+  rhos: [],
   rho: null,
+  sensitivities: [],
   sensitivity: null,
   none: false,
   both: false,
+  exactOf: false,
+  rounds: false, // rounding is mentioned as the cause of something
+  cut: [],
+  printedFirst: false,
   printed: [],
   marked: null,
   lacks: [],
@@ -250,14 +286,38 @@ export function footnote(text, decimal = null) {
     if (found?.either) facts.either.push(found);
     return found === null ? NaN : found.either ? NaN : found.value;
   };
+  const places = { prints: [], noises: [] };
+  const counts = () => [ // of what was said of printing and of noise
+    facts.printed.length + facts.lacks.length,
+    facts.laws.size + facts.sizes.length + facts.epsilons.length + facts.rhos.length,
+  ];
   let rest = text;
   for (const [pattern, what] of RULES) {
     pattern.lastIndex = 0;
     rest = rest.replace(pattern, (all, ...more) => {
-      const at = more.find(part => typeof part === "number");
-      what(facts, more.slice(0, more.indexOf(at)), at, number);
+      const k = more.findIndex(part => typeof part === "number"),
+        at = more[k],
+        before = counts(),
+        source = facts.source;
+      what(facts, more.slice(0, k), at, number);
+      const [prints, noises] = counts().map((count, i) => count > before[i]);
+      if (prints) places.prints.push([at, at + all.length]);
+      if (noises) places.noises.push([at, at + all.length]);
+      const cut = facts.source === source ? cutShort(more[k + 1], at, all) : null;
+      if (cut) facts.cut.push(cut);
       return "\u0001".repeat(all.length);
     });
+  }
+  if (facts.rounds && !facts.lacks.length && !facts.bases && !facts.printed.some(step => ["rounded", "random"].includes(step.how)))
+    facts.lacks.push("rounded");
+  facts.printedFirst = printedFirst(text, places.prints, places.noises);
+  for (const [one, all] of [
+    ["epsilon", "epsilons"],
+    ["rho", "rhos"],
+    ["sensitivity", "sensitivities"],
+  ]) {
+    facts[all] = [...new Set(facts[all])];
+    facts[one] = facts[all][0] ?? null;
   }
   for (const [what, pattern] of Object.entries(BEYOND)) {
     if (rest.match(pattern)) facts.beyond.push(what);
@@ -270,7 +330,7 @@ export function footnote(text, decimal = null) {
 function unfilled(line) {
   if (!line.includes("\u0001")) return line;
   return line
-    .split(/(\u0001+)/u)
+    .split(/(\u0001+|[;.](?=\s|$))/u)
     .map((part, k) => (k % 2 === 0 && isFiller(part) ? "\u0001".repeat(part.length) : part))
     .join("");
 }

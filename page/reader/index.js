@@ -4,29 +4,55 @@
 
 import { NUMBER, decimalOf } from "./numbers.js";
 import { footnote, isFiller, said } from "./footnote.js";
-import { noiseOf } from "./noise.js";
+import { NONE, noiseOf } from "./noise.js";
+import { SHORT, endsInDenial } from "./doubts.js";
+import { ofColumns } from "./columns.js";
 import { MOST_LINES, NOISE, dataLike, ownFootnotes, printedValue, rows as rowsOf } from "./lines.js";
 import { Damaged } from "./json.js";
+import { TOTAL, asksOf, shaped } from "./questions.js";
 import { opened, questionOf } from "./release.js";
 
 export const QUESTIONS = ["count", "share", "rate", "compare", "table", "hidden"];
 export const MOST_CHARACTERS = 50000; // of a text that is no release file
-const TOTAL =
-  /^(?:(?:grand |sub)?totals?|all|sum|overall|together|everyone|gesamt|summe|insgesamt|alle|zusammen)(?![\p{L}])/iu;
-const SIZE = /^(?:n|of|out of|total|population|denominator|base|all|whole)$/iu;
 
-export function read(text, { question = null, chosen = {} } = {}) {
+// home: the sign before the parts of a whole in the reader's own language; it settles what nothing else does.
+export function read(text, { question = null, chosen = {}, home = null } = {}) {
+  if (/^\s*\{/u.test(text)) return ofFile(String(text).replace(/^\ufeff/u, ""));
   const typed = String(text)
     .replace(/\r\n?/gu, "\n")
     .replace(/(?<=^|[\s\d])\[(?:\d{1,2}|[a-z*])\](?=\s|$)/gmu, sign => " ".repeat(sign.length)) // marks of footnotes
+    .replace(/[ \u00a0\u2009\u202f]{3,}/gu, "  ") // so that no rule takes long over what says nothing
+    .replace(/([\t ;|])[\t ;|]{40,}/gu, "$1 ")
+    .replace(/(?:[ \t]*\n){3,}/gu, "\n\n")
     .replace(/^(\s*\d[\d.,]*)(\s*)\*+(?=\s|$)/gmu, "$1$2 ")
     .replace(/^(\s*)\*+(?=\s*\p{L})(?!\s*(?:means?|stands?|indicates?|is|bedeutet)\s)/gmu, "$1 ")
-    .replace(/^\ufeff/u, "");
+    .replace(/^\ufeff/u, "")
+    .replace(/^[ \t]*\|(.*)\|[ \t]*$/gmu, "$1") // tables of Markdown
+    .replace(/^[ \t]*:?-{2,}:?(?:[ \t]*\|[ \t]*:?-{2,}:?)*[ \t]*$/gmu, "")
+    .replace(WITH_PERCENT, (all, head, part, whole, percent) => (isPercent(part, whole, percent) ? head : all));
   if (typed.trim() === "") return empty();
-  if (/^\s*\{/u.test(typed)) return ofFile(typed);
   if (typed.length > MOST_CHARACTERS) return stopped("refused", "too_long", { characters: typed.length });
-  return ofText(typed.replace(/[\u0001-\u0003]/gu, " "), question, chosen);
+  const plain = typed.replace(/[\u0001-\u0003]/gu, " "),
+    shown = decimalOf(evidence(plain)),
+    torn = home !== null && shown !== null && shown !== home, // the text writes its numbers otherwise than the reader
+    found = ofText(plain, question, chosen, torn && THOUSANDS[home].test(plain) ? null : shown);
+  const doubt = found.notes.find(note => note.code === "either");
+  if (!doubt || home === null || torn || chosen.decimal || doubt.facts.all.some(shown => shown.includes(home))) return found;
+  const settled = ofText(plain, question, { ...chosen, decimal: home }, shown),
+    choices = doubt.choices.filter(choice => choice.value !== home);
+  settled.notes.unshift({ kind: "assumed", code: "home", facts: doubt.facts, choices });
+  return settled;
 }
+
+// A number that a reader takes for thousands, by the sign before the parts of a whole.
+const THOUSANDS = { ".": /(?<![\d.,])[1-9]\d{0,2},\d{3}(?![\d.,]*\d)/u, ",": /(?<![\d.,])[1-9]\d{0,2}\.\d{3}(?![\d.,]*\d)/u };
+
+// 118 of 290 complaints (40.7%): the percentage says the same again.
+const WITH_PERCENT = /((?<![\d.,])(\d{1,12}) (?:of|out of|von) (\d{1,12})(?: \p{L}+){0,3}) ?\((\d{1,3}(?:[.,]\d{1,4})?) ?%\)/gu;
+const isPercent = (part, whole, percent) => {
+  const digits = /[.,](\d+)$/u.exec(percent)?.[1].length ?? 0;
+  return Math.abs((100 * part) / whole - Number(percent.replace(",", "."))) <= 0.51 * 10 ** -digits;
+};
 
 const empty = () => ({ kind: "empty", question: null, asks: null, notes: [], rows: [], footnote: null });
 const stopped = (kind, code, facts = {}) => ({
@@ -62,10 +88,17 @@ function ofFile(text) {
     };
   }
   if (found.note) notes.push({ kind: "assumed", code: found.note, facts: {}, choices: [] });
-  const rows = found.rows.map(row => ({ name: row.name, shown: row.value, noise: row.noise, cell: cellOf(row) }));
-  const total = found.total
-    ? { name: found.total.name, shown: found.total.value, noise: found.total.noise, cell: cellOf(found.total) }
-    : null;
+  const rowOfFile = row => ({
+    name: row.name,
+    shown: row.value,
+    value: row.value,
+    noise: row.noise,
+    cell: cellOf(row),
+    ...(row.unprinted && { unprinted: true }),
+  });
+  const rows = found.rows.map(rowOfFile),
+    total = found.total ? rowOfFile(found.total) : null,
+    of = found.of ? { ...rowOfFile(found.of), name: null } : null;
   return {
     kind: "file",
     release,
@@ -74,10 +107,11 @@ function ofFile(text) {
     notes,
     footnote: null,
     total,
+    ...(of && { of }),
     noise: rows[0].noise,
     printed: rows[0].cell.printed,
     source: release.source,
-    asks: asksOf(found.question, rows, { n: found.n ?? null, total }),
+    asks: asksOf(found.question, rows, { n: found.n ?? null, ofCell: of?.cell ?? null, total }),
   };
 }
 
@@ -87,28 +121,9 @@ const cellOf = ({ value, noise, printed }) => ({
   printed,
 });
 
-// What is asked of the engine.
-function asksOf(question, rows, { n, ofCell = null, total }) {
-  const cells = rows.map(row => row.cell);
-  if (cells.some(cell => cell === null)) return null;
-  switch (question) {
-    case "count":
-    case "hidden":
-      return { kind: "count", cell: cells[0] };
-    case "share":
-      return (ofCell ?? n) ? { kind: "share", cell: cells[0], n: ofCell ?? n } : null;
-    case "rate":
-      return ofCell ? { kind: "rate", part: cells[0], whole: ofCell } : null;
-    case "compare":
-      return { kind: "compare", a: cells[0], b: cells[1], n };
-    default:
-      return { kind: "table", cells, total: total?.cell ?? null };
-  }
-}
-
-function ofText(text, question, chosen) {
+function ofText(text, question, chosen, shown) {
   const notes = [];
-  const decimal = chosen.decimal ?? decimalOf(evidence(text));
+  const decimal = chosen.decimal ?? shown;
   const { text: marked, owns } = ownFootnotes(text, decimal);
   const { facts, rest } = footnote(marked, decimal);
   const found = rowsOf(rest, owns);
@@ -120,8 +135,7 @@ function ofText(text, question, chosen) {
       notes: [{ kind: "asked", code: "torn", facts: { line: found.torn.replace(/\u0001+/gu, " ") }, choices: [] }],
     };
   const table = found.columns ? ofColumns(found, chosen, notes, facts) : withoutYears(found.rows, chosen, notes);
-  const units = table.flatMap(row => [row.unit, row.of?.unit]).filter(unit => unit && NOISE.test(unit.replace(/(?<!\p{L})per \p{L}+/giu, "")) && !isFiller(unit));
-  notes.push(...unread([...found.left, ...new Set(units)], chosen));
+  doubts(table, found, facts, chosen, notes);
   const left = (what, k, all) => all.indexOf(what) === k && !(chosen.leave && ["percent", "random"].includes(what));
   for (const what of facts.beyond.filter(left))
     notes.push({ kind: "asked", code: `beyond_${what}`, facts: {}, choices: [] });
@@ -138,6 +152,32 @@ function ofText(text, question, chosen) {
     };
   if (table.length > MOST_LINES) return { ...stopped("refused", "many_lines", { lines: table.length }), kind: "text" };
   return ofRows(table, facts, { question, chosen, notes, decimal, headed: Boolean(found.columns?.[0].name) });
+}
+
+const NO_COUNT =
+  /^(?:the )?(?:net )?(?:mean|average|median|rates?|ratio|proportion|percentage|index|score|change|difference|increase|decrease|growth|balance)(?!\p{L})/iu;
+
+// What stops the answer although it was read: numbers in short or cut short, words that deny, an order of steps.
+function doubts(table, found, facts, chosen, notes) {
+  const units = table.flatMap(row => [row.unit, row.of?.unit]).filter(unit => unit);
+  const short = table.flatMap(row => [row, row.of ?? {}]).filter(({ unit }) => unit && SHORT.test(unit));
+  if (short.length)
+    notes.push({ kind: "asked", code: "short", facts: { shown: `${short[0].shown} ${SHORT.exec(short[0].unit)[0]}` }, choices: [] });
+  const speaking = units.filter(
+    unit => !SHORT.test(unit) && NOISE.test(unit.replace(/(?<!\p{L})per \p{L}+/giu, "")) && !isFiller(unit),
+  );
+  const denying = units.filter(unit => endsInDenial(unit, isFiller)).map(unit => ({ line: unit, shown: `${unit} …` })),
+    denied = [...(found.denied ?? []), ...denying];
+  if (denied.length) notes.push({ kind: "asked", code: "denied", facts: { shown: denied[0].shown.slice(0, 160) }, choices: [] });
+  const rate = table.find(row => NO_COUNT.test(row.name ?? ""));
+  if (rate) notes.push({ kind: "asked", code: "no_count", facts: { name: rate.name }, choices: [] });
+  if (facts.cut.length) notes.push({ kind: "asked", code: "cut", facts: { shown: facts.cut[0] }, choices: [] });
+  else {
+    const left = found.left.filter(line => !denied.some(each => each.line === line));
+    notes.push(...unread([...new Set([...left, ...speaking])], chosen));
+  }
+  if (facts.printedFirst && !chosen.noise_first)
+    notes.push({ kind: "asked", code: "printed_first", facts: {}, choices: [{ key: "noise_first", value: true }] });
 }
 
 // The numbers that may show which sign stands before the parts of a whole: not those between the commas of a table.
@@ -207,84 +247,6 @@ function unread(left, chosen) {
   return out;
 }
 
-// The first of columns that all hold numbers, where it names the rows: its heading says so, or it is asked about.
-const LABEL =
-  /^(?:years?|ages?|age[ _-]?(?:groups?|bands?)|dates?|months?|quarters?|weeks?|days?|ids?|codes?|rows?|areas?|regions?|wards?|districts?|tracts?|zips?|postcodes?|groups?|categor(?:y|ies)|names?|class(?:es)?|bands?|levels?|grades?|jahr|alter|monat|gebiet)$/iu;
-const COUNT =
-  /^(?:n|counts?|numbers?|values?|people|persons|cases|deaths|births|total|population|noisy[ _]?(?:counts?|values?)?|published|printed|anzahl|part|yes|sd|std|scale|moe)$/iu;
-function labels(columns, chosen, notes) {
-  const [first] = columns;
-  if (columns.length < 2 || first.name === null) return null;
-  if (LABEL.test(first.name)) return first;
-  if (chosen.labels !== undefined) return chosen.labels ? first : null;
-  if (COUNT.test(first.name)) return null;
-  notes.push({
-    kind: "asked",
-    code: "labels",
-    facts: { name: first.name },
-    choices: [true, false].map(value => ({ key: "labels", value })),
-  });
-  return first;
-}
-
-// The noise of one row of a column of margins of error; its law, and how sure it is, stand in the footnote of all.
-const within = (error, { laws, whole, confidences }) => ({
-  ...footnote(`± ${error}`).facts,
-  laws,
-  whole,
-  confidences,
-});
-
-// Columns of a table as rows.
-function ofColumns({ columns }, chosen, notes, facts) {
-  const names = columns.find(c => !c.numbers) ?? labels(columns, chosen, notes),
-    numbers = columns.filter(c => c.numbers && c !== names);
-  const called = pattern => numbers.find(c => c.name !== null && pattern.test(c.name));
-  const scale = called(/^(?:laplace[_ ])?scale$/iu),
-    sd = called(/^(?:sd|std|standard deviation|noise[_ ]sd)$/iu);
-  const moe = called(/^(?:moe|margins?[ _]of[ _]error|me|±|\+\/-|error)(?: \(\d+ ?%\))?$/iu);
-  const rest = numbers.filter(c => c !== scale && c !== sd && c !== moe);
-  let n = rest.length > 1 ? (rest.find(c => c.name !== null && SIZE.test(c.name)) ?? null) : null;
-  if (n === null && rest.length === 2 && columns.every(c => c.name === null)) {
-    if (chosen.of !== false) n = rest[1];
-    if (chosen.of === undefined)
-      notes.push({
-        kind: "asked",
-        code: "headless",
-        facts: { part: rest[0].values[0], whole: rest[1].values[0] },
-        choices: [true, false].map(value => ({ key: "of", value })),
-      });
-  }
-  const values = rest.filter(c => c !== n);
-  if (values.length === 0) return [];
-  const value = values[chosen.column ?? 0] ?? values[0];
-  if (values.length > 1)
-    notes.push({
-      kind: "assumed",
-      code: "column",
-      facts: { name: value.name },
-      choices: values
-        .map((c, k) => ({ key: "column", value: k, facts: { name: c.name } }))
-        .filter(c => c.value !== values.indexOf(value)),
-    });
-  return value.values.map((shown, i) => {
-    const own = scale
-      ? footnote(`Laplace scale ${scale.values[i]}`).facts
-      : sd
-        ? footnote(`Gaussian sd ${sd.values[i]}`).facts
-        : moe
-          ? within(moe.values[i], facts)
-          : null;
-    return {
-      name: names?.values[i].replace(/\u0001+/gu, " ") || null,
-      shown,
-      own,
-      unit: null,
-      of: n ? { shown: n.values[i], own: null, unit: null } : null,
-    };
-  });
-}
-
 function ofRows(table, facts, { question, chosen, notes, decimal, headed }) {
   const likely = headed && table.length > 1 && !table[0].of ? "table" : suggested(table, facts);
   const asked = question ?? likely;
@@ -296,7 +258,7 @@ function ofRows(table, facts, { question, chosen, notes, decimal, headed }) {
     notes.unshift({
       kind: "asked",
       code: "either",
-      facts: either[0],
+      facts: { ...either[0], all: either.map(each => each.either) },
       choices: [
         { key: "decimal", value: either[0].either.includes(",") ? "." : ",", facts: { value: either[0].thousands } },
         { key: "decimal", value: either[0].either.includes(",") ? "," : ".", facts: { value: either[0].part } },
@@ -328,9 +290,16 @@ function suggested(table, facts) {
 
 // The footnote of all numbers that have none of their own.
 function sharedFootnote(table, facts, chosen, notes) {
-  const all = table.every(row => row.own && (!row.of || row.of.own));
-  const selfSaid = table.every(row => /[<>≤≥+–]|\d\s*-\s*\d|or (?:fewer|less|more)|than|under|below/iu.test(row.shown));
-  if (all && !said(facts) && !chosen.noise) return { noise: null, printed: [], marked: null };
+  const silent = !speaksOfNoise(facts) && facts.printed.length === 0;
+  const all = table.every(
+    row => row.own && speaksOfNoise(row.own) && (!row.of || silent || (row.of.own && speaksOfNoise(row.of.own))),
+  );
+  const selfSaid = table.every(row => /[<>≤≥+–]|\d\s*-\s*\d|or (?:fewer|less|more)|between|than|under|below/iu.test(row.shown) || row.own?.printed.length > 0);
+  if (all && !chosen.noise) {
+    if (speaksOfNoise(facts, false) && chosen.sizes === undefined && !notes.some(note => note.code === "column_noise"))
+      notes.push({ kind: "asked", code: "two_footnotes", facts: {}, choices: [] });
+    return { noise: silent ? NONE : null, printed: printedOf(facts, chosen, notes), marked: facts.marked };
+  }
   const { noise, notes: more } = noiseOf({ ...facts, selfSaid }, chosen);
   notes.push(...more);
   return { noise, printed: printedOf(facts, chosen, notes), marked: facts.marked };
@@ -371,7 +340,7 @@ function rowOf(row, context) {
   const thousands = context.decimal === null && /^[1-9]\d{0,2}([.,])\d{3}$/u.exec(row.of?.shown.trim() ?? "");
   const sign = thousands && { ".": ",", ",": "." }[thousands[1]]; // 1,250 of 45,000: what it is of is whole
   const main = numberOf(row.shown, row.own, sign ? { ...context, decimal: sign } : context);
-  const ofValue = row.of ? numberOf(row.of.shown, row.of.own, context, true) : null;
+  const ofValue = row.of ? { ...numberOf(row.of.shown, row.of.own, context, true), own: row.of.own ?? null } : null;
   return {
     name: row.name ?? null,
     unit: row.unit ?? row.of?.unit ?? null,
@@ -386,6 +355,9 @@ function rowOf(row, context) {
 function numberOf(shown, own, { facts, chosen, notes, decimal, shared }, size = false) {
   let { noise, printed, marked } = shared;
   if (own) {
+    if (speaksOfNoise(own, false) && !own.none && own.laws.size === 0)
+      own = { ...own, laws: facts.laws, whole: own.whole ?? facts.whole };
+    if (own.sizes.length && own.confidences.length === 0) own = { ...own, confidences: facts.confidences };
     if (speaksOfNoise(own)) {
       const mine = noiseOf(own, own.interval && chosen.noise ? { noise: chosen.noise } : ofAll(chosen));
       notes.push(...mine.notes.filter(note => !notes.some(other => other.code === note.code)));
@@ -450,126 +422,5 @@ function withRounding(said, printed, chosen, notes) {
 }
 
 const ofAll = ({ law, confidence }) => ({ ...(law && { law }), ...(confidence && { confidence }) });
-const speaksOfNoise = own => own.laws.size || own.sizes.length || own.epsilon !== null || own.rho !== null || own.none || own.interval !== null;
-
-const misfit = (code, notes) => ({ asks: null, notes: [...notes, { kind: "misfit", code, facts: {}, choices: [] }] });
-
-// Rows in the form of a question.
-function shaped(question, rows, context) {
-  const { notes } = context,
-    [first, second] = rows;
-  switch (question) {
-    case "count":
-    case "hidden":
-      if (rows.length > 1) return { ...misfit("one_number", notes), rows };
-      if (first.of)
-        notes.push({
-          kind: "assumed",
-          code: "of_unused",
-          facts: { n: first.of.value },
-          choices: [{ key: "question", value: "share" }],
-        });
-      return { rows, asks: asksOf(question, rows, {}) };
-    case "share":
-    case "rate":
-      return partOf(question, rows, context);
-    case "compare":
-      return compared(rows, context);
-    default:
-      return summed(rows, context);
-  }
-}
-
-function partOf(question, rows, { chosen, notes }) {
-  const [first, second] = rows;
-  const of = first.of ?? (rows.length === 2 ? { ...second, cell: second.cell } : null);
-  if (rows.length > 2 || of === null)
-    return { ...misfit(question === "share" ? "two_numbers" : "two_noisy_numbers", notes), rows };
-  const exactOf = first.of !== null && !ownNoise(first.of, first) && question === "share";
-  const noisy = chosen.n_noisy ?? (question === "rate" || !exactOf);
-  const head = [{ ...first, of: null }];
-  if (of.cell === null && of.value === null) return { rows: head, of, asks: null };
-  if (question === "share" && chosen.n_noisy === undefined && exactOf && first.noise && first.noise.law !== "none") {
-    notes.push({
-      kind: "assumed",
-      code: "n_exact",
-      facts: { n: of.value },
-      choices: [{ key: "n_noisy", value: true }],
-    });
-  }
-  if (question === "share" && noisy)
-    notes.push({
-      kind: "read",
-      code: "n_noisy",
-      facts: { n: of.value },
-      choices: chosen.n_noisy ? [{ key: "n_noisy", value: false }] : [],
-    });
-  const ofCell = noisy ? of.cell : null;
-  const exact = question === "share" && of.cell?.noise.law === "none" && of.cell.printed.length === 0;
-  if (!noisy && !Number.isInteger(of.value))
-    return {
-      rows: head,
-      of,
-      asks: null,
-      notes: [...notes, { kind: "asked", code: "n_whole", facts: { n: of.value }, choices: [] }],
-    };
-  return { rows: head, of, asks: asksOf(question, head, { n: of.value, ofCell: exact ? null : ofCell }) };
-}
-
-const ownNoise = (of, row) =>
-  of.cell !== null &&
-  row.cell !== null &&
-  JSON.stringify(of.cell.noise) !== JSON.stringify(row.cell.noise) &&
-  of.cell.noise.law !== "none";
-
-function compared(rows, { chosen, notes }) {
-  if (rows.length < 2) return { ...misfit("two_to_compare", notes), rows };
-  const a = chosen.a ?? 0,
-    b = chosen.b ?? 1,
-    pair = [rows[a] ?? rows[0], rows[b] ?? rows[1]];
-  if (rows.length > 2)
-    notes.push({ kind: "assumed", code: "compared", facts: { a: pair[0].name, b: pair[1].name }, choices: [] });
-  const n = pair.every(row => row.of) ? pair.map(row => row.of.value) : null;
-  if (n && n.some(size => !Number.isInteger(size) || size < 1))
-    return {
-      rows: pair,
-      all: rows,
-      asks: null,
-      notes: [
-        ...notes,
-        {
-          kind: "asked",
-          code: "n_whole",
-          facts: { n: n.find(size => !Number.isInteger(size) || size < 1) },
-          choices: [],
-        },
-      ],
-    };
-  return { rows: pair, all: rows, n, asks: asksOf("compare", pair, { n }) };
-}
-
-function summed(rows, { chosen, notes }) {
-  if (rows.length < 2) return { ...misfit("two_cells", notes), rows };
-  const at = rows.length > 2 ? [rows.length - 1, 0].find(k => TOTAL.test(rows[k].name ?? "")) : undefined;
-  const total = chosen.total === false ? undefined : chosen.total === true ? (at ?? rows.length - 1) : at;
-  if (total !== undefined)
-    notes.push({
-      kind: "read",
-      code: "total",
-      facts: { name: rows[total].name },
-      choices: [{ key: "total", value: false }],
-    });
-  else if (rows.length > 2)
-    notes.push({
-      kind: "read",
-      code: "no_total",
-      facts: { name: rows.at(-1).name },
-      choices: [{ key: "total", value: true }],
-    });
-  const cells = rows.filter((_, k) => k !== total);
-  return {
-    rows: cells,
-    total: total === undefined ? null : rows[total],
-    asks: asksOf("table", cells, { total: total === undefined ? null : rows[total] }),
-  };
-}
+const speaksOfNoise = (own, law = true) =>
+  (law && own.laws.size > 0) || own.sizes.length > 0 || own.epsilon !== null || own.rho !== null || own.none || own.interval !== null;

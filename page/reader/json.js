@@ -33,13 +33,14 @@ export function parse(text) {
 }
 
 const NUMBER = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?/uy;
-const STRING = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/uy;
+const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/uy;
 const BLANK = /[ \t\n\r]*/uy;
 
 class Parser {
   constructor(text) {
     this.text = text;
     this.at = 0;
+    this.slash = -1; // where the next backslash is
   }
 
   all() {
@@ -67,6 +68,25 @@ class Parser {
     return true;
   }
 
+  // A string, however long: patterns that repeat run out of memory in millions of characters.
+  string() {
+    if (this.text[this.at] !== '"') return null;
+    const start = this.at++;
+    let quote = -1;
+    for (;;) {
+      if (quote < this.at) quote = this.text.indexOf('"', this.at);
+      if (quote < 0) throw new Damaged("not_valid_json");
+      if (this.slash < this.at) this.slash = (this.text.indexOf("\\", this.at) + 1 || Infinity) - 1;
+      if (this.slash > quote) break;
+      this.at = this.slash;
+      if (!this.take(ESCAPE)) throw new Damaged("not_valid_json");
+    }
+    this.at = quote + 1;
+    const whole = this.text.slice(start, this.at);
+    if (/[\u0000-\u001f]/u.test(whole)) throw new Damaged("not_valid_json");
+    return JSON.parse(whole);
+  }
+
   value(depth) {
     this.blank();
     if (depth >= DEEPEST && "{[".includes(this.text[this.at] ?? " ")) throw new Damaged("too_deep");
@@ -82,8 +102,8 @@ class Parser {
         return value;
       }
     }
-    const string = this.take(STRING);
-    if (string) return JSON.parse(string[0]);
+    const string = this.string();
+    if (string !== null) return string;
     const number = this.take(NUMBER);
     if (!number) throw new Damaged("not_valid_json");
     if (number[1] === undefined && number[2] === undefined) {
@@ -99,9 +119,8 @@ class Parser {
     if (this.sign("}")) return out;
     do {
       this.blank();
-      const key = this.take(STRING);
-      if (!key || !this.sign(":")) throw new Damaged("not_valid_json");
-      const name = JSON.parse(key[0]);
+      const name = this.string();
+      if (name === null || !this.sign(":")) throw new Damaged("not_valid_json");
       if (out.has(name)) throw new Damaged("key_twice", { key: name.slice(0, 40) });
       out.set(name, this.value(depth));
     } while (this.sign(","));

@@ -1,19 +1,24 @@
 // Lines of data: names and what was printed for them. 312 | 312 people | north, 12 | north: <5 | 118 of 290 | a CSV table.
 
 import { NUMBER, read } from "./numbers.js";
+import { denies, endsInDenial, runsTogether } from "./doubts.js";
 import { footnote, isFiller, said } from "./footnote.js";
 
 export const MOST_LINES = 200;
 const UP = "[ \\t]*";
 const MARKS =
   "\\*+|\\.\\.+|…|\\(?[cxsd]\\)|[cxsd](?![\\p{L}])|[-–—]|n/?a|suppressed|hidden|withheld|not (?:shown|published|disclosed)|geheim";
-const VALUE = `(?:(?:<=|>=|[<>≤≥])${UP}\\d[\\d.,]*|(?:fewer than|less than|under|below|at least|at most|up to|more than|over|above)${UP}${NUMBER}|${NUMBER}${UP}(?:\\+(?!\\d)|or (?:fewer|less|more)|and (?:over|more|above))|(?:between${UP})?${NUMBER}${UP}(?:–|-|to|and(?=${UP}\\d))${UP}${NUMBER}|${NUMBER}(?![\\d.,]*\\d))`;
+const VALUE = `(?:(?:<=|>=|[<>≤≥])${UP}\\d[\\d.,]*|(?:fewer than|less than|under|below|at least|at most|up to|more than|over|above)${UP}${NUMBER}|${NUMBER}${UP}(?:\\+(?!\\d)|or (?:fewer|less|more)|and (?:over|more|above))|between${UP}${NUMBER}${UP}(?:–|-|to|and)${UP}${NUMBER}|${NUMBER}${UP}(?:–|-|to)${UP}${NUMBER}|${NUMBER}(?![\\d.,]*\\d))`;
 // Between a name and its number. A comma between digits is no such sign: 4,525 is one number, or is asked about.
 const SIGN = "(?:[:=|;\\t]|(?<!\\d),|,(?!\\d))";
 const OWN = `(?:${UP}\\u0002(\\d+)\\u0003)?`; // in the place of a footnote of its own, in brackets
-const UNIT = `(?:${UP}(\\p{L}[^\\d\\u0001:;=|]{0,60}?))?`;
+const UNIT = `(?:${UP}(\\(?\\p{L}(?:(?!\\.\\s)[^\\d\\u0001:=|;]){0,60}?))?`;
 const OF = `${UP}(?:of|out of|/|von|among)${UP}(?:the${UP})?(?:all${UP})?`;
 const END = `(?!\\s*\\.\\.)[\\s.,;()\\u0001]*$`;
+const SAID_FIRST = new RegExp(
+  `^[\\s,;()\\u0001]*(?:out of|of|among|von)${UP}(?:the${UP}|all${UP}|den${UP})?(${VALUE})${OWN}${UNIT},${UP}(${VALUE})${OWN}${UNIT}${END}`,
+  "iu",
+); // Of 1150 patients, 312 …
 const BEGIN = `^[\\s,;()\\u0001]*`;
 const MARKED = `(?:${VALUE}|${MARKS})`;
 
@@ -32,7 +37,7 @@ const SPACED = new RegExp(`${BEGIN}([^\\d\\u0001]*?[^\\s\\d:=|;,\\u0001(])\\s${U
 const STARRED = new RegExp(`${BEGIN}([^\\u0001]*?[^\\s:=|;,\\u0001(])\\s${UP}(\\*+|\\.\\.+|…|\\(?[cxsd]\\)|[-–—]|n/a)${END}`, "iu");
 // Words by which a text says something of noise, of printing, or of how sure a number is.
 export const NOISE =
-  /(?<!\p{L})(?:nois|rausch|perturb|distort|adjust|alter(?:ed|ing)|modif|jitter|random|zuf[aä]ll|budget|uniform|half(?!\p{L})|halv|third|quarter of|twice|double|split|shared? (?:between|among|of)|(?:shown|printed|given|reported|published|recorded|recoded) as|replac|set to|swap|round(?!\p{L}| (?:table|[1-9]))|rounded|rounding|gerundet|suppress|hidden|mask|withheld|redact|confiden|percent|prozent|margin|error|interval|epsilon|sigma|varianc|deviation|laplac|gauss|geometric|privacy|private|sensitiv|clip|clamp|truncat|capped|top[- ]?cod|synthetic|imput|weighted|estimat|thousand|million|tausend|multiplied|scaled|divided|per (?:query|table|release|year|month|week|day|attribute|question))|[εδρσ±]/iu;
+  /(?<!\p{L})(?:nois|rausch|perturb|distort|adjust|alter(?:ed|ing)|modif|jitter|random|zuf[aä]ll|budget|uniform|half(?!\p{L})|halv|third|quarter of|twice|double|split|shared? (?:between|among|of)|(?:shown|printed|given|reported|published|recorded|recoded) as|replac|set to|swap|round(?!\p{L}| (?:table|[1-9]))|rounded|rounding|gerundet|arrond|redonde|bruit|verschlei|suppress|hidden|mask|withheld|redact|confiden|percent|prozent|margin|error|interval|epsilon|sigma|varianc|deviation|laplac|gauss|geometric|privacy|private|sensitiv|clip|clamp|truncat|capped|top[- ]?cod|synthetic|imput|weighted|estimat|thousand|million|tausend|multiplied|scaled|divided|per (?:query|table|release|year|month|week|day|attribute|question))|[εδρσ±]/iu;
 
 // A line that was not read, but looks like one of data.
 export const dataLike = line => /\d/u.test(line) || /(?:[*…–—-]|\.\.|\sn\/?a|\s\(?[a-z]\)?)$/iu.test(line);
@@ -41,7 +46,7 @@ export const dataLike = line => /\d/u.test(line) || /(?:[*…–—-]|\.\.|\sn\/
 export function printedValue(text, { decimal, whole }) {
   const shown = text.trim().replace(/−/gu, "-");
   const number = part => read(part, { decimal, whole });
-  if (shown === "" || new RegExp(`^(?:${MARKS})$`, "iu").test(shown)) return { mark: true };
+  if (shown === "" || shown === "." || new RegExp(`^(?:${MARKS})$`, "iu").test(shown)) return { mark: true };
   const plain = number(shown);
   if (plain !== null) return plain;
   const range = new RegExp(`^(?:between${UP})?(${NUMBER})${UP}(?:–|-|to|and)${UP}(${NUMBER})$`, "iu").exec(shown);
@@ -69,7 +74,8 @@ const limits = (a, b, made) => (a === null || b === null ? null : a.either ? a :
 // The rows of a text: [{ name, shown, own, unit, of: { shown, own, unit } | null }], and the lines that are none.
 export function rows(text, owns) {
   const found = [],
-    left = [];
+    left = [],
+    denied = []; // of those that were left: what may deny something that was read
   const lines = text.split("\n");
   const table = asTable(lines);
   const torn = table?.columns[0].name ? undefined : tornLine(lines);
@@ -79,20 +85,25 @@ export function rows(text, owns) {
     if (/^[\s\u0001.,;()]*$/u.test(line)) continue;
     const several = parts(line).map(part => row(part, owns));
     if (several.every(each => each !== null)) found.push(...several);
-    else
-      left.push(
-        line
-          .split(/([;\u0001]+)/u)
-          .map((part, k) => (k % 2 === 0 && isFiller(part) ? "" : part))
-          .join("")
-          .replace(/\u0001+/gu, " ")
-          .replace(/^[\s,;]+|[\s,;]+$/gu, "")
-          .replace(/\s+/gu, " ")
-          .trim(),
-      );
+    else {
+      left.push(plainly(line));
+      if ((line.includes("\u0001") && denies(left.at(-1))) || endsInDenial(left.at(-1), isFiller))
+        denied.push({ line: left.at(-1), shown: line.replace(/\u0001+/gu, "…").trim() });
+    }
   }
-  return { rows: found, left: left.filter(line => /[\p{L}\p{N}%]/u.test(line)), columns: null };
+  return { rows: found, left: left.filter(line => /[\p{L}\p{N}%]/u.test(line)), denied, columns: null };
 }
+
+// What is left of a line, for people to read.
+const plainly = line =>
+  line
+    .split(/([;\u0001]+)/u)
+    .map((part, k) => (k % 2 === 0 && isFiller(part) ? "" : part))
+    .join("")
+    .replace(/\u0001+/gu, " ")
+    .replace(/\s+/gu, " ")
+    .replace(/^[ ,;]+/u, "")
+    .replace(/[ ,;]+$/u, "");
 
 // The first line whose commas or blanks may stand in a number or beside one: 2019,50 | Region 1,50 | Region 1 250 | Elm,4,525.
 function tornLine(lines) {
@@ -103,6 +114,8 @@ function tornLine(lines) {
   return data.find(
     line =>
       /^\s*\d+\s*[-–]\s*\d+,\d+\s*$/u.test(line) ||
+      runsTogether(line) ||
+      /\p{L} +\d+ +[-–] +\d/u.test(line) || // Ward 12 - 45
       (/^[^\d\u0001:=|;\t]*\p{L}[^\d\u0001:=|;\t,]*[ ]\d{1,3} \d{3}(?!\d)/u.test(line) && !of.test(line)) ||
       /^[^\d\u0001:=|;\t]*\p{L} +\d{1,3} \d{3} of /u.test(line) ||
       (/^[^\d\u0001:=|;\t]*\p{L}[^\d\u0001:=|;\t,]* \d+,\d+\s*$/u.test(line) &&
@@ -124,15 +137,26 @@ function parts(line) {
 }
 
 const YEAR = /^(?:19|20)\d\d$/u;
+// Words of a sentence about all numbers: Counts under 10 are shown.
+const OF_ALL =
+  /(?<!\p{L})(?:cells|counts|numbers|values|figures|if|when|where|only|average|sums? of|each|any|draws|those|data|tables?)(?!\p{L})|^a count/iu;
+const VERB = /^(?:are|is|were|was|have|has|will|may|can|must)(?!\p{L})/iu;
+const THINGS = /^(?:noisy )?(?:cells|draws|counts|noises|quer(?:y|ies)|tables|releases|copies)(?!\p{L})/iu;
 // Words before a number that is no count: see table 3.
 const REFERENCE =
-  /(?<!\p{L})(?:tables?|figures?|fig\.?|pages?|p\.|sections?|chapters?|footnotes?|notes?|versions?|appendix|volumes?|issues?|since|until|in|by|per|than|weeks?|months?|years?|days?)$/iu;
+  /(?<!\p{L})(?:tables?|figures?|fig\.?|pages?|p\.|sections?|chapters?|footnotes?|notes?|versions?|appendix|volumes?|issues?|since|until|from|in|by|per|than|weeks?|months?|years?|days?)$/iu;
+const SIZES = /(?<!\p{L})(?:sd|s\.d\.?|std|scale|rho|eps|lambda|delta|moe|mechanism)$/iu; // before a number that is no count
 const LONGEST = 400; // characters of a line of data
 
 function row(line, owns = null) {
   if (line.length > LONGEST) return null;
   if (/^[\s,;()]*\u0001+(?![\s\u0001]*[;.])/u.test(line) && !/^[\s\u0001]*$/u.test(line)) return null; // a footnote, and a number in it
   const own = k => (k === undefined || owns === null ? null : owns[Number(k)]);
+  const turned = SAID_FIRST.exec(line);
+  if (turned) {
+    const [, all, b, ofUnit, shown, a, unit] = turned;
+    return { name: null, shown, own: own(a), unit: unitOf(unit), of: { shown: all, own: own(b), unit: unitOf(ofUnit) } };
+  }
   const pair = PAIR.exec(line);
   if (pair) {
     const [, name, shown, a, unit, all, b, ofUnit] = pair;
@@ -156,7 +180,12 @@ function row(line, owns = null) {
   }
   const parted = NAMED.exec(line),
     whole = parted ?? SPACED.exec(line);
-  if (!whole || NOISE.test(whole[1].replace(/^(?:the )?noisy (?=count|number|value)/iu, ""))) return null;
+  if (!whole || (whole[1].includes("\u0001") && denies(whole[1])) || SIZES.test(whole[1])) return null;
+  if (/[:=|;]\s*\d/u.test(whole[1])) return null; // Elm: 45, 50
+  if (/\([^)]*$/u.test(whole[1])) return null; // 312 (2021: 290)
+  if ((line.includes("\u0001") || VERB.test(whole[4] ?? "")) && OF_ALL.test(whole[1])) return null; // If a count is below 50, …
+  if (line.includes("\u0001") && THINGS.test(whole[4] ?? "")) return null; // Sum of 4 cells with …
+  if (NOISE.test(whole[1].replace(/^(?:the )?(?:noisy (?=count|number|value)|estimate$)/iu, ""))) return null;
   const [, name, shown, a, unit] = whole;
   if (/^\d+$/u.test(name) && !YEAR.test(name) && /^\s*\d+\s*,/u.test(line)) return null; // 45, 20: two numbers
   const year = !parted && YEAR.test(shown);
@@ -178,7 +207,7 @@ const unitOf = unit => {
     .replace(/^[\s,;]+|[\s,;.()]+$/gu, "")
     .replace(/\s+/gu, " ")
     .replace(/[\s,]*\b(?:with|noise|plus|and|has|have|had)$/iu, "");
-  return kept || null;
+  return (kept && kept.includes("(") && !kept.includes(")") ? `${kept})` : kept) || null;
 };
 
 // A table with columns: a header, or three columns and more. Fields are quoted as in CSV.
@@ -195,10 +224,13 @@ function asTable(lines) {
   const fields = full.map(line => split(line, sign));
   const width = fields[0].length,
     body = fields.filter(row => row.length === width);
-  const isValue = text => new RegExp(`^${MARKED}$`, "iu").test(text) || text === "";
-  const header = body[0].slice(1).every(text => text !== "" && !/\d/u.test(text) && !isValue(text))
-    ? body.shift()
-    : null;
+  const isValue = text => new RegExp(`^${MARKED}$`, "iu").test(text) || text === "" || text === ".";
+  const years = row => row.slice(1).every(text => YEAR.test(text)) && /\p{L}/u.test(row[0]);
+  const header =
+    body[0].slice(1).every(text => text !== "" && !/\d/u.test(text) && !isValue(text)) ||
+    (width > 2 && years(body[0]) && !body.slice(1).some(years))
+      ? body.shift()
+      : null;
   if (header === null && width < 3) return null;
   if (body.length === 0) return null;
   const columns = body[0].map((_, j) => ({
@@ -240,26 +272,51 @@ export function split(line, sign) {
   return out;
 }
 
-// Footnotes in brackets that follow a number of the data: 118 (Laplace, scale 10) of 290 (exact). They are that number's own.
+// Footnotes in brackets that follow a number of the data: 118 (Laplace, scale 10) of 290 (exact). They are that number's own,
+// where nothing was said in the line before them.
+const MOST_BRACKETS = 60; // in a line
+const ENDS_IN_NUMBER = new RegExp(`(?:${NUMBER})${UP}$`, "u");
+
+// Was all of a footnote in brackets understood? If not, it is read with the rest of the text, which asks.
+const understood = (facts, rest) =>
+  isFiller(rest.replace(/\u0001+/gu, " ")) &&
+  facts.cut.length + facts.lacks.length + facts.beyond.length + facts.either.length === 0 &&
+  facts.bases === null &&
+  !facts.printedFirst;
+
+// 45 ± 3 in several lines, or behind the number that another one is of: each ± is that number's own.
+function bracketed(text) {
+  const error = new RegExp(`(${NUMBER}${UP})((?:±|\\+/[-−]|\\+-)${UP}${NUMBER}(?:${UP}\\(?${NUMBER}${UP}%\\)?)?)`, "gu");
+  const lines = text.split("\n"),
+    has = line => line.length <= LONGEST && /±|\+\/?[-−]/u.test(line) && line.search(error) >= 0;
+  const several = lines.filter(has).length > 1;
+  return lines
+    .map(line =>
+      has(line) && (several || new RegExp(`\\d${OF}`, "iu").test(line))
+        ? line.replace(error, (_, number, own) => `${number.trimEnd()} (${own.replace(/[()]/gu, "")})`)
+        : line,
+    )
+    .join("\n");
+}
+
 export function ownFootnotes(text, decimal) {
   const owns = [];
-  const marked = text
+  const speaks = part => said(footnote(part, decimal).facts);
+  const marked = bracketed(text)
     .split("\n")
     .map(line => {
-      if ((line.match(/\(/gu) ?? []).length === 0) return line;
-      let done = "";
-      let rest = line;
-      for (;;) {
-        const found = new RegExp(`^(.*?(?:${NUMBER}))${UP}\\(([^()]*)\\)`, "u").exec(rest);
-        if (!found || said(footnote(done + found[1], decimal).facts)) return done + rest;
-        const { facts } = footnote(found[2], decimal);
-        if (!said(facts)) {
-          done += found[0];
-        } else {
-          done += `${found[1]} \u0002${owns.push(facts) - 1}\u0003`;
-        }
-        rest = rest.slice(found[0].length);
+      let done = "",
+        at = 0;
+      for (const found of [...line.matchAll(/\(([^()]*)\)/gu)].slice(0, MOST_BRACKETS)) {
+        const before = line.slice(at, found.index);
+        if (speaks(before)) break;
+        const { facts, rest } = footnote(found[1], decimal),
+          own = ENDS_IN_NUMBER.test(before.slice(-80)) && understood(facts, rest);
+        if (said(facts) && !own) break;
+        done += before + (said(facts) ? ` \u0002${owns.push(facts) - 1}\u0003` : found[0]);
+        at = found.index + found[0].length;
       }
+      return done + line.slice(at);
     })
     .join("\n");
   return { text: marked, owns };

@@ -1,7 +1,8 @@
 // From what a footnote says to a law and its size: equations (1) to (4) of the chapter on statements of noise. What it does
 // not say is taken by a rule that is named in a note, together with what else it may mean.
 
-const SURE = 0.95;
+const SURE = 0.95,
+  LEAST_SURE = 0.5; // a ± that is less sure than that is a slip
 
 // What facts of a footnote mean, given what the reader has chosen: { noise, notes }. noise null: nobody knows yet.
 // noise = { law, size, whole, said }, where `said` is how the size was given, for words and for Python.
@@ -12,6 +13,10 @@ export function noiseOf(facts, chosen = {}) {
   const spoken = laws.length || facts.sizes.length || facts.epsilon !== null || facts.rho !== null;
   if (facts.interval && !spoken) return { noise: null, notes: [intervalGiven(facts.interval)] };
   if (facts.none && !spoken) return { noise: NONE, notes };
+  if (facts.none && !chosen.noisy) {
+    const choices = [{ key: "noise", value: { law: "none" } }, { key: "noisy", value: true }];
+    return { noise: null, notes: [asked("none_too", {}, choices)] };
+  }
   if (!spoken) return unspoken(facts, chosen, notes);
   if (laws.length > 1 && !chosen.law) {
     return { noise: null, notes: [asked("two_laws", {}, LAWS)] };
@@ -63,6 +68,10 @@ function waysOf(facts, laws, chosen, notes) {
     );
     return null;
   }
+  if (said.some(v => !(v >= LEAST_SURE && v < 1))) {
+    notes.push(asked("bad_confidence", {}));
+    return null;
+  }
   const ways = facts.sizes
     .map(way => (way.by === "error" && facts.confidences.length ? { ...way, confidence: chosen.confidence ?? sure[0] } : way))
     .map(way => withSure(way, chosen, notes))
@@ -79,14 +88,34 @@ function waysOf(facts, laws, chosen, notes) {
     );
     return null;
   }
-  if (facts.rho !== null) ways.push({ by: "rho", rho: facts.rho, sensitivity: sensitivity(facts, chosen, notes) });
+  const budget =
+    facts.epsilon !== null && (facts.sensitivity !== null || chosen.sensitivity || ways.length === 0 || chosen.epsilon);
+  const doubtful = [
+    ["epsilon", facts.epsilons, budget],
+    ["rho", facts.rhos, facts.rho !== null],
+    ["sensitivity", facts.sensitivities, budget || facts.rho !== null],
+  ].find(([key, all, used]) => used && all.length > 1 && chosen[key] === undefined);
+  if (doubtful) {
+    const [key, all] = doubtful;
+    notes.push(
+      asked(
+        "several",
+        { key, values: all },
+        all.map(value => ({ key, value })),
+      ),
+    );
+    return null;
+  }
+  const rho = chosen.rho ?? facts.rho,
+    epsilon = chosen.epsilon ?? facts.epsilon;
+  if (rho !== null) ways.push({ by: "rho", rho, sensitivity: sensitivity(facts, chosen, notes) });
   if (facts.epsilon !== null && (gaussian || facts.delta)) {
     if (ways.length === 0) {
       notes.push(asked("epsilon_gaussian", {}));
       return null;
     }
-  } else if (facts.epsilon !== null && (facts.sensitivity !== null || chosen.sensitivity || ways.length === 0)) {
-    ways.push({ by: "epsilon", epsilon: facts.epsilon, sensitivity: sensitivity(facts, chosen, notes) });
+  } else if (budget) {
+    ways.push({ by: "epsilon", epsilon, sensitivity: sensitivity(facts, chosen, notes) });
   }
   if (ways.length === 0) {
     notes.push(asked("no_size", { law: laws[0] ?? null }));

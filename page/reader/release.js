@@ -135,25 +135,47 @@ function steps(said) {
   return null;
 }
 
-// The question that a release answers here: { question, rows, n, total } as of a text, or { cannot: code, facts }.
+// The question that a release answers here: { question, rows, n, of, total } as of a text, or { cannot: code, facts }.
 export function questionOf(release) {
   const { model, rows, n, matrix } = release,
     family = model?.family;
-  const cannot = (code, facts = {}) => ({ cannot: code, facts: { family: String(family).slice(0, 60), ...facts } });
-  if (!["Bernoulli", "Counts", "Categorical"].includes(family)) return cannot("model");
+  const cannot = code => ({ cannot: code, facts: { family: nameOf(model), rows: rows.length } });
+  const grouped = family === "Grouped" && model.model?.family === "Bernoulli" && model.sizes === "public";
+  if (!["Bernoulli", "Counts", "Categorical"].includes(family) && !grouped) return cannot("model");
   if (rows.some(row => row.noise === null || row.printed === null)) return cannot("statement");
   if (rows.some(row => ![0, 1].includes(row.grid) && row.noise.law !== "none")) return cannot("grid");
-  if (family === "Bernoulli") {
-    if (rows.length === 1 && typeof n === "number" && matrix === null) return { question: "share", rows, n };
-    return cannot("noisy_n");
-  }
-  return ofCounts(release, cannot);
+  if (grouped) return ofGroups(release, cannot);
+  if (family === "Counts" || family === "Categorical") return ofCounts(release, cannot);
+  if (rows.length === 1 && typeof n === "number" && matrix === null) return { question: "share", rows, n };
+  return ofNoisySize(release, cannot);
+}
+
+const nameOf = model =>
+  String(model?.family === "Grouped" ? `Grouped ${model.model?.family}` : model?.family).slice(0, 60);
+
+// Two groups whose sizes are public: their shares are compared.
+function ofGroups({ model, rows, n, matrix }, cannot) {
+  const fits = rows.length === 2 && Array.isArray(n) && n.length === 2 && matrix === null;
+  if (!fits) return cannot("model");
+  const names = model.levels?.[0] ?? rows.map(row => row.name);
+  return { question: "compare", rows: rows.map((row, k) => ({ ...row, name: String(names[k] ?? row.name) })), n };
+}
+
+// A share whose number of people is noisy or rounded too. The package takes every number in `n_range` as equally likely,
+// this page every one from 0 on: the same where the range is wide.
+function ofNoisySize({ rows, matrix, n_range: range }, cannot) {
+  const at = rows.findIndex(row => row.name === "n");
+  if (rows.length !== 2 || at < 0 || !isIdentity(dense(matrix) ?? [])) return cannot("noisy_n");
+  const of = rows[at],
+    far = of.noise.law === "none" ? Math.max(0, ...of.printed.map(step => step.step ?? step.base ?? 0)) : 36 * of.noise.size;
+  const wide = of.value !== null && (range === null || (range[0] === 0 && range[1] >= of.value + far));
+  return wide ? { question: "share", rows: [rows[1 - at]], of } : cannot("noisy_n");
 }
 
 function ofCounts({ model, rows, n, matrix }, cannot) {
   const names = rows.map(row => row.name.replace(/^count\[(.*)\]$/su, "$1"));
   const called = rows.map((row, k) => ({ ...row, name: names[k] }));
-  if (rows.length > MOST_LINES) return cannot("many", { rows: rows.length });
+  if (rows.length > MOST_LINES) return cannot("many");
   if (model.family === "Categorical") {
     if (matrix !== null || typeof n !== "number") return cannot("noisy_n");
     const total = { name: null, value: n, noise: NONE, printed: [] };
@@ -163,9 +185,26 @@ function ofCounts({ model, rows, n, matrix }, cannot) {
   const H = dense(matrix);
   if (H === null || isIdentity(H))
     return called.length === 1 ? { question: "count", rows: called } : { question: "table", rows: called, total: null };
-  if (H.length > 1 && isIdentity(H.slice(0, -1)) && H.at(-1).every(h => h === 1))
-    return { question: "table", rows: called.slice(0, -1), total: called.at(-1) };
-  return cannot("matrix");
+  return ofSums(H, called, model.names, cannot) ?? cannot("matrix");
+}
+
+// What is known of a cell that is in the total only.
+const UNPRINTED = { value: null, noise: NONE, printed: [{ how: "within", low: 0, high: null }], unprinted: true };
+
+// Rows that are single cells, and one that is the total of all, in any order; null for other sums.
+function ofSums(H, rows, names) {
+  const cells = H[0].map((_, j) => ({ ...UNPRINTED, name: String(names?.[j] ?? j + 1) }));
+  let total = null;
+  for (const [i, row] of H.entries()) {
+    const at = row.indexOf(1),
+      single = row.every((h, j) => h === (j === at ? 1 : 0));
+    if (single && at >= 0 && cells[at].unprinted) cells[at] = { ...rows[i], name: cells[at].name };
+    else if (row.length > 1 && row.every(h => h === 1) && total === null) total = rows[i];
+    else return null;
+  }
+  if (total === null && cells.some(cell => cell.unprinted)) return null;
+  if (cells.length === 1) return { question: "count", rows: cells };
+  return { question: "table", rows: cells, total };
 }
 
 // H as rows of numbers, also where the file has its entries only.

@@ -23,7 +23,7 @@ export function answered(asks) {
 
 function one(posterior, kind, args) {
   const naive = engine.naive(kind, ...args),
-    share = engine.noiseShare(kind, ...args);
+    share = engine.noiseShare(kind, posterior, naive);
   return {
     posterior,
     median: posterior.quantile(0.5),
@@ -37,7 +37,7 @@ function compared({ a, b, n }) {
   const args = n ? [a, b, { n }] : [a, b];
   const found = engine.compare(...args),
     naive = engine.naive("compare", ...args),
-    share = engine.noiseShare("compare", ...args);
+    share = engine.noiseShare("compare", found, naive);
   const { difference, ratio } = found,
     plain = naive?.difference ?? naive;
   return {

@@ -29,6 +29,9 @@ function formatter(options) {
   return made.get(key);
 }
 
+// The sign before the parts of a whole here; null where numbers are written with other digits or signs.
+export const DECIMAL = [".", ","].find(sign => formatter({ minimumFractionDigits: 1 }).format(1.5) === `1${sign}5`) ?? null;
+
 // A number as it is, to 12 digits.
 export const plain = v => formatter({ maximumSignificantDigits: 12 }).format(v);
 export const sized = v => formatter({ maximumSignificantDigits: 4 }).format(v);

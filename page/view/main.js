@@ -9,7 +9,7 @@ import { form } from "./form.js";
 import { python, uniqueNames } from "./python.js";
 import { choiceWords, noteWords, refusedWords, told, understood } from "./words.js";
 import { chosenQuestion, cleared, instead, replaced, typedText } from "./state.js";
-import { plain, whole } from "./format.js";
+import { DECIMAL, plain, whole } from "./format.js";
 
 const MOST_BYTES = 2 ** 24,
   SHOWN_IN_BOX = 60000;
@@ -26,26 +26,37 @@ const isExample = text => text.trim() === "" || QUESTIONS.some(each => S.example
 function update({ keepForm = false } = {}) {
   const start = performance.now();
   clearTimeout(waiting);
-  const reading = read(state.text, { question: state.pinned ? state.question : null, chosen: state.chosen });
-  if (state.file && reading.kind === "file") reading.file = state.file;
-  const other = instead(state, reading);
-  if (other) reading.notes.unshift(other);
+  let reading = null,
+    refused = null;
+  try {
+    reading = readAll();
+  } catch (error) {
+    refused = error;
+    reading = { kind: "refused", question: null, asks: null, rows: [], footnote: null, notes: [] };
+  }
   const shown = reading.question ?? state.question;
   if (reading.kind !== "empty") state.question = shown;
   const unanswered = reading.kind === "file" && !reading.asks;
   for (const each of QUESTIONS) at(`q-${each}`).checked = !unanswered && each === shown;
   put(at("question-says"), unanswered ? "" : S.questions[shown][1]);
-  let refused = null;
   try {
-    drawAnswer(reading, reading.asks && settled(reading) ? answered(reading.asks) : null);
+    drawAnswer(reading, !refused && reading.asks && settled(reading) ? answered(reading.asks) : null);
   } catch (error) {
     refused = error;
-    drawAnswer(reading, null); // never an answer of before
+    drawAnswer({ ...reading, asks: null }, null); // never an answer of before, nor Python for none
   }
+  if (refused && !(refused instanceof Refused)) console.error(refused);
   drawReading(reading, refused, keepForm);
   took = performance.now() - start;
   document.body.classList.remove("stale");
-  if (refused && !(refused instanceof Refused)) throw refused;
+}
+
+function readAll() {
+  const reading = read(state.text, { question: state.pinned ? state.question : null, chosen: state.chosen, home: DECIMAL });
+  if (state.file && reading.kind === "file") reading.file = state.file;
+  const other = instead(state, reading);
+  if (other) reading.notes.unshift(other);
+  return reading;
 }
 
 const settled = reading =>
@@ -61,7 +72,8 @@ function choose(choice) {
 // ---- what was read ----
 
 function drawReading(reading, refused, keepForm) {
-  const lines = reading.kind === "empty" || reading.rows.length === 0 ? [] : understood(reading);
+  const all = reading.kind === "empty" || reading.rows.length === 0 ? [] : understood(reading),
+    lines = reading.notes.some(note => DOUBTS.has(note.code) && note.kind === "asked") ? all.slice(0, 1) : all;
   put(
     at("understood"),
     lines.map(line => h("li", {}, line, " ")),
@@ -69,7 +81,7 @@ function drawReading(reading, refused, keepForm) {
   at("read").hidden = reading.kind === "empty";
   at("understood-heading").hidden = lines.length === 0;
   const notes = reading.notes.filter(note => worthSaying(note, reading)).map(note => drawNote(note, reading));
-  if (refused) notes.unshift(h("li", { class: "refused" }, h("span", {}, refusedWords(refused))));
+  if (refused) notes.unshift(h("li", { class: "refused" }, h("span", {}, refused instanceof Refused ? refusedWords(refused) : S.answer.broken)));
   put(at("notes"), notes);
   const changed = state.chosen.noise !== undefined || state.chosen.printed !== undefined;
   put(
@@ -104,9 +116,12 @@ function drawReading(reading, refused, keepForm) {
   }
 }
 
+// What was read of the noise, but may mean something else, is not shown as if it held.
+const DOUBTS = new Set(["cut", "denied", "left_noise", "printed_first", "column_noise", "two_footnotes", "columns_unread"]);
+
 // Once something has to be settled, what was taken besides is not said yet.
 function worthSaying(note, reading) {
-  if (note.code === "no_number" && reading.notes.some(other => other.code.startsWith("beyond"))) return false;
+  if (note.code === "no_number" && reading.notes.some(other => other.kind === "asked" && other !== note)) return false;
   if (note.kind === "asked" || note.kind === "misfit" || note.kind === "refused" || note.code === "seal" || note.code === "instead") return true;
   return settled(reading) || note.kind === "unread";
 }
@@ -173,7 +188,7 @@ function drawPair(reading) {
 // ---- the answer ----
 
 function drawAnswer(reading, answer) {
-  const code = python(reading);
+  const code = reading.kind === "file" || settled(reading) ? python(reading) : null; // no lines for what is in doubt
   at("python-part").hidden = code === null;
   put(at("python"), code ?? "");
   at("answer").hidden = answer === null;
@@ -267,7 +282,7 @@ function drawTable(reading, answer, width) {
       h(
         "td",
         { class: "number" },
-        row ? (row.cell.value === null ? S.answer.hidden : plain(row.cell.value)) : S.answer.unprinted,
+        !row || row.unprinted ? S.answer.unprinted : row.cell.value === null ? S.answer.hidden : plain(row.cell.value),
       ),
       h("td", { class: "number strong" }, whole(median)),
       h("td", { class: "number" }, low === high ? S.answer.exactly : S.answer.interval(whole(low), whole(high))),

@@ -117,10 +117,11 @@ export function python(reading, source = S.python.source) {
         "print(counts.quantile([0.5, 0.025, 0.975]).values)",
       ]);
     case "share": {
-      const exact = typeof asks.n === "number";
+      const exact = typeof asks.n === "number",
+        quiet = rows[0].noise.law === "none"; // a noise of n needs one of the count too, though it is 0
       const size = exact
         ? [`n=${num(asks.n)}`]
-        : [`n=${num(reading.of.cell.value)}`, `n_noise=${noise(reading.of.noise)}`];
+        : [`n=${num(reading.of.cell.value)}`, `n_noise=${noise(reading.of.noise)}`, ...(quiet ? [`noise=${noise(rows[0].noise)}`] : [])];
       return imported([
         ...call(`Bernoulli(), ${values[0]}`, [...size, ...stated(rows), said]),
         `${fitted("share")}["probability"]`,
@@ -147,7 +148,7 @@ export function python(reading, source = S.python.source) {
 }
 
 function compared({ asks, rows }, called, values, said) {
-  const model = asks.n ? `Grouped(Bernoulli(), "group", ${names(called)}, sizes="public")` : `Counts(${names(called)})`;
+  const model = asks.n ? `Grouped(Bernoulli("yes"), "group", ${names(called)}, sizes="public")` : `Counts(${names(called)})`;
   const size = asks.n ? [`n=[${asks.n.map(num).join(", ")}]`] : [];
   return imported([
     `cells = ${model}`,
@@ -210,6 +211,8 @@ function ofFile({ release, asks, file }) {
       'share = fit(published, progress=False).posterior["probability"]',
       "print(share.quantile([0.5, 0.025, 0.975]).values)",
     );
+  else if (asks?.kind === "compare")
+    lines.splice(2, 1, 'print(contrast(result)[["median", "low", "high", "above"]])');
   else if (asks && release.model.family === "Counts")
     lines.splice(
       1,

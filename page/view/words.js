@@ -3,6 +3,7 @@
 import { S } from "../strings.js";
 import { chance, decimals, digitsFor, percent, plain, sized, whole } from "./format.js";
 import { uniqueNames } from "./python.js";
+import { NUMBER, read as number } from "../reader/numbers.js";
 
 const U = S.understood;
 
@@ -56,7 +57,9 @@ const shown = row =>
     ? plain(row.cell.value)
     : row.value != null
       ? plain(row.value)
-      : String(row.shown ?? "").trim() || S.answer.hidden;
+      : row.unprinted
+        ? S.answer.unprinted
+        : String(row.shown ?? "").trim() || S.answer.hidden;
 export const printedNumber = shown;
 
 // What was read, one short line each.
@@ -94,7 +97,7 @@ export function understood(reading) {
   const laws = [
     ...new Set(
       [...rows, ...(total && !exactTotal ? [total] : []), ...(of ? [of] : [])]
-        .filter(row => row.noise)
+        .filter(row => row.noise && !row.unprinted)
         .map(row => noiseWords(row.noise)),
     ),
   ];
@@ -102,10 +105,13 @@ export function understood(reading) {
   else if (laws.length > 1) lines.push(S.cap(laws.length <= 3 ? S.list(laws) : U.noise.own));
   if (exactTotal) lines.push(U.exactTotal);
   const prints = [
-    ...new Set([...rows, ...(total ? [total] : [])].filter(row => row.cell).map(row => printedWords(row.cell.printed))),
+    ...new Set([...rows, ...(total ? [total] : [])]
+        .filter(row => row.cell && !row.unprinted)
+        .map(row => printedWords(row.cell.printed)),
+    ),
   ];
   if (prints.length === 1) {
-    if (rows.some(row => row.cell?.printed.length)) lines.push(prints[0]);
+    if (rows.some(row => row.cell?.printed.length && !row.unprinted)) lines.push(prints[0]);
   } else if (prints.length > 1)
     lines.push(
       ...rows
@@ -146,7 +152,7 @@ export function told(reading, answer) {
     what: name,
     name: rows[0].name,
     all: ofAll ? allOf(reading) : null,
-    printed: printedOf(rows[0]),
+    printed: printedOf(rows[0], reading.decimal),
     median,
     low,
     high,
@@ -186,7 +192,15 @@ export function told(reading, answer) {
 const allOf = ({ asks, of, rows }) =>
   [typeof asks.n === "number" ? plain(asks.n) : shown(of), rows[0].unit].filter(Boolean).join(" ");
 const nameOf = row => (row.name && row.unit ? `${row.name}, ${row.unit}` : (row.name ?? row.unit ?? null));
-const printedOf = row => (row.cell.value !== null ? plain(row.cell.value) : row.said ? String(row.shown).trim() : null);
+const printedOf = (row, decimal) =>
+  row.cell.value !== null ? plain(row.cell.value) : row.said ? rewritten(String(row.shown).trim(), decimal) : null;
+
+// A limit or a range with its numbers as they are written here: <1,000.
+const rewritten = (text, decimal) =>
+  text.replace(new RegExp(NUMBER, "gu"), each => {
+    const found = number(each, { decimal, whole: true });
+    return found?.value === undefined ? each : plain(found.value);
+  });
 
 // Where the denominator may be 0.
 const noRate = ({ none }) => (none > 0.0005 ? [{ value: chance(none), text: S.answer.noRate }] : []);
@@ -236,6 +250,7 @@ export function noteWords(note) {
   if (typeof f.confidence === "number") facts.confidence = percent(f.confidence, 0);
   if (Array.isArray(f.printed)) facts.printed = f.printed.map(stepWords).join(", then ");
   if (note.code === "either") facts.shown = f.either;
+  if (note.code === "several") facts.values = f.values.map(plain);
   return S.notes[note.code](facts);
 }
 
@@ -261,7 +276,14 @@ export function choiceWords(choice) {
     case "pick":
       return C.pick(choice.value);
     case "leave":
-      return C.leave;
+    case "noisy":
+    case "noise_first":
+      return C[choice.key];
+    case "sizes":
+      return C.sizes[choice.value];
+    case "epsilon":
+    case "rho":
+      return plain(choice.value);
     case "sensitivity":
     case "mark":
       return C[choice.key](plain(choice.value));
