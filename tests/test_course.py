@@ -2,6 +2,8 @@
 answers, and the way to the next one. And how long the ways of the page `start` take.
 """
 
+import ast
+import builtins
 import copy
 import json
 import re
@@ -164,3 +166,33 @@ def test_a_wrong_duration_is_found():
     assert mistimed(re.sub(TIMED, "", text, count=9))[0][1] == 0
     page = [{"cell_type": "markdown", "source": ["# A\n## B\n" + "w " * 218 + "\n## C\nw"]}]
     assert round(reading(page, "b"), 1) == 1
+
+
+# ---------------------------------------------------------------- what is shown can be copied
+def unbound(cells):
+    "Names that the visible code of a page uses before visible code has bound them."
+    known, found = {*dir(builtins), "display"}, []
+    for kind, text in cells:
+        if kind != "code" or re.search(r"^#\|\s*(hide$|eval: false)", text, re.M):
+            continue
+        nodes = list(ast.walk(ast.parse(re.sub(r"^\s*[%!].*", "", text, flags=re.M))))
+        known |= {alias.asname or alias.name.split(".")[0] for node in nodes
+                  if isinstance(node, (ast.Import, ast.ImportFrom)) for alias in node.names}
+        known |= {node.name for node in nodes if isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.ExceptHandler))}
+        known |= {node.arg for node in nodes if isinstance(node, ast.arg)}
+        names = [node for node in nodes if isinstance(node, ast.Name)]
+        known |= {node.id for node in names if isinstance(node.ctx, ast.Store)}
+        found += sorted({node.id for node in names} - known)
+    return found
+
+
+@pytest.mark.parametrize("folder", ["course", "recipes", "tutorials", "questions"])
+def test_visible_code_can_be_copied(folder):
+    pages = {path.name: unbound(read(path)) for path in sorted((NBS / folder).glob("*.ipynb"))}
+    assert len(pages) > 4 and {name: names for name, names in pages.items() if names} == {}
+
+
+def test_an_import_that_is_hidden_is_found():
+    hidden, shown = ("code", "#| hide\nimport numpy as np"), ("code", "import numpy as np")
+    used = ("code", "#| fig-cap: \"A\"\nx = [np.sin(i) for i in range(3)]\n%time x")
+    assert unbound([hidden, used]) == ["np"] and unbound([shown, used]) == unbound([("markdown", "np")]) == []
