@@ -16,7 +16,8 @@ import numpy as np
 import pytest
 
 from dp_bayes_nb.app import answers as app
-from dp_bayes_nb.app.published import SAID, declared, python
+from dp_bayes_nb.app.published import AT_REST, PAGE_EXAMPLES, SAID, declared, python
+from dp_bayes_nb.app.svg import STYLE
 from dp_bayes_nb.base.style import COLORS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -73,8 +74,6 @@ def test_every_text_of_the_app_is_the_page_s():
     assert set(differing(SAID | wrong)) == set(wrong)
 
 
-BLANK = {"n_noisy": False, "total": False, "noise": "none", "by": "scale", "size": "", "sensitivity": "1",
-         "whole": False, "printed": "none", "step": "", "source": ""}
 TWO = {"noise": "laplace", "size": "2"}
 EPSILON = {"noise": "laplace", "by": "epsilon", "size": "0.5"}
 TEN = [  # lines, what the footnote says for the page, question, and the fields of the app
@@ -102,7 +101,7 @@ def one_comma(text):
 @pytest.fixture(scope="module")
 def both():
     "Ten declarations of the app with their draws, and what the page makes of the same."
-    ours = [declared(one_comma(text), BLANK | {"question": question} | fields) for text, _, question, fields in TEN]
+    ours = [declared(one_comma(text), AT_REST | {"question": question} | fields) for text, _, question, fields in TEN]
     drawn = [app.draws_of(d, 2000) for d in ours]
     found = [app.found(d, each) for d, each in zip(ours, drawn)]
     page = node(TOLD, [{"text": f"{text}\n{note}", "question": question, "levels": each.ends,
@@ -115,6 +114,13 @@ def off(found, page):
     "By how many standard errors of 1000 draws the levels of medians and ends are off."
     return [max(low - p, p - high, 0) / math.sqrt(p * (1 - p) / 1000)
             for p, (low, high) in zip((0.025, 0.5, 0.975), page["cdf"])]
+
+
+def test_examples_are_the_page_s():
+    page = node("const { S } = await import(ROOT + '/page/strings.js'); answer(S.examples);", [])
+    assert page.keys() == PAGE_EXAMPLES.keys()
+    for question, (text, _) in PAGE_EXAMPLES.items():
+        assert page[question].startswith(f"{text}\n"), question
 
 
 def test_answers_agree(both):
@@ -148,7 +154,21 @@ def test_sentences_and_lines_are_the_page_s(both):
             assert python(d) == theirs["code"]
 
 
+def colours(text):
+    "Custom properties of a style sheet: those of light mode, then those of dark mode."
+    found: list = [{}, {}]
+    light, *dark = text.split("prefers-color-scheme: dark", 1)
+    for at, part in ((0, light), *((1, part) for part in dark)):
+        for name, value in re.findall(r"--([a-z-]+): (#\w+)", part):
+            found[at].setdefault(name, value.lower())
+    return found
+
+
 def test_colours_are_the_page_s():
-    style = (ROOT / "page" / "style.css").read_text(encoding="utf-8")
-    for name, method in (("ours", "ours"), ("naive", "naive")):
-        assert re.findall(rf"--{name}: (#\w+)", style)[0].lower() == COLORS[method].lower()
+    "In both modes, under the same names; and the pictures' colours of light mode are the methods'."
+    template = ROOT / "app" / "voila" / "templates" / "dp_bayes_nb" / "index.html.j2"
+    light, dark = colours((ROOT / "page" / "style.css").read_text(encoding="utf-8"))
+    ours, ours_dark = colours(STYLE)[0], colours(template.read_text(encoding="utf-8"))[1]
+    assert len(ours) >= 9 and ours.keys() == ours_dark.keys()
+    assert ours.items() <= light.items() and ours_dark.items() <= dark.items()
+    assert [ours[name] for name in ("ours", "naive")] == [COLORS[name].lower() for name in ("ours", "naive")]

@@ -16,7 +16,7 @@ import numpy as np
 
 from .counter import download, intervals, see
 from .labs import table
-from .published import SAID, Declared, declared, python, say
+from .published import SAID, Declared, _signed, declared, in_words, plain, python, say
 from .svg import INK, band, chart, dots, line, rule, words
 from ..base.arguments import refuse
 from ..base.draws import kde
@@ -104,16 +104,6 @@ SAID |= {
 
 # %% ../../nbs/app/05_answers.ipynb #5a2e0009
 # § Numbers
-def _signed(text):
-    "With a minus sign where there is more than 0."
-    return text.replace("-", "−") if any(c in "123456789" for c in text) else text.replace("-", "")
-
-
-def plain(value) -> str:
-    "A number as it is, to 12 digits."
-    return _signed(f"{float(f'{value:.12g}'):,.12f}".rstrip("0").rstrip("."))
-
-
 def percent(value, digits: int) -> str:
     "A share in percent."
     return _signed(f"{value:.{digits}%}")
@@ -189,7 +179,7 @@ def found(d: Declared, drawn: dict) -> Found:
     "The answer in numbers."
     asked, cells = drawn["asked"], drawn["cells"]
     if d.question == "rate" and not len(asked):
-        refuse("the number that a rate is a part of", "above 0", 0)
+        raise ValueError(SAID["refused.zero"])
     ends, naive = _ends(asked, d.question in ("count", "compare", "table")), _naive(d)
     width, noise = ends[2] - ends[0], None
     if naive is not None:
@@ -342,19 +332,22 @@ def picture(d: Declared, found: Found, drawn: dict) -> str:
         return intervals({"ours": drawn["cells"]}, d.names, "true count (grey: as printed)", rings)
     if np.ptp(drawn["asked"]) == 0:
         return ""
-    asked, shown = drawn["asked"], {"share": d.whole, "rate": d.whole, "count": 1}
-    x, y = _curve(asked, d.question in ("count", "compare"))
-    y, naive = y / y.max(), found.naive
-    inside = np.where((x > found.ends[0] - 0.51) & (x < found.ends[2] + 0.51) if d.question in ("count", "compare")
-                      else (x >= found.ends[0]) & (x <= found.ends[2]), y, 0.0)
-    marks = [band(x, 0 * x, y, COLORS["ours"], opacity=0.17), band(x, 0 * x, inside, COLORS["ours"], opacity=0.4),
-             *_span(found.ends[0], found.ends[2], -0.25, "ours", found.ends[1])]
+    whole, of = d.question in ("count", "compare"), {"share": d.whole, "rate": d.whole, "count": 1}
+    unit = 1 if whole else 100  # shares in percent
+    asked, (low, middle, high) = unit * drawn["asked"], (unit * v for v in found.ends)
+    x, y = _curve(asked, whole)
+    y, edge = y / y.max(), 0.5 * whole
+    within = (x >= low - edge) & (x <= high + edge)
+    marks = [band(x, 0 * x, y, COLORS["ours"], opacity=0.17),
+             band(x[within], 0 * x[within], y[within], COLORS["ours"], opacity=0.4),
+             *_span(low, high, -0.25, "ours", middle)]
     ends = [*np.quantile(asked, [0.001, 0.999])]
-    if naive is not None:
+    if found.naive is not None:
+        naive = [unit * v for v in found.naive]
         marks += _span(naive[0], naive[2], -0.5, "naive")
         ends += [naive[0], naive[2]]
-    if d.question in shown and d.values[0] is not None and shown[d.question]:
-        at = d.values[0] / shown[d.question]
+    if d.question in of and d.values[0] is not None and of[d.question]:
+        at = unit * d.values[0] / of[d.question]
         marks += [line([at, at], [0, 1.04], INK, width=1.3, dash="3 3"),
                   words(at, 1.08, say("answer.printedMark", value=plain(d.values[0])))]
         ends.append(at)
@@ -362,7 +355,8 @@ def picture(d: Declared, found: Found, drawn: dict) -> str:
         marks += [line([0, 0], [0, 1.04], INK, width=1.3, dash="3 3"), words(0, 1.08, SAID["answer.equal"])]
     space = 0.06 * (max(ends) - min(ends)) or 1.0
     return chart([rule(y=0.0, color=INK, dash="", width=1), *marks], x=(min(ends) - space, max(ends) + space),
-                 y=(-0.6, 1.2), xlabel="", ylabel="", yticks=False, alt=told(d, found)["quote"])
+                 y=(-0.6, 1.2), xlabel="", ylabel="", yticks=False, alt=told(d, found)["quote"],
+                 xunit="%" if d.question in ("share", "rate") else "")
 
 # %% ../../nbs/app/05_answers.ipynb #5a2e0018
 # § The page of an answer
@@ -374,19 +368,20 @@ def _paragraphs(parts):
 def _rows(d, found):
     "The table of the cells."
     texts = [(_printed(d, k) or SAID["answer.hidden"], *(f"{v:,}" for v in ends)) for k, ends in enumerate(found.cells)]
-    rows = [(name, printed, median, say("answer.interval", low=low, high=high))
-            for name, (printed, low, median, high) in zip(d.names, texts)]
+    between = lambda low, high: SAID["answer.exactly"] if low == high else say("answer.interval", low=low, high=high)
+    rows = [(name, printed, median, between(low, high)) for name, (printed, low, median, high) in zip(d.names, texts)]
     last = d.total and (plain(d.values[-1]) if d.values[-1] is not None else d.total.printed or SAID["answer.hidden"])
     low, median, high = (f"{v:,}" for v in found.ends)
     rows.append((d.total.name if d.total and d.total.name else SAID["answer.what.table"], last or "—", median,
-                 say("answer.interval", low=low, high=high)))
+                 between(low, high)))
     return table([SAID[f"answer.columns.{k}"] for k in range(4)], rows)
 
 
 def answer(text: str, fields: dict, draws: int = 2000) -> tuple[str, str, str]:
     "Picture, text and link of the file, as HTML."
     d = declared(text, fields)
-    drawn = draws_of(d, draws)
+    with in_words(d):
+        drawn = draws_of(d, draws)
     numbers = found(d, drawn)
     said = told(d, numbers)
     p = {name: f"<p>{escape(said[name])}</p>" if said[name] else "" for name in ("noise", "naive")}

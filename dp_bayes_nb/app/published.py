@@ -6,12 +6,15 @@
 __all__ = []
 
 # %% ../../nbs/app/04_published.ipynb #4df5d751
+import csv
+import io
 import json
 import math
 import re
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from ..base.arguments import check_choice, refuse
+from ..base.arguments import Said, check_choice, refuse
 from ..models.counts import Bernoulli
 from ..models.grouped import Grouped
 from ..models.whole_numbers import Counts
@@ -20,7 +23,7 @@ from ..noise.printing import Clamped, Exact, Rounded, Suppressed
 from ..noise.statements import Gaussian, Laplace
 from ..releases.declare import declare
 from ..releases.document import Release
-from ..releases.published import _NUMERIC, _number, _self_explained
+from ..releases.published import _NUMERIC, _self_explained
 
 # %% ../../nbs/app/04_published.ipynb #5a1d0002
 # § Words that the page has too: by their place in page/strings.js
@@ -68,6 +71,23 @@ SAID = {
     "notes.n_whole": "{n} must be a whole number, 1 or more, to be the number that a share is of.",
     "refused.blank": "A number that is not printed needs a footnote that says when numbers are hidden: counts below 10 "
                      "are hidden.",
+    "refused.multiple": "{value} is not a multiple of {step}, so it cannot have been rounded to that.",
+    "refused.printed": "A footnote such as this one never prints {value}. Check both.",
+    "refused.negative": "{value} is too far below 0 for this noise. Check the footnote.",
+    "refused.above": "{value} is too far above {most}, which is all there are, for this noise. Check both numbers.",
+    "refused.between": "No whole number is near enough to {value} for this noise. True counts are whole: check the "
+                       "number and the footnote.",
+    "refused.perturbed": "Random rounding is of whole numbers: say that the noise is on whole numbers, or that there "
+                         "is none.",
+    "refused.limits": "The two limits must be in order.",
+    "refused.endless": "Nothing says how large this number may be, so there is no interval.",
+    "refused.large": "Too many numbers may be behind this one. Check the size of the noise and of the rounding.",
+    "refused.far": "These numbers are so far apart that nothing fits them all. Check the numbers and the footnote.",
+    "refused.part": "{part} is too far above {whole} for this noise, and a part is not larger than the whole.",
+    "refused.total": "The total {value} is too far from what the cells add up to, {cells}, for this noise. Is the last "
+                     "line their total?",
+    "refused.zero": "The number that a rate is a part of is 0, so there is no rate.",
+    "refused.number": "A number is missing, or too large to compute with.",
     "python.source": "typed on a page",
     "names.a": "A",
     "names.b": "B",
@@ -79,11 +99,38 @@ def say(key: str, **facts) -> str:
     return SAID[key].format(**facts)
 
 
+def _signed(text):
+    "With a minus sign where there is more than 0."
+    return text.replace("-", "−") if any(c in "123456789" for c in text) else text.replace("-", "")
+
+
+def plain(value) -> str:
+    "A number as it is, to 12 digits, as the page writes it."
+    return _signed(f"{float(f'{value:.12g}'):,.12f}".rstrip("0").rstrip("."))
+
+
 QUESTIONS = ("count", "share", "rate", "compare", "table", "hidden")
 LAWS = ("none", "laplace", "gaussian")
 WAYS = {"none": (), "laplace": ("scale", "sd", "error", "epsilon"), "gaussian": ("sd", "error", "rho")}
 PRINTS = ("none", "rounded", "random", "hidden", "cut")
 FOOTNOTE = ("question", "n_noisy", "total", "noise", "by", "size", "sensitivity", "whole", "printed", "step", "source")
+
+# %% ../../nbs/app/04_published.ipynb #5a1d0008
+def options(place: str, keys) -> list:
+    "Options of a list in the page's words."
+    return [(SAID[place.format(key)], key) for key in keys]
+
+
+AT_REST = {"n_noisy": False, "total": False, "noise": "none", "by": "scale", "size": "", "sensitivity": "1",
+           "whole": False, "printed": "none", "step": "", "source": ""}
+PAGE_EXAMPLES: dict[str, tuple[str, dict]] = {  # the page's examples: lines, and fields that are not at rest
+    "count": ("312 people", {"noise": "laplace", "by": "epsilon", "size": "0.5"}),
+    "share": ("312 of 1150 people", {"noise": "laplace", "size": "20"}),
+    "rate": ("118 of 290 complaints", {"noise": "laplace", "size": "10"}),
+    "compare": ("North, 131\nSouth, 124", {"noise": "laplace", "by": "epsilon", "size": "0.5"}),
+    "table": ("Elm, 45\nOak, 20\nAsh, *\nFir, 310\ntotal, 385",
+              {"noise": "laplace", "size": "2", "whole": True, "printed": "hidden", "step": "10", "total": True}),
+    "hidden": ("Ash: <10 households", {"noise": "laplace", "size": "2", "whole": True})}
 
 # %% ../../nbs/app/04_published.ipynb #fd670e4b
 # § Lines
@@ -105,9 +152,9 @@ class Line(NamedTuple):
 def _line(k, text):
     "A line as a `Line`."
     text = re.sub(rf"(?<=[:;,\t] ){_THOUSANDS}|(?<= of ){_THOUSANDS}", lambda m: m[0].replace(",", ""), text)
-    if re.search(rf"(?<![\d,.]){_THOUSANDS}", text):
+    if re.search(r"\d,\d", re.sub('"[^"]*"', "", text)):
         refuse(f"line {k}", "clear about its comma", f"{text:.60}",
-               "write a number without a comma, 1234, or a colon after the name")
+               "write a number without a comma, 1234 or 12.5, and a colon after the name")
     found = _LINE.fullmatch(text)
     if found is None or found["name"] is not None and not found["name"].strip(' "'):
         refuse(f"line {k}", "a name, a comma and a number", f"{text:.60}",
@@ -116,6 +163,19 @@ def _line(k, text):
     parts = _OF.fullmatch(printed) or _UNIT.fullmatch(printed)
     of, unit = (parts.groupdict().get("all"), parts["unit"]) if parts else (None, None)
     return Line((found["name"] or "").strip(' "') or None, parts["part"].strip() if parts else printed, of, unit)
+
+
+def lines_of_csv(text: str) -> str:
+    "A CSV file as lines: without its headings, and with a blank after the comma, which then parts name and number."
+    try:
+        dialect: Any = csv.Sniffer().sniff(text[:2000], "\t;,")
+    except csv.Error:
+        dialect = csv.excel
+    rows = [[field.strip() for field in row] for row in csv.reader(io.StringIO(text), dialect) if any(row)]
+    if rows and not any(re.search(r"[\d*]", field) for field in rows[0][1:] or rows[0]):
+        del rows[0]
+    return "\n".join(", ".join(f'"{field}"' if re.search("[,;:]", field) and k == 0 else field
+                               for k, field in enumerate(row)) for row in rows)
 
 
 def lines_of(text: str) -> list[Line]:
@@ -132,7 +192,7 @@ def _positive(name, value):
     text = str(value).strip()
     number = float(text) if _NUMERIC.fullmatch(text) and "," not in text and " " not in text else math.nan
     if not 0 < number < math.inf:
-        refuse(name, "a number > 0", text or "nothing", "with a point: 0.5" if "," in text else "")
+        refuse(name, "a number > 0", text or Said("nothing"), "with a point: 0.5" if "," in text else "")
     return _tidy(number)
 
 
@@ -185,8 +245,14 @@ def printing_of(fields: dict) -> Stated:
 def _read(name, text, printing):
     "What was printed as a number, or None, and how it was printed."
     if _NUMERIC.fullmatch(text):
-        return _tidy(_number(name, 0, text, True)), printing
-    said = _self_explained(text, True)
+        value = float(re.sub(r"[^-+.\deE]", "", text))
+        if not abs(value) < 1e15:
+            raise ValueError(SAID["refused.number"])
+        return _tidy(value), printing
+    try:
+        said = _self_explained(text, True)
+    except ValueError:  # 9-5
+        raise ValueError(SAID["refused.limits"]) from None
     if said is not None:
         given = (said.below,) if isinstance(said, Suppressed) else (said.low, said.high)
         words = ", ".join("None" if end is None else repr(_tidy(end)) for end in given)
@@ -271,7 +337,8 @@ def declared(text: str, fields: dict) -> Declared:
     whole = read[-1][0] if question == "rate" else sizes[0] if question == "share" else sizes
     made = Declared(question, lines, [value for value, _ in read], whole, total, noise, noisy, [how for _, how in read],
                     None, fields["source"].strip() or SAID["python.source"])  # type: ignore[arg-type]
-    return made._replace(release=_declare(made))
+    with in_words(made):
+        return made._replace(release=_declare(made))
 
 
 def _declare(d):
@@ -293,6 +360,39 @@ def _declare(d):
             return declare(Counts(["part", "rest"]), values, matrix=[[1, 0], [1, 1]], **how)
     unit = [[int(i == j) for j in range(p)] for i in range(p)]
     return declare(Counts(d.names), d.values, **({"matrix": [*unit, [1] * p]} if d.total else {}), **how)
+
+# %% ../../nbs/app/04_published.ipynb #5a1d0005
+# § What the package refuses, in the page's words
+_REFUSED = [  # what its message contains, and the page's text for it
+    (r"multiples of (?P<step>\S+), as .*got (?P<value>\S+)$", "multiple"),
+    (r"such as \w+\(.* prints, got (?P<value>[^\s;]+)", "printed"),
+    (r"in reach of sums .*got (?P<value>-[^\s;]+)", "negative"),
+    (r"in reach of sums .*got (?P<value>[^\s;]+)", "above"),
+    (r"0 or more, because it is a count.*got (?P<value>[^\s;]+)", "negative"),
+    (r"(?:a whole number (?:where|of steps)|from a whole number).*got (?P<value>[^\s;]+)", "between"),
+    (r"perturbs whole numbers", "perturbed"), (r"nothing that was published limits", "endless"),
+    (r"likely values", "large"), (r"finite number", "number"), (r"contradict one another|possible together", "far")]
+
+
+@contextmanager
+def in_words(d: Declared):
+    "Say what the package refuses of numbers that were typed as the page does; anything else as the package does."
+    try:
+        yield
+    except ValueError as error:
+        key, known = next(((key, facts.groupdict()) for pattern, key in _REFUSED
+                           if (facts := re.search(pattern, str(error)))), ("", {}))
+        if not key:
+            raise
+        numbers = {name: plain(float(value)) for name, value in known.items()}
+        if key == "far" and d.question == "rate" and None not in d.values:
+            key, numbers = "part", dict(zip(("part", "whole"), map(plain, d.values)))
+        if key == "far" and d.total and None not in d.values:
+            key, numbers = "total", {"value": plain(d.values[-1]), "cells": plain(sum(d.values[:-1]))}
+        most = {"most": plain(d.whole)} if key == "above" and d.question == "share" else {}
+        if key == "above" and not most:
+            key = "far"
+        raise ValueError(say(f"refused.{key}", **numbers, **most)) from None
 
 # %% ../../nbs/app/04_published.ipynb #6ae88b6b
 # § The same in Python

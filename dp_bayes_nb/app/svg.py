@@ -109,11 +109,11 @@ _MARGIN = (54, 10, 10, 40)  # left, right, top, bottom
 INK, _FAINT = "#22272e", "#d9dde2"
 
 
-def _axis(scale, other, wanted, across, label):
+def _axis(scale, other, wanted, across, label, unit=""):
     "Ticks, their numbers and the label of one axis."
     out, (low, high) = [], scale.limits
     for t in ticks(low, high, wanted, scale.log):
-        u, name = float(scale(t)), escape(f"{t:.6g}")
+        u, name = float(scale(t)), escape(f"{t:.6g}{unit}")
         ends = (u, u, *other.pixels) if across else (*other.pixels, u, u)
         x, y = (u, other.pixels[0] + 15) if across else (other.pixels[0] - 6, u + 4)
         out.append(f'<path d="M{ends[0]:.1f} {ends[2]:.1f}L{ends[1]:.1f} {ends[3]:.1f}" stroke="{_FAINT}"/>'
@@ -128,7 +128,8 @@ def chart(marks, *,                # functions of the two scales
           xlabel: str, ylabel: str,
           alt: str,                # what the picture shows, in words
           xlog: bool = False, ylog: bool = False,
-          yticks: bool = True      # numbers on the y axis
+          yticks: bool = True,     # numbers on the y axis
+          xunit: str = ""          # behind the numbers on the x axis
           ) -> str:
     "A chart as SVG text."
     (width, height), (left, right, top, bottom) = _SIZE, _MARGIN
@@ -147,7 +148,8 @@ def chart(marks, *,                # functions of the two scales
         f'aria-label="{escape(alt)}" '
             f'font-family="system-ui, sans-serif" font-size="12" fill="{INK}" '
             f'style="width:100%;max-width:640px;height:auto;display:block">'
-            f'{clip}{_axis(px, py, 6, True, xlabel)}{vertical}<g clip-path="url(#{identity})">{drawn}</g>{frame}</svg>')
+            f'{clip}{_axis(px, py, 6, True, xlabel, xunit)}{vertical}'
+            f'<g clip-path="url(#{identity})">{drawn}</g>{frame}</svg>')
 
 # %% ../../nbs/app/01_svg.ipynb #5a3f0002
 # § How a page looks: the colours of page/style.css, by name
@@ -165,6 +167,7 @@ STYLE = """<style>
 .db-app .widget-readout { min-width: 64px; font-size: 14px; }
 .db-app .widget-html, .db-app .widget-html-content { height: auto; overflow: visible; line-height: 1.45; font-size:
   15px; }
+.db-app .widget-html > .widget-html-content { width: 100%; min-width: 0; }
 .db-app p { margin: .5em 0; line-height: 1.45; }
 .db-app pre { font: 13px/1.5 ui-monospace, monospace; white-space: pre; overflow-x: auto; background: var(--soft);
   padding: 8px; }

@@ -21,7 +21,8 @@ from .labs import (METHODS, MODELS, LineSetting, Setting, calibration_picture, c
                                   line_picture, line_posterior, line_release, line_text, planner_picture, planner_text,
                                   planning_steps)
 from .answers import answer, of_file
-from .published import FOOTNOTE, LAWS, PRINTS, QUESTIONS, SAID, WAYS
+from .published import (AT_REST, FOOTNOTE, LAWS, PAGE_EXAMPLES, PRINTS, QUESTIONS, SAID, WAYS,
+                                      lines_of_csv, options)
 from ..base.arguments import how_to_install
 from ..base.style import WORDS
 from .svg import STYLE, chart
@@ -591,21 +592,6 @@ class Counter(OwnData):
 
 # %% ../../nbs/app/06_widgets.ipynb #a95c0002
 # § Published numbers
-def said_options(place: str, keys) -> list:
-    "Options of a list in the page's words."
-    return [(SAID[place.format(key)], key) for key in keys]
-
-
-TYPED: dict[str, tuple[str, dict]] = {  # the page's examples: lines, and what differs from no noise, printed as it came out
-    "count": ("312 people", {"noise": "laplace", "by": "epsilon", "size": "0.5"}),
-    "share": ("312 of 1150 people", {"noise": "laplace", "size": "20"}),
-    "rate": ("118 of 290 complaints", {"noise": "laplace", "size": "10"}),
-    "compare": ("North, 131\nSouth, 124", {"noise": "laplace", "by": "epsilon", "size": "0.5"}),
-    "table": ("Elm, 45\nOak, 20\nAsh, *\nFir, 310\ntotal, 385",
-              {"noise": "laplace", "size": "2", "whole": True, "printed": "hidden", "step": "10", "total": True}),
-    "hidden": ("Ash: <10 households", {"noise": "laplace", "size": "2", "whole": True})}
-
-
 class Published(Tool):
     "From lines that somebody else published to intervals, by the questions of the page, and from files of others."
     intro = ("Numbers that are public already, with what their footnote says. One line each: a name, a comma, and what "
@@ -614,20 +600,20 @@ class Published(Tool):
 
     def build(self) -> list:
         "Controls."
-        self.question = w.Dropdown(options=said_options("questions.{}.0", QUESTIONS),
+        self.question = w.Dropdown(options=options("questions.{}.0", QUESTIONS),
                                    description=SAID["questions.legend"])
         self.help = part("status")
         self.lines = w.Textarea("", rows=6, description="The numbers, as they are printed", continuous_update=False)
         self.upload = w.FileUpload(accept=".json,.nc,.csv,.txt", description=SAID["box.file"])
         self.n_noisy = w.Checkbox(False, description="The number that it is a part of is noisy too", indent=False)
         self.total = w.Checkbox(False, description=SAID["choices.total.true"], indent=False)
-        self.noise = w.Dropdown(options=said_options("form.laws.{}", LAWS), description=SAID["form.noise"])
-        self.by = w.Dropdown(options=said_options("form.ways.{}", WAYS["laplace"]), description=SAID["form.by"])
+        self.noise = w.Dropdown(options=options("form.laws.{}", LAWS), description=SAID["form.noise"])
+        self.by = w.Dropdown(options=options("form.ways.{}", WAYS["laplace"]), description=SAID["form.by"])
         self.size, self.sensitivity, self.step = (w.Text(value, description=SAID[f"form.{name}"],
                                                          continuous_update=False) for name, value in (
             ("size", ""), ("sensitivity", "1"), ("step", "")))
         self.whole = w.Checkbox(False, description=SAID["form.whole"], indent=False)
-        self.printed = w.Dropdown(options=said_options("form.prints.{}", PRINTS), description=SAID["form.printed"])
+        self.printed = w.Dropdown(options=options("form.prints.{}", PRINTS), description=SAID["form.printed"])
         self.source = w.Text("", description="Source (goes into the file)", continuous_update=False)
         self.link = part("link")
         self.example("count")
@@ -642,11 +628,9 @@ class Published(Tool):
 
     def example(self, question: str):
         "Show the page's example of a question."
-        text, given = TYPED[question]
-        fields = {"n_noisy": False, "total": False, "noise": "none", "by": "scale", "size": "", "sensitivity": "1",
-                  "whole": False, "printed": "none", "step": ""} | given
+        text, given = PAGE_EXAMPLES[question]
         self.lines.value = text
-        for name, value in fields.items():
+        for name, value in (AT_REST | given).items():
             getattr(self, name).value = value
             if name == "noise":
                 self.kinds()
@@ -654,7 +638,7 @@ class Published(Tool):
     def chosen(self, *_):
         "Another question: its example, unless something was typed."
         started, self.started = self.started, False
-        if self.lines.value in [text for text, _ in TYPED.values()]:
+        if self.lines.value in [text for text, _ in PAGE_EXAMPLES.values()]:
             self.example(self.question.value)
         self.kinds()
         self.started = started
@@ -663,9 +647,9 @@ class Published(Tool):
     def kinds(self, *_):
         "Show the fields that are needed."
         law, question = self.noise.value, self.question.value
-        if law != "none" and self.by.options != (options := tuple(said_options("form.ways.{}", WAYS[law]))):
-            kept = self.by.value
-            self.by.options = options
+        ways = options("form.ways.{}", WAYS[law])
+        if ways and self.by.options != tuple(ways):
+            kept, self.by.options = self.by.value, ways
             self.by.value = kept if kept in WAYS[law] else WAYS[law][0]
         noisy, budget = law != "none", self.by.value in ("epsilon", "rho")
         self.size.description = {"epsilon": "ε", "rho": "ρ"}.get(self.by.value, SAID["form.size"])
@@ -683,7 +667,7 @@ class Published(Tool):
             if not name.lower().endswith((".csv", ".txt")):
                 self.say(f"Reading {name} …")
                 return self.again((content, name))
-            self.lines.value = content.decode("utf-8-sig", "replace")
+            self.lines.value = lines_of_csv(content.decode("utf-8-sig", "replace"))
 
     def setting(self) -> tuple:
         "What is typed and stated."
@@ -691,12 +675,13 @@ class Published(Tool):
 
     def update(self, setting):
         "Declare and fit, or read a file; an answer to what was there before goes, also where there is a fault."
-        self.picture.value, self.text.value, self.link.value = "", "", ""
-        if isinstance(setting[0], bytes):
-            self.picture.value, self.text.value = of_file(*setting)
-            return self.say(f"From the file {setting[1]}.")
-        self.picture.value, self.text.value, self.link.value = answer(*setting)
-        self.say()
+        shown = self.blank(), "", ""
+        try:
+            file = isinstance(setting[0], bytes)
+            shown = (*of_file(*setting), "") if file else answer(*setting)
+            self.say(f"From the file {setting[1]}." if file else "")
+        finally:
+            self.picture.value, self.text.value, self.link.value = shown
 
 # %% ../../nbs/app/06_widgets.ipynb #972a67c4
 # § The page
