@@ -232,7 +232,7 @@ def test_one_question_of_every_group_is_released_and_fitted(page, tmp_path):
 def test_published_numbers_are_typed_and_answered(page, tmp_path):
     "Each question of the page is answered; what cannot be is said, and nothing that is typed is lost or becomes HTML."
     page.get_by_role("button", name="Published numbers", exact=True).first.click()
-    status, text = page.locator(".db-results:visible .db-status"), page.locator(".db-text:visible")
+    status, text = page.locator(".db-status:visible"), page.locator(".db-text:visible")
     text.filter(has_text="The true count is between 306 and 318").wait_for()
     question = control(page, "What do you want to know?").locator("select")
     for name, words in (("A share", "accounts for sampling"), ("A rate", "The rate is"), ("A against B", "is larger"),

@@ -77,6 +77,7 @@ SAID = {
     "refused.above": "{value} is too far above {most}, which is all there are, for this noise. Check both numbers.",
     "refused.between": "No whole number is near enough to {value} for this noise. True counts are whole: check the "
                        "number and the footnote.",
+    "refused.base": "The base of random rounding must be a whole number, 2 or more.",
     "refused.perturbed": "Random rounding is of whole numbers: say that the noise is on whole numbers, or that there "
                          "is none.",
     "refused.limits": "The two limits must be in order.",
@@ -238,6 +239,8 @@ def printing_of(fields: dict) -> Stated:
     if how == "cut":
         return Stated(Clamped(low=0), "Clamped(0, None)")
     step = _positive("the number of the rounding or hiding", fields["step"])
+    if how == "random" and (step < 2 or step != int(step)):
+        raise ValueError(SAID["refused.base"])
     cls = {"rounded": Rounded, "random": RandomRounded, "hidden": Suppressed}[how]
     return Stated(cls(step), f"{cls.__name__}({step!r})")
 

@@ -198,6 +198,7 @@ STYLE = """<style>
 .db-app .widget-checkbox > .widget-label:first-child { display: none; }
 .db-app :focus-visible, .db-app .jupyter-widgets.widget-text input[type]:focus-visible { outline: 2px solid var(--naive)
   !important; outline-offset: 2px; }
+.db-app .db-help { color: var(--muted); }
 .db-app .db-label { color: var(--muted); margin-bottom: 0; }
 .db-app .db-big { font-size: 44px; line-height: 1.1; font-weight: 600; color: var(--ours-text); margin-right: .3em; }
 .db-app .db-between { font-size: 22px; }

@@ -463,8 +463,8 @@ class OwnData(Tool):
         "A real release, with real noise, of a table of yours. What you type is a public declaration and is published "
         "with the sums: "
              "do not read it off the data. The table stays on this machine and is removed when the session ends; the "
-             "ledger of this page "
-             "holds epsilon 1, one for the session.")
+             "ledger of this page holds epsilon 1, one for the session. Numbers that somebody else published, and files of "
+        "releases, go under Published numbers.")
     empty = ("parameter", "posterior density")
 
     def build(self) -> list:
@@ -602,7 +602,7 @@ class Published(Tool):
         "Controls."
         self.question = w.Dropdown(options=options("questions.{}.0", QUESTIONS),
                                    description=SAID["questions.legend"])
-        self.help = part("status")
+        self.help = part("help")
         self.lines = w.Textarea("", rows=6, description="The numbers, as they are printed", continuous_update=False)
         self.upload = w.FileUpload(accept=".json,.nc,.csv,.txt", description=SAID["box.file"])
         self.n_noisy = w.Checkbox(False, description="The number that it is a part of is noisy too", indent=False)
