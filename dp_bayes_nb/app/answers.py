@@ -52,6 +52,10 @@ SAID |= {
     "answer.columns.2": "median",
     "answer.columns.3": "95% interval",
     "answer.hidden": "hidden",
+}
+
+# %% ../../nbs/app/05_answers.ipynb #5a2e00a0
+SAID |= {
     "noise.heading": "What the noise did",
     "noise.all": "Of the width of the interval, all is noise and printing: the people are counted, not sampled, so "
                  "without noise the number would be exact.",
@@ -86,6 +90,10 @@ SAID |= {
                         "noise and printing, is in the table.",
     "quote.table": "The {cells} cells together hold between {low} and {high} (95% interval, which accounts for noise "
                    "and printing); the interval of each cell is in the table.",
+}
+
+# %% ../../nbs/app/05_answers.ipynb #5a2e00a1
+SAID |= {
     "python.heading": "The same in Python",
     "about.heading": "What is assumed",
     "about.count": "Before the number was seen, every whole number from 0 on was held to be equally likely.",
@@ -156,7 +164,7 @@ def draws_of(d: Declared, draws: int = 2000) -> dict:
         asked = cells[:, 0] - cells[:, 1] if d.question in ("compare", "shares") else cells.sum(1)
     return {"cells": cells, "asked": asked}
 
-
+# %% ../../nbs/app/05_answers.ipynb #5a2e00b0
 def _naive(d):
     "Ends of the same question with the printed numbers taken as exact; None where one is not printed."
     values = [None if v is None else max(v, 0) for v in d.values]
@@ -223,7 +231,7 @@ def _noise_did(d, found):
     return SAID["noise.none"] if found.noise <= 0 else say(
         "noise.share", share=percent(found.noise, 1 if found.noise > 0.99 else 0))
 
-
+# %% ../../nbs/app/05_answers.ipynb #5a2e00c0
 def _naive_said(d, found, write):
     "The answer of those who ignore the noise."
     if d.question == "table":
@@ -322,7 +330,7 @@ def _span(low, high, y, method, middle=None):
     return marks + ([] if low < high and middle is None else [dots([high if middle is None else middle], [y],
                                                                    COLORS[method], radius=4)])
 
-
+# %% ../../nbs/app/05_answers.ipynb #5a2e00d0
 def picture(d: Declared, found: Found, drawn: dict) -> str:
     "A picture of an answer; nothing where it is one number."
     if d.question == "table":

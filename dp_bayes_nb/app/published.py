@@ -7,6 +7,7 @@ __all__ = []
 
 # %% ../../nbs/app/04_published.ipynb #4df5d751
 import csv
+import inspect
 import io
 import json
 import math
@@ -20,7 +21,7 @@ from ..models.grouped import Grouped
 from ..models.whole_numbers import Counts
 from ..noise.perturbed import RandomRounded
 from ..noise.printing import Clamped, Exact, Rounded, Suppressed
-from ..noise.statements import Gaussian, Laplace
+from ..noise.statements import STATEMENTS
 from ..releases.declare import declare
 from ..releases.document import Release
 from ..releases.published import _NUMERIC, _self_explained
@@ -63,6 +64,10 @@ SAID = {
     "form.prints.random": "rounded at random, to base",
     "form.prints.hidden": "hidden if it is below",
     "form.prints.cut": "cut off at 0 if it is negative",
+}
+
+# %% ../../nbs/app/04_published.ipynb #5a1d00a0
+SAID |= {
     "notes.one_number": "There are several numbers here. One count is one number.",
     "notes.two_numbers": "A share needs the number that it is a part of: 312 of 1150.",
     "notes.two_noisy_numbers": "A rate needs two counts: 118 of 290.",
@@ -94,7 +99,7 @@ SAID = {
     "names.b": "B",
 }
 
-
+# %% ../../nbs/app/04_published.ipynb #5a1d00b0
 def say(key: str, **facts) -> str:
     "A text with its facts."
     return SAID[key].format(**facts)
@@ -111,8 +116,20 @@ def plain(value) -> str:
 
 
 QUESTIONS = ("count", "share", "rate", "compare", "table", "hidden")
-LAWS = ("none", "laplace", "gaussian")
-WAYS = {"none": (), "laplace": ("scale", "sd", "error", "epsilon"), "gaussian": ("sd", "error", "rho")}
+LAWS = ("none", *STATEMENTS)
+
+
+def ways_of(law: str) -> tuple:
+    "In which words the size of noise may be stated: those of its statement, an error, and the budget that it needs."
+    if law == "none":
+        return ()
+    statement = STATEMENTS[law]
+    words = inspect.signature(statement).parameters
+    budget = statement._BUDGET.split("from_")[1].split("(")[0]
+    return (*(word for word in ("scale", "sd") if word in words), "error", budget)
+
+
+WAYS = {law: ways_of(law) for law in LAWS}
 PRINTS = ("none", "rounded", "random", "hidden", "cut")
 FOOTNOTE = ("question", "n_noisy", "total", "noise", "by", "size", "sensitivity", "whole", "printed", "step", "source")
 
@@ -165,7 +182,7 @@ def _line(k, text):
     of, unit = (parts.groupdict().get("all"), parts["unit"]) if parts else (None, None)
     return Line((found["name"] or "").strip(' "') or None, parts["part"].strip() if parts else printed, of, unit)
 
-
+# %% ../../nbs/app/04_published.ipynb #fd670ec0
 def lines_of_csv(text: str) -> str:
     "A CSV file as lines: without its headings, and with a blank after the comma, which then parts name and number."
     try:
@@ -210,13 +227,13 @@ class Stated(NamedTuple):
 
 EXACT = Stated(Exact(), "Exact()")
 
-
+# %% ../../nbs/app/04_published.ipynb #3e2b77d0
 def noise_of(fields: dict) -> Stated:
     "The noise that the fields state; made is None where there is none."
     law = check_choice("noise", fields["noise"], LAWS)
     if law == "none":
         return Stated(None, "Laplace(scale=0)")
-    cls, by = (Laplace if law == "laplace" else Gaussian), check_choice("by", fields["by"], WAYS[law])
+    cls, by = STATEMENTS[law], check_choice("by", fields["by"], WAYS[law])
     size = _positive("the size of the noise", fields["size"])
     more = {"discrete": True} if fields["whole"] else {}
     given: dict = {by: size} | more
@@ -244,7 +261,7 @@ def printing_of(fields: dict) -> Stated:
     cls = {"rounded": Rounded, "random": RandomRounded, "hidden": Suppressed}[how]
     return Stated(cls(step), f"{cls.__name__}({step!r})")
 
-
+# %% ../../nbs/app/04_published.ipynb #3e2b77d1
 def _read(name, text, printing):
     "What was printed as a number, or None, and how it was printed."
     if _NUMERIC.fullmatch(text):
@@ -292,7 +309,7 @@ class Declared(NamedTuple):
         return [name if plain[:k].count(name) == 0 else f"{name} [{plain[:k].count(name) + 1}]"
                 for k, name in enumerate(plain)]
 
-
+# %% ../../nbs/app/04_published.ipynb #d1b141e0
 def _asked(question, lines, total):
     "The question as it is declared, its lines, and the total's; a ValueError in the page's words for too few or many."
     if question in ("count", "hidden"):

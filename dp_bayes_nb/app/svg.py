@@ -171,7 +171,10 @@ STYLE = """<style>
 .db-app p { margin: .5em 0; line-height: 1.45; }
 .db-app pre { font: 13px/1.5 ui-monospace, monospace; white-space: pre; overflow-x: auto; background: var(--soft);
   padding: 8px; }
-.db-app .db-split { display: grid; grid-template-columns: minmax(230px, 300px) minmax(0, 1fr); gap: 8px 28px;
+"""
+
+# %% ../../nbs/app/01_svg.ipynb #5a3f0003
+STYLE += """.db-app .db-split { display: grid; grid-template-columns: minmax(230px, 300px) minmax(0, 1fr); gap: 8px 28px;
   overflow: visible; align-items: start; }
 .db-app .db-controls { overflow: visible; }
 .db-app .db-results { overflow: visible; min-width: 0; }
