@@ -174,7 +174,8 @@ STYLE = """<style>
 """
 
 # %% ../../nbs/app/01_svg.ipynb #5a3f0003
-STYLE += """.db-app .db-split { display: grid; grid-template-columns: minmax(230px, 300px) minmax(0, 1fr); gap: 8px 28px;
+STYLE += """
+.db-app .db-split { display: grid; grid-template-columns: minmax(230px, 300px) minmax(0, 1fr); gap: 8px 28px;
   overflow: visible; align-items: start; }
 .db-app .db-controls { overflow: visible; }
 .db-app .db-results { overflow: visible; min-width: 0; }
@@ -201,6 +202,10 @@ STYLE += """.db-app .db-split { display: grid; grid-template-columns: minmax(230
 .db-app .widget-checkbox > .widget-label:first-child { display: none; }
 .db-app :focus-visible, .db-app .jupyter-widgets.widget-text input[type]:focus-visible { outline: 2px solid var(--naive)
   !important; outline-offset: 2px; }
+"""
+
+# %% ../../nbs/app/01_svg.ipynb #5a3f0004
+STYLE += """
 .db-app .db-help { color: var(--muted); }
 .db-app .db-label { color: var(--muted); margin-bottom: 0; }
 .db-app .db-big { font-size: 44px; line-height: 1.1; font-weight: 600; color: var(--ours-text); margin-right: .3em; }
