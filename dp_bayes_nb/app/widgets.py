@@ -459,10 +459,10 @@ ALL = [("— (all records together)", "")]  # no groups
 
 class OwnData(Tool):
     "From a table to a release and its posterior."
-    intro = ("A real release, with real noise, of a table of yours. What you type is a public declaration and is "
-             "published with the sums: do not read it off the data. The table stays on this machine and is removed when the "
-             "session ends; the ledger of this page holds epsilon 1, one for the session. Numbers that somebody else "
-             "published, and files of releases, go under Published numbers.")
+    intro = ("A real release, with real noise, of a table of yours. What you type is a public declaration and "
+             "is published with the sums: do not read it off the data. The table stays on this machine and is "
+             "removed when the session ends; the ledger of this page holds epsilon 1, one for the session. "
+             "Numbers that somebody else published, and files of releases, go under Published numbers.")
     empty = ("parameter", "posterior density")
 
     def build(self) -> list:
