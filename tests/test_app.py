@@ -230,28 +230,60 @@ def test_one_question_of_every_group_is_released_and_fitted(page, tmp_path):
 
 
 def test_published_numbers_are_typed_and_answered(page, tmp_path):
-    "Lines and a footnote become intervals and a file; what cannot be is said, and nothing that is typed becomes HTML."
+    "Each question of the page is answered; what cannot be is said, and nothing that is typed is lost or becomes HTML."
     page.get_by_role("button", name="Published numbers", exact=True).first.click()
     status, text = page.locator(".db-status:visible"), page.locator(".db-text:visible")
-    text.filter(has_text="1 to 4").wait_for()
+    text.filter(has_text="The true count is between 306 and 318").wait_for()
+    question = control(page, "What do you want to know?").locator("select")
+    for name, words in (("A share", "accounts for sampling"), ("A rate", "The rate is"), ("A against B", "is larger"),
+                        ("Rounded or hidden", "printed as <10"), ("A table", "The 4 cells together")):
+        question.select_option(label=name)
+        text.filter(has_text=words).wait_for()
     with page.expect_download() as download:
         page.locator("a.db-download:visible").click()
     path = tmp_path / "declared.json"
     download.value.save_as(path)
     lines = page.locator(".widget-textarea:visible textarea")
-    lines.fill("north, 12\nsouth, *\nall, 40")
+    for typed, said in (("Elm, 45\nOak, 20\ntotal, 400", "Is the last line their total?"),
+                        ("Elm, 45\nOak, 1,200%\ntotal, 65", "must be"), ("Elm", "A table needs two cells or more")):
+        lines.fill(typed)
+        lines.press("Tab")
+        status.filter(has_text=said).wait_for()
+        assert "Traceback" not in status.inner_text() and not text.inner_text().strip()
+        assert lines.input_value() == typed
+    lines.fill("<img src=x onerror=alert(1)>, 12\nsouth, *\nall, 25")
     lines.press("Tab")
-    status.filter(has_text="contradict").wait_for()
-    assert "Traceback" not in status.inner_text() and not text.inner_text().strip()
-    lines.fill("<img src=x onerror=alert(1)>, 12\nsouth, *\nall, 15")
-    lines.press("Tab")
-    text.filter(has_text="3 to 3").filter(has_text="<img src=x").wait_for()
+    text.filter(has_text="The 2 cells together").filter(has_text="<img src=x").wait_for()
     assert page.locator(".db-results:visible img").count() == 0
 
     from dp_bayes_nb import Release
 
     received = Release.load(path)
-    assert received.values.tolist()[:1] == [12.0] and received.source == "typed on a page"
+    assert received.values.tolist()[:2] == [45.0, 20.0] and received.source == "typed on a page"
+    for name, content, said in (("cells.csv", b"cell,count\nElm,45\nOak,20\nall,66", "The 2 cells together"),
+                                ("declared.json", path.read_bytes(), "These numbers were published by somebody else")):
+        (tmp_path / name).write_bytes(content)
+        with page.expect_file_chooser() as chooser:
+            page.get_by_role("button", name="Open a file").locator("visible=true").click()
+        chooser.value.set_files(tmp_path / name)
+        text.filter(has_text=said).wait_for()
+    assert lines.input_value() == "Elm, 45\nOak, 20\nall, 66"
+
+
+def test_dark_mode_has_the_page_s_colours(page):
+    "What is written is light on dark in every tool."
+    page.emulate_media(color_scheme="dark")
+    dim = """() => [...document.querySelectorAll('.db-app *')].filter(e => e.offsetParent && [...e.childNodes].some(
+        c => c.nodeType === 3 && c.textContent.trim())).filter(e => {
+            const rgb = getComputedStyle(e).color.match(/[\\d.]+/g).map(Number);
+            return Math.max(...rgb.slice(0, 3)) < 110 && !e.closest('.mod-active, .mod-primary');
+        }).map(e => e.className + ': ' + e.textContent.slice(0, 40))"""
+    for name in ("Explorer", "Your data", "Published numbers"):
+        page.get_by_role("button", name=name, exact=True).first.click()
+        page.wait_for_timeout(500)
+        assert page.evaluate(dim) == [], name
+    page.emulate_media(color_scheme="light")
+    assert page.evaluate(dim), "in light mode it is dark on light"
 
 
 def test_keys_alone_reach_every_tool_on_a_phone(page):

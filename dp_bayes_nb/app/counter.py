@@ -331,8 +331,11 @@ def see(made: Release, prior=None, draws: int = 500) -> str:
     picture and table, as HTML.
     """
     grouped = made.family.inner is not None
-    runs = ({} if grouped else {"naive": fit(made, prior, method="naive", draws=draws, progress=False)}) | {
-        "ours": fit(made, prior, draws=draws, progress=False)}
+    runs = {"ours": fit(made, prior, draws=draws, progress=False)}
+    try:
+        runs = ({} if grouped else {"naive": fit(made, prior, method="naive", draws=draws, progress=False)}) | runs
+    except ValueError:  # not of this model
+        pass
     name, parameter = next(iter(made.family.parameters.items()))
     values = {method: run.posterior[name].values for method, run in runs.items()}
     levels, axis = _rows_of(made.family, parameter), name.replace("_", " ")
@@ -341,7 +344,7 @@ def see(made: Release, prior=None, draws: int = 500) -> str:
     else:
         picture = intervals(values, levels, axis) if parameter.shape else _scalar(values, axis)
     rows = [row for method, v in values.items() for row in _lines(method, levels, v, axis)]
-    if grouped:
+    if grouped and "n" in runs["ours"].confidential:  # sizes are known by noise only
         rows += _lines("ours", made.family.group_names, runs["ours"].confidential["n"].values, "records")
     return picture + table(("posterior", "of", "median", "95% interval"), rows)
 

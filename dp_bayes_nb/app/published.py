@@ -7,136 +7,489 @@ __all__ = []
 
 # %% ../../nbs/app/04_published.ipynb #4df5d751
 import csv
-from html import escape
-from typing import Any, cast
+import inspect
+import io
+import json
+import math
+import re
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
-import numpy as np
-
-from .counter import download, intervals
-from .labs import table
-from .svg import dots
-from ..base.arguments import check_choice, refuse
+from ..base.arguments import Said, check_choice, refuse
+from ..models.counts import Bernoulli
+from ..models.grouped import Grouped
 from ..models.whole_numbers import Counts
 from ..noise.perturbed import RandomRounded
 from ..noise.printing import Clamped, Exact, Rounded, Suppressed
-from ..posterior.fit import fit
+from ..noise.statements import STATEMENTS
+from ..releases.declare import declare
 from ..releases.document import Release
-from ..releases.published import read_table
+from ..releases.published import _NUMERIC, _self_explained
+
+# %% ../../nbs/app/04_published.ipynb #5a1d0002
+# § Words that the page has too: by their place in page/strings.js
+SAID = {
+    "questions.legend": "What do you want to know?",
+    "questions.count.0": "One count",
+    "questions.share.0": "A share",
+    "questions.rate.0": "A rate",
+    "questions.compare.0": "A against B",
+    "questions.table.0": "A table",
+    "questions.hidden.0": "Rounded or hidden",
+    "questions.count.1": "How many are there really?",
+    "questions.share.1": "A part of a known number: which share of all people is it?",
+    "questions.rate.1": "Two noisy counts, one a part of the other: which part is it?",
+    "questions.compare.1": "Is A larger than B, and by how much?",
+    "questions.table.1": "Several cells, with their total if it is printed",
+    "questions.hidden.1": "A number that was rounded, cut off or left out",
+    "box.file": "Open a file",
+    "choices.total.true": "The last line is the total",
+    "form.noise": "Noise",
+    "form.by": "Its size is given by",
+    "form.size": "Size",
+    "form.sensitivity": "Sensitivity",
+    "form.whole": "On whole numbers only",
+    "form.printed": "Printed",
+    "form.step": "Number",
+    "form.laws.none": "none",
+    "form.laws.laplace": "Laplace",
+    "form.laws.gaussian": "Gaussian",
+    "form.ways.scale": "scale",
+    "form.ways.sd": "standard deviation",
+    "form.ways.error": "± at 95%",
+    "form.ways.epsilon": "ε and sensitivity",
+    "form.ways.rho": "ρ and sensitivity",
+    "form.prints.none": "as it came out",
+    "form.prints.rounded": "rounded to multiples of",
+    "form.prints.random": "rounded at random, to base",
+    "form.prints.hidden": "hidden if it is below",
+    "form.prints.cut": "cut off at 0 if it is negative",
+}
+
+# %% ../../nbs/app/04_published.ipynb #5a1d00a0
+SAID |= {
+    "notes.one_number": "There are several numbers here. One count is one number.",
+    "notes.two_numbers": "A share needs the number that it is a part of: 312 of 1150.",
+    "notes.two_noisy_numbers": "A rate needs two counts: 118 of 290.",
+    "notes.two_to_compare": "A comparison needs two numbers, each on a line.",
+    "notes.two_cells": "A table needs two cells or more, each on a line: Elm, 45.",
+    "notes.n_whole": "{n} must be a whole number, 1 or more, to be the number that a share is of.",
+    "refused.blank": "A number that is not printed needs a footnote that says when numbers are hidden: counts below 10 "
+                     "are hidden.",
+    "refused.multiple": "{value} is not a multiple of {step}, so it cannot have been rounded to that.",
+    "refused.printed": "A footnote such as this one never prints {value}. Check both.",
+    "refused.negative": "{value} is too far below 0 for this noise. Check the footnote.",
+    "refused.above": "{value} is too far above {most}, which is all there are, for this noise. Check both numbers.",
+    "refused.between": "No whole number is near enough to {value} for this noise. True counts are whole: check the "
+                       "number and the footnote.",
+    "refused.base": "The base of random rounding must be a whole number, 2 or more.",
+    "refused.perturbed": "Random rounding is of whole numbers: say that the noise is on whole numbers, or that there "
+                         "is none.",
+    "refused.limits": "The two limits must be in order.",
+    "refused.endless": "Nothing says how large this number may be, so there is no interval.",
+    "refused.large": "Too many numbers may be behind this one. Check the size of the noise and of the rounding.",
+    "refused.far": "These numbers are so far apart that nothing fits them all. Check the numbers and the footnote.",
+    "refused.part": "{part} is too far above {whole} for this noise, and a part is not larger than the whole.",
+    "refused.total": "The total {value} is too far from what the cells add up to, {cells}, for this noise. Is the last "
+                     "line their total?",
+    "refused.zero": "The number that a rate is a part of is 0, so there is no rate.",
+    "refused.number": "A number is missing, or too large to compute with.",
+    "python.source": "typed on a page",
+    "names.a": "A",
+    "names.b": "B",
+}
+
+# %% ../../nbs/app/04_published.ipynb #5a1d00b0
+def say(key: str, **facts) -> str:
+    "A text with its facts."
+    return SAID[key].format(**facts)
+
+
+def _signed(text):
+    "With a minus sign where there is more than 0."
+    return text.replace("-", "−") if any(c in "123456789" for c in text) else text.replace("-", "")
+
+
+def plain(value) -> str:
+    "A number as it is, to 12 digits, as the page writes it."
+    return _signed(f"{float(f'{value:.12g}'):,.12f}".rstrip("0").rstrip("."))
+
+
+QUESTIONS = ("count", "share", "rate", "compare", "table", "hidden")
+LAWS = ("none", *STATEMENTS)
+
+
+def ways_of(law: str) -> tuple:
+    "In which words the size of noise may be stated: those of its statement, an error, and the budget that it needs."
+    if law == "none":
+        return ()
+    statement = STATEMENTS[law]
+    words = inspect.signature(statement).parameters
+    budget = statement._BUDGET.split("from_")[1].split("(")[0]
+    return (*(word for word in ("scale", "sd") if word in words), "error", budget)
+
+
+WAYS = {law: ways_of(law) for law in LAWS}
+PRINTS = ("none", "rounded", "random", "hidden", "cut")
+FOOTNOTE = ("question", "n_noisy", "total", "noise", "by", "size", "sensitivity", "whole", "printed", "step", "source")
+
+# %% ../../nbs/app/04_published.ipynb #5a1d0008
+def options(place: str, keys) -> list:
+    "Options of a list in the page's words."
+    return [(SAID[place.format(key)], key) for key in keys]
+
+
+AT_REST = {"n_noisy": False, "total": False, "noise": "none", "by": "scale", "size": "", "sensitivity": "1",
+           "whole": False, "printed": "none", "step": "", "source": ""}
+PAGE_EXAMPLES: dict[str, tuple[str, dict]] = {  # the page's examples: lines, and fields that are not at rest
+    "count": ("312 people", {"noise": "laplace", "by": "epsilon", "size": "0.5"}),
+    "share": ("312 of 1150 people", {"noise": "laplace", "size": "20"}),
+    "rate": ("118 of 290 complaints", {"noise": "laplace", "size": "10"}),
+    "compare": ("North, 131\nSouth, 124", {"noise": "laplace", "by": "epsilon", "size": "0.5"}),
+    "table": ("Elm, 45\nOak, 20\nAsh, *\nFir, 310\ntotal, 385",
+              {"noise": "laplace", "size": "2", "whole": True, "printed": "hidden", "step": "10", "total": True}),
+    "hidden": ("Ash: <10 households", {"noise": "laplace", "size": "2", "whole": True})}
 
 # %% ../../nbs/app/04_published.ipynb #fd670e4b
 # § Lines
 _MOST_LINES = 200
+_THOUSANDS = r"\d{1,3}(?:,\d{3})+(?![\d,.])"
+_LINE = re.compile(r"""(?:(?P<name>"[^"]*"|[^\t;,:"]*)\s*[\t;,:])?\s*(?P<printed>[^\t;,:"]*)""")
+_OF = re.compile(r"(?P<part>\S+|\*?)\s+of\s+(?P<all>\S+)(?:\s+(?P<unit>[^\W\d].*))?")
+_UNIT = re.compile(r"(?P<part>(?:<=?|>=?|≤|≥)?\s*[-+.\d][^\s]*|\*)\s+(?P<unit>(?!to\b)[^\W\d].*)")
 
 
-def cells(text: str) -> tuple[list, list]:
-    "Names and printed texts of lines such as `north, 12`; a ValueError in words if there are none, or too many."
+class Line(NamedTuple):
+    "A published number."
+    name: str | None
+    printed: str  # as typed
+    of: str | None = None  # what it is a part of, as typed
+    unit: str | None = None  # people, households
+
+
+def _line(k, text):
+    "A line as a `Line`."
+    text = re.sub(rf"(?<=[:;,\t] ){_THOUSANDS}|(?<= of ){_THOUSANDS}", lambda m: m[0].replace(",", ""), text)
+    if re.search(r"\d,\d", re.sub('"[^"]*"', "", text)):
+        refuse(f"line {k}", "clear about its comma", f"{text:.60}",
+               "write a number without a comma, 1234 or 12.5, and a colon after the name")
+    found = _LINE.fullmatch(text)
+    if found is None or found["name"] is not None and not found["name"].strip(' "'):
+        refuse(f"line {k}", "a name, a comma and a number", f"{text:.60}",
+               'a name with a comma in it needs quotes ("Smith, John", 1234); noise and rounding are chosen below')
+    printed = found["printed"].strip()
+    parts = _OF.fullmatch(printed) or _UNIT.fullmatch(printed)
+    of, unit = (parts.groupdict().get("all"), parts["unit"]) if parts else (None, None)
+    return Line((found["name"] or "").strip(' "') or None, parts["part"].strip() if parts else printed, of, unit)
+
+# %% ../../nbs/app/04_published.ipynb #fd670ec0
+def lines_of_csv(text: str) -> str:
+    "A CSV file as lines: without its headings, and with a blank after the comma, which then parts name and number."
+    try:
+        dialect: Any = csv.Sniffer().sniff(text[:2000], "\t;,")
+    except csv.Error:
+        dialect = csv.excel
+    rows = [[field.strip() for field in row] for row in csv.reader(io.StringIO(text), dialect) if any(row)]
+    if rows and not any(re.search(r"[\d*]", field) for field in rows[0][1:] or rows[0]):
+        del rows[0]
+    return "\n".join(", ".join(f'"{field}"' if re.search("[,;:]", field) and k == 0 else field
+                               for k, field in enumerate(row)) for row in rows)
+
+
+def lines_of(text: str) -> list[Line]:
+    "The lines of a text such as `north, 12`; a ValueError in words if there are none, or too many."
     lines = [line.strip() for line in str(text).splitlines() if line.strip()]
     if not 0 < len(lines) <= _MOST_LINES:
         refuse("lines", f"1 to {_MOST_LINES}, each a name, a comma and a number", f"{len(lines)} lines")
-    names, values = [], []
-    for k, line in enumerate(lines, 1):
-        sign = next((sign for sign in "\t;," if sign in line), None)
-        fields = [f.strip() for f in next(csv.reader([line], delimiter=sign, skipinitialspace=True))] if sign else [
-            f"number {k}", line]
-        if len(fields) != 2 or not fields[0]:
-            refuse(f"line {k}", "a name, a comma and a number", f"{line:.60}",
-                   'a name with a comma in it needs quotes, and a number has no comma: "Smith, John", 1234')
-        names.append(fields[0])
-        values.append(fields[1])
-    return names, values
+    return [_line(k, line) for k, line in enumerate(lines, 1)]
 
 # %% ../../nbs/app/04_published.ipynb #3e2b77b3
 # § What the footnote says
-NOISE = {"none": None, "Laplace, scale": "scale", "Gaussian, standard deviation": "sd",
-         "Laplace, error at 95%": "error95"}
-PRINTED = {"as it is": None, "rounded to multiples of": Rounded, "rounded at random, to base": RandomRounded,
-           "hidden if it is below": Suppressed, "cut off at 0 if it is negative": Clamped}
-FOOTNOTE = ("noise", "size", "whole", "printed", "step", "total", "source")
-NUMBERED = [word for word, how in PRINTED.items() if how not in (None, Clamped)]  # they need a number
-
-
 def _positive(name, value):
     "A field that must hold a number > 0."
+    text = str(value).strip()
+    number = float(text) if _NUMERIC.fullmatch(text) and "," not in text and " " not in text else math.nan
+    if not 0 < number < math.inf:
+        refuse(name, "a number > 0", text or Said("nothing"), "with a point: 0.5" if "," in text else "")
+    return _tidy(number)
+
+
+def _tidy(value):
+    "A number without a point where it is whole."
+    return int(value) if value == int(value) and abs(value) < 1e15 else value
+
+
+class Stated(NamedTuple):
+    "A statement, and the text that makes it."
+    made: Any
+    text: str
+
+
+EXACT = Stated(Exact(), "Exact()")
+
+# %% ../../nbs/app/04_published.ipynb #3e2b77d0
+def noise_of(fields: dict) -> Stated:
+    "The noise that the fields state; made is None where there is none."
+    law = check_choice("noise", fields["noise"], LAWS)
+    if law == "none":
+        return Stated(None, "Laplace(scale=0)")
+    cls, by = STATEMENTS[law], check_choice("by", fields["by"], WAYS[law])
+    size = _positive("the size of the noise", fields["size"])
+    more = {"discrete": True} if fields["whole"] else {}
+    given: dict = {by: size} | more
+    make: Any = cls
+    name, first = cls.__name__, []
+    if by in ("epsilon", "rho", "error"):
+        make, name, first = getattr(cls, f"from_{by}"), f"{name}.from_{by}", [size]
+        rest = {"confidence": 0.95} if by == "error" else {
+            "sensitivity": _positive("the sensitivity", fields["sensitivity"])}
+        given = rest | more
+    words = [*map(repr, first), *(f"{word}={value!r}" for word, value in given.items())]
+    return Stated(make(*first, **given), f"{name}({', '.join(words)})")
+
+
+def printing_of(fields: dict) -> Stated:
+    "How the fields say that numbers were printed."
+    how = check_choice("printed", fields["printed"], PRINTS)
+    if how == "none":
+        return EXACT
+    if how == "cut":
+        return Stated(Clamped(low=0), "Clamped(0, None)")
+    step = _positive("the number of the rounding or hiding", fields["step"])
+    if how == "random" and (step < 2 or step != int(step)):
+        raise ValueError(SAID["refused.base"])
+    cls = {"rounded": Rounded, "random": RandomRounded, "hidden": Suppressed}[how]
+    return Stated(cls(step), f"{cls.__name__}({step!r})")
+
+# %% ../../nbs/app/04_published.ipynb #3e2b77d1
+def _read(name, text, printing):
+    "What was printed as a number, or None, and how it was printed."
+    if _NUMERIC.fullmatch(text):
+        value = float(re.sub(r"[^-+.\deE]", "", text))
+        if not abs(value) < 1e15:
+            raise ValueError(SAID["refused.number"])
+        return _tidy(value), printing
     try:
-        number = float(str(value).strip())
-    except ValueError:
-        number = np.nan
-    if not 0 < number < np.inf:
-        refuse(name, "a number > 0", value)
-    return int(number) if number == int(number) else number
-
-
-def stated(fields: dict) -> dict:
-    "Noise and printing of a footnote as arguments of `read_table`; a ValueError in words for what is not complete."
-    check_choice("noise", fields["noise"], NOISE)
-    check_choice("printed", fields["printed"], PRINTED)
-    word, how = NOISE[fields["noise"]], PRINTED[fields["printed"]]
-    said: dict[str, Any] = {"words": {}}
-    if word is not None:
-        said |= {word: _positive("the size of the noise", fields.get("size"))}
-        said |= {"discrete": True} if fields.get("whole", True) else {}
-        said |= {"noise": "laplace"} if word == "error95" else {}
-    if how is Clamped:
-        said["printed"] = Clamped(low=0)
-    elif how is not None:
-        said["printed"] = how(_positive("the number of the rounding or hiding", fields.get("step")))
-    if how is Suppressed:
-        said["words"] = {"": said["printed"], "*": said["printed"]}
-    if word is None and how is None:
-        said["printed"] = Exact()
-    return said
+        said = _self_explained(text, True)
+    except ValueError:  # 9-5
+        raise ValueError(SAID["refused.limits"]) from None
+    if said is not None:
+        given = (said.below,) if isinstance(said, Suppressed) else (said.low, said.high)
+        words = ", ".join("None" if end is None else repr(_tidy(end)) for end in given)
+        return None, Stated(said, f"{type(said).__name__}({words})")
+    if text not in ("", "*"):
+        refuse(name, "a number, <5, 5-9, 90+, or a star where it is hidden", f"{text:.40}",
+               "counts, not percentages" if "%" in text else "")
+    if not isinstance(printing.made, Suppressed):
+        raise ValueError(SAID["refused.blank"])
+    return None, printing
 
 # %% ../../nbs/app/04_published.ipynb #d1b14127
 # § The declared release
-def declared(text: str, fields: dict) -> Release:
+class Declared(NamedTuple):
+    "A question with what was declared for it."
+    question: str  # count, share, rate, compare, shares, table
+    lines: list  # of the cells; without the total
+    values: list  # what was printed, a number or None: of the rows of the release
+    whole: Any  # of a share or rate: the number that it is of; of shares: a list
+    total: Line | None
+    noise: Stated
+    n_noisy: bool
+    prints: list  # of the rows
+    release: Release
+    source: str
+
+    @property
+    def names(self) -> list[str]:
+        "Names that a model takes: all there, all different."
+        single, two = len(self.lines) == 1, len(self.lines) == 2
+        other = [SAID[f"names.{'ab'[k]}"] if two else f"cell {k + 1}" for k in range(len(self.lines))]
+        plain = [(line.name or (line.unit if single else None) or other[k]).strip().replace("/", " ") or other[k]
+                 for k, line in enumerate(self.lines)]
+        return [name if plain[:k].count(name) == 0 else f"{name} [{plain[:k].count(name) + 1}]"
+                for k, name in enumerate(plain)]
+
+# %% ../../nbs/app/04_published.ipynb #d1b141e0
+def _asked(question, lines, total):
+    "The question as it is declared, its lines, and the total's; a ValueError in the page's words for too few or many."
+    if question in ("count", "hidden"):
+        if len(lines) > 1 or lines[0].of is not None:
+            raise ValueError(SAID["notes.one_number"])
+        return "count", lines, None
+    if question in ("share", "rate"):
+        if len(lines) == 2 and not any(line.of for line in lines):
+            lines = [lines[0]._replace(of=lines[1].printed)]
+        if len(lines) != 1 or lines[0].of is None:
+            raise ValueError(SAID["notes.two_numbers" if question == "share" else "notes.two_noisy_numbers"])
+        return question, lines, None
+    if question == "compare":
+        if len(lines) != 2 or (lines[0].of is None) != (lines[1].of is None):
+            raise ValueError(SAID["notes.two_to_compare"])
+        return ("shares" if lines[0].of else "compare"), lines, None
+    if len(lines) < 2 + bool(total):
+        raise ValueError(SAID["notes.two_cells"])
+    for line in lines:
+        if line.of is not None:
+            refuse("a cell of a table", "one number", f"{line.printed} of {line.of}")
+    return "table", (lines[:-1] if total else lines), (lines[-1] if total else None)
+
+
+def _sizes(lines, noisy):
+    "The numbers that shares are of."
+    found = [_read(line.name or "the number that it is a part of", line.of, EXACT)[0] for line in lines]
+    for line, n in zip(lines, found):
+        if n is None or not noisy and (n != int(n) or n < 1):
+            raise ValueError(say("notes.n_whole", n=line.of))
+    return found
+
+# %% ../../nbs/app/04_published.ipynb #5a1d0003
+def declared(text: str, fields: dict) -> Declared:
     "The release that lines and a footnote declare; a ValueError in words for what cannot be or is not complete."
-    return cast(Release, read_table({"value": cells(text)[1]}, **_arguments(text, fields)))
+    question, lines, total = _asked(check_choice("question", fields["question"], QUESTIONS), lines_of(text),
+                                    fields["total"])
+    noise, printing = noise_of(fields), printing_of(fields)
+    read = [_read(line.name or f"line {k}", line.printed, printing)
+            for k, line in enumerate([*lines, *([total] if total else [])], 1)]
+    if question == "rate":
+        read.append(_read("the number that it is a part of", lines[0].of, printing))
+    noisy = question == "share" and bool(fields["n_noisy"]) and noise.made is not None
+    sizes: Any = _sizes(lines, noisy) if question in ("share", "shares") else None
+    whole = read[-1][0] if question == "rate" else sizes[0] if question == "share" else sizes
+    made = Declared(question, lines, [value for value, _ in read], whole, total, noise, noisy, [how for _, how in read],
+                    None, fields["source"].strip() or SAID["python.source"])  # type: ignore[arg-type]
+    with in_words(made):
+        return made._replace(release=_declare(made))
 
 
-def _arguments(text, fields):
-    "Arguments of `read_table`."
-    names, _ = cells(text)
-    total = {}
-    if fields.get("total"):
-        if len(names) < 3:
-            refuse("lines", "two or more and their total", f"{len(names)}")
-        names, rows = names[:-1], np.eye(len(names) - 1, dtype=int)
-        total = {"matrix": np.vstack([rows, np.ones(len(rows), int)])}
-    return dict(model=Counts(names), value="value", source=fields.get("source") or "typed on a page") | total | stated(
-        fields)
+def _declare(d):
+    "The release of a declaration."
+    how: dict = {} if d.noise.made is None else {"noise": d.noise.made}
+    if any(row != EXACT for row in d.prints) or not how:
+        same = all(row == d.prints[0] for row in d.prints)
+        how["printed"] = d.prints[0].made if same else [row.made for row in d.prints]
+    how["source"] = d.source
+    p = len(d.lines)
+    match d.question:
+        case "share":
+            how |= {"n_noise": d.noise.made} if d.n_noisy else {}
+            return declare(Bernoulli(), d.values[0], n=d.whole, **how)
+        case "shares":
+            return declare(Grouped(Bernoulli("counted"), "group", d.names, sizes="public"), d.values, n=d.whole, **how)
+        case "rate":
+            values = dict(zip(("part", "all"), d.values))
+            return declare(Counts(["part", "rest"]), values, matrix=[[1, 0], [1, 1]], **how)
+    unit = [[int(i == j) for j in range(p)] for i in range(p)]
+    return declare(Counts(d.names), d.values, **({"matrix": [*unit, [1] * p]} if d.total else {}), **how)
 
-# %% ../../nbs/app/04_published.ipynb #a36d306f
-# § The answer
-_MOST_SHOWN = 10
+# %% ../../nbs/app/04_published.ipynb #5a1d0005
+# § What the package refuses, in the page's words
+_REFUSED = [  # what its message contains, and the page's text for it
+    (r"multiples of (?P<step>\S+), as .*got (?P<value>\S+)$", "multiple"),
+    (r"such as \w+\(.* prints, got (?P<value>[^\s;]+)", "printed"),
+    (r"in reach of sums .*got (?P<value>-[^\s;]+)", "negative"),
+    (r"in reach of sums .*got (?P<value>[^\s;]+)", "above"),
+    (r"0 or more, because it is a count.*got (?P<value>[^\s;]+)", "negative"),
+    (r"(?:a whole number (?:where|of steps)|from a whole number).*got (?P<value>[^\s;]+)", "between"),
+    (r"perturbs whole numbers", "perturbed"), (r"nothing that was published limits", "endless"),
+    (r"likely values", "large"), (r"finite number", "number"), (r"contradict one another|possible together", "far")]
 
 
-def answer(text: str, fields: dict, draws: int = 2000) -> tuple[str, str, str]:
-    "Picture, text and link of the file, as HTML: posterior medians and 95% intervals of the counts."
-    made, (names, printed) = declared(text, fields), cells(text)
-    counts = fit(made, draws=draws, progress=False).posterior["counts"].values
-    names = names[:counts.shape[-1]]
-    values = made.values[:len(names)]
-    low, middle, high = np.quantile(counts, [0.025, 0.5, 0.975], axis=(0, 1), method="inverted_cdf")
-    rows = [(name, said or "—", f"{m:g}", f"{a:g} to {b:g}")
-            for name, said, a, m, b in zip(names, printed, low, middle, high)]
-    k = min(len(names), _MOST_SHOWN)
-    rings = [dots([z], [k - j - 0.75], "#22272e", radius=4, opacity=0.5) for j, z in enumerate(values[:k]) if z == z]
-    picture = intervals({"ours": counts}, names, "true count (grey: as printed)", rings)
-    said = table(("name", "printed", "median", "95% interval"), rows)
-    return picture, said + f"<p>The same in Python:</p><pre>{escape(python(text, fields))}</pre>", download(
-        made, "declared.json")
+@contextmanager
+def in_words(d: Declared):
+    "Say what the package refuses of numbers that were typed as the page does; anything else as the package does."
+    try:
+        yield
+    except ValueError as error:
+        key, known = next(((key, facts.groupdict()) for pattern, key in _REFUSED
+                           if (facts := re.search(pattern, str(error)))), ("", {}))
+        if not key:
+            raise
+        numbers = {name: plain(float(value)) for name, value in known.items()}
+        if key == "far" and d.question == "rate" and None not in d.values:
+            key, numbers = "part", dict(zip(("part", "whole"), map(plain, d.values)))
+        if key == "far" and d.total and None not in d.values:
+            key, numbers = "total", {"value": plain(d.values[-1]), "cells": plain(sum(d.values[:-1]))}
+        most = {"most": plain(d.whole)} if key == "above" and d.question == "share" else {}
+        if key == "above" and not most:
+            key = "far"
+        raise ValueError(say(f"refused.{key}", **numbers, **most)) from None
 
 # %% ../../nbs/app/04_published.ipynb #6ae88b6b
-def python(text: str, fields: dict) -> str:
-    "The Python code that gives the same answer."
-    names, values = cells(text)
-    given = _arguments(text, fields)
-    if "matrix" in given:
-        given["matrix"] = given["matrix"].tolist()
-    arguments = ",\n                     ".join(f"{name}={value!r}" for name, value in given.items())
-    return f"""from dp_bayes_nb import *
+# § The same in Python
+def _literal(text):
+    "A text as a Python literal."
+    return json.dumps(text, ensure_ascii=False)
 
-release = read_table({{"value": {values!r}}},
-                     {arguments})
-idata = fit(release)
-idata.posterior["counts"].quantile([0.025, 0.5, 0.975], ["chain", "draw"])"""
+
+def _by_row(texts):
+    "Statements of rows: one where all are the same, else a list, in which what repeats is written once."
+    if len(set(texts)) == 1:
+        return texts[0]
+    if len(texts) <= 3:
+        return f"[{', '.join(texts)}]"
+    runs: list = []
+    for text in texts:
+        if runs and runs[-1][0] == text:
+            runs[-1][1] += 1
+        else:
+            runs.append([text, 1])
+    return " + ".join(f"[{text}]" + (f" * {times}" if times > 1 else "") for text, times in runs)
+
+
+def _how(d):
+    "Noise, printing and source as arguments of `declare`."
+    out = [f"noise={d.noise.text}"] if d.noise.made is not None else []
+    if any(row != EXACT for row in d.prints) or not out:
+        out.append(f"printed={_by_row([row.text for row in d.prints])}")
+    return [*out, f"source={_literal(d.source)}"]
+
+
+def _call(head, arguments):
+    "The lines of a call of `declare`."
+    return [f"published = declare(\n    {head},", *(f"    {each}," for each in arguments[:-1]), f"    {arguments[-1]})"]
+
+
+_SHOWN = ".quantile([0.5, 0.025, 0.975]).values)"
+
+# %% ../../nbs/app/04_published.ipynb #5a1d0004
+def python(d: Declared) -> str:
+    "The Python lines that give the same answer."
+    how, names, p = _how(d), f"[{', '.join(map(_literal, d.names))}]", len(d.lines)
+    values, fitted = ", ".join(map(repr, d.values)), "fit(published, progress=False)"
+    match d.question:
+        case "count":
+            lines = [*_call(f"Counts({names}), [{values}]", how), f'counts = {fitted}.posterior["counts"]',
+                     f"print(counts{_SHOWN}"]
+        case "share":
+            size = [f"n={d.whole!r}"] + [f"n_noise={d.noise.text}"] * d.n_noisy
+            lines = [*_call(f"Bernoulli(), {values}", size + how), f'share = {fitted}.posterior["probability"]',
+                     f"print(share{_SHOWN}"]
+        case "rate":
+            part, whole = map(repr, d.values)
+            lines = ['cells = Counts(["part", "rest"])',
+                     *_call(f'cells, {{"part": {part}, "all": {whole}}}', ["matrix=[[1, 0], [1, 1]]", *how]),
+                     f'counts = {fitted}.posterior["counts"]', 'rate = counts.sel(count="part") / counts.sum("count")',
+                     f"print(rate{_SHOWN}"]
+        case "compare" | "shares":
+            shares = d.question == "shares"
+            model = f'Grouped(Bernoulli("counted"), "group", {names}, sizes="public")' if shares else f"Counts({names})"
+            lines = [f"cells = {model}", *_call(f"cells, [{values}]", [f"n={d.whole!r}"] * shares + how),
+                     f"result = {fitted}", 'print(contrast(result)[["median", "low", "high", "above"]])',
+                     'print(contrast(result, how="ratio")[["median", "low", "high"]])']
+        case _:
+            rows = ", ".join(str([int(i == j) for j in range(p)]) for i in range(p))
+            matrix = f"[{rows}, {[1] * p}]" if p <= 6 else (
+                f"np.vstack([np.eye({p}, dtype=int), np.ones({p}, dtype=int)])")
+            lines = [f"cells = Counts({names})",
+                     *_call(f"cells, [{values}]", ([f"matrix={matrix}"] if d.total else []) + how),
+                     f'counts = {fitted}.posterior["counts"]',
+                     'print(counts.quantile([0.5, 0.025, 0.975], ("chain", "draw")).T.to_pandas())',
+                     f'print(counts.sum("count"){_SHOWN}']
+    code = re.sub(r'"(?:[^"\\]|\\.)*"', "", "\n".join(lines))
+    used = [name for name in _IMPORTED if re.search(rf"\b{name}\b", code)]
+    return "\n".join((["import numpy as np"] if "np." in code else [])
+                     + [f"from dp_bayes_nb import {', '.join(used)}", "", *lines])
+
+
+_IMPORTED = ("Bernoulli", "Clamped", "Counts", "Exact", "Gaussian", "Grouped", "Laplace", "RandomRounded", "Rounded",
+             "Suppressed", "Within", "contrast", "declare", "fit")

@@ -109,11 +109,11 @@ _MARGIN = (54, 10, 10, 40)  # left, right, top, bottom
 INK, _FAINT = "#22272e", "#d9dde2"
 
 
-def _axis(scale, other, wanted, across, label):
+def _axis(scale, other, wanted, across, label, unit=""):
     "Ticks, their numbers and the label of one axis."
     out, (low, high) = [], scale.limits
     for t in ticks(low, high, wanted, scale.log):
-        u, name = float(scale(t)), escape(f"{t:.6g}")
+        u, name = float(scale(t)), escape(f"{t:.6g}{unit}")
         ends = (u, u, *other.pixels) if across else (*other.pixels, u, u)
         x, y = (u, other.pixels[0] + 15) if across else (other.pixels[0] - 6, u + 4)
         out.append(f'<path d="M{ends[0]:.1f} {ends[2]:.1f}L{ends[1]:.1f} {ends[3]:.1f}" stroke="{_FAINT}"/>'
@@ -128,7 +128,8 @@ def chart(marks, *,                # functions of the two scales
           xlabel: str, ylabel: str,
           alt: str,                # what the picture shows, in words
           xlog: bool = False, ylog: bool = False,
-          yticks: bool = True      # numbers on the y axis
+          yticks: bool = True,     # numbers on the y axis
+          xunit: str = ""          # behind the numbers on the x axis
           ) -> str:
     "A chart as SVG text."
     (width, height), (left, right, top, bottom) = _SIZE, _MARGIN
@@ -147,4 +148,82 @@ def chart(marks, *,                # functions of the two scales
         f'aria-label="{escape(alt)}" '
             f'font-family="system-ui, sans-serif" font-size="12" fill="{INK}" '
             f'style="width:100%;max-width:640px;height:auto;display:block">'
-            f'{clip}{_axis(px, py, 6, True, xlabel)}{vertical}<g clip-path="url(#{identity})">{drawn}</g>{frame}</svg>')
+            f'{clip}{_axis(px, py, 6, True, xlabel, xunit)}{vertical}'
+            f'<g clip-path="url(#{identity})">{drawn}</g>{frame}</svg>')
+
+# %% ../../nbs/app/01_svg.ipynb #5a3f0002
+# § How a page looks: the colours of page/style.css, by name
+STYLE = """<style>
+.db-app, .db-app * { box-sizing: border-box; }
+.db-app { --ink: #22272e; --muted: #5b6573; --line: #dfe3e8; --paper: #fff; --soft: #f5f6f8; --accent: #0a5a96;
+  --ours: #0072b2; --ours-text: #005c91; --naive: #d55e00; --bad-line: #c0392b;
+  max-width: 1100px; font-family: system-ui, sans-serif; color: var(--ink); overflow: visible; }
+.db-app .widget-inline-hbox, .db-app .widget-dropdown, .db-app .widget-text { flex-wrap: wrap; height: auto; width:
+  100%; max-width: 100%; margin: 2px 0; overflow: visible; }
+.db-app .widget-inline-hbox > .widget-label { width: 100%; text-align: left; height: auto; min-height: 22px;
+  line-height: 22px; white-space: normal; font-size: 14px; color: var(--ink); overflow: visible; }
+.db-app .widget-dropdown > select, .db-app .widget-text > input { height: 32px; font-size: 14px; }
+.db-app .widget-inline-hbox .progress { flex: 1 1 100%; height: 12px; }
+.db-app .widget-readout { min-width: 64px; font-size: 14px; }
+.db-app .widget-html, .db-app .widget-html-content { height: auto; overflow: visible; line-height: 1.45; font-size:
+  15px; }
+.db-app .widget-html > .widget-html-content { width: 100%; min-width: 0; }
+.db-app p { margin: .5em 0; line-height: 1.45; }
+.db-app pre { font: 13px/1.5 ui-monospace, monospace; white-space: pre; overflow-x: auto; background: var(--soft);
+  padding: 8px; }
+"""
+
+# %% ../../nbs/app/01_svg.ipynb #5a3f0003
+STYLE += """
+.db-app .db-split { display: grid; grid-template-columns: minmax(230px, 300px) minmax(0, 1fr); gap: 8px 28px;
+  overflow: visible; align-items: start; }
+.db-app .db-controls { overflow: visible; }
+.db-app .db-results { overflow: visible; min-width: 0; }
+.db-app .db-picture { background: var(--paper); width: 100%; margin: 0; }
+.db-app .db-picture svg { max-width: 680px !important; }
+.db-app .db-text { min-height: 130px; }
+.db-app .db-status { min-height: 26px; color: var(--muted); }
+.db-app .db-error { border-left: 3px solid var(--bad-line); padding: 2px 8px; margin: 4px 0; }
+.db-app .db-table { border-collapse: collapse; margin: .4em 0; font-size: 14px; max-width: 680px; }
+.db-app .db-table th { text-align: left; font-weight: 600; overflow-wrap: normal !important; }
+.db-app .db-table th, .db-app .db-table td { padding: 3px 12px 3px 0; border-bottom: 1px solid var(--line);
+  vertical-align: top; overflow-wrap: break-word; }
+.db-app .db-table td:last-child { overflow-wrap: anywhere; }
+.db-app .db-download { display: inline-block; padding: 6px 12px; border: 1px solid var(--line); border-radius: 6px;
+  color: var(--accent); text-decoration: none; }
+.db-app .widget-button, .db-app .widget-upload { width: auto; min-width: 110px; height: 34px; line-height: 32px;
+  font-size: 14px; }
+.db-app .db-menu { border-bottom: 1px solid var(--line); padding-bottom: 6px; }
+.db-app .db-menu, .db-app .db-menu .widget-toggle-buttons, .db-app .widget-toggle-buttons { height: auto; overflow:
+  visible; flex-wrap: wrap; }
+.db-app .widget-hbox.db-row { flex-wrap: wrap; gap: 6px; overflow: visible; }
+.db-app .widget-checkbox { width: auto; }
+.db-app .widget-checkbox .widget-label { width: auto; }
+.db-app .widget-checkbox > .widget-label:first-child { display: none; }
+.db-app :focus-visible, .db-app .jupyter-widgets.widget-text input[type]:focus-visible { outline: 2px solid var(--naive)
+  !important; outline-offset: 2px; }
+"""
+
+# %% ../../nbs/app/01_svg.ipynb #5a3f0004
+STYLE += """
+.db-app .db-help { color: var(--muted); }
+.db-app .db-label { color: var(--muted); margin-bottom: 0; }
+.db-app .db-big { font-size: 44px; line-height: 1.1; font-weight: 600; color: var(--ours-text); margin-right: .3em; }
+.db-app .db-between { font-size: 22px; }
+.db-app h3 { font-size: 15px; font-weight: 600; margin: 1.1em 0 .2em; }
+.db-app blockquote { margin: .3em 0; padding: 8px 12px; border: 0; background: var(--soft); color: inherit;
+  border-radius: 6px; font-size: 15px; overflow-wrap: anywhere; }
+.db-app .db-menu .widget-toggle-button { border-radius: 16px; border: 1px solid var(--line); background: none;
+  box-shadow: none; color: inherit; }
+.db-app .db-menu .widget-toggle-button.mod-active, .db-app .widget-button.mod-primary { background: var(--accent);
+  color: var(--paper); }
+@media (min-width: 761px) { .db-app .db-chart text { font-size: 9.5px; } }
+@media (max-width: 760px) {
+  .db-app .db-split { display: flex; flex-direction: column; align-items: stretch; }
+  .db-app .db-split > .db-results { display: contents; }
+  .db-app .db-split .db-picture { order: -2; position: sticky; top: 0; z-index: 5; }
+  .db-app .db-split .db-controls { order: -1; width: 100%; }
+  .db-app .db-text { contain: inline-size; overflow-x: auto; }
+  .db-app .db-table th, .db-app .db-table td { padding-right: 8px; font-size: 13px; }
+}
+</style>"""
