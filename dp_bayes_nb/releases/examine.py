@@ -10,6 +10,7 @@ import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -61,7 +62,7 @@ class Rows(NamedTuple):
     value: Any   # (N,)
     shape: tuple[int, int]
 
-    def __matmul__(self, x):
+    def __matmul__(self, x) -> Any:
         return np.bincount(self.row, self.value * x[self.column], self.shape[0])
 
     def take(self, rows=slice(None), columns=slice(None)) -> "Rows":
@@ -225,14 +226,18 @@ class Program:
 
     def __init__(self, known: System, most, deadline):
         self.known, self.most, self.least, self.deadline = known, np.array(most, float), np.zeros(len(most)), deadline
-        self.constraints, self.binary = _constraints(known)
         numbers = np.abs(np.r_[known.low, known.high, self.most, 0.0])
         self.fits = bool(np.all(numbers[np.isfinite(numbers)] <= _LARGEST))
+
+    @cached_property
+    def constraints(self) -> tuple[list, int]:
+        "Rows of the program, and how many binary unknowns it has."
+        return _constraints(self.known)
 
     def has(self, y) -> bool:
         "Is this one of the tables, in whole numbers?"
         value = self.known.matrix @ y
-        inside = (value >= self.known.low) & (value <= self.known.high) & (
+        inside: Any = (value >= self.known.low) & (value <= self.known.high) & (
             [found is None or each in found for each, found in zip(value, self.known.holes)])
         return bool(np.all(inside) and np.all((y >= self.least) & (y <= self.most)))
 
@@ -242,8 +247,9 @@ class Program:
         left = self.deadline - time.monotonic()
         if left <= 0 or not self.fits:
             return None
-        pad = np.zeros(self.binary)
-        found = so.milp(np.r_[c, pad], constraints=self.constraints, integrality=int(whole),
+        constraints, binary = self.constraints
+        pad = np.zeros(binary)
+        found = so.milp(np.r_[c, pad], constraints=constraints, integrality=int(whole),
                         bounds=so.Bounds(np.r_[self.least, pad], np.r_[self.most, pad + 1]),
                         options={"time_limit": left, "mip_rel_gap": 0.0, "presolve": whole})
         if found.status == _NONE:
@@ -258,8 +264,28 @@ class Block(Program):
         super().__init__(known, most, deadline)
         self.seen = np.empty((0, len(self.most)))
 
+    def one_row(self, c) -> Any:
+        "The table of the least c y where one row of weights 1 and -1 ties the cells; None for other blocks."
+        (known, A), y = (self.known, self.known.matrix), np.where(c < 0, self.most, self.least)
+        if len(known.rows) > 1 or known.holes[0] is not None or np.any(np.abs(A.value) != 1) or not (
+                self.fits and np.isfinite(y).all()):
+            return None
+        (low,), (high,), (value,), step = known.low, known.high, A @ y, np.where(c < 0, -A.value, A.value)
+        off = max(low - value, 0.0) + min(high - value, 0.0)  # how much the row lacks
+        for j in np.argsort(np.abs(c), kind="stable"):
+            if step[j] * off > 0:
+                moved = min(self.most[j] - self.least[j], abs(off))
+                y[j] += moved if c[j] >= 0 else -moved
+                off -= step[j] * moved
+        if off:
+            raise Impossible
+        return y
+
     def solve(self, c) -> float:
         "An integer program for the least c y: the bound that it proves; −∞: none. Its solution is kept."
+        if (known := self.one_row(c)) is not None:
+            self.seen = np.vstack([self.seen, known])
+            return float(c @ known)
         found = self.run(c, True)
         if found is None or found.status not in (0, 1):
             return -np.inf
@@ -308,6 +334,19 @@ def _reach(A, least, most):
             up @ top + down @ least + np.where(up @ endless > 0, np.inf, 0.0))
 
 
+def _tied(A: Rows):
+    "The first of the rows that cells tie together, of each row, (R,), and of each cell, (K,); R: of no row."
+    R, K = A.shape
+    of_row, before = np.arange(R + 1), np.array([])
+    while not np.array_equal(of_row, before):
+        before, of_cell = of_row.copy(), np.full(K, R)
+        np.minimum.at(of_cell, A.column, of_row[A.row])
+        np.minimum.at(of_row, A.row, of_cell[A.column])
+        np.minimum.at(of_row, before[A.row], of_cell[A.column])
+        of_row = of_row[of_row]  # the first of the first: long chains of rows take few turns
+    return of_row[:R], of_cell
+
+
 def _labels(known: System, least, most):
     "The block of each row, (R,), and of each cell, (K,); −1: none."
     A, free, holes = known.matrix, most > least, known.holes
@@ -318,13 +357,9 @@ def _labels(known: System, least, most):
     used = (low < high) & (holed | (low < known.low) | (high > known.high))  # it may exclude something
     of_row, of_cell = np.full(len(used), -1), np.full(len(free), -1)
     if used.any():
-        import scipy.sparse as ss
-        from scipy.sparse.csgraph import connected_components
-        B = abs(A.take(used, free).csr)
-        label = connected_components(ss.block_array([[None, B], [B.T, None]]), directed=False)[1]
-        named, of_row[used] = np.unique(label[:B.shape[0]], return_inverse=True)
-        found = np.minimum(np.searchsorted(named, label[B.shape[0]:]), len(named) - 1)
-        of_cell[free] = np.where(named[found] == label[B.shape[0]:], found, -1)
+        first, of = _tied(A.take(used, free))
+        named, of_row[used] = np.unique(first, return_inverse=True)
+        of_cell[free] = np.where(of < len(first), np.searchsorted(named, of), -1)
     return of_row, of_cell
 
 # %% ../../nbs/releases/12_examine.ipynb #ea000036
