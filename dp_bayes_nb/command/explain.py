@@ -131,10 +131,11 @@ def attributes(path) -> tuple[dict, int, int]:
 def deed(attrs: dict, chains: int, draws: int) -> tuple[list[str], dict]:
     "What a fit did, in sentences, and the facts behind them."
     from dp_bayes_nb.posterior.identity import read_releases_text
-    from dp_bayes_nb.posterior.route import _method_words
     releases = read_releases_text(attrs["release_json"])
     problems = json.loads(attrs.get("problems", "[]") or "[]")
-    said = _method_words(releases[0].family, attrs)
+    if (said := attrs.get("fitted_by")) is None:  # a file of 0.9 or before
+        from dp_bayes_nb.posterior.route import _method_words
+        said = _method_words(releases[0].family, attrs)
     of = "a release" if len(releases) == 1 else f"{len(releases)} releases of other records"
     prior = json.loads(attrs["prior_json"]).get("prior", "")
     text = [f"A posterior of {releases[0].family!r}, from {of}.",
