@@ -13,7 +13,7 @@ from importlib import import_module
 from .base import files
 from .base.arguments import printable
 from .command.options import (EXAMPLE_FAMILY, EXAMPLES, EXPERIMENT_NAMES, JSON, MODELS, OPTIONS, WITH_MODELS,
-                                         as_typed)
+                                         as_typed, check_numbers)
 from .command.output import Answer, as_json, lines
 
 # %% ../nbs/cli.ipynb #63266754
@@ -99,6 +99,7 @@ def _answer(args) -> int:
     "Run a command, print what it answers, and return its exit code."
     if not files.POSIX:
         raise OSError(files.NOT_HERE)
+    check_numbers(args)
     if getattr(args, "models", None):
         from dp_bayes_nb.command.declarations import load_models
         for path in args.models:

@@ -18,8 +18,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..base.arguments import Said, check_installed, printable, refuse
+from ..base.meant import meant
 from .declarations import chosen_family, parse_prior, read_family
-from .options import warnings_as_lines
+from .options import EXPERIMENT_NAMES, warnings_as_lines
 from .output import (Answer, answers, answers_lines, check_output, check_plot, component_name,
                                         replacing, rows_table, save_plot, summary_rows)
 from .results import read_posterior
@@ -53,12 +54,15 @@ def run_fit(args) -> Answer:
     """
     _check_fit(args)
     prior = None if args.prior is None else parse_prior(args.prior)
+    from dp_bayes_nb.models.contract import check_prior
     from dp_bayes_nb.releases.document import Release
     from dp_bayes_nb.releases.files import check_results
     with warnings_as_lines():
         releases = [Release.load(path) for path in args.release]
         check_results(releases[0].family)
         check_groups_plot(releases[0].family, args.plot)
+        if args.pool == "none" and type(prior).__name__ != "Pooled":
+            check_prior(releases[0].family, prior)  # before JAX is imported
         if args.explain:
             return _explained(releases, prior, args)
         settings = {"method": args.method, "draws": args.draws, "warmup": args.warmup, "chains": args.chains,
@@ -250,8 +254,8 @@ def run_fit_many(args) -> Answer:
 # § dp-bayes synthesize
 def run_synthesize(args) -> Answer:
     "Synthetic tables of a fit, with their card, in a new folder."
-    from dp_bayes_nb.tables.synthetic import write_synthetic
     idata = read_posterior(args.posterior)
+    from dp_bayes_nb.tables.synthetic import write_synthetic
     with warnings_as_lines():
         try:
             write_synthetic(idata, args.output, args.rows, tables=args.tables, seed=args.seed, format=args.format)
@@ -303,12 +307,12 @@ _MEASURES = {"squared error": "squared error", "ks": "KS", "mmd2": "MMD²", "mea
 def run_experiment(args) -> Answer:
     "One named experiment: its numbers as JSON, and a line for each cell."
     output = args.output or f"{args.name}.json"
+    if args.name not in (known := [name for line in EXPERIMENT_NAMES.splitlines() for name in line[32:].split()]):
+        refuse("NAME", "an experiment", args.name, meant(args.name, known) or f"they are {', '.join(known)}")
+    check_output("-o", output, args.force)
     from dp_bayes_nb.papers.experiments import EXPERIMENTS, restrict, run_experiment, save_result
     for module in _EXPERIMENT_MODULES if args.name not in EXPERIMENTS else ():
         import_module(f"dp_bayes_nb.{module}")  # puts its own into EXPERIMENTS
-    if args.name not in EXPERIMENTS:
-        refuse("NAME", "an experiment", args.name, f"they are {', '.join(EXPERIMENTS)}")
-    check_output("-o", output, args.force)
     cache = Path(args.cache) if args.cache else Path(output).parent / "experiments.cache"
     if cache.exists() and not cache.is_dir() or not cache.absolute().parent.is_dir():
         refuse("--cache", "a folder, or a new one in an existing folder", str(cache))

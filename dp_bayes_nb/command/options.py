@@ -11,7 +11,7 @@ import sys
 import warnings
 from contextlib import contextmanager
 
-from ..base.arguments import printable
+from ..base.arguments import check_count, check_positive, printable
 from .output import number
 
 # %% ../../nbs/command/03_options.ipynb #0c030007
@@ -518,6 +518,23 @@ OPTIONS["compare"] = (
     ("--chains", "number of chains (default: 4)", {"type": int, "default": 4}),
     ("--seed", "seed of the draws, a whole number (default: 0)", {"type": int, "default": 0}))
 OPTIONS["completion"] = (("shell", "bash or zsh", {"choices": ["bash", "zsh"], "metavar": "SHELL"}),)
+
+# %% ../../nbs/command/03_options.ipynb #0c0300b1
+# § Numbers that are refused before anything is imported
+LEAST = {"draws": 1, "warmup": 0, "chains": 1, "trials": 1, "releases": 1, "candidates": 1, "n": 1, "n_max": 1, "rows": 1}
+ABOVE_ZERO = {"epsilon": "give the total budget of this release", "rho": "", "time_limit": "it is in seconds",
+              "target": "it is a width, in the units of the parameter"}
+
+
+def check_numbers(args):
+    "Refuse options that are no count, or not above 0, in the words of the library; what is not a number it reads later."
+    least = LEAST | ({"draws": 0} if args.command == "fit-many" else {})
+    for name, value in vars(args).items():
+        for each in value if isinstance(value, list) else [value]:
+            if type(each) is int and name in least:
+                check_count(f"--{name.replace('_', '-')}", each, least[name])
+            elif type(each) is float and name in ABOVE_ZERO:
+                check_positive(f"--{name.replace('_', '-')}", each, ABOVE_ZERO[name])
 
 # %% ../../nbs/command/03_options.ipynb #a7f03e51
 # § Refusals as they are typed
