@@ -57,7 +57,9 @@ COMMANDS: dict[str, tuple] = {
     "predict": ("results:run_predict", "new records of a posterior", ""),
     "contrast": ("results:run_contrast", "two groups of a posterior compared, or two posteriors",
                  "  dp-bayes contrast groups.nc --a north --b south"),
-    "fit-many": ("analyse:run_fit_many", "posterior summaries of a table of noisy cells", f"\n{EXAMPLE_FAMILY}"),
+    "fit-many": ("analyse:run_fit_many", "posterior summaries of a table of noisy cells",
+                 "  dp-bayes fit-many cells.csv --family FAMILY.toml --scale b -o out.parquet\n\n"
+                 f"{EXAMPLE_FAMILY}"),
     "synthesize": ("analyse:run_synthesize", "tables of made-up records from posterior draws", ""),
     "ledger": ("publish:run_ledger", "show a ledger, or create one",
                "  dp-bayes ledger budget.json\n  dp-bayes ledger budget.json --by month --yearly 1\n"

@@ -30,7 +30,7 @@ EXAMPLES = {"declare": "dp-bayes declare 61 --n 307 --scale 2 --source \"Health 
             "predict": "dp-bayes predict posterior.nc --new-data 1000",
             "contrast": "dp-bayes contrast posterior.nc other.nc --how ratio",
             "compare": "dp-bayes compare release.json declared.json",
-            "fit-many": "dp-bayes fit-many cells.csv --family FAMILY.toml --scale b -o out.parquet",
+            "fit-many": "dp-bayes fit-many cells.csv --model share --value smokers --n people --scale 2 -o out.csv",
             "synthesize": "dp-bayes synthesize posterior.nc --tables 100 --rows 1000 -o synthetic",
             "calibrate": "dp-bayes calibrate --family FAMILY.toml --prior \"Beta(1, 1)\" --n 1000 --epsilon 0.1",
             "audit": "dp-bayes audit FAMILY.toml --epsilon 1",
@@ -335,12 +335,12 @@ OPTIONS["fit"] = (
 # %% ../../nbs/command/03_options.ipynb #0c030019
 OPTIONS["fit-many"] = (
     ("cells", "CSV or Parquet file, one row a cell", {}),
-    ("--family --model", "TOML file that declares what is counted: see below",
-     {"required": True, "metavar": "FAMILY.toml"}),
+    ("--family --model", "share: each cell is a count among n records; count: a count alone, without n; or a TOML file "
+     "that declares what is counted, see below (default: share where there is n, else count)", {"metavar": "MODEL"}),
     ("--prior", _PRIOR_HELP, {}),
     ("--value", "column of released values, or one for each sum (default: value)",
      {"nargs": "+", "default": ["value"]}),
-    ("--n", "column of sizes, or one number of records for all cells (default: n)", {"default": "n"}),
+    ("--n", "column of sizes, or one number of records for all cells (default: n; none for counts)", {}),
     ("--scale", "column of Laplace scales, or one for each sum, or one number for all cells (default: scale, where "
      "there is no column sd)", {"nargs": "+"}),
     ("--sd", "column of Gaussian standard deviations, or one for each sum, or one number for all cells (default: sd, "
