@@ -256,8 +256,8 @@ def check_columns(head, options):
         for word in words if head else ():
             if word not in head and not (number and _is_number(word)):
                 such = numeric or [*head]
-                refuse(option, f"a column of the table, among {', '.join(map(repr, [*head][:12]))}"
-                       + " or a number" * number, word, meant(word, head) or f"write it, such as {option} {such[0]}")
+                refuse(option, f"the name of a column, among {', '.join(map(repr, [*head][:12]))}"
+                       + ", or a number" * number, word, meant(word, head) or f"write it, such as {option} {such[0]}")
 
 # %% ../../nbs/command/06_analyse.ipynb #eea36312
 MODEL_WORDS = ("share", "count")

@@ -30,7 +30,7 @@ EXAMPLES = {"declare": "dp-bayes declare 61 --n 307 --scale 2 --source \"Health 
             "predict": "dp-bayes predict posterior.nc --new-data 1000",
             "contrast": "dp-bayes contrast posterior.nc other.nc --how ratio",
             "compare": "dp-bayes compare release.json declared.json",
-            "fit-many": "dp-bayes fit-many cells.csv --model share --value smokers --n people --scale 2 -o out.csv",
+            "fit-many": "dp-bayes fit-many cells.csv --model share --value value --n n --scale 2 -o out.csv",
             "synthesize": "dp-bayes synthesize posterior.nc --tables 100 --rows 1000 -o synthetic",
             "calibrate": "dp-bayes calibrate --family FAMILY.toml --prior \"Beta(1, 1)\" --n 1000 --epsilon 0.1",
             "audit": "dp-bayes audit FAMILY.toml --epsilon 1",
