@@ -12,8 +12,8 @@ from importlib import import_module
 
 from .base import files
 from .base.arguments import printable
-from .command.options import (EXAMPLE_FAMILY, EXAMPLES, EXPERIMENT_NAMES, JSON, MODELS, OPTIONS, WITH_MODELS,
-                                         as_typed, check_numbers)
+from .command.options import (EXAMPLE_FAMILY, EXAMPLES, EXPERIMENT_NAMES, JSON, MODELS, OPTIONS,
+                                         READING_FORMS, WITH_MODELS, as_typed, check_numbers)
 from .command.output import Answer, as_json, lines
 
 # %% ../nbs/cli.ipynb #63266754
@@ -38,7 +38,7 @@ COMMANDS: dict[str, tuple] = {
     "declare": ("declare:run_declare", "numbers that somebody else published, as a release file",
                 "  dp-bayes declare total=45 Elm=20 --sum \"total=Elm + Oak\" --sd 3 --source \"a report\" -o "
                 "areas.json\n  dp-bayes declare 45 --printed \"Rounded(5)\" --source \"a report\" -o rounded.json\n\n"
-                f"{EXAMPLE_FAMILY}"),
+                f"{READING_FORMS}\n\n{EXAMPLE_FAMILY}"),
     "plan": ("analyse:run_plan", "what a budget would buy, by simulation; opens no data", f"\n{EXAMPLE_FAMILY}"),
     "release": ("publish:run_release",
                 "release a table (this, quantile and audit --tables open data, no other command)",
@@ -53,7 +53,8 @@ COMMANDS: dict[str, tuple] = {
                 "  dp-bayes examine release.json other.json --json"),
     "fit": ("analyse:run_fit", "posterior draws from a release", ""),
     "compare": ("explain:run_compare", "two releases, cells or numbers: which is larger, and by how much",
-                "  dp-bayes compare areas.json --a Elm --b Oak\n  dp-bayes compare --values 120 140 --scale 10"),
+                "  dp-bayes compare areas.json --a Elm --b Oak\n  dp-bayes compare --values 120 140 --scale 10\n\n"
+                f"{READING_FORMS}"),
     "predict": ("results:run_predict", "new records of a posterior", ""),
     "contrast": ("results:run_contrast", "two groups of a posterior compared, or two posteriors",
                  "  dp-bayes contrast groups.nc --a north --b south"),

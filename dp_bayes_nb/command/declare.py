@@ -7,6 +7,7 @@ __all__ = ['READINGS', 'STATED', 'a_number', 'numbers', 'named_numbers', 'parse_
            'run_declare']
 
 # %% ../../nbs/command/07_declare.ipynb #dec10004
+import functools
 import json
 import math
 import re
@@ -14,8 +15,9 @@ from importlib import import_module
 from typing import Any
 
 from ..base.arguments import Said, printable, refuse
-from .declarations import chosen_family, parse_call
-from .options import warnings_as_lines
+from ..base.meant import meant
+from .declarations import chosen_family, joined, parse_call
+from .options import FORMS, warnings_as_lines
 from .output import Answer, check_output
 
 # %% ../../nbs/command/07_declare.ipynb #dec10007
@@ -108,25 +110,38 @@ def stated_noise(args, k: int | None = None) -> Any:
     return law(**{word: value}, discrete=args.discrete)
 
 
+def _reading(word) -> str:
+    "What was meant by a word that is no reading, as it is written."
+    said = word.rpartition("=")[2].strip() if "(" not in word else word.partition("(")[0].rpartition("=")[2].strip()
+    if below := re.fullmatch(r"<\s*(\d+)", said):
+        return f"did you mean Suppressed({below[1]})?"
+    name = meant(re.split(r"\W", said)[0], READINGS).removeprefix("did you mean ").removesuffix("?")
+    return f"did you mean {FORMS[name][0]}?" if name else \
+        "such as Rounded(5), or of one row 'NAME=READING'; dp-bayes declare --help lists them"
+
+
 def stated_printing(words) -> Any:
     "What was done to noisy numbers before they were printed: one statement for all rows, or by name."
     if words is None:
         return None
     pairs = [re.fullmatch(r"(?:(.*?)\s*=\s*)?(\w+\(.*\))", word.strip(), re.S) for word in words]
-    fix = "such as Rounded(5), or of one row 'NAME=READING'"
     if not all(pairs) or len(pairs) > 1 and not all(pair[1] for pair in pairs if pair):
-        refuse("--printed", f"one of {', '.join(READINGS)}, for all rows or by name", " ".join(words), fix)
-    found = [(pair[1], _called("--printed", pair[2], fix)) for pair in pairs if pair]
+        wrong = next((word for word, pair in zip(words, pairs) if not pair), "")
+        refuse("--printed", f"one of {', '.join(READINGS)}, for all rows or by name", " ".join(words), _reading(wrong))
+    found = [(pair[1], _called("--printed", pair[2])) for pair in pairs if pair]
     return found[0][1] if found[0][0] is None else dict(found)
 
 # %% ../../nbs/command/07_declare.ipynb #b4707dfc
-def _called(option, text, fix):
-    "What a call of a reading says, with its literal arguments."
-    name, given, named = parse_call(option, text, READINGS, fix)
+def _called(option, text):
+    "What a call of a reading says, with its literal arguments; of two joined by & both, one after the other."
+    if len(parts := joined(text)) > 1:
+        return functools.reduce(lambda first, then: first & then, (_called(option, part) for part in parts))
+    name, given, named = parse_call(option, text, READINGS, _reading(text))
     try:
         return getattr(import_module(f"dp_bayes_nb.{READINGS[name]}"), name)(*given, **named)
     except TypeError as error:
-        refuse(option, f"{name} with its arguments", text[:200], str(error).removeprefix(f"{name}.__init__() "))
+        refuse(option, f"{name} with its arguments, such as {FORMS[name][0]}", text[:200],
+               str(error).removeprefix(f"{name}.__init__() "))
 
 
 def size_noise(args) -> Any:

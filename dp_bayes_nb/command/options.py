@@ -460,6 +460,19 @@ OPTIONS["examine"] = (
     ("--time-limit", "seconds, after which what is left is undecided (default: 60)", {"type": number, "default": 60.0}))
 
 # %% ../../nbs/command/03_options.ipynb #0c0300a4
+FORMS = {"Exact": ("Exact()", "as it came out"),
+         "Rounded": ("Rounded(5)", "rounded to multiples of 5"),
+         "Bands": ("Bands([(15, 10), (100, 50)])", "rounded to 10 from 15 on, to 50 from 100 on"),
+         "Suppressed": ("Suppressed(10)", "not printed if it was below 10; the value is then NAME= and nothing"),
+         "Within": ("Within(1, 4)", "known to be from 1 to 4; the value is then NAME= and nothing"),
+         "Clamped": ("Clamped(0, 100)", "moved to 0 from below, and to 100 from above"),
+         "PrintedAbove": ("PrintedAbove(9)", "printed only because it was above 9"),
+         "RandomRounded": ("RandomRounded(3)", "rounded at random to one of the two multiples of 3 next to it"),
+         "CellKey": ("CellKey([{0: 1}, {-1: 0.5, 1: 0.5}])", "moved by a cell key: 0 stays, others by -1 or 1"),
+         "Noise": ("Noise({-1: 0.25, 0: 0.5, 1: 0.25})", "moved by noise with these probabilities"),
+         "CanonicalNoise": ("CanonicalNoise(1.0)", "OpenDP's canonical noise, at epsilon 1")}
+READING_FORMS = "READING is one of these, for all numbers or for one, as NAME=READING; & joins two.\n\n" + "\n".join(
+    f"  {example:36}  {words}" for example, words in FORMS.values())
 _MANY = {"nargs": "+", "metavar": "NUMBER"}
 _NOISE_STATED: tuple = (
     ("--noise", "laplace or gaussian (default: what the next word implies: laplace for --scale and --epsilon, gaussian "
@@ -469,10 +482,11 @@ _NOISE_STATED: tuple = (
     ("--error95", "half the width of its central 95%% interval, such as 16 for \"± 16\" (default: none)", _MANY),
     ("--epsilon", "its budget, with --sensitivity (default: none)", _MANY),
     ("--rho", "its budget in rho, with --sensitivity (default: none)", _MANY),
-    ("--sensitivity", "how far one person moves a number (default: none)", _MANY),
+    ("--sensitivity", "with --epsilon or --rho: how far one person moves a number, such as 1 for a count; no default, "
+     "because it is as much a part of the noise as the budget", _MANY),
     ("--discrete", "noise on whole numbers (default: no)", {"action": "store_true"}),
     ("--printed", "what was done to the noisy numbers: \"Rounded(5)\", \"Suppressed(10)\", \"Within(1, 4)\", or by "
-     "name: \"Elm=Suppressed(10)\" (default: nothing)", {"nargs": "+", "metavar": "READING"}))
+     "name: \"Elm=Suppressed(10)\"; see below (default: nothing)", {"nargs": "+", "metavar": "READING"}))
 OPTIONS["declare"] = (
     ("values", "numbers as printed, in the order of the rows or by name: north=11.5; NAME= where nothing was printed; "
      "they stand before the options (default: none, with --table)", {"nargs": "*", "metavar": "VALUE"}),
