@@ -12,6 +12,7 @@ from importlib import import_module
 
 from .base import files
 from .base.arguments import printable
+from .base.meant import meant
 from .command.options import (EXAMPLE_FAMILY, EXAMPLES, EXPERIMENT_NAMES, JSON, MODELS, OPTIONS,
                                          READING_FORMS, WITH_MODELS, as_typed, check_numbers)
 from .command.output import Answer, as_json, lines
@@ -118,7 +119,12 @@ def _answer(args) -> int:
 def main(argv=None) -> int:
     "Run one command: 0 done, 2 refused, 1 otherwise, and where an audit finds a contradiction."
     try:
-        return _answer(build_parser().parse_args(argv))
+        args, unknown = build_parser().parse_known_args(argv)
+        if unknown:
+            known = [word for names, *_ in OPTIONS[args.command] for word in names.split() if word.startswith("--")]
+            raise ValueError(f"unrecognized arguments: {' '.join(unknown)}; " + (
+                meant(unknown[0], known) or f"see dp-bayes {args.command} --help"))
+        return _answer(args)
     except SystemExit as leaving:  # --help and --version
         return int(leaving.code or 0)
     except ValueError as error:

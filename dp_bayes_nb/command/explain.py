@@ -8,6 +8,7 @@ __all__ = ['run_explain', 'run_compare']
 # %% ../../nbs/command/08_explain.ipynb #exp10004
 import json
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -260,8 +261,15 @@ def _in_words(row, level):
             f"  ratio       {between(row['ratio'])}"]
 
 # %% ../../nbs/command/08_explain.ipynb #0c580bcf
+def _is_number(word) -> bool:
+    "Does a word read as a number, and is it no file?"
+    return re.fullmatch(r"-?\d+(\.\d+)?", word) is not None and not Path(word).exists()
+
+
 def run_compare(args) -> Answer:
     "Two releases, cells or numbers: which is larger, and by how much."
+    if args.values is None and len(args.release) == 2 and all(map(_is_number, args.release)):
+        args.values, args.release = args.release, []  # two numbers, and no files
     prior = None if args.prior is None else parse_prior(args.prior)
     with warnings_as_lines():
         releases, sides = _compared(args)

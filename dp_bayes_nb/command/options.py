@@ -497,7 +497,7 @@ OPTIONS["declare"] = (
     ("--n-sd", "n is noisy: standard deviation of its Gaussian noise (default: exact)", {"type": number}),
     ("--n-range", "between what n lies, where it is unknown or noisy (default: what the numbers allow)",
      {"nargs": 2, "metavar": "NUMBER"}),
-    ("--sum", "rows that are sums: \"total=north + south\" (default: none)",
+    ("--sum", "rows that are sums: \"total=north + south\", or \"total=*\" for all other rows (default: none)",
      {"nargs": "+", "action": "extend", "metavar": "SUM"}),
     ("--counts", "names of the counts (default: those of the values and of --sum)", {"nargs": "+", "metavar": "NAME"}),
     _FAMILY, _COLUMN, *_WITHOUT_FILE,
