@@ -54,14 +54,11 @@ COMMANDS: dict[str, tuple] = {
                 "  dp-bayes examine release.json other.json --json"),
     "fit": ("analyse:run_fit", "posterior draws from a release", ""),
     "compare": ("explain:run_compare", "two releases, cells or numbers: which is larger, and by how much",
-                "  dp-bayes compare areas.json --a Elm --b Oak\n  dp-bayes compare --values 120 140 --scale 10\n\n"
-                f"{READING_FORMS}"),
+                "  dp-bayes compare areas.json --a Elm --b Oak\n  dp-bayes compare --values 120 140 --scale 10"),
     "predict": ("results:run_predict", "new records of a posterior", ""),
     "contrast": ("results:run_contrast", "two groups of a posterior compared, or two posteriors",
                  "  dp-bayes contrast groups.nc --a north --b south"),
-    "fit-many": ("analyse:run_fit_many", "posterior summaries of a table of noisy cells",
-                 "  dp-bayes fit-many cells.csv --family FAMILY.toml --scale b -o out.parquet\n\n"
-                 f"{EXAMPLE_FAMILY}"),
+    "fit-many": ("analyse:run_fit_many", "posterior summaries of a table of noisy cells", f"\n{EXAMPLE_FAMILY}"),
     "synthesize": ("analyse:run_synthesize", "tables of made-up records from posterior draws", ""),
     "ledger": ("publish:run_ledger", "show a ledger, or create one",
                "  dp-bayes ledger budget.json\n  dp-bayes ledger budget.json --by month --yearly 1\n"
@@ -116,6 +113,7 @@ def _answer(args) -> int:
     return answer.code
 
 
+# %% ../nbs/cli.ipynb #972a67c5
 def main(argv=None) -> int:
     "Run one command: 0 done, 2 refused, 1 otherwise, and where an audit finds a contradiction."
     try:

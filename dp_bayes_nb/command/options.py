@@ -459,7 +459,8 @@ OPTIONS["examine"] = (
      {"action": "store_true"}),
     ("--time-limit", "seconds, after which what is left is undecided (default: 60)", {"type": number, "default": 60.0}))
 
-# %% ../../nbs/command/03_options.ipynb #0c0300a4
+# %% ../../nbs/command/03_options.ipynb #0c0300a3
+# § How readings are written
 FORMS = {"Exact": ("Exact()", "as it came out"),
          "Rounded": ("Rounded(5)", "rounded to multiples of 5"),
          "Bands": ("Bands([(15, 10), (100, 50)])", "rounded to 10 from 15 on, to 50 from 100 on"),
@@ -473,6 +474,9 @@ FORMS = {"Exact": ("Exact()", "as it came out"),
          "CanonicalNoise": ("CanonicalNoise(1.0)", "OpenDP's canonical noise, at epsilon 1")}
 READING_FORMS = "READING is one of these, for all numbers or for one, as NAME=READING; & joins two.\n\n" + "\n".join(
     f"  {example:36}  {words}" for example, words in FORMS.values())
+
+
+# %% ../../nbs/command/03_options.ipynb #0c0300a4
 _MANY = {"nargs": "+", "metavar": "NUMBER"}
 _NOISE_STATED: tuple = (
     ("--noise", "laplace or gaussian (default: what the next word implies: laplace for --scale and --epsilon, gaussian "
@@ -535,13 +539,14 @@ OPTIONS["completion"] = (("shell", "bash or zsh", {"choices": ["bash", "zsh"], "
 
 # %% ../../nbs/command/03_options.ipynb #0c0300b1
 # § Numbers that are refused before anything is imported
-LEAST = {"draws": 1, "warmup": 0, "chains": 1, "trials": 1, "releases": 1, "candidates": 1, "n": 1, "n_max": 1, "rows": 1}
+LEAST = {"draws": 1, "warmup": 0, "chains": 1, "trials": 1, "releases": 1, "candidates": 1, "n": 1, "n_max": 1,
+         "rows": 1}
 ABOVE_ZERO = {"epsilon": "give the total budget of this release", "rho": "", "time_limit": "it is in seconds",
               "target": "it is a width, in the units of the parameter"}
 
 
 def check_numbers(args):
-    "Refuse options that are no count, or not above 0, in the words of the library; what is not a number it reads later."
+    "Refuse options that are no count, or not above 0, in the words of the library."
     least = LEAST | ({"draws": 0} if args.command == "fit-many" else {})
     for name, value in vars(args).items():
         for each in value if isinstance(value, list) else [value]:

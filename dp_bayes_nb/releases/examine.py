@@ -82,6 +82,7 @@ class Rows(NamedTuple):
         return csr_array((self.value, (self.row, self.column)), self.shape)
 
 
+# %% ../../nbs/releases/12_examine.ipynb #ea00003b
 class System(NamedTuple):
     "What is certain of whole numbers x >= 0: A x lies between two ends, row by row."
     cells: tuple[str, ...]  # names, (K,)
@@ -256,13 +257,9 @@ class Program:
             raise Impossible
         return found
 
-# %% ../../nbs/releases/12_examine.ipynb #ea000035
-class Block(Program):
-    "Cells that rows tie together, with the tables that were found: two integer programs for a sum at most."
-
-    def __init__(self, known: System, most, deadline):
-        super().__init__(known, most, deadline)
-        self.seen = np.empty((0, len(self.most)))
+# %% ../../nbs/releases/12_examine.ipynb #ea00003c
+class OneRow(Program):
+    "What needs no integer program: cells that one row ties together, and bounds."
 
     def one_row(self, c) -> Any:
         "The table of the least c y where one row of weights 1 and -1 ties the cells; None for other blocks."
@@ -281,6 +278,22 @@ class Block(Program):
             raise Impossible
         return y
 
+    def relaxed(self, c) -> tuple[float, bool]:
+        "A bound of the least c y by the program whose numbers need not be whole; is there no end?"
+        found = self.run(c, False)
+        if found is None or found.status != 0:
+            return -np.inf, found is not None and found.status == _ENDLESS
+        return float(math.ceil(found.fun - _PROVED)), False
+
+
+# %% ../../nbs/releases/12_examine.ipynb #ea000035
+class Block(OneRow):
+    "Cells that rows tie together, with the tables that were found: two integer programs for a sum at most."
+
+    def __init__(self, known: System, most, deadline):
+        super().__init__(known, most, deadline)
+        self.seen = np.empty((0, len(self.most)))
+
     def solve(self, c) -> float:
         "An integer program for the least c y: the bound that it proves; −∞: none. Its solution is kept."
         if (known := self.one_row(c)) is not None:
@@ -292,13 +305,6 @@ class Block(Program):
         if found.x is not None and self.has(y := np.rint(found.x[:len(c)])):
             self.seen = np.vstack([self.seen, y])
         return -np.inf if found.mip_dual_bound is None else float(math.ceil(found.mip_dual_bound - _PROVED))
-
-    def relaxed(self, c) -> tuple[float, bool]:
-        "A bound of the least c y by the program whose numbers need not be whole; is there no end?"
-        found = self.run(c, False)
-        if found is None or found.status != 0:
-            return -np.inf, found is not None and found.status == _ENDLESS
-        return float(math.ceil(found.fun - _PROVED)), False
 
     def least_of(self, c) -> tuple[float, bool]:
         "The least c y, and is it that for certain? If not, it is a bound."
@@ -378,8 +384,8 @@ class Solved:
             at, own = np.flatnonzero(self.block == b), known.take(np.flatnonzero(of_row == b))
             shift = own.matrix @ self.least
             holes = tuple(found if found is None else found - by for found, by in zip(own.holes, shift))
-            own = own._replace(cells=tuple(known.cells[j] for j in at), matrix=own.matrix.take(columns=at), low=own.low - shift,
-                               high=own.high - shift, holes=holes)
+            own = own._replace(cells=tuple(known.cells[j] for j in at), matrix=own.matrix.take(columns=at),
+                               low=own.low - shift, high=own.high - shift, holes=holes)
             self.place[at] = np.arange(len(at))
             self.blocks.append(Block(own, self.most[at] - self.least[at], deadline))
 
