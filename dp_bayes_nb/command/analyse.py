@@ -268,7 +268,7 @@ def cells_model(args, head) -> Any:
     word = args.family or ("share" if args.n is not None or "n" in head or not head else "count")
     if word == "rate":
         refuse("--model", "share, count or a TOML file", word, "for rates per exposure dp-bayes declare --table "
-               "FILE.csv --value COLUMN --name COLUMN --exposure COLUMN, then dp-bayes fit with --prior \"Gamma(1, 0.01)\"")
+               "FILE.csv --value COLUMN --name COLUMN --exposure COLUMN, then dp-bayes fit with a Gamma prior")
     if word not in MODEL_WORDS:
         if not Path(word).is_file():
             refuse("--model", "share, count, or an existing TOML file", word, meant(word, MODEL_WORDS))
