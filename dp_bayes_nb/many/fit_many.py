@@ -583,7 +583,8 @@ def fit_many(cells: Any,                  # a frame, a dict of arrays, or a list
     pandas frame. Cells are independent, and each has the posterior that `fit` gives it. A row that cannot be done
     holds NaN and says why in `problem`. `Counts` of one name take no `n`, and cost a `fit` each. Warns, once, of cells
     that are further outside [0, n] (or what else sums of n records can be) than their noise
-    reaches, and of values that all lie in [0, 1] in the place of counts. ValueError for wrong arguments, before any work, and for a `path` that holds the answer to another question.
+    reaches, and of values that all lie in [0, 1] in the place of counts. ValueError for wrong arguments, before any
+    work, and for a `path` that holds the answer to another question.
 
     >>> from dp_bayes_nb import Bernoulli, fit_many
     >>> cells = {"town": ["a", "b"], "value": [312, 45], "n": [1000, 200], "scale": [2, 2]}
