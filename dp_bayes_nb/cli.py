@@ -12,8 +12,9 @@ from importlib import import_module
 
 from .base import files
 from .base.arguments import printable
-from .command.options import (EXAMPLE_FAMILY, EXAMPLES, EXPERIMENT_NAMES, JSON, MODELS, OPTIONS, WITH_MODELS,
-                                         as_typed)
+from .base.meant import meant
+from .command.options import (EXAMPLE_FAMILY, EXAMPLES, EXPERIMENT_NAMES, JSON, MODELS, OPTIONS,
+                                         READING_FORMS, WITH_MODELS, as_typed, check_numbers)
 from .command.output import Answer, as_json, lines
 
 # %% ../nbs/cli.ipynb #63266754
@@ -42,7 +43,7 @@ COMMANDS: dict[str, tuple] = {
     "declare": ("declare:run_declare", "numbers that somebody else published, as a release file",
                 "  dp-bayes declare total=45 Elm=20 --sum \"total=Elm + Oak\" --sd 3 --source \"a report\" -o "
                 "areas.json\n  dp-bayes declare 45 --printed \"Rounded(5)\" --source \"a report\" -o rounded.json\n\n"
-                f"{EXAMPLE_FAMILY}"),
+                f"{READING_FORMS}\n\n{EXAMPLE_FAMILY}"),
     "plan": ("analyse:run_plan", "what a budget would buy, by simulation; opens no data", f"\n{EXAMPLE_FAMILY}"),
     "release": ("publish:run_release",
                 "release a table (this, quantile and audit --tables open data, no other command)",
@@ -103,6 +104,7 @@ def _answer(args) -> int:
     "Run a command, print what it answers, and return its exit code."
     if not files.POSIX:
         raise OSError(files.NOT_HERE)
+    check_numbers(args)
     if getattr(args, "models", None):
         from dp_bayes_nb.command.declarations import load_models
         for path in args.models:
@@ -115,10 +117,16 @@ def _answer(args) -> int:
     return answer.code
 
 
+# %% ../nbs/cli.ipynb #972a67c5
 def main(argv=None) -> int:
     "Run one command: 0 done, 2 refused, 1 otherwise, and where an audit finds a contradiction."
     try:
-        return _answer(build_parser().parse_args(argv))
+        args, unknown = build_parser().parse_known_args(argv)
+        if unknown:
+            known = [word for names, *_ in OPTIONS[args.command] for word in names.split() if word.startswith("--")]
+            raise ValueError(f"unrecognized arguments: {' '.join(unknown)}; " + (
+                meant(unknown[0], known) or f"see dp-bayes {args.command} --help"))
+        return _answer(args)
     except SystemExit as leaving:  # --help and --version
         return int(leaving.code or 0)
     except ValueError as error:

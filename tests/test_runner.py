@@ -264,14 +264,14 @@ def test_every_requirement_has_a_tested_version(name):
 
 def test_every_notebook_that_is_there_has_run(tmp_path, monkeypatch, capsys):
     "Notebooks in folders count too; one that did not run fails the whole."
-    for name in ("nbs/index.ipynb", "nbs/base/02_arguments.ipynb", "nbs/.ipynb_checkpoints/index.ipynb"):
+    for name in ("nbs/index.ipynb", "nbs/base/03_arguments.ipynb", "nbs/.ipynb_checkpoints/index.ipynb"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("{}")
     monkeypatch.setattr(runner, "ROOT", tmp_path)
     monkeypatch.setattr(runner, "NBS", tmp_path / "nbs")
-    assert runner.left_out({"nbs/index.ipynb", "nbs/base/02_arguments.ipynb", "tests/test_x.py"}) == ""
+    assert runner.left_out({"nbs/index.ipynb", "nbs/base/03_arguments.ipynb", "tests/test_x.py"}) == ""
     assert capsys.readouterr().out == "2 of 2 notebooks ran\n"
-    assert "nbs/base/02_arguments.ipynb" in runner.left_out({"nbs/index.ipynb"})
+    assert "nbs/base/03_arguments.ipynb" in runner.left_out({"nbs/index.ipynb"})
 
 
 def test_the_notebooks_that_would_run_are_those_there_are():

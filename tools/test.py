@@ -301,7 +301,7 @@ def stranger(_, flags):
 # What another Python, with other versions of JAX, ArviZ, NumPy and pandas, could do differently.
 CORE = ("test_cli", "test_contract", "test_draws", "test_engines", "test_fit", "test_package", "test_readme",
         "test_release_files")
-CORE_BOOKS = ("base/12_draws", "index", "posterior/04_fit", "start")
+CORE_BOOKS = ("base/13_draws", "index", "posterior/04_fit", "start")
 
 
 def another_python(python, flags):

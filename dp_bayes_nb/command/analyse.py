@@ -6,6 +6,7 @@
 __all__ = ['run_fit']
 
 # %% ../../nbs/command/06_analyse.ipynb #0c060003
+import csv
 import itertools
 import json
 import math
@@ -18,8 +19,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..base.arguments import Said, check_installed, printable, refuse
+from ..base.meant import meant
 from .declarations import chosen_family, parse_prior, read_family
-from .options import warnings_as_lines
+from .options import EXPERIMENT_NAMES, warnings_as_lines
 from .output import (Answer, answers, answers_lines, check_output, check_plot, component_name,
                                         replacing, rows_table, save_plot, summary_rows)
 from .results import read_posterior
@@ -47,18 +49,27 @@ def _check_fit(args):
         refuse("--plot", "another file than -o", args.plot)
 
 # %% ../../nbs/command/06_analyse.ipynb #c534f38b
+_METHODS = ("auto", "exact", "collapsed", "gibbs", "naive", "chain")  # of every model
+
+
 def run_fit(args) -> Answer:
     """Fit a release, or several of independent tables: a summary, and where asked for posterior draws as netCDF and a
     figure.
     """
     _check_fit(args)
     prior = None if args.prior is None else parse_prior(args.prior)
+    from dp_bayes_nb.models.contract import check_prior
     from dp_bayes_nb.releases.document import Release
     from dp_bayes_nb.releases.files import check_results
     with warnings_as_lines():
         releases = [Release.load(path) for path in args.release]
         check_results(releases[0].family)
         check_groups_plot(releases[0].family, args.plot)
+        if args.pool == "none" and type(prior).__name__ != "Pooled":
+            check_prior(releases[0].family, prior)  # before JAX is imported
+            if args.method not in (known := {*_METHODS, *releases[0].family.methods}) and not args.models:
+                refuse("--method", f"one of {', '.join(map(repr, sorted(known)))}", args.method,
+                       meant(args.method, known))
         if args.explain:
             return _explained(releases, prior, args)
         settings = {"method": args.method, "draws": args.draws, "warmup": args.warmup, "chains": args.chains,
@@ -220,17 +231,71 @@ def _about_output(message):
     "A refusal of `path` in the words of the command."
     return message.replace("path must", "-o must", 1).replace("replace=True", "add --force")
 
+
+def _head(path) -> dict:
+    "Names of the columns of a CSV file with the fields of its first row; nothing of a file that is only read later."
+    if not Path(path).is_file() or Path(path).suffix.lower() != ".csv":
+        return {}
+    with open(path, newline="", encoding="utf-8-sig", errors="replace") as file:
+        rows = list(itertools.islice(csv.reader(file), 2))
+    return dict(zip(*rows)) if len(rows) == 2 and len(rows[0]) > 1 else {}
+
+
+def _is_number(word):
+    "Does a word read as a number?"
+    try:
+        return math.isfinite(float(word))
+    except ValueError:
+        return False
+
+
+def _check_columns(head, options):
+    "Refuse a column that the table has not, before anything is imported that reads it."
+    numeric = [name for name, field in head.items() if _is_number(field)]
+    for option, words, number in options:
+        for word in words if head else ():
+            if word not in head and not (number and _is_number(word)):
+                such = numeric or [*head]
+                refuse(option, f"the name of a column, among {', '.join(map(repr, [*head][:12]))}"
+                       + ", or a number" * number, word, meant(word, head) or f"write it, such as {option} {such[0]}")
+
 # %% ../../nbs/command/06_analyse.ipynb #eea36312
+MODEL_WORDS = ("share", "count")
+
+
+def cells_model(args, head) -> Any:
+    "What a cell of a table is: by a word, by a file, or by whether the table has a number of records."
+    word = args.family or ("share" if args.n is not None or "n" in head or not head else "count")
+    if word == "rate":
+        refuse("--model", "share, count or a TOML file", word, "for rates per exposure dp-bayes declare --table "
+               "FILE.csv --value COLUMN --name COLUMN --exposure COLUMN, then dp-bayes fit with a Gamma prior")
+    if word not in MODEL_WORDS:
+        if not Path(word).is_file():
+            refuse("--model", "share, count, or an existing TOML file", word, meant(word, MODEL_WORDS))
+        return read_family(word)
+    from dp_bayes_nb.models.counts import Bernoulli
+    from dp_bayes_nb.models.whole_numbers import Counts
+    return Bernoulli() if word == "share" else Counts(["count"])
+
+
+# %% ../../nbs/command/06_analyse.ipynb #eea36313
 def run_fit_many(args) -> Answer:
     "Summaries of a table of cells, as a Parquet or a CSV file."
-    check_output("-o", args.output, args.force, [args.cells, args.family])
+    check_output("-o", args.output, args.force, [args.cells, *filter(None, [args.family])])
     kind = Path(args.output).suffix.lower()
     if kind not in (".parquet", ".csv"):
         refuse("-o", "a file that ends in .parquet or .csv", args.output)
-    prior, model = None if args.prior is None else parse_prior(args.prior), read_family(args.family)
+    prior, head = None if args.prior is None else parse_prior(args.prior), _head(args.cells)
+    model = cells_model(args, head)
+    asked_n = args.n or "n"
+    _check_columns(head, [("--value", args.value, False), ("--n", [] if model.one_table else [asked_n], True),
+                         ("--scale", args.scale or (), True), ("--sd", args.sd or (), True)])
+    if head and args.scale is None and args.sd is None and not {"scale", "sd"} & {*head}:
+        refuse("the noise", "stated by --scale or --sd", Said("none of them"),
+               "a column or a number, such as --scale 2")
     cells = read_cells(args.cells)
     from dp_bayes_nb.many.fit_many import fit_many
-    n, scale, sd = (_columns_or_number(given, cells.columns) for given in (args.n, args.scale, args.sd))
+    n, scale, sd = (_columns_or_number(given, cells.columns) for given in (asked_n, args.scale, args.sd))
     try:
         with warnings_as_lines():
             found = fit_many(cells, model, prior, value=args.value[0] if len(args.value) == 1 else tuple(args.value),
@@ -250,8 +315,8 @@ def run_fit_many(args) -> Answer:
 # § dp-bayes synthesize
 def run_synthesize(args) -> Answer:
     "Synthetic tables of a fit, with their card, in a new folder."
-    from dp_bayes_nb.tables.synthetic import write_synthetic
     idata = read_posterior(args.posterior)
+    from dp_bayes_nb.tables.synthetic import write_synthetic
     with warnings_as_lines():
         try:
             write_synthetic(idata, args.output, args.rows, tables=args.tables, seed=args.seed, format=args.format)
@@ -303,12 +368,12 @@ _MEASURES = {"squared error": "squared error", "ks": "KS", "mmd2": "MMD²", "mea
 def run_experiment(args) -> Answer:
     "One named experiment: its numbers as JSON, and a line for each cell."
     output = args.output or f"{args.name}.json"
+    if args.name not in (known := [name for line in EXPERIMENT_NAMES.splitlines() for name in line[32:].split()]):
+        refuse("NAME", "an experiment", args.name, meant(args.name, known) or f"they are {', '.join(known)}")
+    check_output("-o", output, args.force)
     from dp_bayes_nb.papers.experiments import EXPERIMENTS, restrict, run_experiment, save_result
     for module in _EXPERIMENT_MODULES if args.name not in EXPERIMENTS else ():
         import_module(f"dp_bayes_nb.{module}")  # puts its own into EXPERIMENTS
-    if args.name not in EXPERIMENTS:
-        refuse("NAME", "an experiment", args.name, f"they are {', '.join(EXPERIMENTS)}")
-    check_output("-o", output, args.force)
     cache = Path(args.cache) if args.cache else Path(output).parent / "experiments.cache"
     if cache.exists() and not cache.is_dir() or not cache.absolute().parent.is_dir():
         refuse("--cache", "a folder, or a new one in an existing folder", str(cache))

@@ -174,6 +174,18 @@ def parse_call(option: str, text: str, known, fix: str) -> tuple[str, list, dict
         pass
     refuse(option, f"a call of one of {', '.join(known)} with literal arguments", text[:200], fix)
 
+# %% ../../nbs/command/04_declarations.ipynb #559b6f02
+def joined(text: str) -> list[str]:
+    "The parts of a text that & joins, each as Python writes it; one part where it is none."
+    try:
+        tree: Any = ast.parse(text.strip()[:10_000], mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return [text]
+    if isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.BitAnd):
+        return [*joined(ast.unparse(tree.left)), *joined(ast.unparse(tree.right))]
+    return [text]
+
+
 # %% ../../nbs/command/04_declarations.ipynb #7a97c2d3
 def parse_prior(text: str):
     """The prior written as a call with literal numbers, such as Beta(2, 5),

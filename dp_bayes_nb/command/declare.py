@@ -7,15 +7,19 @@ __all__ = ['READINGS', 'STATED', 'a_number', 'numbers', 'named_numbers', 'parse_
            'run_declare']
 
 # %% ../../nbs/command/07_declare.ipynb #dec10004
+import functools
 import json
 import math
 import re
 from importlib import import_module
 from typing import Any
 
-from ..base.arguments import Said, printable, refuse
-from .declarations import chosen_family, parse_call
-from .options import warnings_as_lines
+import numpy as np
+
+from ..base.arguments import Said, printable, refuse, warn_user
+from ..base.meant import meant
+from .declarations import chosen_family, joined, parse_call
+from .options import FORMS, warnings_as_lines
 from .output import Answer, check_output
 
 # %% ../../nbs/command/07_declare.ipynb #dec10007
@@ -53,14 +57,22 @@ def named_numbers(words) -> Any:
     return dict(zip(names, found))
 
 
+# %% ../../nbs/command/07_declare.ipynb #dec10a0f
+_TOTALS = ("total", "all", "sum", "overall")  # names of rows that are sums more often than not
+
+
 def parse_sums(words, rows) -> dict:
-    "`--sum` by the name of its row: names of what is added up."
-    found = {}
+    "`--sum` by the name of its row: names of what is added up, or * for all rows that are no sums."
+    found, named = {}, {word.partition("=")[0].strip() for word in words or ()}
+    if total := next((row for row in rows if row.strip().lower() in _TOTALS and row not in named), None):
+        warn_user(f"the row {total!r} reads like a sum of others, and is taken for a count besides them: if it is "
+                  f"their sum, add --sum '{total}=*'")
     for word in words or ():
         name, equals, parts = word.partition("=")
         name, parts = name.strip(), [part.strip() for part in re.split(r"\s*\+\s*", parts)]
+        parts = [row for row in rows if row not in named] if parts == ["*"] else parts
         if not equals or name not in rows or name in found or not all(parts) or len(set(parts)) < len(parts):
-            refuse("--sum", "'NAME=A + B', once for a row with that name", word)
+            refuse("--sum", "'NAME=A + B' or 'NAME=*', once for a row with that name", word)
         found[name] = parts
     return found
 
@@ -99,7 +111,8 @@ def stated_noise(args, k: int | None = None) -> Any:
     law, budget = STATEMENTS[kind], word in ("epsilon", "rho")
     if budget != (args.sensitivity is not None):
         refuse("--sensitivity", "given with --epsilon or --rho, and only then", args.sensitivity,
-               "how far one person moves a number, such as 1 for a count")
+               "how far one person moves a number; of a count --sensitivity 1, if a person is counted once"
+               if budget else "the noise is stated without a budget")
     if word == "error95":
         return law.from_error(value, 0.95, discrete=args.discrete)
     if budget:
@@ -108,25 +121,39 @@ def stated_noise(args, k: int | None = None) -> Any:
     return law(**{word: value}, discrete=args.discrete)
 
 
+# %% ../../nbs/command/07_declare.ipynb #6233a1cb
+def _reading(word) -> str:
+    "What was meant by a word that is no reading, as it is written."
+    said = word.rpartition("=")[2].strip() if "(" not in word else word.partition("(")[0].rpartition("=")[2].strip()
+    if below := re.fullmatch(r"<\s*(\d+)", said):
+        return f"did you mean Suppressed({below[1]})?"
+    name = meant(re.split(r"\W", said)[0], READINGS).removeprefix("did you mean ").removesuffix("?")
+    return f"did you mean {FORMS[name][0]}?" if name else \
+        "such as Rounded(5), or of one row 'NAME=READING'; dp-bayes declare --help lists them"
+
+
 def stated_printing(words) -> Any:
     "What was done to noisy numbers before they were printed: one statement for all rows, or by name."
     if words is None:
         return None
     pairs = [re.fullmatch(r"(?:(.*?)\s*=\s*)?(\w+\(.*\))", word.strip(), re.S) for word in words]
-    fix = "such as Rounded(5), or of one row 'NAME=READING'"
     if not all(pairs) or len(pairs) > 1 and not all(pair[1] for pair in pairs if pair):
-        refuse("--printed", f"one of {', '.join(READINGS)}, for all rows or by name", " ".join(words), fix)
-    found = [(pair[1], _called("--printed", pair[2], fix)) for pair in pairs if pair]
+        wrong = next((word for word, pair in zip(words, pairs) if not pair), "")
+        refuse("--printed", f"one of {', '.join(READINGS)}, for all rows or by name", " ".join(words), _reading(wrong))
+    found = [(pair[1], _called("--printed", pair[2])) for pair in pairs if pair]
     return found[0][1] if found[0][0] is None else dict(found)
 
 # %% ../../nbs/command/07_declare.ipynb #b4707dfc
-def _called(option, text, fix):
-    "What a call of a reading says, with its literal arguments."
-    name, given, named = parse_call(option, text, READINGS, fix)
+def _called(option, text):
+    "What a call of a reading says, with its literal arguments; of two joined by & both, one after the other."
+    if len(parts := joined(text)) > 1:
+        return functools.reduce(lambda first, then: first & then, (_called(option, part) for part in parts))
+    name, given, named = parse_call(option, text, READINGS, _reading(text))
     try:
         return getattr(import_module(f"dp_bayes_nb.{READINGS[name]}"), name)(*given, **named)
     except TypeError as error:
-        refuse(option, f"{name} with its arguments", text[:200], str(error).removeprefix(f"{name}.__init__() "))
+        refuse(option, f"{name} with its arguments, such as {FORMS[name][0]}", text[:200],
+               str(error).removeprefix(f"{name}.__init__() "))
 
 
 def size_noise(args) -> Any:
@@ -177,6 +204,9 @@ def _matrix(model, values, sums):
 def _size(args):
     "n as it was typed: a whole number, one of each group, or where it is noisy a number."
     found = numbers("--n", args.n)
+    if args.n_scale is None and args.n_sd is None and any(float(each) % 1 for each in np.ravel(found or 0)):
+        refuse("--n", "a whole number of records", " ".join(args.n), "if noise was added to it, state that by "
+               "--n-scale or --n-sd")
     whole = lambda value: int(value) if value == int(value) else value
     return found if found is None else [*map(whole, found)] if isinstance(found, list) else whole(found)
 
@@ -221,21 +251,40 @@ def _parse_words(words):
     return found
 
 # %% ../../nbs/command/07_declare.ipynb #a15e9f9e
+def _summed(args, columns, own):
+    "The counts of a table with named rows, and H, where some of its rows are sums."
+    from dp_bayes_nb.models.whole_numbers import Counts
+    if own or args.name is None or any(getattr(args, name) is not None for name in ("by", "n", "exposure")):
+        refuse("--sum", "with --table given with --name, and without a family, --by, --n and --exposure", args.sum)
+    rows = [row.strip() for row in columns.get(args.name, ())]
+    sums = parse_sums(args.sum, rows)
+    if not sums:
+        return Counts, None
+    model = Counts([row for row in rows if row not in sums])
+    return model, np.array(_matrix(model, rows, sums))
+
+
 def declared_table(args) -> Any:
     "The release of a column of a CSV file; with --by one for each value of another."
     from dp_bayes_nb.models.counts import Bernoulli
     from dp_bayes_nb.models.whole_numbers import Counts
     from dp_bayes_nb.releases.published import csv_columns, read_table
-    typed = [*args.values] + [f"--{name}" for name in ("sum", "epsilon", "rho", "sensitivity", "counts")
+    typed = [*args.values] + [f"--{name}" for name in ("epsilon", "rho", "sensitivity", "counts")
                               if getattr(args, name) is not None]
-    if typed or args.value is None:
-        refuse("--table", "given with --value COLUMN, and without numbers and --sum", " ".join(typed) or None)
+    if typed:
+        refuse("--table", "given without numbers; state the noise by --scale, --sd or --error95", " ".join(typed))
     columns = csv_columns(args.table)
+    if args.value is None:
+        refuse("--value", f"given with --table: a column among {', '.join(map(repr, [*columns][:12]))}", None)
+    matrix: Any = None
     own = any(getattr(args, name) is not None for name in ("family", "column", "success", "failure", "levels"))
     model = chosen_family(args) if own else Counts if args.name is not None else Bernoulli()
+    if args.sum or model is Counts and args.exposure is None and args.by is None:
+        model, matrix = _summed(args, columns, own)
     spread = {word: _column_or_number(f"--{word}", getattr(args, word), columns) for word in ("scale", "sd", "error95")}
     n, n_range = _column_or_number("--n", args.n, columns), numbers("--n-range", args.n_range)
-    stated = {"printed": stated_printing(args.printed), "n_noise": size_noise(args), "neighbours": args.neighbours,
+    stated = {"matrix": matrix, "printed": stated_printing(args.printed), "n_noise": size_noise(args),
+              "neighbours": args.neighbours,
               "n_range": None if n_range is None else tuple(map(int, n_range))}
     return read_table(columns, model=model, value=args.value, noise=args.noise, discrete=args.discrete, name=args.name,
                       n=int(n) if isinstance(n, float) and n == int(n) else n, exposure=args.exposure, by=args.by,

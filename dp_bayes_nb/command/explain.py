@@ -8,6 +8,7 @@ __all__ = ['run_explain', 'run_compare']
 # %% ../../nbs/command/08_explain.ipynb #exp10004
 import json
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -131,10 +132,11 @@ def attributes(path) -> tuple[dict, int, int]:
 def deed(attrs: dict, chains: int, draws: int) -> tuple[list[str], dict]:
     "What a fit did, in sentences, and the facts behind them."
     from dp_bayes_nb.posterior.identity import read_releases_text
-    from dp_bayes_nb.posterior.route import _method_words
     releases = read_releases_text(attrs["release_json"])
     problems = json.loads(attrs.get("problems", "[]") or "[]")
-    said = _method_words(releases[0].family, attrs)
+    if (said := attrs.get("fitted_by")) is None:  # a file of 0.9 or before
+        from dp_bayes_nb.posterior.route import _method_words
+        said = _method_words(releases[0].family, attrs)
     of = "a release" if len(releases) == 1 else f"{len(releases)} releases of other records"
     prior = json.loads(attrs["prior_json"]).get("prior", "")
     text = [f"A posterior of {releases[0].family!r}, from {of}.",
@@ -259,8 +261,15 @@ def _in_words(row, level):
             f"  ratio       {between(row['ratio'])}"]
 
 # %% ../../nbs/command/08_explain.ipynb #0c580bcf
+def _is_number(word) -> bool:
+    "Does a word read as a number, and is it no file?"
+    return re.fullmatch(r"-?\d+(\.\d+)?", word) is not None and not Path(word).exists()
+
+
 def run_compare(args) -> Answer:
     "Two releases, cells or numbers: which is larger, and by how much."
+    if args.values is None and len(args.release) == 2 and all(map(_is_number, args.release)):
+        args.values, args.release = args.release, []  # two numbers, and no files
     prior = None if args.prior is None else parse_prior(args.prior)
     with warnings_as_lines():
         releases, sides = _compared(args)

@@ -11,7 +11,7 @@ import sys
 import warnings
 from contextlib import contextmanager
 
-from ..base.arguments import printable
+from ..base.arguments import check_count, check_positive, printable
 from .output import number
 
 # %% ../../nbs/command/03_options.ipynb #0c030007
@@ -30,7 +30,7 @@ EXAMPLES = {"declare": "dp-bayes declare 61 --n 307 --scale 2 --source \"Health 
             "predict": "dp-bayes predict posterior.nc --new-data 1000",
             "contrast": "dp-bayes contrast posterior.nc other.nc --how ratio",
             "compare": "dp-bayes compare release.json declared.json",
-            "fit-many": "dp-bayes fit-many cells.csv --family FAMILY.toml --scale b -o out.parquet",
+            "fit-many": "dp-bayes fit-many cells.csv --model share --value value --n n --scale 2 -o out.csv",
             "synthesize": "dp-bayes synthesize posterior.nc --tables 100 --rows 1000 -o synthetic",
             "calibrate": "dp-bayes calibrate --family FAMILY.toml --prior \"Beta(1, 1)\" --n 1000 --epsilon 0.1",
             "audit": "dp-bayes audit FAMILY.toml --epsilon 1",
@@ -335,12 +335,12 @@ OPTIONS["fit"] = (
 # %% ../../nbs/command/03_options.ipynb #0c030019
 OPTIONS["fit-many"] = (
     ("cells", "CSV or Parquet file, one row a cell", {}),
-    ("--family --model", "TOML file that declares what is counted: see below",
-     {"required": True, "metavar": "FAMILY.toml"}),
+    ("--family --model", "share: each cell is a count among n records; count: a count alone, without n; or a TOML file "
+     "that declares what is counted, see below (default: share where there is n, else count)", {"metavar": "MODEL"}),
     ("--prior", _PRIOR_HELP, {}),
     ("--value", "column of released values, or one for each sum (default: value)",
      {"nargs": "+", "default": ["value"]}),
-    ("--n", "column of sizes, or one number of records for all cells (default: n)", {"default": "n"}),
+    ("--n", "column of sizes, or one number of records for all cells (default: n; none for counts)", {}),
     ("--scale", "column of Laplace scales, or one for each sum, or one number for all cells (default: scale, where "
      "there is no column sd)", {"nargs": "+"}),
     ("--sd", "column of Gaussian standard deviations, or one for each sum, or one number for all cells (default: sd, "
@@ -458,6 +458,23 @@ OPTIONS["examine"] = (
      {"action": "store_true"}),
     ("--time-limit", "seconds, after which what is left is undecided (default: 60)", {"type": number, "default": 60.0}))
 
+# %% ../../nbs/command/03_options.ipynb #0c0300a3
+# § How readings are written
+FORMS = {"Exact": ("Exact()", "as it came out"),
+         "Rounded": ("Rounded(5)", "rounded to multiples of 5"),
+         "Bands": ("Bands([(15, 10), (100, 50)])", "rounded to 10 from 15 on, to 50 from 100 on"),
+         "Suppressed": ("Suppressed(10)", "not printed if it was below 10; the value is then NAME= and nothing"),
+         "Within": ("Within(1, 4)", "known to be from 1 to 4; the value is then NAME= and nothing"),
+         "Clamped": ("Clamped(0, 100)", "moved to 0 from below, and to 100 from above"),
+         "PrintedAbove": ("PrintedAbove(9)", "printed only because it was above 9"),
+         "RandomRounded": ("RandomRounded(3)", "rounded at random to one of the two multiples of 3 next to it"),
+         "CellKey": ("CellKey([{0: 1}, {-1: 0.5, 1: 0.5}])", "moved by a cell key: 0 stays, others by -1 or 1"),
+         "Noise": ("Noise({-1: 0.25, 0: 0.5, 1: 0.25})", "moved by noise with these probabilities"),
+         "CanonicalNoise": ("CanonicalNoise(1.0)", "OpenDP's canonical noise, at epsilon 1")}
+READING_FORMS = "READING is one of these, for all numbers or for one, as NAME=READING; & joins two.\n\n" + "\n".join(
+    f"  {example:36}  {words}" for example, words in FORMS.values())
+
+
 # %% ../../nbs/command/03_options.ipynb #0c0300a4
 _MANY = {"nargs": "+", "metavar": "NUMBER"}
 _NOISE_STATED: tuple = (
@@ -468,10 +485,11 @@ _NOISE_STATED: tuple = (
     ("--error95", "half the width of its central 95%% interval, such as 16 for \"± 16\" (default: none)", _MANY),
     ("--epsilon", "its budget, with --sensitivity (default: none)", _MANY),
     ("--rho", "its budget in rho, with --sensitivity (default: none)", _MANY),
-    ("--sensitivity", "how far one person moves a number (default: none)", _MANY),
+    ("--sensitivity", "with --epsilon or --rho: how far one person moves a number, such as 1 for a count; no default, "
+     "because it is as much a part of the noise as the budget", _MANY),
     ("--discrete", "noise on whole numbers (default: no)", {"action": "store_true"}),
     ("--printed", "what was done to the noisy numbers: \"Rounded(5)\", \"Suppressed(10)\", \"Within(1, 4)\", or by "
-     "name: \"Elm=Suppressed(10)\" (default: nothing)", {"nargs": "+", "metavar": "READING"}))
+     "name: \"Elm=Suppressed(10)\"; see below (default: nothing)", {"nargs": "+", "metavar": "READING"}))
 OPTIONS["declare"] = (
     ("values", "numbers as printed, in the order of the rows or by name: north=11.5; NAME= where nothing was printed; "
      "they stand before the options (default: none, with --table)", {"nargs": "*", "metavar": "VALUE"}),
@@ -482,7 +500,7 @@ OPTIONS["declare"] = (
     ("--n-sd", "n is noisy: standard deviation of its Gaussian noise (default: exact)", {"type": number}),
     ("--n-range", "between what n lies, where it is unknown or noisy (default: what the numbers allow)",
      {"nargs": 2, "metavar": "NUMBER"}),
-    ("--sum", "rows that are sums: \"total=north + south\" (default: none)",
+    ("--sum", "rows that are sums: \"total=north + south\", or \"total=*\" for all other rows (default: none)",
      {"nargs": "+", "action": "extend", "metavar": "SUM"}),
     ("--counts", "names of the counts (default: those of the values and of --sum)", {"nargs": "+", "metavar": "NAME"}),
     _FAMILY, _COLUMN, *_WITHOUT_FILE,
@@ -517,6 +535,24 @@ OPTIONS["compare"] = (
     ("--chains", "number of chains (default: 4)", {"type": int, "default": 4}),
     ("--seed", "seed of the draws, a whole number (default: 0)", {"type": int, "default": 0}))
 OPTIONS["completion"] = (("shell", "bash or zsh", {"choices": ["bash", "zsh"], "metavar": "SHELL"}),)
+
+# %% ../../nbs/command/03_options.ipynb #0c0300b1
+# § Numbers that are refused before anything is imported
+LEAST = {"draws": 1, "warmup": 0, "chains": 1, "trials": 1, "releases": 1, "candidates": 1, "n": 1, "n_max": 1,
+         "rows": 1}
+ABOVE_ZERO = {"epsilon": "give the total budget of this release", "rho": "", "time_limit": "it is in seconds",
+              "target": "it is a width, in the units of the parameter"}
+
+
+def check_numbers(args):
+    "Refuse options that are no count, or not above 0, in the words of the library."
+    least = LEAST | ({"draws": 0} if args.command == "fit-many" else {})
+    for name, value in vars(args).items():
+        for each in value if isinstance(value, list) else [value]:
+            if type(each) is int and name in least:
+                check_count(f"--{name.replace('_', '-')}", each, least[name])
+            elif type(each) is float and name in ABOVE_ZERO:
+                check_positive(f"--{name.replace('_', '-')}", each, ABOVE_ZERO[name])
 
 # %% ../../nbs/command/03_options.ipynb #a7f03e51
 # § Refusals as they are typed

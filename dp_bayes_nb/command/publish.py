@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from ..base.arguments import printable, refuse
+from ..base.arguments import check_fraction, printable, refuse
 from .declarations import chosen_family, read_toml
 from .options import warnings_as_lines
 from .output import Answer, check_output, replacing
@@ -22,12 +22,13 @@ from .output import Answer, check_output, replacing
 # § dp-bayes release
 def run_release(args) -> Answer:
     "Release a table."
-    from dp_bayes_nb.data_holder.release import release
-    from dp_bayes_nb.releases.schema import numbers_in
     check_output("-o", args.output, args.force, [*filter(None, (args.data, args.family, args.ledger))])
     if args.epsilon is None and args.rho is None:
         refuse("--epsilon", "given, or --rho", None, "it is the budget of this release")
+    check_data(args.data)
     family = chosen_family(args)
+    from dp_bayes_nb.data_holder.release import release
+    from dp_bayes_nb.releases.schema import numbers_in
     ledger, missing_as = _existing(args.ledger), parse_missing_as(family, args.missing_as)
     family, before = family.counted(str(args.data), missing=args.missing, missing_as=missing_as), family.to_dict()
     public = [value for name, value in family.to_dict().items() if value != before.get(name)]
@@ -58,6 +59,12 @@ def run_release(args) -> Answer:
     return Answer(str(made), {"file": args.output, "release": json.loads(made.to_json())})
 
 # %% ../../nbs/command/05_publish.ipynb #83b40153
+def check_data(path):
+    "Refuse a table that is not there, before anything is imported that reads one."
+    if not os.path.isfile(path):
+        refuse("data", "an existing file", str(path), "check the path")
+
+
 def _existing(path):
     "The ledger of --ledger; None without one."
     from dp_bayes_nb.data_holder.ledger import Ledger
@@ -118,6 +125,8 @@ def _typed_value(text, levels, option="--missing-as"):
 # § dp-bayes quantile
 def run_quantile(args) -> Answer:
     "A private quantile of a column: the number on standard output, how it was paid for on standard error."
+    check_data(args.data)
+    check_fraction("q", args.q)
     from dp_bayes_nb.data_holder.quantiles import private_quantile
     ledger = _existing(args.ledger)
     with warnings_as_lines():

@@ -24,10 +24,12 @@ from .output import (Answer, answers, answers_lines, check_output, component_nam
 # § Files
 def read_posterior(path, asked: str = "posterior"):
     "The draws that dp-bayes fit wrote, and of which release they are."
-    from dp_bayes_nb.base.draws import read_netcdf
     if not Path(path).is_file():
         refuse(asked, "an existing netCDF file", str(path), "dp-bayes fit release.json -o FILE makes one")
     try:
+        if not _first_bytes(path).startswith((b"\x89HDF", b"CDF")):
+            raise ValueError("not netCDF")  # said before ArviZ is imported
+        from dp_bayes_nb.base.draws import read_netcdf
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of engines that do not know the file either
             idata = read_netcdf(path)
@@ -38,10 +40,15 @@ def read_posterior(path, asked: str = "posterior"):
     return idata
 
 
+def _first_bytes(path) -> bytes:
+    "How a file begins."
+    with open(path, "rb") as file:
+        return file.read(1000)
+
+
 def is_document(path) -> bool:
     "Is a file a JSON document, by its first byte that is no space?"
-    with open(path, "rb") as file:
-        return file.read(1000).lstrip()[:1] == b"{"
+    return _first_bytes(path).lstrip()[:1] == b"{"
 
 # %% ../../nbs/command/02_results.ipynb #c0de0210
 # § dp-bayes show

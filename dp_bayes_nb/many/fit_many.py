@@ -142,7 +142,11 @@ def read_frame(cells, model, value, n, scale, sd) -> Table:
         if len(given) not in (1, m):
             refuse(asked, f"one column, or {m}", given)
         scales = np.stack([_column(frame, asked, name) for name in given], axis=1)
-    if _is_number(n):
+    if model.one_table:
+        if n != "n":
+            refuse("n", f"left out for {type(model).__name__}, which has no records", n)
+        sizes = np.zeros(len(values))
+    elif _is_number(n):
         sizes = np.full(len(values), float(check_count("n", int(n) if n == n // 1 else n, 0)))
     else:
         sizes = _column(frame, "n", n)
@@ -264,7 +268,8 @@ def _one_by_one(model, prior, table, wanted):
         if table.releases:
             return table.releases[i]
         noise = Noise(table.kind, table.scale[i], np.zeros(len(table.scale[i])))
-        return declare(model, table.values[i], noise=noise, n=int(table.n[i]), source="a cell of fit_many")
+        return declare(model, table.values[i], noise=noise, n=None if model.one_table else int(table.n[i]),
+                       source="a cell of fit_many")
     def of(rows, rng):
         out = no_summaries(len(rows), len(wanted.levels), wanted.draws, len(components(model)))
         for j, i in enumerate(rows):
@@ -576,9 +581,10 @@ def fit_many(cells: Any,                  # a frame, a dict of arrays, or a list
     Models of several components have mean[a], mean[b], …. Without `scale` and `sd` the column "scale" is Laplace
     noise, "sd" Gaussian; noise on whole numbers and continuous noise are both understood. A dict or releases give a
     pandas frame. Cells are independent, and each has the posterior that `fit` gives it. A row that cannot be done
-    holds NaN and says why in `problem`. Warns, once, of cells that are further outside [0, n] (or what else sums of n
-    records can be) than their noise reaches, and of values that all lie in [0, 1] in the place of counts. ValueError
-    for wrong arguments, before any work, and for a `path` that holds the answer to another question.
+    holds NaN and says why in `problem`. `Counts` of one name take no `n`, and cost a `fit` each. Warns, once, of cells
+    that are further outside [0, n] (or what else sums of n records can be) than their noise
+    reaches, and of values that all lie in [0, 1] in the place of counts. ValueError for wrong arguments, before any
+    work, and for a `path` that holds the answer to another question.
 
     >>> from dp_bayes_nb import Bernoulli, fit_many
     >>> cells = {"town": ["a", "b"], "value": [312, 45], "n": [1000, 200], "scale": [2, 2]}

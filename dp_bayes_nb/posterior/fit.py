@@ -16,7 +16,7 @@ from .diagnose import _diagnose, _doubts, all_sizes
 from .identity import (_releases_text, as_releases, entropy_text, prior_to_json, run_entropy)
 from ..chains.measurements import confidential_sums, tables_of
 from ..ways.methods import SAID, _stands_at
-from .route import _check_memory, check_pooled, pools, route
+from .route import _check_memory, _method_words, check_pooled, pools, route
 from ..releases.document import Release
 
 # %% ../../nbs/posterior/04_fit.ipynb #6b20d1e4
@@ -183,7 +183,8 @@ def _inference_data(releases, drawn):
                            {"released": [axis], **{n: list(p.dims) for n, p in parameters.items()}, **derived,
                             **own_dims})
     add_groups(idata, {"constant_data": _constant_data(releases, axis, rows)})
-    for name, value in {**attrs, "version": __version__}.items():
+    attrs = {**attrs, "version": __version__, "fitted_by": _method_words(family, attrs)}
+    for name, value in attrs.items():
         idata.attrs[name] = idata.posterior.attrs[name] = value
     _diagnose(idata, independent, _doubts(releases, posterior, normal, confidential, prior),
               releases[0].family.nuisance)

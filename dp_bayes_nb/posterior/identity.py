@@ -14,12 +14,9 @@ import re
 from functools import partial
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from scipy.sparse import issparse
 
-from ..base.arguments import Said, refuse
+from ..base.arguments import Said, is_jax, issparse, jax, jnp, refuse
 from ..base.linear_algebra import entries
 from ..base.measurement import Noise
 from ..base.priors import Independent, LogDensity
@@ -89,7 +86,7 @@ def _plain(value, depth=4):
         return hex(value)
     if isinstance(value, (int, float, np.integer, np.floating, np.bool_)):
         return float(value)
-    if isinstance(value, (jax.Array, np.ndarray)) and np.asarray(value).dtype.kind in "biuf":
+    if (isinstance(value, np.ndarray) or is_jax(value)) and np.asarray(value).dtype.kind in "biuf":
         array = np.asarray(value, dtype="<f8")
         return [list(array.shape), hashlib.sha256(array.tobytes()).hexdigest()] if array.ndim else float(array)
     if isinstance(value, dict):

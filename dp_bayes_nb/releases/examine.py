@@ -10,12 +10,14 @@ import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..base.arguments import Float, Said, check_positive, discreet, printable, refuse
+from ..base.linear_algebra import entries
 from ..models.counts import Bernoulli, Categorical
 from ..noise.contradictions import whole_unit
 from .checks import full_matrix
@@ -53,18 +55,46 @@ def _cells(model):
     return tuple(names), T[:, possible]
 
 # %% ../../nbs/releases/12_examine.ipynb #ea000009
+class Rows(NamedTuple):
+    "A sparse matrix (R, K), its numbers other than 0 row by row. It is NumPy's: SciPy comes with the first program."
+    row: Any     # (N,)
+    column: Any  # (N,)
+    value: Any   # (N,)
+    shape: tuple[int, int]
+
+    def __matmul__(self, x) -> Any:
+        return np.bincount(self.row, self.value * x[self.column], self.shape[0])
+
+    def take(self, rows=slice(None), columns=slice(None)) -> "Rows":
+        "Some of the rows and columns, in their order."
+        place = [np.full(size, -1) for size in self.shape]
+        for new, kept in zip(place, (rows, columns)):
+            new[kept] = np.arange(len(new[kept]))
+        row, column = place[0][self.row], place[1][self.column]
+        there = (row >= 0) & (column >= 0)
+        size = int(place[0].max(initial=-1)) + 1, int(place[1].max(initial=-1)) + 1
+        return Rows(row[there], column[there], self.value[there], size)
+
+    @property
+    def csr(self) -> Any:
+        "As SciPy has it."
+        from scipy.sparse import csr_array
+        return csr_array((self.value, (self.row, self.column)), self.shape)
+
+
+# %% ../../nbs/releases/12_examine.ipynb #ea00003b
 class System(NamedTuple):
     "What is certain of whole numbers x >= 0: A x lies between two ends, row by row."
     cells: tuple[str, ...]  # names, (K,)
     rows: tuple[str, ...]  # names, (R,)
-    matrix: Any  # A, sparse (R, K); of whole numbers, unless the coefficients of a row have no common unit
+    matrix: Rows  # A, (R, K); of whole numbers, unless the coefficients of a row have no common unit
     low: Float[np.ndarray, "R"]
     high: Float[np.ndarray, "R"]
     holes: tuple  # by row: the only values of A x, where some between the ends are impossible; else None
 
     def take(self, rows) -> "System":
         "Some of the rows."
-        return self._replace(rows=tuple(self.rows[i] for i in rows), matrix=self.matrix[rows], low=self.low[rows],
+        return self._replace(rows=tuple(self.rows[i] for i in rows), matrix=self.matrix.take(rows), low=self.low[rows],
                              high=self.high[rows], holes=tuple(self.holes[i] for i in rows))
 
 
@@ -91,9 +121,13 @@ def _printed(r, A):
     return unit, low, high, tuple(_values(table, each) for table, each in zip(tables, unit))
 
 
+def _whole(a):
+    "Numbers, those next to a whole one as that."
+    return np.where(np.abs(a - np.rint(a)) < 1e-9, np.rint(a), a)
+
+
 def _system(r):
     "What a release says for certain of its cells; all its rows on cells (p, K), and which of them have no noise."
-    import scipy.sparse as ss
     family = r.family
     model, G = family.inner or family, len(family.group_names)
     (names, T), H = _cells(model), full_matrix(r)
@@ -102,21 +136,21 @@ def _system(r):
         A = A + H[:, :1]  # n is the sum of all cells
     unit, low, high, holes = _printed(r, A)
     sure, K = np.flatnonzero(r.noise.scale == 0), len(names)
-    rows = ss.csr_array(ss.kron(ss.eye_array(G), ss.eye_array(K) if A is None else A))
-    rows.eliminate_zeros()
-    rows.sort_indices()
-    known = System(family.in_groups(names) if family.inner else names, r.names,
-                   ss.diags_array(1 / np.where(unit > 0, unit, 1.0)) @ rows, low, high, holes).take(sure)
+    i, j, a = (np.arange(K), np.arange(K), np.ones(K)) if A is None else entries(A)
+    p, group = len(unit) // G, np.arange(G)[:, None]
+    rows = Rows((p * group + i).ravel(), (K * group + j).ravel(), np.tile(a, G), (p * G, K * G))
+    of_unit = rows._replace(value=_whole(rows.value / np.where(unit > 0, unit, 1.0)[rows.row]))
+    known = System(family.in_groups(names) if family.inner else names, r.names, of_unit, low, high, holes).take(sure)
     of_n = r.n_range if r.n is None else r.n
     if not model.one_table and of_n is not None:
         ends = np.broadcast_to(np.array(of_n, float), (G, 2)) if r.n is None else np.tile(np.reshape(of_n, (-1, 1)), 2)
+        A, cell = known.matrix, np.arange(K * G)
         known = known._replace(
             rows=(*known.rows, *(family.in_groups(["n"]) if family.inner else ["n"])),
-            matrix=ss.vstack([known.matrix, ss.kron(ss.eye_array(G), np.ones((1, K)))], format="csr"),
+            matrix=Rows(np.r_[A.row, A.shape[0] + cell // K], np.r_[A.column, cell], np.r_[A.value, np.ones(K * G)],
+                        (A.shape[0] + G, K * G)),
             low=np.r_[known.low, ends[:, 0]], high=np.r_[known.high, ends[:, 1]], holes=known.holes + (None,) * G)
-    whole = known.matrix.copy()
-    whole.data = np.where(np.abs(whole.data - np.rint(whole.data)) < 1e-9, np.rint(whole.data), whole.data)
-    return known._replace(matrix=whole), rows, r.noise.scale == 0
+    return known, rows, r.noise.scale == 0
 
 # %% ../../nbs/releases/12_examine.ipynb #ea000012
 # § Bounds first: equation (2)
@@ -136,8 +170,8 @@ def _sums_of_others(part, row, R):
 
 def _narrowed(known: System, least, most):
     "Ends of the cells, (K,) each, as the rows one by one leave them: equation (2); None where no table is possible."
-    A = known.matrix.tocoo()
-    i, j, a = A.row[A.data != 0], A.col[A.data != 0], A.data[A.data != 0]
+    there = known.matrix.value != 0
+    i, j, a = (part[there] for part in known.matrix[:3])
     for _ in range(_PASSES):
         ends = np.stack([a * least[j], a * most[j]])
         (below, least_sum), (above, most_sum) = (_sums_of_others(part, i, len(known.rows))
@@ -172,15 +206,15 @@ def _constraints(known: System) -> tuple[list, int]:
     import scipy.optimize as so
     import scipy.sparse as ss
     parts: list = []
-    k = 0
+    k, matrix = 0, known.matrix.csr
     runs = {i: np.split(v, np.flatnonzero(np.diff(v) > 1) + 1) for i, v in enumerate(known.holes) if v is not None}
     total = sum(map(len, runs.values()))
-    wide = ss.hstack([known.matrix, ss.csr_array((len(known.rows), total))], format="csr")
+    wide = ss.hstack([matrix, ss.csr_array((len(known.rows), total))], format="csr")
     parts.append(so.LinearConstraint(wide, known.low, known.high))
     for i, found in runs.items():
-        own = slice(known.matrix.shape[1] + k, known.matrix.shape[1] + k + len(found))
+        own = slice(matrix.shape[1] + k, matrix.shape[1] + k + len(found))
         k += len(found)
-        A = np.tile(np.r_[known.matrix[[i]].toarray()[0], np.zeros(total)], (3, 1))
+        A = np.tile(np.r_[matrix[[i]].toarray()[0], np.zeros(total)], (3, 1))
         A[0, own], A[1, own] = [-run[0] for run in found], [-run[-1] for run in found]
         A[2] = 0
         A[2, own] = 1
@@ -193,14 +227,18 @@ class Program:
 
     def __init__(self, known: System, most, deadline):
         self.known, self.most, self.least, self.deadline = known, np.array(most, float), np.zeros(len(most)), deadline
-        self.constraints, self.binary = _constraints(known)
         numbers = np.abs(np.r_[known.low, known.high, self.most, 0.0])
         self.fits = bool(np.all(numbers[np.isfinite(numbers)] <= _LARGEST))
+
+    @cached_property
+    def constraints(self) -> tuple[list, int]:
+        "Rows of the program, and how many binary unknowns it has."
+        return _constraints(self.known)
 
     def has(self, y) -> bool:
         "Is this one of the tables, in whole numbers?"
         value = self.known.matrix @ y
-        inside = (value >= self.known.low) & (value <= self.known.high) & (
+        inside: Any = (value >= self.known.low) & (value <= self.known.high) & (
             [found is None or each in found for each, found in zip(value, self.known.holes)])
         return bool(np.all(inside) and np.all((y >= self.least) & (y <= self.most)))
 
@@ -210,16 +248,46 @@ class Program:
         left = self.deadline - time.monotonic()
         if left <= 0 or not self.fits:
             return None
-        pad = np.zeros(self.binary)
-        found = so.milp(np.r_[c, pad], constraints=self.constraints, integrality=int(whole),
+        constraints, binary = self.constraints
+        pad = np.zeros(binary)
+        found = so.milp(np.r_[c, pad], constraints=constraints, integrality=int(whole),
                         bounds=so.Bounds(np.r_[self.least, pad], np.r_[self.most, pad + 1]),
                         options={"time_limit": left, "mip_rel_gap": 0.0, "presolve": whole})
         if found.status == _NONE:
             raise Impossible
         return found
 
+# %% ../../nbs/releases/12_examine.ipynb #ea00003c
+class OneRow(Program):
+    "What needs no integer program: cells that one row ties together, and bounds."
+
+    def one_row(self, c) -> Any:
+        "The table of the least c y where one row of weights 1 and -1 ties the cells; None for other blocks."
+        (known, A), y = (self.known, self.known.matrix), np.where(c < 0, self.most, self.least)
+        if len(known.rows) > 1 or known.holes[0] is not None or np.any(np.abs(A.value) != 1) or not (
+                self.fits and np.isfinite(y).all()):
+            return None
+        (low,), (high,), (value,), step = known.low, known.high, A @ y, np.where(c < 0, -A.value, A.value)
+        off = max(low - value, 0.0) + min(high - value, 0.0)  # how much the row lacks
+        for j in np.argsort(np.abs(c), kind="stable"):
+            if step[j] * off > 0:
+                moved = min(self.most[j] - self.least[j], abs(off))
+                y[j] += moved if c[j] >= 0 else -moved
+                off -= step[j] * moved
+        if off:
+            raise Impossible
+        return y
+
+    def relaxed(self, c) -> tuple[float, bool]:
+        "A bound of the least c y by the program whose numbers need not be whole; is there no end?"
+        found = self.run(c, False)
+        if found is None or found.status != 0:
+            return -np.inf, found is not None and found.status == _ENDLESS
+        return float(math.ceil(found.fun - _PROVED)), False
+
+
 # %% ../../nbs/releases/12_examine.ipynb #ea000035
-class Block(Program):
+class Block(OneRow):
     "Cells that rows tie together, with the tables that were found: two integer programs for a sum at most."
 
     def __init__(self, known: System, most, deadline):
@@ -228,19 +296,15 @@ class Block(Program):
 
     def solve(self, c) -> float:
         "An integer program for the least c y: the bound that it proves; −∞: none. Its solution is kept."
+        if (known := self.one_row(c)) is not None:
+            self.seen = np.vstack([self.seen, known])
+            return float(c @ known)
         found = self.run(c, True)
         if found is None or found.status not in (0, 1):
             return -np.inf
         if found.x is not None and self.has(y := np.rint(found.x[:len(c)])):
             self.seen = np.vstack([self.seen, y])
         return -np.inf if found.mip_dual_bound is None else float(math.ceil(found.mip_dual_bound - _PROVED))
-
-    def relaxed(self, c) -> tuple[float, bool]:
-        "A bound of the least c y by the program whose numbers need not be whole; is there no end?"
-        found = self.run(c, False)
-        if found is None or found.status != 0:
-            return -np.inf, found is not None and found.status == _ENDLESS
-        return float(math.ceil(found.fun - _PROVED)), False
 
     def least_of(self, c) -> tuple[float, bool]:
         "The least c y, and is it that for certain? If not, it is a bound."
@@ -269,16 +333,28 @@ class Block(Program):
 # § All cells of a release
 def _reach(A, least, most):
     "The least and the largest A x of numbers between ends, (R,) each."
-    up, down, endless = A.maximum(0), A.minimum(0), np.isinf(most)
+    up, down = A._replace(value=np.maximum(A.value, 0)), A._replace(value=np.minimum(A.value, 0))
+    endless = np.isinf(most)
     top = np.where(endless, 0.0, most)
     return (down @ top + up @ least - np.where(down @ endless < 0, np.inf, 0.0),
             up @ top + down @ least + np.where(up @ endless > 0, np.inf, 0.0))
 
 
+def _tied(A: Rows):
+    "The first of the rows that cells tie together, of each row, (R,), and of each cell, (K,); R: of no row."
+    R, K = A.shape
+    of_row, before = np.arange(R + 1), np.array([])
+    while not np.array_equal(of_row, before):
+        before, of_cell = of_row.copy(), np.full(K, R)
+        np.minimum.at(of_cell, A.column, of_row[A.row])
+        np.minimum.at(of_row, A.row, of_cell[A.column])
+        np.minimum.at(of_row, before[A.row], of_cell[A.column])
+        of_row = of_row[of_row]  # the first of the first: long chains of rows take few turns
+    return of_row[:R], of_cell
+
+
 def _labels(known: System, least, most):
     "The block of each row, (R,), and of each cell, (K,); −1: none."
-    import scipy.sparse as ss
-    from scipy.sparse.csgraph import connected_components
     A, free, holes = known.matrix, most > least, known.holes
     low, high = _reach(A, least, most)
     holed = np.array([found is not None for found in holes], bool)
@@ -287,11 +363,9 @@ def _labels(known: System, least, most):
     used = (low < high) & (holed | (low < known.low) | (high > known.high))  # it may exclude something
     of_row, of_cell = np.full(len(used), -1), np.full(len(free), -1)
     if used.any():
-        B = abs(A[used][:, free])
-        label = connected_components(ss.block_array([[None, B], [B.T, None]]), directed=False)[1]
-        named, of_row[used] = np.unique(label[:B.shape[0]], return_inverse=True)
-        found = np.minimum(np.searchsorted(named, label[B.shape[0]:]), len(named) - 1)
-        of_cell[free] = np.where(named[found] == label[B.shape[0]:], found, -1)
+        first, of = _tied(A.take(used, free))
+        named, of_row[used] = np.unique(first, return_inverse=True)
+        of_cell[free] = np.where(of < len(first), np.searchsorted(named, of), -1)
     return of_row, of_cell
 
 # %% ../../nbs/releases/12_examine.ipynb #ea000036
@@ -310,8 +384,8 @@ class Solved:
             at, own = np.flatnonzero(self.block == b), known.take(np.flatnonzero(of_row == b))
             shift = own.matrix @ self.least
             holes = tuple(found if found is None else found - by for found, by in zip(own.holes, shift))
-            own = own._replace(cells=tuple(known.cells[j] for j in at), matrix=own.matrix[:, at], low=own.low - shift,
-                               high=own.high - shift, holes=holes)
+            own = own._replace(cells=tuple(known.cells[j] for j in at), matrix=own.matrix.take(columns=at),
+                               low=own.low - shift, high=own.high - shift, holes=holes)
             self.place[at] = np.arange(len(at))
             self.blocks.append(Block(own, self.most[at] - self.least[at], deadline))
 
@@ -489,9 +563,9 @@ def _targets(r, known, rows, sums):
     "What is asked for besides differences: (name, kind, cells, weights), each sum once; which cells were printed."
     out = [(name, "cell", [k], [1.0]) for k, name in enumerate(known.cells)]
     certain = {name for name, low, high in zip(known.rows, known.low, known.high) if low == high}
-    printed, listed = set(), set()
-    for name, start, end in zip(r.names, rows.indptr, rows.indptr[1:]):
-        at, weight = rows.indices[start:end], rows.data[start:end]
+    printed, listed, first = set(), set(), np.searchsorted(rows.row, np.arange(rows.shape[0] + 1))
+    for name, start, end in zip(r.names, first, first[1:]):
+        at, weight = rows.column[start:end], rows.value[start:end]
         key = tuple(at.tolist()), tuple(weight.tolist())
         if np.all(weight == np.rint(weight)) and np.abs(weight).sum() > 1 and key not in listed:
             listed.add(key)
