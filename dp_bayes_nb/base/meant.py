@@ -52,8 +52,7 @@ SAID = {
     "Clamped": "clipped truncated",
     "Beta": "uniform",
     "NormalInverseGamma": "inversegamma",
-    "fit": "sample posterior infer",
-    "release": "privatize publish",
+    "fit": "sample posterior infer", "release": "privatize publish",
 }
 
 
