@@ -26,8 +26,7 @@ class Parser(argparse.ArgumentParser):
     "A parser whose errors are one line."
     def error(self, message):
         "Refuse the command line."
-        asked = "".join(f"; did you mean {now}?" for gone, now in _GONE.items() if gone in message.split())
-        raise ValueError(f"{message}{asked}; see {self.prog} --help")
+        raise ValueError(f"{message}; see {self.prog} --help")
 
 
 def _command(commands, name, purpose, epilog):
@@ -124,8 +123,9 @@ def main(argv=None) -> int:
         args, unknown = build_parser().parse_known_args(argv)
         if unknown:
             known = [word for names, *_ in OPTIONS[args.command] for word in names.split() if word.startswith("--")]
-            raise ValueError(f"unrecognized arguments: {' '.join(unknown)}; " + (
-                meant(unknown[0], known) or f"see dp-bayes {args.command} --help"))
+            asked = f"did you mean {_GONE[unknown[0]]}?" if unknown[0] in _GONE else meant(unknown[0], known)
+            raise ValueError(f"unrecognized arguments: {' '.join(unknown)}; "
+                             f"{asked or f'see dp-bayes {args.command} --help'}")
         return _answer(args)
     except SystemExit as leaving:  # --help and --version
         return int(leaving.code or 0)
