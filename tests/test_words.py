@@ -115,7 +115,7 @@ def test_a_name_of_another_package_is_answered_with_ours():
 
 def test_what_is_proposed_exists():
     "Each word of the table is an argument of a public function, or a public name."
-    known = {name for each in map(dp_bayes_nb.__dict__.get, map(str, dp_bayes_nb.__all__)) if callable(each)
+    known = {name for each in (getattr(dp_bayes_nb, public) for public in dp_bayes_nb.__all__) if callable(each)
              for name in inspect.signature(each).parameters} | {*dp_bayes_nb.__all__, *RUN, "key", "noise", "epsilon"}
     assert {re.split(r"\W", written)[0] for written in SAID} <= known
     assert set(RUN) <= set(inspect.signature(fit).parameters) and meant("tune", ["draws"]) == ""
