@@ -124,8 +124,8 @@ def main(argv=None) -> int:
         if unknown:
             known = [word for names, *_ in OPTIONS[args.command] for word in names.split() if word.startswith("--")]
             asked = f"did you mean {_GONE[unknown[0]]}?" if unknown[0] in _GONE else meant(unknown[0], known)
-            raise ValueError(f"unrecognized arguments: {' '.join(unknown)}; "
-                             f"{asked or f'see dp-bayes {args.command} --help'}")
+            return _complain(f"unrecognized arguments: {' '.join(unknown)}; "
+                             f"{asked or f'see dp-bayes {args.command} --help'}", 2)
         return _answer(args)
     except SystemExit as leaving:  # --help and --version
         return int(leaving.code or 0)

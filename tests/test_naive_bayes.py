@@ -53,7 +53,7 @@ def test_two_numbers_apart_are_levels_and_said_to_be(tmp_path):
     (tmp_path / "f.toml").write_text('family = "NaiveBayes"\nlabel = ["y", 2]\n[features]\nage = [18, 90]\n')
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        code = main(["plan", "--family", str(tmp_path / "f.toml"), "--n", "0"])
+        code = main(["plan", "--family", str(tmp_path / "f.toml"), "--n", "5", "--method", "nosuch"])
     assert code == 2 and [line.startswith("dp-bayes: ") for line in err.getvalue().splitlines()] == [True,
         True] and "warning: 'age' has" in err.getvalue()
 
