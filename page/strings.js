@@ -38,7 +38,8 @@ export const S = {
     example: "Show the example",
     clear: "Clear",
     drop: "Drop the file: it is read here and goes nowhere",
-    large: (name, size) => `${name} (${size} characters, read from the file)`,
+    pasted: "pasted text",
+    large: (name, size) => `${name} (${size} characters, read but not shown here)`,
     unreadable: "This file could not be read as text.",
   },
 

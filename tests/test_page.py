@@ -1359,6 +1359,22 @@ def test_nothing_that_is_typed_or_dropped_runs(opened, tmp_path):
 
 
 @browser_only
+def test_a_long_paste_is_answered_in_words_at_once(opened):
+    page = opened()
+    spent = page.evaluate("""text => {
+        const start = performance.now(), data = new DataTransfer(), box = document.getElementById('box');
+        data.setData('text/plain', text);
+        box.dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true }));
+        box.getBoundingClientRect();
+        return performance.now() - start;
+    }""", "Elm: 45\n" * 125_000)
+    assert "1,000,000 characters" in page.locator("#notes").inner_text() and page.locator("#answer").is_hidden()
+    assert len(page.locator("#box").input_value()) < 500 and spent < 5000  # milliseconds
+    page.get_by_role("button", name="Clear").click()
+    assert typed(page, "312\nLaplace, scale 2") == "312"
+
+
+@browser_only
 def test_a_page_that_took_texts_for_markup_is_found_out(opened, tmp_path, monkeypatch):
     "The same hostile text in a page built wrongly: markup in place of texts, and no policy."
     import page as tool
