@@ -38,7 +38,8 @@ export const S = {
     example: "Show the example",
     clear: "Clear",
     drop: "Drop the file: it is read here and goes nowhere",
-    large: (name, size) => `${name} (${size} characters, read from the file)`,
+    pasted: "pasted text",
+    large: (name, size) => `${name} (${size} characters, read but not shown here)`,
     unreadable: "This file could not be read as text.",
   },
 
@@ -107,6 +108,10 @@ export const S = {
     cut: ({ shown }) => `“${shown}” was understood only in part. Write the number by itself, worked out and in full.`,
     denied: ({ shown }) =>
       `“${shown}” may deny, restrict or change what was read, and was not understood. Write what holds for this number, without it.`,
+    marks: ({ mark }) =>
+      `Not all of the numbers have the mark ${mark}. Is the noise of all of them the same?`,
+    sums: ({ name }) => `Is “${name}” a sum or a part of other lines? A table here has single cells, and one total of them all. Leave it out, or say that it is a cell of its own.`,
+    unwritten: ({ shown }) => `“${shown}” was not understood as a number. Write it with all of its digits: 312000.`,
     printed_first: () =>
       "Was this number rounded or hidden before the noise was added? This page computes only with noise that came first.",
     short: ({ shown }) => `“${shown}” was shortened. Write the number in full, and what it was rounded to.`,
@@ -266,6 +271,8 @@ export const S = {
     mark: value => value,
     leave: "Leave it out",
     noisy: "There was noise",
+    marks: "It is the same",
+    sums: "It is a cell of its own",
     noise_first: "No, the noise came first",
     sizes: { column: "The column", footnote: "The footnote" },
     pick: value => value,

@@ -478,6 +478,72 @@ GERMAN = {  # with the comma of the reader's language
     "1.204 Einwohner, Laplace-Rauschen, ε = 0.5, Sensitivität 1": "either",
     "1.204 Einwohner, Laplace-Rauschen, ε = 0,5, Sensitivität 1": [None, 1204],
 }
+TURNED = {  # words, signs and marks that make another number of it, or another statement
+    f"Population in 000s: 312{LAP}": "beyond_units",
+    f"12 deaths per thousand{LAP}": "beyond_units",
+    f"no more than 5{LAP}": "found",
+    f"Elm: minus 12{LAP}": "found",
+    f"- 12{LAP}": "torn",
+    f"Elm - 12{LAP}": "torn",
+    f"Elm -12{LAP}": ["Elm", -12],
+    f"Elm >=5\nOak <=4{LAP}": ["Elm", None, "Oak", None],
+    f"maximum: 5{LAP}": "found",
+    f"weniger als 5{LAP}": "found",
+    f"Elm: unter 5{LAP}": "found",
+    f"moins de 5{LAP}": "found",
+    f"not 312{LAP}": "found",
+    f"No: 312\nYes: 45{LAP}": ["No", 312, "Yes", 45],
+    f"312 1/2{LAP}": "torn",
+    f"2021/22 312{LAP}": "torn",
+    f"2021/22: 312{LAP}": ["2021/22", 312],
+    f"312 men, 290 women{LAP}": "torn",
+    f"312 people, 45 of them women{LAP}": "torn",
+    f"312\t290{LAP}": "found",
+    f"12 fewer than last year{LAP}": "no_count",
+    f"+12{LAP}": "no_count",
+    f"death rate 12{LAP}": "no_count",
+    f"share of women: 0.27{LAP}": "left_noise",
+    f"Complication rate: 45 of 312{LAP}": ["Complication rate", 45, 312],
+    f"Market share: 45 of 312{LAP}": ["Market share", 45, 312],
+    f"3,12,000 people{LAP}": "unwritten",
+    "312 ± 16 at α = 0.1": "left_noise",
+    "312\none-sided 95% margin of error 16": "left_noise",
+    "312\nLaplace, inverse scale 0.5": "left_noise",
+    "312\n95% interval is 12 wide": "left_noise",
+    "312\n2 standard deviations = 6, Gaussian": "cut",
+    "312\ntotal of five cells with Laplace noise of scale 2": "denied",
+    "312 +16/-10": "found",
+}
+SOME = {  # what holds for some of the numbers, and lines that are sums of others
+    "Elm 45\nOak 30\nElm: Laplace scale 2": "denied",
+    "Elm 45\nOak 30\nLaplace scale 2 (Elm)": "denied",
+    "Elm 45 [1]\nOak 30\n[1] Laplace scale 2": "marks",
+    "Elm 45 [1]\nOak 30 [1]\n[1] Laplace scale 2": ["Elm", 45, "Oak", 30],
+    "500*\n300\n* Laplace scale 2": "marks",
+    f"Elm 45 [1]\nOak 30\n[1] provisional{LAP}": ["Elm", 45, "Oak", 30],
+    "name,count,pct\nElm,45,12\nOak,30,8\nLaplace, scale 2 on pct only": "denied",
+    "name,count,cost\nElm,45,12\nOak,30,8\nLaplace, scale 2 on cost": "denied",
+    f"area,rate\nElm,1.2\nOak,2.1{LAP}": "no_count",
+    f"area,%\nElm,12\nOak,21{LAP}": "no_count",
+    f"area,2021\nElm,45\nOak,50{LAP}": ["Elm", 45, "Oak", 50],
+    f"area,count\nElm,45\nOak,30\nSubtotal,75\nAsh,5\nTotal,80{LAP}": "sums",
+    f"Elm 45\nOak 30\nNorth total 75\nAsh 5{LAP}": "sums",
+    f"All women 45\nAll men 30\nAsh 5{LAP}": "sums",
+    f"Total 80\nof which women 45\nof which men 35{LAP}": ["of which women", 45, "of which men", 35, "Total", 80],
+}
+PASTED = {  # the source of a web page, and digits of other scripts
+    f"&lt;10{LAP}": [None, None],
+    f"1&nbsp;204{LAP}": [None, 1204],
+    f"1&#44;204{LAP}": "either",
+    "312 &plusmn; 16": [None, 312],
+    f"AT&T: 312{LAP}": ["AT&T", 312],
+    f"&#9999999;, 312{LAP}": "found",
+    f"３１２{LAP}": [None, 312],
+    f"٣١٢{LAP}": [None, 312],
+    f"𝟑𝟏𝟐{LAP}": [None, 312],
+    f"１,204{LAP}": "either",
+    "312\nLaplace, scale １２": [None, 312],
+}
 OFFICES = {
     "Total population 4525; differential privacy noise with zCDP budget ρ = 0.5 and sensitivity 1 was applied.": [
         "Total population",
@@ -508,7 +574,7 @@ OFFICES = {
 }
 
 
-@pytest.mark.parametrize("texts", [SEVERAL, DENIED, SHORTENED, PARTS, COLUMNS, OFFICES])
+@pytest.mark.parametrize("texts", [SEVERAL, DENIED, SHORTENED, PARTS, COLUMNS, TURNED, SOME, PASTED, OFFICES])
 def test_what_may_mean_something_else_is_asked_and_the_rest_is_read(texts):
     assert not (wrong := misread(texts)), wrong
 
@@ -530,6 +596,10 @@ READERS = {  # what is right, what is wrong, and the texts that show it
     "denials": ("doubts.js", "text => DENIAL.test(text);", "() => false;", DENIED),
     "the order": ("doubts.js", "if (prints.length === 0 || noises.length === 0) return", "return", DENIED),
     "brackets": ("lines.js", " && understood(facts, rest);", ";", DENIED),
+    "words that turn": ("lines.js", "(name, shown) => TURNS.test(name)", "(name, shown) => false", TURNED),
+    "marks of some": ("index.js", "marks.lines < table.length || marks.signs > 1", "false", SOME),
+    "sums among cells": ("questions.js", "if (sums.length && ", "if (false && ", SOME),
+    "signs of markup": ("numbers.js", "(SIGNS[name.toLowerCase()] ?? all)", "all", PASTED),
     "several values": ("noise.js", "used && all.length > 1 &&", "used && all.length > 9 &&", SEVERAL),
     "sizes of shares": ("questions.js", "  if (n) sizesExact(", "  if (false) sizesExact(", PARTS),
 }
@@ -1206,6 +1276,8 @@ HOSTILE = (
     "</script><script>hit()</script>",
     "<iframe srcdoc='<script>parent.hit()</script>'>",
     "</textarea><img src=x onerror=hit()>",
+    "&lt;img src=x onerror=hit()&gt;",
+    "&#60;script&#62;hit()&#x3c;/script&#x3e;",
     "<a href=javascript:hit()>x</a>",
     "<style>*{background:url(https://example.com)}</style>",
     "__proto__",
@@ -1284,6 +1356,22 @@ def test_nothing_that_is_typed_or_dropped_runs(opened, tmp_path):
     assert page.evaluate("window.hits") == 0 and page.evaluate(elements) == 0
     assert page.evaluate("Object.keys(Object.prototype).length") == 0
     assert page.evaluate("window.refused ?? []") == []
+
+
+@browser_only
+def test_a_long_paste_is_answered_in_words_at_once(opened):
+    page = opened()
+    spent = page.evaluate("""text => {
+        const start = performance.now(), data = new DataTransfer(), box = document.getElementById('box');
+        data.setData('text/plain', text);
+        box.dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true }));
+        box.getBoundingClientRect();
+        return performance.now() - start;
+    }""", "Elm: 45\n" * 125_000)
+    assert "1,000,000 characters" in page.locator("#notes").inner_text() and page.locator("#answer").is_hidden()
+    assert len(page.locator("#box").input_value()) < 500 and spent < 5000  # milliseconds
+    page.get_by_role("button", name="Clear").click()
+    assert typed(page, "312\nLaplace, scale 2") == "312"
 
 
 @browser_only

@@ -2,6 +2,7 @@
 
 import { footnote } from "./footnote.js";
 import { NOISE } from "./lines.js";
+import { namesNoCount } from "./doubts.js";
 
 const SIZE = /^(?:n|of|out of|total|population|denominator|base|all|whole)$/iu;
 // The first of columns that all hold numbers, where it names the rows: its heading says so, or it is asked about.
@@ -86,7 +87,8 @@ function unread(columns, chosen, notes) {
   return said;
 }
 
-export function ofColumns({ columns }, chosen, notes, facts) {
+export function ofColumns(found, chosen, notes, facts) {
+  const { columns } = found;
   const names = columns.find(c => !c.numbers && !c.values.every(text => DECORATED.test(text.trim()))) ?? labels(columns, chosen, notes),
     numbers = columns.filter(c => c.numbers && c !== names);
   const { own, columns: sizes } = ownOf(numbers, facts, chosen, notes);
@@ -111,6 +113,8 @@ export function ofColumns({ columns }, chosen, notes, facts) {
   const values = rest.filter(c => c !== n);
   if (values.length === 0) return [];
   const value = counted(values, chosen, notes);
+  if (namesNoCount(value.name ?? "")) notes.push(asked("no_count", { name: value.name }));
+  found.others = columns.filter(c => c !== value && c !== names).map(c => c.name); // headings of what is not asked about
   return value.values.map((shown, i) => ({
     name: names?.values[i].replace(/\u0001+/gu, " ") || null,
     shown,

@@ -18,12 +18,15 @@ const BEHIND = [
 const TAIL = new RegExp(`^(?:${BEHIND.join("|")})`, "iu");
 const HEAD = /(?:[/·×√^\d]|(?<!\p{L})(?:ln|log|exp|sqrt)\s*\(?\s*)$/iu;
 
+const COUNTED = /\d{1,9}\s?$/u; // 2 standard deviations = 6
+
 // The whole expression of which only a part was read, or null. A rule has read `all` at a place of `text`.
 export function cutShort(text, at, all) {
   if (!/\d/u.test(all)) return null;
   const behind = text.slice(at + all.length, at + all.length + 40);
   const tail = /[\d.]\s*$/u.test(all) ? TAIL.exec(behind) : null,
     head = /^[\p{L}εϵρσδλ]/u.test(all.trimStart()) ? HEAD.exec(text.slice(Math.max(0, at - 8), at)) : null;
+  if (/^(?:standard[- ](?:deviation|error)s|sds|sigmas)(?!\p{L})/iu.test(all) && COUNTED.test(text.slice(0, at))) return `${COUNTED.exec(text.slice(0, at))[0]}${all}`;
   if (!tail && !head) return null;
   return `${head?.[0] ?? ""}${all}${tail ? /^[^\n,;]{0,30}/u.exec(behind)[0] : ""}`.replace(/\u0001+/gu, " ").trim();
 }
@@ -33,7 +36,7 @@ export function cutShort(text, at, all) {
 const DENIED = [
   "not|no|without|never|neither|nor|none|nicht|kein\\p{L}*|ohne|cannot|\\p{L}+n['’]t|lacks?|lacking|absent|free of",
   "except(?:ed|ing|ion|ions)?|excluding|unless|instead|rather than|other than|or|either|optional(?:ly)?|example|e\\.g\\.|if",
-  "only|nur|some|manche|einige|most|partly|sometimes|usually|typically|several|two|three|four|multiple|twice|draws|sum|average|mean|median",
+  "only|nur|some|manche|einige|most|partly|sometimes|usually|typically|several|two|three|four|multiple|twice|draws|sum|totals? of|average|mean|median",
   "no longer|discontinued|abandoned|removed|subtracted|formerly|previous(?:ly)?|earlier|former|old|until|since|would|might|could|(?<!\\d )may|should|will|planned|proposed",
   "log|logarithm\\p{L}*|sqrt|transformed|relative|standardi[sz]ed|multiplied|proportional|doubled|halved",
 ].join("|");
@@ -68,6 +71,13 @@ export function printedFirst(text, prints, noises) {
   if (BEFORE.test(lead) || AFTER.test(between)) return false;
   return AFTER.test(lead) || FIRST.test(lead) || THEN.test(between);
 }
+
+// Names and units of what is no number of people or things: Mean age: 41 | death rate: 12 | 12 more than last year | 12th.
+const NO_COUNT =
+  /^(?:the )?(?:net )?(?:mean|average|median|rates?|ratio|proportion|percentage|index|score|change|difference|increase|decrease|growth|balance)(?!\p{L})|^(?:up|down|[+-]?%|in %)$/iu;
+const ENDS_NO_COUNT = /(?<!\p{L})(?:rates?|ratios?|proportions?|percentages?|percent|pct|shares?|scores?|index|mean|median|average|%)\)?$/iu;
+export const namesNoCount = (name, parted = false) => NO_COUNT.test(name) || (!parted && ENDS_NO_COUNT.test(name));
+export const isNoCount = (shown, unit) => /^\+/u.test(shown) || /^(?:(?:more|fewer|less|(?:higher|lower) than)(?!\p{L})|(?:st|nd|rd|th)$)/iu.test(unit ?? "");
 
 // A number in short: 1.2 million | 312k.
 export const SHORT =

@@ -247,7 +247,7 @@ const BEYOND = {
   percent: /\d\s*(?:%|per ?cent|percent)/giu,
   random: /random/giu,
   units:
-    /(?<!\p{L})in (?:thousands|millions|hundreds|1[,. ]?000s?)(?!\p{L})|['’]000|(?<!\d)1[,.]?000s(?!\p{L})|\((?:thousands|millions|000s?)\)|[x×] ?1[,.]?000(?!\d)|(?<!\p{L})per (?:1[,. ]?000|10[,. ]?000|100[,. ]?000|capita)(?!\d)|(?<!\p{L})in tausend/giu,
+    /(?<!\p{L})in (?:thousands|millions|hundreds|1[,. ]?000s?)(?!\p{L})|['’]000|(?<!\d)(?:1[,.]?)?000['’]?s(?!\p{L})|(?<!\p{L})in 000(?!\d)|\((?:thousands|millions|000s?)\)|[x×] ?1[,.]?000(?!\d)|(?<!\p{L})per (?:1[,. ]?000|10[,. ]?000|100[,. ]?000|thousand|hundred|million|capita|head)(?!\d)|(?<!\p{L})in tausend/giu,
 };
 
 export const nothing = () => ({

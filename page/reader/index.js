@@ -2,10 +2,10 @@
 // taken, asked or left aside is a note { kind, code, facts, choices }, whose words are in strings.js.
 // A choice { key, value } goes into `chosen` when it is taken, and the text is read again.
 
-import { NUMBER, decimalOf } from "./numbers.js";
+import { NUMBER, decimalOf, written } from "./numbers.js";
 import { footnote, isFiller, said } from "./footnote.js";
 import { NONE, noiseOf } from "./noise.js";
-import { SHORT, endsInDenial } from "./doubts.js";
+import { SHORT, endsInDenial, isNoCount, namesNoCount } from "./doubts.js";
 import { ofColumns } from "./columns.js";
 import { MOST_LINES, NOISE, dataLike, ownFootnotes, printedValue, rows as rowsOf } from "./lines.js";
 import { Damaged } from "./json.js";
@@ -14,12 +14,15 @@ import { opened, questionOf } from "./release.js";
 
 export const QUESTIONS = ["count", "share", "rate", "compare", "table", "hidden"];
 export const MOST_CHARACTERS = 50000; // of a text that is no release file
+const FAR_TOO_MANY = 4 * MOST_CHARACTERS; // blanks included: not even looked at
 
 // home: the sign before the parts of a whole in the reader's own language; it settles what nothing else does.
 export function read(text, { question = null, chosen = {}, home = null } = {}) {
   if (/^\s*\{/u.test(text)) return ofFile(String(text).replace(/^\ufeff/u, ""));
-  const typed = String(text)
-    .replace(/\r\n?/gu, "\n")
+  if (text.length > FAR_TOO_MANY) return text.trim() === "" ? empty() : stopped("refused", "too_long", { characters: text.length });
+  const pasted = written(String(text)).replace(/\r\n?/gu, "\n"),
+    marks = marksOf(pasted);
+  const typed = pasted
     .replace(/(?<=^|[\s\d])\[(?:\d{1,2}|[a-z*])\](?=\s|$)/gmu, sign => " ".repeat(sign.length)) // marks of footnotes
     .replace(/[ \u00a0\u2009\u202f]{3,}/gu, "  ") // so that no rule takes long over what says nothing
     .replace(/([\t ;|])[\t ;|]{40,}/gu, "$1 ")
@@ -35,13 +38,26 @@ export function read(text, { question = null, chosen = {}, home = null } = {}) {
   const plain = typed.replace(/[\u0001-\u0003]/gu, " "),
     shown = decimalOf(evidence(plain)),
     torn = home !== null && shown !== null && shown !== home, // the text writes its numbers otherwise than the reader
-    found = ofText(plain, question, chosen, torn && THOUSANDS[home].test(plain) ? null : shown);
+    found = ofText(plain, question, chosen, torn && THOUSANDS[home].test(plain) ? null : shown, marks);
   const doubt = found.notes.find(note => note.code === "either");
   if (!doubt || home === null || torn || chosen.decimal || doubt.facts.all.some(shown => shown.includes(home))) return found;
-  const settled = ofText(plain, question, { ...chosen, decimal: home }, shown),
+  const settled = ofText(plain, question, { ...chosen, decimal: home }, shown, marks),
     choices = doubt.choices.filter(choice => choice.value !== home);
   settled.notes.unshift({ kind: "assumed", code: "home", facts: doubt.facts, choices });
   return settled;
+}
+
+// Marks of footnotes, [1] or a star, behind numbers: in how many lines, and which; none where no marked line speaks of noise.
+function marksOf(text) {
+  const spots = [],
+    lines = text.split("\n"),
+    marked = lines.filter(line => line.length <= 400 && /^\s*(?:\[(?:\d{1,2}|[a-z*])\]|\*+)\s*\p{L}/u.test(line)).slice(0, MOST_LINES);
+  if (!marked.some(line => said(footnote(line).facts))) return null;
+  for (const line of lines) {
+    const mark = /\d\s*(\[(?:\d{1,2}|[a-z*])\])(?=\s|$)/u.exec(line) ?? /^\s*\d[\d.,]*\s*(\*+)(?=\s|$)/u.exec(line);
+    if (mark) spots.push(mark[1]);
+  }
+  return { lines: spots.length, signs: new Set(spots).size, mark: spots[0] };
 }
 
 // A number that a reader takes for thousands, by the sign before the parts of a whole.
@@ -121,7 +137,7 @@ const cellOf = ({ value, noise, printed }) => ({
   printed,
 });
 
-function ofText(text, question, chosen, shown) {
+function ofText(text, question, chosen, shown, marks) {
   const notes = [];
   const decimal = chosen.decimal ?? shown;
   const { text: marked, owns } = ownFootnotes(text, decimal);
@@ -136,6 +152,8 @@ function ofText(text, question, chosen, shown) {
     };
   const table = found.columns ? ofColumns(found, chosen, notes, facts) : withoutYears(found.rows, chosen, notes);
   doubts(table, found, facts, chosen, notes);
+  if (marks?.lines && table.length > 1 && (marks.lines < table.length || marks.signs > 1) && !chosen.marks)
+    notes.push({ kind: "asked", code: "marks", facts: { mark: marks.mark }, choices: [{ key: "marks", value: true }] });
   const left = (what, k, all) => all.indexOf(what) === k && !(chosen.leave && ["percent", "random"].includes(what));
   for (const what of facts.beyond.filter(left))
     notes.push({ kind: "asked", code: `beyond_${what}`, facts: {}, choices: [] });
@@ -154,8 +172,17 @@ function ofText(text, question, chosen, shown) {
   return ofRows(table, facts, { question, chosen, notes, decimal, headed: Boolean(found.columns?.[0].name) });
 }
 
-const NO_COUNT =
-  /^(?:the )?(?:net )?(?:mean|average|median|rates?|ratio|proportion|percentage|index|score|change|difference|increase|decrease|growth|balance)(?!\p{L})/iu;
+// The name of some of the rows, or of a column that is not asked about, in a line beside a footnote: Elm: Laplace, scale 2.
+function ofSome(table, { beside = [], others = [] }) {
+  const words = text => ` ${text ?? ""} `.toLowerCase().split(/[^\p{L}\p{N}]+/u).join(" "),
+    names = table.slice(0, MOST_LINES).map(row => words(row.name)),
+    lines = [...new Set(beside)].filter(line => line.length <= 400).slice(0, MOST_LINES);
+  return lines.filter(line => {
+    const said = words(line),
+      holds = name => name.length > 2 && name !== " a " && said.includes(name);
+    return (names.some(holds) && !names.every(holds)) || others.map(words).some(holds);
+  });
+}
 
 // What stops the answer although it was read: numbers in short or cut short, words that deny, an order of steps.
 function doubts(table, found, facts, chosen, notes) {
@@ -167,10 +194,17 @@ function doubts(table, found, facts, chosen, notes) {
     unit => !SHORT.test(unit) && NOISE.test(unit.replace(/(?<!\p{L})per \p{L}+/giu, "")) && !isFiller(unit),
   );
   const denying = units.filter(unit => endsInDenial(unit, isFiller)).map(unit => ({ line: unit, shown: `${unit} …` })),
-    denied = [...(found.denied ?? []), ...denying];
+    some = ofSome(table, found).map(line => ({ line, shown: line })),
+    denied = [...(found.denied ?? []), ...denying, ...some];
   if (denied.length) notes.push({ kind: "asked", code: "denied", facts: { shown: denied[0].shown.slice(0, 160) }, choices: [] });
-  const rate = table.find(row => NO_COUNT.test(row.name ?? ""));
-  if (rate) notes.push({ kind: "asked", code: "no_count", facts: { name: rate.name }, choices: [] });
+  const rate = table.find(row => namesNoCount(row.name ?? "", row.of !== null) || isNoCount(row.shown, row.unit));
+  if (rate)
+    notes.push({
+      kind: "asked",
+      code: "no_count",
+      facts: { name: isNoCount(rate.shown, rate.unit) ? `${rate.shown} ${rate.unit ?? ""}`.trim() : rate.name },
+      choices: [],
+    });
   if (facts.cut.length) notes.push({ kind: "asked", code: "cut", facts: { shown: facts.cut[0] }, choices: [] });
   else {
     const left = found.left.filter(line => !denied.some(each => each.line === line));
@@ -264,6 +298,8 @@ function ofRows(table, facts, { question, chosen, notes, decimal, headed }) {
         { key: "decimal", value: either[0].either.includes(",") ? "," : ".", facts: { value: either[0].part } },
       ],
     });
+  const unread = rows.flatMap(row => [row, ...(row.of ? [row.of] : [])]).find(each => each.unread);
+  if (unread) notes.push({ kind: "asked", code: "unwritten", facts: { shown: unread.unread }, choices: [] });
   const reading = {
     kind: "text",
     question: asked,
@@ -368,7 +404,7 @@ function numberOf(shown, own, { facts, chosen, notes, decimal, shared }, size = 
   }
   const whole = size || noise === null || noise.law === "none" || noise.whole;
   const found = printedValue(shown, { decimal, whole });
-  if (found === null) return { cell: null, noise, value: null };
+  if (found === null) return { cell: null, noise, value: null, unread: shown };
   if (found.either) return { cell: null, noise, value: null, either: found };
   if (found.mark) {
     const hides = marked

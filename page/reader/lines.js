@@ -10,7 +10,7 @@ const MARKS =
   "\\*+|\\.\\.+|…|\\(?[cxsd]\\)|[cxsd](?![\\p{L}])|[-–—]|n/?a|suppressed|hidden|withheld|not (?:shown|published|disclosed)|geheim";
 const VALUE = `(?:(?:<=|>=|[<>≤≥])${UP}\\d[\\d.,]*|(?:fewer than|less than|under|below|at least|at most|up to|more than|over|above)${UP}${NUMBER}|${NUMBER}${UP}(?:\\+(?!\\d)|or (?:fewer|less|more)|and (?:over|more|above))|between${UP}${NUMBER}${UP}(?:–|-|to|and)${UP}${NUMBER}|${NUMBER}${UP}(?:–|-|to)${UP}${NUMBER}|${NUMBER}(?![\\d.,]*\\d))`;
 // Between a name and its number. A comma between digits is no such sign: 4,525 is one number, or is asked about.
-const SIGN = "(?:[:=|;\\t]|(?<!\\d),|,(?!\\d))";
+const SIGN = "(?:[:|;\\t]|(?<![<>!])=|(?<!\\d),|,(?!\\d))";
 const OWN = `(?:${UP}\\u0002(\\d+)\\u0003)?`; // in the place of a footnote of its own, in brackets
 const UNIT = `(?:${UP}(\\(?\\p{L}(?:(?!\\.\\s)[^\\d\\u0001:=|;]){0,60}?))?`;
 const OF = `${UP}(?:of|out of|/|von|among)${UP}(?:the${UP})?(?:all${UP})?`;
@@ -37,7 +37,7 @@ const SPACED = new RegExp(`${BEGIN}([^\\d\\u0001]*?[^\\s\\d:=|;,\\u0001(])\\s${U
 const STARRED = new RegExp(`${BEGIN}([^\\u0001]*?[^\\s:=|;,\\u0001(])\\s${UP}(\\*+|\\.\\.+|…|\\(?[cxsd]\\)|[-–—]|n/a)${END}`, "iu");
 // Words by which a text says something of noise, of printing, or of how sure a number is.
 export const NOISE =
-  /(?<!\p{L})(?:nois|rausch|perturb|distort|adjust|alter(?:ed|ing)|modif|jitter|random|zuf[aä]ll|budget|uniform|half(?!\p{L})|halv|third|quarter of|twice|double|split|shared? (?:between|among|of)|(?:shown|printed|given|reported|published|recorded|recoded) as|replac|set to|swap|round(?!\p{L}| (?:table|[1-9]))|rounded|rounding|gerundet|arrond|redonde|bruit|verschlei|suppress|hidden|mask|withheld|redact|confiden|percent|prozent|margin|error|interval|epsilon|sigma|varianc|deviation|laplac|gauss|geometric|privacy|private|sensitiv|clip|clamp|truncat|capped|top[- ]?cod|synthetic|imput|weighted|estimat|thousand|million|tausend|multiplied|scaled|divided|per (?:query|table|release|year|month|week|day|attribute|question))|[εδρσ±]/iu;
+  /(?<!\p{L})(?:nois|rausch|perturb|distort|adjust|alter(?:ed|ing)|modif|jitter|random|zuf[aä]ll|budget|uniform|half(?!\p{L})|halv|third|quarter of|twice|double|split|shared? (?:between|among|of)|(?:shown|printed|given|reported|published|recorded|recoded) as|replac|set to|swap|round(?!\p{L}| (?:table|[1-9]))|rounded|rounding|gerundet|arrond|redonde|bruit|verschlei|suppress|hidden|mask|withheld|redact|confiden|percent|prozent|margin|error|interval|epsilon|sigma|varianc|deviation|laplac|gauss|geometric|privacy|private|sensitiv|clip|clamp|truncat|capped|top[- ]?cod|synthetic|imput|weighted|estimat|thousand|million|tausend|multiplied|scaled|divided|one[- ](?:sided|tailed)|inverse|reciprocal|rate parameter|(?<!-)wide(?!\p{L})|width|squared|per (?:query|table|release|year|month|week|day|attribute|question))|[εδρσα±]/iu;
 
 // A line that was not read, but looks like one of data.
 export const dataLike = line => /\d/u.test(line) || /(?:[*…–—-]|\.\.|\sn\/?a|\s\(?[a-z]\)?)$/iu.test(line);
@@ -75,6 +75,7 @@ const limits = (a, b, made) => (a === null || b === null ? null : a.either ? a :
 export function rows(text, owns) {
   const found = [],
     left = [],
+    beside = [], // of those that were left: what stood beside a footnote
     denied = []; // of those that were left: what may deny something that was read
   const lines = text.split("\n");
   const table = asTable(lines);
@@ -87,12 +88,18 @@ export function rows(text, owns) {
     if (several.every(each => each !== null)) found.push(...several);
     else {
       left.push(plainly(line));
-      if ((line.includes("\u0001") && denies(left.at(-1))) || endsInDenial(left.at(-1), isFiller))
-        denied.push({ line: left.at(-1), shown: line.replace(/\u0001+/gu, "…").trim() });
+      if (line.includes("\u0001")) beside.push(left.at(-1));
+      denied.push(...denial(left.at(-1), line));
     }
   }
-  return { rows: found, left: left.filter(line => /[\p{L}\p{N}%]/u.test(line)), denied, columns: null };
+  return { rows: found, left: left.filter(line => /[\p{L}\p{N}%]/u.test(line)), denied, beside, columns: null };
 }
+
+// What a line that was left may deny or restrict: plain, without what was read in it.
+const denial = (plain, line) =>
+  (line.includes("\u0001") && denies(plain)) || endsInDenial(plain, isFiller)
+    ? [{ line: plain, shown: line.replace(/\u0001+/gu, "…").trim() }]
+    : [];
 
 // What is left of a line, for people to read.
 const plainly = line =>
@@ -116,6 +123,9 @@ function tornLine(lines) {
       /^\s*\d+\s*[-–]\s*\d+,\d+\s*$/u.test(line) ||
       runsTogether(line) ||
       /\p{L} +\d+ +[-–] +\d/u.test(line) || // Ward 12 - 45
+      /(?:^|[\p{L})])\s*[-−] +(?!(?:19|20)\d\d(?!\d))\d/u.test(line) || // Elm - 12
+      /^\s*(?:(?:19|20)\d\d\s*[/–-]\s*\d{2,4} +\d|\d+ +\d{1,2}\s*\/\s*\d)/u.test(line) || // 2021/22 312 | 312 1/2
+      /^\s*\d[\d.,]*(?: \p{L}[\p{L}-]*){1,3}, +(?!(?:19|20)\d\d(?!\d))\d/u.test(line) || // 312 men, 290 women
       (/^[^\d\u0001:=|;\t]*\p{L}[^\d\u0001:=|;\t,]*[ ]\d{1,3} \d{3}(?!\d)/u.test(line) && !of.test(line)) ||
       /^[^\d\u0001:=|;\t]*\p{L} +\d{1,3} \d{3} of /u.test(line) ||
       (/^[^\d\u0001:=|;\t]*\p{L}[^\d\u0001:=|;\t,]* \d+,\d+\s*$/u.test(line) &&
@@ -144,7 +154,11 @@ const VERB = /^(?:are|is|were|was|have|has|will|may|can|must)(?!\p{L})/iu;
 const THINGS = /^(?:noisy )?(?:cells|draws|counts|noises|quer(?:y|ies)|tables|releases|copies)(?!\p{L})/iu;
 // Words before a number that is no count: see table 3.
 const REFERENCE =
-  /(?<!\p{L})(?:tables?|figures?|fig\.?|pages?|p\.|sections?|chapters?|footnotes?|notes?|versions?|appendix|volumes?|issues?|since|until|from|in|by|per|than|weeks?|months?|years?|days?)$/iu;
+  /(?<!\p{L})(?:tables?|figures?|fig\.?|pages?|p\.|sections?|chapters?|footnotes?|notes?|versions?|appendix|volumes?|issues?|no\.|nr\.|№|since|until|from|in|by|per|than|weeks?|months?|years?|days?)$/iu;
+// Words before a number that make another one of it: minus 12 | no more than 5 | höchstens 5.
+const TURNS =
+  /(?:^|[\s:,;=])(?:minus|not|nicht|(?:max|min)(?:\.|imum(?: of)?)|exceed(?:s|ing)|unter|über|höchstens|mindestens|maximal|minimal|(?:weniger|mehr|kleiner|größer) als|bis zu|(?:lower|smaller|greater|larger|higher|bigger) than|moins de|plus de|au (?:moins|plus)|menos de|más de|meno di|più di)$|[<>≤≥⩽⩾≦≧＜＞≠]$/iu;
+const turns = (name, shown) => TURNS.test(name) || /(?:^|\s)(?:max|min)$/u.test(name) || (/(?:^|\s)not?$/iu.test(name) && /^\p{L}/u.test(shown));
 const SIZES = /(?<!\p{L})(?:sd|s\.d\.?|std|scale|rho|eps|lambda|delta|moe|mechanism)$/iu; // before a number that is no count
 const LONGEST = 400; // characters of a line of data
 
@@ -160,6 +174,7 @@ function row(line, owns = null) {
   const pair = PAIR.exec(line);
   if (pair) {
     const [, name, shown, a, unit, all, b, ofUnit] = pair;
+    if (/^[-−]/u.test(all) || turns(name ?? "", shown)) return null; // 312 +16/-10
     return {
       name: named(name),
       shown,
@@ -182,12 +197,13 @@ function row(line, owns = null) {
     whole = parted ?? SPACED.exec(line);
   if (!whole || (whole[1].includes("\u0001") && denies(whole[1])) || SIZES.test(whole[1])) return null;
   if (/[:=|;]\s*\d/u.test(whole[1])) return null; // Elm: 45, 50
+  if (turns(whole[1], whole[2]) || /\d[\d.,]*\s*\u0001/u.test(whole[1])) return null; // no more than 5 | 312 ± 16 at α = 0.1
   if (/\([^)]*$/u.test(whole[1])) return null; // 312 (2021: 290)
   if ((line.includes("\u0001") || VERB.test(whole[4] ?? "")) && OF_ALL.test(whole[1])) return null; // If a count is below 50, …
   if (line.includes("\u0001") && THINGS.test(whole[4] ?? "")) return null; // Sum of 4 cells with …
   if (NOISE.test(whole[1].replace(/^(?:the )?(?:noisy (?=count|number|value)|estimate$)/iu, ""))) return null;
   const [, name, shown, a, unit] = whole;
-  if (/^\d+$/u.test(name) && !YEAR.test(name) && /^\s*\d+\s*,/u.test(line)) return null; // 45, 20: two numbers
+  if (/^\d+$/u.test(name) && !YEAR.test(name) && /^\s*\d+\s*[,\t|]/u.test(line)) return null; // 45, 20: two numbers
   const year = !parted && YEAR.test(shown);
   if (!parted && REFERENCE.test(name)) return null;
   return { name: named(name), shown, own: own(a), unit: unitOf(unit), of: null, ...(year && { year }) };
@@ -210,6 +226,9 @@ const unitOf = unit => {
   return (kept && kept.includes("(") && !kept.includes(")") ? `${kept})` : kept) || null;
 };
 
+const HEADS =
+  /^(?:areas?|regions?|names?|groups?|categor(?:y|ies)|wards?|districts?|tracts?|codes?|class|sex|gender|count(?:y|ies)|states?|countr(?:y|ies)|cit(?:y|ies)|towns?|places?|schools?|hospitals?|gebiet|ort|kreis|land)$/iu;
+
 // A table with columns: a header, or three columns and more. Fields are quoted as in CSV.
 function asTable(lines) {
   const full = lines.filter(line => line.trim() !== "" && !/^[\s\u0001.,;()]*$/u.test(line));
@@ -228,7 +247,7 @@ function asTable(lines) {
   const years = row => row.slice(1).every(text => YEAR.test(text)) && /\p{L}/u.test(row[0]);
   const header =
     body[0].slice(1).every(text => text !== "" && !/\d/u.test(text) && !isValue(text)) ||
-    (width > 2 && years(body[0]) && !body.slice(1).some(years))
+    ((width > 2 || HEADS.test(body[0][0])) && years(body[0]) && !body.slice(1).some(years))
       ? body.shift()
       : null;
   if (header === null && width < 3) return null;
@@ -238,13 +257,14 @@ function asTable(lines) {
     values: body.map(row => row[j]),
     numbers: body.every(row => isValue(row[j])) && body.some(row => /\d/u.test(row[j])),
   }));
+  const other = full.filter(line => split(line, sign).length !== width),
+    shown = line => line.replace(/\u0001+/gu, " ").trim();
   return {
     columns,
     rows: [],
-    left: full
-      .filter(line => split(line, sign).length !== width)
-      .map(line => line.replace(/\u0001+/gu, " ").trim())
-      .filter(line => /[\p{L}\p{N}]/u.test(line)),
+    left: other.map(shown).filter(line => /[\p{L}\p{N}]/u.test(line)),
+    beside: other.filter(line => line.includes("\u0001")).map(shown),
+    denied: other.flatMap(line => denial(shown(line), line)),
   };
 }
 

@@ -7,6 +7,26 @@ const SPACE = "[ \\u00a0\\u2009\\u202f]";
 // no text takes long to be read.
 export const NUMBER = `[-−+]?(?:\\d{1,3}(?:${SPACE}\\d{3}){1,6}(?![\\d])(?:[.,]\\d{1,20})?|\\d{1,30}(?:[.,'’]\\d{1,20}){0,8}|[.,]\\d{1,20})(?:[eE][-+]?\\d{1,3})?`;
 
+// A text as it is shown: the names of signs in the source of a web page, and the digits of every script as 0 to 9.
+const SIGNS = { nbsp: "\u00a0", thinsp: "\u2009", lt: "<", gt: ">", le: "≤", ge: "≥", plusmn: "±", minus: "−", ndash: "–",
+  mdash: "—", hellip: "…", quot: '"', amp: "&", epsilon: "ε", sigma: "σ", rho: "ρ" };
+const isDigit = code => /\p{Nd}/u.test(String.fromCodePoint(code));
+const DIGITS = new Map();
+function digitOf(sign) {
+  if (DIGITS.has(sign)) return DIGITS.get(sign);
+  let before = 0;
+  for (const code = sign.codePointAt(0); isDigit(code - before - 1); before++);
+  const digit = String(before % 10); // every script has its ten digits in a row
+  DIGITS.set(sign, digit);
+  return digit;
+}
+export const written = text =>
+  text
+    .replace(/&(?:#(\d{1,6})|#x([\da-f]{1,5})|(\w{2,8}));/giu, (all, ten, sixteen, name) =>
+      name ? (SIGNS[name.toLowerCase()] ?? all) : String.fromCodePoint(ten ? Number(ten) : parseInt(sixteen, 16)),
+    )
+    .replace(/(?!\d)\p{Nd}/gu, digitOf);
+
 // The number that a text shows: { value }, { value, apart: ["1,204", "thousands" | "part"] }, or null where it shows none.
 // decimal: "." or ",", where it is known which sign stands before the parts of a whole; whole: only whole numbers can stand here.
 export function read(text, { decimal = null, whole = false } = {}) {

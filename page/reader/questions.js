@@ -5,6 +5,9 @@ import { NONE } from "./noise.js";
 export const TOTAL =
   /^(?:(?:grand |sub)?totals?|all|sum|overall|together|everyone|gesamt|summe|insgesamt|alle|zusammen)(?![\p{L}])/iu;
 
+// A cell that may hold others of the same table.
+const SUMS = /(?<!\p{L})(?:sub-?totals?|totals?|of which|thereof|davon|zusammen|insgesamt|gesamt)(?!\p{L})|^(?:all|sum|overall|everyone|alle)(?!\p{L})/iu;
+
 // What is asked of the engine.
 export function asksOf(question, rows, { n, ofCell = null, total }) {
   const cells = rows.map(row => row.cell);
@@ -178,6 +181,10 @@ function summed(rows, { chosen, notes, facts }) {
       choices: [{ key: "total", value: true }],
     });
   const cells = rows.filter((_, k) => k !== total),
+    sums = cells.filter(row => SUMS.test(row.name ?? ""));
+  if (sums.length && sums.length < cells.length && !chosen.sums && chosen.total !== false)
+    notes.push({ kind: "asked", code: "sums", facts: { name: sums[0].name }, choices: [{ key: "sums", value: true }] });
+  const
     [parted] = rows.filter(row => row.of);
   if (parted)
     notes.push({

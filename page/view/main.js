@@ -343,8 +343,15 @@ function typed(text, { anew = false } = {}) {
   } else update();
 }
 
-// Another text in the place of what there was.
+// Another text in the place of what there was. A long one is not put into the box: to lay out its lines takes long.
+const isLong = text => text.length > SHOWN_IN_BOX && !/^\s*\{/u.test(text);
 function anew(text) {
+  if (isLong(text)) {
+    Object.assign(state, replaced(text, S.box.pasted));
+    showText(S.box.large(S.box.pasted, plain(text.length)));
+    update();
+    return;
+  }
   Object.assign(state, replaced(text));
   showText();
   update();
@@ -394,9 +401,10 @@ function listen() {
   );
   at("box").addEventListener("paste", event => {
     const box = at("box");
-    if (box.readOnly) {
+    const text = event.clipboardData.getData("text/plain");
+    if (box.readOnly || isLong(text)) {
       event.preventDefault();
-      anew(event.clipboardData.getData("text/plain"));
+      anew(text);
     } else if (box.selectionStart === 0 && box.selectionEnd === box.value.length) {
       Object.assign(state, { pinned: false, chosen: {} });
     }

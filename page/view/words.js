@@ -278,6 +278,8 @@ export function choiceWords(choice) {
     case "leave":
     case "noisy":
     case "noise_first":
+    case "marks":
+    case "sums":
       return C[choice.key];
     case "sizes":
       return C.sizes[choice.value];
