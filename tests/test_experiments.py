@@ -56,7 +56,7 @@ def test_a_killed_experiment_goes_on_and_gives_the_same_numbers(tmp_path):
     assert kept == {path: path.stat().st_mtime_ns for path in kept}  # read, not computed again
 
 
-@pytest.mark.parametrize("more, said", [(["fig9"], "NAME must be an experiment, got 'fig9'; they are fig1a"),
+@pytest.mark.parametrize("more, said", [(["fig9"], "NAME must be an experiment, got 'fig9'; did you mean fig3?"),
                                         (["fig2", "--trials", "0"], "trials must be"),
                                         (["fig2", "-o", "none/a.json"], "-o must be"), ([], "required"),
                                         (["fig2", "-o", "here.json"], "--force"),
