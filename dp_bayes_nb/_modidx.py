@@ -2798,6 +2798,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                           'dp_bayes_nb/fields/structured.py'),
                                                'dp_bayes_nb.fields.structured.field_way': ( 'fields/structured.html#field_way',
                                                                                             'dp_bayes_nb/fields/structured.py'),
+                                               'dp_bayes_nb.fields.structured.filled': ( 'fields/structured.html#filled',
+                                                                                         'dp_bayes_nb/fields/structured.py'),
                                                'dp_bayes_nb.fields.structured.grouped': ( 'fields/structured.html#grouped',
                                                                                           'dp_bayes_nb/fields/structured.py'),
                                                'dp_bayes_nb.fields.structured.middles': ( 'fields/structured.html#middles',

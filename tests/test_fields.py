@@ -1,5 +1,6 @@
 "Fits along time, on maps and around a regression, against dense algebra, grids and enumeration; and what is refused."
 import datetime
+import math
 import warnings
 from types import SimpleNamespace
 
@@ -933,3 +934,24 @@ def test_many_areas_are_summed_up_by_the_highest_and_the_lowest():
     shown = frame.iloc[printed]
     assert shown["variable"].tolist() == ["spread"] + ["predicted"] * 20 and "10 highest and lowest" in notes[0]
     assert shown["median"].tolist()[1:] == [*range(59, 49, -1), *range(9, -1, -1)]
+
+
+# ---------------------------------------------------------------- sizes that many cells know
+def test_weight_where_nothing_is_sends_the_search_back(monkeypatch):
+    "With 20,800 cells, parabolas of far points rose to the best value, and all weight lay 270 below it."
+    def point(field, table, z, scale, near):
+        return structured.Point(z, -100.0 * float(z @ z), -200.0 * z, -200.0 * np.eye(len(z)), None)
+
+    def filled(field, table, scale, points, add):
+        values = np.array([each.value for each in points])
+        seen.append(values)
+        far = values.min() < values.max() - 10  # as the parabolas of far points do
+        return structured.Explored(points, None, None, None, [], values.max() - np.array([270.0 if far else 0.5]))
+    seen = []
+    monkeypatch.setattr(structured, "point_at", point)
+    monkeypatch.setattr(structured, "filled", filled)
+    field = SimpleNamespace(parts=[None, None])
+    found = structured.explore(field, None, 1.0)
+    assert len(seen) == 2 and np.ptp(seen[0]) > 10 > np.ptp(seen[1]) and found.value.max() > -3
+    monkeypatch.setattr(structured, "_LOST", math.inf)  # as it was: taken as it came
+    assert structured.explore(field, None, 1.0).value.max() < -200

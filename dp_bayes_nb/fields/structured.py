@@ -119,6 +119,7 @@ class Explored(NamedTuple):
     weight: Float[np.ndarray, "n"]
     group: np.ndarray
     found: list  # of Propagated
+    value: Float[np.ndarray, "groups"]  # the log posterior there
 
 
 class Candidates:
@@ -140,8 +141,8 @@ class Candidates:
         return x, np.logaddexp(-0.5 * (x**2).sum(axis=1) + self.peak, student - np.log(np.diagonal(root)).sum())
 
 # %% ../../nbs/fields/09_structured.ipynb #21ec4882
-# steps; how far below the largest a log density is near; points that are; a gain that is none
-_CLIMB, _NEAR, _FEW, _GAIN = 12, 6.0, 9, 0.05
+# steps; how far below the largest a log density is near; points that are; a gain that is none; when all is far
+_CLIMB, _NEAR, _FEW, _GAIN, _LOST = 12, 6.0, 9, 0.05, 3.0
 
 
 def climb(points: list, add) -> None:
@@ -195,32 +196,43 @@ def middles(field: Field, table: Table, scale: float, points: list, x, weight) -
     z = center + middle @ root.T
     found = [propagate(field, table, setting_at(field, each, scale), sites_near(points, each, whiten), _SMOOTH)
              for each in z]
-    more = np.array([each.value for each in found]) - 0.5 * (z**2).sum(axis=1) - blended(points, z)[0]
+    value = np.array([each.value for each in found]) - 0.5 * (z**2).sum(axis=1)
+    more = value - blended(points, z)[0]
     weight = weight * np.exp(more - more.max())[group]
-    return Explored(points, x, weight / weight.sum(), group, found)
+    return Explored(points, x, weight / weight.sum(), group, found, value)
 
 
 # %% ../../nbs/fields/09_structured.ipynb #76dc686d
 def explore(field: Field, table: Table, scale: float) -> Explored:
     "The posterior of the sizes by a few points: a search for the mode, then points where weight is far from any."
-    d = 1 + len(field.parts)
     points: list[Point] = []
     def add(z):
         near = min(points, key=lambda p: ((p.z - z)**2).sum()) if points else None
         points.append(point_at(field, table, np.asarray(z, float), scale, near))
     for first in (-0.3, -1.3, -2.3):
-        add(np.r_[first, np.zeros(d - 1)])
+        add(np.r_[first, np.zeros(len(field.parts))])
     climb(points, add)
-    best = max(points, key=lambda p: p.value)
-    covariance = np.linalg.inv(np.eye(d) - best.bend)
-    candidates, center, root = Candidates(d), best.z, 1.2 * np.linalg.cholesky(covariance)
+    for _ in range(3):
+        found = filled(field, table, scale, points, add)
+        best = max(point.value for point in points)
+        if found.value.max() > best - _LOST:
+            break
+        points[:] = [p for p in points if p.value > best - _NEAR]  # parabolas of far ones rose where nothing is
+    return found
+
+
+def filled(field: Field, table: Table, scale: float, points: list, add) -> Explored:
+    "Points where weight is far from any, around the best one, until their parabolas describe the posterior."
+    best, most = max(points, key=lambda p: p.value), POINTS + _CLIMB
+    covariance = np.linalg.inv(np.eye(len(best.z)) - best.bend)
+    candidates, center, root = Candidates(len(best.z)), best.z, 1.2 * np.linalg.cholesky(covariance)
     while True:
         x, log_q = candidates.around(center, root)
         value, distance = blended(points, x)
         weight = np.exp(value - log_q - (value - log_q).max())
         weight /= weight.sum()
         near = sum(p.value > max(each.value for each in points) - _NEAR for p in points)
-        if len(points) >= POINTS and (near >= _FEW or len(points) >= POINTS + _CLIMB):
+        if len(points) >= POINTS and (near >= _FEW or len(points) >= most):
             return middles(field, table, scale, points, x, weight)
         flat = weight**0.8 / (weight**0.8).sum()
         center = flat @ x
@@ -381,14 +393,11 @@ def sliced(rng: np.random.Generator, field: Field, table: Table, found: Propagat
 # %% ../../nbs/fields/09_structured.ipynb #d1f960f1
 def stacked(drawn: tuple) -> Float[np.ndarray, "R D"]:
     "Draws of `draw_normal` as rows: η, f, nodes and border."
-    one, two, f, cells = drawn
-    return np.concatenate([cells, f, one, two])
+    return np.concatenate([drawn[3], drawn[2], *drawn[:2]])
 
 # %% ../../nbs/fields/09_structured.ipynb #bca8173c
 def moved(before: Float[np.ndarray, "G D"], after: Float[np.ndarray, "G D"]) -> float:
-    """How far means of cells, in standard deviations, and logs of their standard deviations moved beyond chance, root
-    mean square over cells; the larger of both.
-    """
+    "How far means of cells, in sds, and logs of their sds moved beyond chance, root mean square; the larger of both."
     m, n = before.mean(axis=1, keepdims=True), before.shape[1]
     v = np.maximum(before.var(axis=1, keepdims=True), 1e-12)
     def beyond(change):  # chance
@@ -401,7 +410,6 @@ def doubt_of(rng: np.random.Generator, field: Field, table: Table, found: Propag
     """How far exact moves carry joint draws at a point away, in standard deviations. Cells that go up and down together
     are one number, whose mean over few states moves by chance: a second look with more decides.
     """
-    seen = field.seen
     for least, numbers in ((_PARTICLES, _NUMBERS), (8 * _PARTICLES, 32 * _NUMBERS)):
         size = max(least, numbers // len(field.X))
         if field.jumps:  # steps have no tilted draws
@@ -409,7 +417,7 @@ def doubt_of(rng: np.random.Generator, field: Field, table: Table, found: Propag
         else:
             cells, _, _, shared = draw_at(rng, field, table, found, size)
             states = np.concatenate([cells, shared[:1]])
-        doubt = moved(states[seen], sliced(rng, field, table, found, states)[seen])
+        doubt = moved(states[field.seen], sliced(rng, field, table, found, states)[field.seen])
         if doubt <= DOUBT:
             break
     return max([doubt, *(elsewhere(field, found, propagate(field, table, found.setting, start))
