@@ -3,6 +3,7 @@
 
 const list = (items, last = "and") =>
   items.length < 2 ? items.join("") : `${items.slice(0, -1).join(", ")} ${last} ${items.at(-1)}`;
+const called = name => (name && name !== "count" ? ` (${name})` : ""); // a file says count where nobody gave a name
 const cap = text => text.charAt(0).toUpperCase() + text.slice(1);
 
 export const S = {
@@ -14,8 +15,8 @@ export const S = {
   questions: {
     legend: "What do you want to know?",
     count: ["One count", "How many are there really?"],
-    share: ["A share", "A part of a known number: which share of all people is it?"],
-    rate: ["A rate", "Two noisy counts, one a part of the other: which part is it?"],
+    share: ["A share", "A part of a sample of known size: which share of the whole population is it?"],
+    rate: ["A rate", "Two noisy counts, one a part of the other: which share of just those counted is it?"],
     compare: ["A against B", "Is A larger than B, and by how much?"],
     table: ["A table", "Several cells, with their total if it is printed"],
     hidden: ["Rounded or hidden", "A number that was rounded, cut off or left out"],
@@ -135,6 +136,8 @@ export const S = {
     interval: ({ low, high, confidence }) =>
       `${low} to ${high} at ${confidence} is an interval, not a footnote of noise. Is it an interval of the noise around the number?`,
     bases: () => "Rounded at random to multiples of what? Two are named.",
+    found_several: ({ numbers }) =>
+      `Found ${list(numbers)}, but not which is which. Write each on a line of its own, with its name before it: A: ${numbers[0]}.`,
     found: ({ numbers }) =>
       numbers.length > 1
         ? `Found ${list(numbers)}: which one is the number asked about?`
@@ -334,7 +337,7 @@ export const S = {
     what: {
       count: name => name ?? "true count",
       share: name => (name ? `share in the population: ${name}` : "share in the population"),
-      rate: name => (name ? `rate: ${name}` : "rate"),
+      rate: name => (name ? `share of those counted: ${name}` : "share of those counted"),
       compare: (a, b) => `${a} minus ${b}`,
       compareShares: (a, b) => `share of ${a} minus share of ${b}, in percentage points`,
       table: "all cells together",
@@ -377,13 +380,13 @@ export const S = {
   quote: {
     heading: "A sentence to quote",
     count: ({ what, printed, low, high }) =>
-      `${printed ? `The published count${what ? ` (${what})` : ""} is ${printed}. ` : ""}The true count${printed ? "" : what ? ` (${what})` : ""} is between ${low} and ${high} (95% interval, which accounts for the published noise).`,
+      `${printed ? `The published count${called(what)} is ${printed}. ` : ""}The true count${printed ? "" : called(what)} is between ${low} and ${high} (95% interval, which accounts for the published noise).`,
     hidden: ({ what, printed, low, high }) =>
-      `The count${what ? ` (${what})` : ""}, ${printed ? `printed as ${printed}` : "which is not printed"}, is between ${low} and ${high} (95% interval, from what the footnote says of noise and printing).`,
+      `The count${called(what)}, ${printed ? `printed as ${printed}` : "which is not printed"}, is between ${low} and ${high} (95% interval, from what the footnote says of noise and printing).`,
     share: ({ name, printed, all, median, low, high }) =>
       `Published: ${name ? `${name}, ` : ""}${printed ?? "a hidden number"} of ${all}. The share is ${median} (95% interval ${low} to ${high}, which accounts for sampling and for the noise in the published numbers).`,
     rate: ({ name, printed, all, median, low, high }) =>
-      `Published: ${name ? `${name}, ` : ""}${printed ?? "a hidden number"} of ${all}. The rate is ${median} (95% interval ${low} to ${high}, which accounts for the noise in both published counts).`,
+      `Published: ${name ? `${name}, ` : ""}${printed ?? "a hidden number"} of ${all}. The rate among those counted is ${median} (95% interval ${low} to ${high}, which accounts for the noise in both published counts).`,
     compareShares: ({ a, b, median, low, high, above }) =>
       `The share of ${a} minus that of ${b} is ${median} percentage points (95% interval ${low} to ${high}, which accounts for sampling and for the noise of both). The probability that the share of ${a} is larger is ${above}.`,
     compare: ({ a, b, median, low, high, above }) =>

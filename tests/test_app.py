@@ -235,7 +235,7 @@ def test_published_numbers_are_typed_and_answered(page, tmp_path):
     status, text = page.locator(".db-status:visible"), page.locator(".db-text:visible")
     text.filter(has_text="The true count is between 306 and 318").wait_for()
     question = control(page, "What do you want to know?").locator("select")
-    for name, words in (("A share", "accounts for sampling"), ("A rate", "The rate is"), ("A against B", "is larger"),
+    for name, words in (("A share", "accounts for sampling"), ("A rate", "The rate"), ("A against B", "is larger"),
                         ("Rounded or hidden", "printed as <10"), ("A table", "The 4 cells together")):
         question.select_option(label=name)
         text.filter(has_text=words).wait_for()

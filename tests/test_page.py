@@ -115,6 +115,7 @@ SETTLED = {  # texts and what they ask, and what is said of them
     "312 of 1150 people\nLaplace, scale 2": ("share", [312, 1150], ["n_exact"]),
     "312 of 1,150 people\nLaplace, scale 2": ("share", [312, 1150], ["n_exact"]),  # n is whole, so these are thousands
     "118 of 290 complaints\nLaplace noise of scale 10 in both numbers": ("rate", [118, 290], []),
+    "118 of 290 pupils, both counts noisy with Laplace noise, scale 10": ("rate", [118, 290], []),
     "upheld, 118\ntotal, 290\nLaplace, scale 10": ("rate", [118, 290], []),
     "North, 131\nSouth, 124\nLaplace, scale 2": ("compare", [131, 124], []),
     "131 vs 124; Laplace, scale 2": ("compare", [131, 124], []),
@@ -328,6 +329,15 @@ def test_a_phrase_about_noise_that_was_not_understood_stops_the_answer():
     steps = [{"how": "hidden", "below": 10}, {"how": "rounded", "step": 5}]
     assert before[0]["asks"]["cell"]["printed"] == steps and after[0]["asks"]["cell"]["printed"] == steps[::-1]
     assert "order" in [note["code"] for note in before[0]["notes"]]
+
+
+def test_a_footnote_of_both_numbers_holds_for_what_a_share_is_of():
+    both, one = "Laplace noise of scale 10 in both numbers", "Laplace noise of scale 10"
+    (said,), (silent,) = (read(f"118 of 290 pupils\n{each}", question="share") for each in (both, one))
+    assert said["asks"]["n"]["noise"]["size"] == 10 and silent["asks"]["n"] == 290
+    assert "n_exact" not in [note["code"] for note in said["notes"]]
+    (asked,) = read("is A (131) larger than B (124), Laplace, scale 2?", question="compare")
+    assert [note["code"] for note in asked["notes"] if note["kind"] == "asked"] == ["found_several"]
 
 
 def test_a_year_is_no_count_and_how_sure_an_error_is_is_read():

@@ -38,7 +38,7 @@ SAID |= {
     "answer.equal": "equal",
     "answer.what.count": "{name}",
     "answer.what.share": "share in the population: {name}",
-    "answer.what.rate": "rate: {name}",
+    "answer.what.rate": "share of those counted: {name}",
     "answer.what.compare": "{a} minus {b}",
     "answer.what.compareShares": "share of {a} minus share of {b}, in percentage points",
     "answer.what.table": "all cells together",
@@ -79,8 +79,8 @@ SAID |= {
                     "the footnote says of noise and printing).",
     "quote.share": "Published: {name}, {printed} of {all}. The share is {median} (95% interval {low} to {high}, "
                    "which accounts for sampling and for the noise in the published numbers).",
-    "quote.rate": "Published: {name}, {printed} of {all}. The rate is {median} (95% interval {low} to {high}, which "
-                  "accounts for the noise in both published counts).",
+    "quote.rate": "Published: {name}, {printed} of {all}. The rate among those counted is {median} (95% "
+                  "interval {low} to {high}, which accounts for the noise in both published counts).",
     "quote.compareShares": "The share of {a} minus that of {b} is {median} percentage points (95% interval {low} to "
                            "{high}, which accounts for sampling and for the noise of both). The probability that the "
                            "share of {a} is larger is {above}.",
@@ -290,7 +290,7 @@ def told(d: Declared, found: Found) -> dict:
             "quote": _quote(d, found, facts), "about": SAID[f"about.{kind}"]}
 
 
-_UNNAMED = {"count": "true count", "share": "share in the population", "rate": "rate"}
+_UNNAMED = {"count": "true count", "share": "share in the population", "rate": "share of those counted"}
 
 
 def _besides(d, found, a, b):

@@ -107,7 +107,8 @@ def stated_noise(args, k: int | None = None) -> Any:
     ((word, value),) = given.items()
     kind = args.noise or stated_by({"epsilon": "scale", "rho": "sd"}.get(word, word))
     if kind not in STATEMENTS:
-        refuse("--noise", f"{' or '.join(STATEMENTS)}, because an error does not say which", args.noise)
+        refuse("--noise", f"{' or '.join(STATEMENTS)}, because --error95 does not say which",
+               Said("nothing") if args.noise is None else args.noise)
     law, budget = STATEMENTS[kind], word in ("epsilon", "rho")
     if budget != (args.sensitivity is not None):
         refuse("--sensitivity", "given with --epsilon or --rho, and only then", args.sensitivity,

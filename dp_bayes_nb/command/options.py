@@ -478,11 +478,12 @@ READING_FORMS = "READING is one of these, for all numbers or for one, as NAME=RE
 # %% ../../nbs/command/03_options.ipynb #0c0300a4
 _MANY = {"nargs": "+", "metavar": "NUMBER"}
 _NOISE_STATED: tuple = (
-    ("--noise", "laplace or gaussian (default: what the next word implies: laplace for --scale and --epsilon, gaussian "
+    ("--noise", "laplace or gaussian; needed with --error95 (default: laplace for --scale and --epsilon, gaussian "
      "for --sd and --rho)", {}),
     ("--scale", "scale of Laplace noise, one number or one a row (default: none)", _MANY),
     ("--sd", "standard deviation of the noise (default: none)", _MANY),
-    ("--error95", "half the width of its central 95%% interval, such as 16 for \"± 16\" (default: none)", _MANY),
+    ("--error95", "half the width of its central 95%% interval, such as 16 for \"± 16\"; with "
+     "--noise (default: none)", _MANY),
     ("--epsilon", "its budget, with --sensitivity (default: none)", _MANY),
     ("--rho", "its budget in rho, with --sensitivity (default: none)", _MANY),
     ("--sensitivity", "with --epsilon or --rho: how far one person moves a number, such as 1 for a count; no default, "

@@ -224,7 +224,7 @@ const RULES = [
       f.whole = true;
     },
   ),
-  rule(`${START}(?:in|to|on|for|of)?${GAP}(?:both|each|either)${GAP}(?:counts?|numbers?|cells?|of them)?${END}`, f => {
+  rule(`${START}(?:in|to|on|for|of)?${GAP}(?:both|each|either)${GAP}(?:counts?|numbers?|cells?|of them)?(?:${GAP}(?:are${GAP}|were${GAP})?noisy)?${END}`, f => {
     f.both = true;
   }),
 ];

@@ -158,13 +158,13 @@ function ofText(text, question, chosen, shown, marks) {
   for (const what of facts.beyond.filter(left))
     notes.push({ kind: "asked", code: `beyond_${what}`, facts: {}, choices: [] });
   for (const what of facts.lacks) notes.push({ kind: "asked", code: `lacks_${what}`, facts: {}, choices: [] });
-  if (table.length === 0 && !found.columns) table.push(...picked(found.left, chosen, notes));
+  if (table.length === 0 && !found.columns) table.push(...picked(found.left, chosen, notes, question));
   if (table.length === 0)
     return {
       ...empty(),
       kind: "text",
       footnote: facts,
-      notes: notes.some(note => note.code === "found")
+      notes: notes.some(note => note.code.startsWith("found"))
         ? notes
         : [...notes, { kind: "asked", code: "no_number", facts: {}, choices: [] }],
     };
@@ -224,7 +224,7 @@ const evidence = text =>
     .match(new RegExp(NUMBER, "giu")) ?? [];
 
 // Numbers in lines that are no data, where there is no other: which is meant is asked.
-function picked(left, chosen, notes) {
+function picked(left, chosen, notes, question) {
   if (left.filter(line => /\d/u.test(line)).length > 1) return [];
   const all = left.join("\n").match(new RegExp(`(?<![\\p{L}\\d.,-])${NUMBER}(?![\\p{L}\\d%]|\\s*%)`, "giu")) ?? [];
   const numbers = [...new Set(all.map(each => each.trim()))].slice(0, 6);
@@ -233,7 +233,10 @@ function picked(left, chosen, notes) {
     if (at >= 0) notes[at] = { ...notes[at], kind: "assumed", code: "left", choices: [] };
     return [{ name: null, shown: chosen.pick, own: null, unit: null, of: null }];
   }
-  if (numbers.length && at >= 0)
+  const several = numbers.length > 1 && ["compare", "table"].includes(question); // one of them is no answer
+  if (several && at >= 0)
+    notes[at] = { kind: "asked", code: "found_several", facts: { numbers }, choices: [] };
+  else if (numbers.length && at >= 0)
     notes[at] = {
       kind: "asked",
       code: "found",

@@ -75,7 +75,7 @@ function partOf(question, rows, { chosen, notes, facts, shared }) {
     inLine = first.of !== null && share && !ownNoise(first.of, first),
     rounded = inLine && !facts.exactOf && !of.own && roundedToo([of], shared.printed),
     quiet = (first.noise ?? NONE).law === "none";
-  const noisy = chosen.n_noisy ?? (!share || !inLine || (rounded && quiet));
+  const noisy = chosen.n_noisy ?? (facts.both || !share || !inLine || (rounded && quiet));
   const head = [{ ...first, of: null }];
   if (of.cell === null && of.value === null) return { rows: head, of, asks: null };
   const choice = value => ({ key: "n_noisy", value });
@@ -92,7 +92,7 @@ function partOf(question, rows, { chosen, notes, facts, shared }) {
   const exact = share && of.cell?.noise.law === "none" && of.cell.printed.length === 0;
   if (share && noisy && !exact)
     notes.push({
-      kind: inLine && chosen.n_noisy === undefined ? "assumed" : "read",
+      kind: inLine && chosen.n_noisy === undefined && !facts.both ? "assumed" : "read",
       ...(quiet ? { code: "n_rounded_too" } : { code: "n_noisy" }),
       facts: { n: of.value },
       choices: chosen.n_noisy || (rounded && quiet) ? [choice(false)] : [],

@@ -421,7 +421,7 @@ function listen() {
   });
   for (const each of QUESTIONS)
     at(`q-${each}`).addEventListener("change", () => {
-      if (state.text.trim() !== "" && (isExample(state.text) || state.file)) {
+      if (state.text.trim() !== "" && (isExample(state.text) || (state.file && /^\s*\{/u.test(state.text)))) {
         state.wanted = each;
         example(each);
       } else {
