@@ -31,7 +31,7 @@ import dp_bayes_nb as dp
 from dp_bayes_nb.fields.structured import SHAPE, _drawn, ready, sizes_at
 
 FILE = Path(__file__).resolve().parent.parent / "results/fields_nuts.json"
-DRAWS, WARMUP, CHAINS, OURS = 6000, 800, 4, 40_000
+DRAWS, WARMUP, CHAINS, OURS = 20_000, 800, 4, 40_000
 
 
 class Pieces(NamedTuple):
