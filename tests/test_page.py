@@ -1300,6 +1300,7 @@ HOSTILE = (
 def hostile_texts():
     for bad in HOSTILE:
         yield f"{bad}, 312\nLaplace, scale 2"
+        yield f'"{bad}", 312\nLaplace, scale 2'
         yield f"312 {bad}\nLaplace, scale 2"
         yield f"312\nLaplace, scale 2\n{bad}"
         yield f"312\nLaplace, scale {bad}"
@@ -1400,7 +1401,7 @@ def test_a_page_that_took_texts_for_markup_is_found_out(opened, tmp_path, monkey
     wrong.write_text(re.sub(r"<meta http-equiv=[^>]*>", "", tool.build()), encoding="utf-8")
     page = opened(path=wrong)
     page.evaluate("() => { window.hits = 0; window.hit = () => { window.hits += 1; }; }")
-    page.locator("#box").fill(f"{HOSTILE[0]}, 312\nLaplace, scale 2")
+    page.locator("#box").fill(f'"{HOSTILE[0]}", 312\nLaplace, scale 2')
     page.wait_for_function("window.hits > 0")
     opened.said.clear()  # the image that is not there
 
