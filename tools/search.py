@@ -48,7 +48,8 @@ WORDS = {
     "data_holder/report": "ledger report, account of the budget, what was spent, publish the ledger, "
                           "check the ledger, budget report",
     "recipes/first_count": "release a table, publish a table, publish a count, publish my own table, "
-                           "add noise to a count, release a table with a privacy budget, how do i publish a table",
+                           "release a number, release a count, add noise to a count, "
+                           "release a table with a privacy budget, how do i publish a table",
     "recipes/account": "privacy account, account of what was spent, tell the public, report of the budget, "
                        "publish what was spent, what did i spend",
     "recipes/yearly_budget": "yearly budget, monthly releases, spend epsilon, budget over time",
