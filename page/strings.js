@@ -240,6 +240,7 @@ export const S = {
       "A number that is not printed needs a footnote that says when numbers are hidden: counts below 10 are hidden.",
     order: () => "The footnote hides numbers twice, or does something after it. Check the order.",
     multiple: ({ value, step }) => `${value} is not a multiple of ${step}, so it cannot have been rounded to that.`,
+    slow: () => "This would take the page too long. Try the Python package with the lines below: it draws samples instead.",
     large: () => "Too many numbers may be behind this one. Check the size of the noise and of the rounding.",
     printed: ({ value }) =>
       value === undefined || value === null

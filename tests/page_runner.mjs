@@ -6,6 +6,7 @@ import { resolve, dirname } from "node:path";
 
 const folder = process.argv[2] || resolve(dirname(new URL(import.meta.url).pathname), "../page/engine");
 const engine = await import(pathToFileURL(resolve(folder, "index.js")));
+const { spent } = await import(pathToFileURL(resolve(folder, "work.js")));
 const LEVELS = [0.025, 0.25, 0.5, 0.75, 0.975];
 // The mass under a curve of 60 points: nearly 1.
 const mass = (p) => { const { x, y } = p.curve(60), step = x.length > 1 ? x[1] - x[0] : 1; return y.reduce((sum, each) => sum + each * step, 0); };
@@ -28,10 +29,10 @@ const ASK = {
 const out = JSON.parse(readFileSync(0, "utf8")).map((given) => {
   const start = performance.now(), used = process.cpuUsage();
   try {
-    return { answer: ASK[given.kind](given), ms: performance.now() - start, cpu: process.cpuUsage(used).user / 1000 };
+    return { answer: ASK[given.kind](given), ms: performance.now() - start, cpu: process.cpuUsage(used).user / 1000, steps: spent() };
   } catch (error) {
     if (!(error instanceof engine.Refused)) throw error;
-    return { refused: error.code, ms: performance.now() - start };
+    return { refused: error.code, ms: performance.now() - start, steps: spent() };
   }
 });
 process.stdout.write(JSON.stringify(out));

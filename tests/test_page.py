@@ -1386,6 +1386,18 @@ def test_a_long_paste_is_answered_in_words_at_once(opened):
 
 
 @browser_only
+def test_what_takes_too_long_is_refused_and_its_lines_of_python_stay(opened):
+    page = opened()
+    text = "A, 300000\nB, 300000\nGaussian noise of sd 2000 on whole numbers, then randomly rounded to base 100000"
+    assert typed(page, text) is None
+    assert "Try the Python package" in page.locator("#notes .refused").inner_text()
+    assert "RandomRounded(100000)" in page.locator("#python").text_content()
+    assert page.locator("#python-part").is_visible()
+    assert typed(page, "7 of 5\nno noise") is None and page.locator("#python-part").is_hidden()
+    assert typed(page, "312\nLaplace, scale 2") == "312"
+
+
+@browser_only
 def test_a_page_that_took_texts_for_markup_is_found_out(opened, tmp_path, monkeypatch):
     "The same hostile text in a page built wrongly: markup in place of texts, and no policy."
     import page as tool

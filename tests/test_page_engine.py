@@ -255,6 +255,44 @@ def test_large_numbers_are_answered_at_once():
     assert max(error(*pair) for pair in parts(told[6]["answer"], due)[0]) < CLOSE
 
 
+MOST = 3.3e8  # steps of an answer, two seconds or so
+THOUSAND, MILLION = {"how": "random", "base": 1000}, {"how": "hidden", "below": 1_000_000}
+ROUGH = {"how": "random", "base": 100_000}
+
+
+def totalled(*given):
+    "200 cells with a total, of the same noise and the same printing."
+    cells = [cell(each, *given) for each in range(3000, 203_000, 1000)]
+    return {"kind": "table", "cells": cells, "total": cell(sum(each["value"] for each in cells), *given)}
+
+
+HEAVY = [  # what takes the engine long, or took it: a question, and whether it is answered
+    (True, {"kind": "noisy", "cell": cell(3e8, "gaussian", 1e7), "n": cell(1e9, "gaussian", 1e7), "prior": [1, 1]}),
+    (False, {"kind": "noisy", "cell": cell(5e8, "laplace", 20), "n": cell(1e9, "gaussian", 1e7), "prior": [1, 1]}),
+    (True, {"kind": "noisy", "cell": cell(1e6, "laplace", 1e5), "n": cell(4e6, "laplace", 3e5), "prior": [1, 1]}),
+    (True, {"kind": "compare", "a": cell(None, printed=[MILLION]), "b": cell(None, printed=[MILLION])}),
+    (True, totalled("gaussian", 20, True, [{"how": "random", "base": 5}])),
+    (True, totalled("laplace", 1e8)),
+    (True, totalled("none", 0, False, [FIVE])),
+    (False, {"kind": "compare", "a": cell(300_000, "gaussian", 1700, True, [ROUGH]),
+             "b": cell(300_000, "gaussian", 1700, True, [ROUGH])}),
+]
+
+
+def test_what_takes_long_is_refused(answers, tmp_path):
+    "By steps that are counted, so on every machine the same; without the limit the last question costs more."
+    for (answered, question), told in zip(HEAVY, ask([question for _, question in HEAVY]), strict=True):
+        assert (told["steps"] <= MOST) == answered and (answered or told["refused"] == "slow"), question
+        assert ("answer" in told) == answered and told["steps"] < 1.2 * MOST, question
+    assert max(told["steps"] for told in answers) < MOST / 5  # the 500 declarations
+    folder = shutil.copytree(ENGINE, tmp_path / "engine")
+    text = (folder / "work.js").read_text(encoding="utf-8")
+    assert text.count('if (steps > MOST) refuse("slow", { steps });') == 1
+    (folder / "work.js").write_text(text.replace('if (steps > MOST) refuse("slow", { steps });', ""), encoding="utf-8")
+    (told,) = ask([HEAVY[-1][1]], folder)
+    assert "answer" in told and told["steps"] > MOST
+
+
 def test_answers_agree_with_one_another_and_with_their_curves():
     "An exact n is an n that is known, also where the number contradicts it; what lies under curves is nearly all."
     above, rounded = cell(98.3, "gaussian", 5), cell(45, "laplace", 4, True, [FIVE])

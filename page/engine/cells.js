@@ -4,18 +4,8 @@
 // its grids and its limit for contradictions.
 
 import { integrate, sumRun, LISTED } from "./sums.js";
+import { refuse, spend } from "./work.js";
 
-// What cannot be: `code` is a key of page/strings.js, the other properties are facts for its words.
-export class Refused extends Error {
-  constructor(code, facts = {}) {
-    super(code);
-    this.name = "Refused";
-    this.code = code;
-    Object.assign(this, facts);
-  }
-}
-
-export const refuse = (code, facts) => { throw new Refused(code, facts); };
 export const CHANCE = 1e-9; // of noise beyond which a declaration contradicts itself
 export const NATS = 36; // a weight e^-36 times the largest is left out
 const LONGEST = 2 ** 20; // numbers of a table
@@ -227,6 +217,7 @@ function table(value, steps, { low, high }) {
   let first = Number.isFinite(low) ? low : Math.round(Math.min(...marks) - slack);
   let last = Number.isFinite(high) ? high : Math.round(Math.max(...marks) + slack);
   if (last - first > LONGEST) refuse("large", { numbers: last - first });
+  spend(20 * (last - first));
   const chance = Float64Array.from({ length: last - first + 1 }, (_, i) => chanceOf(steps, first + i, value));
   const below = Number.isFinite(low) ? 0 : chance[0], above = Number.isFinite(high) ? 0 : chance[chance.length - 1];
   let a = 0, b = chance.length - 1;
@@ -295,6 +286,7 @@ function mixed(seen, noise, room) {
   const first = seen.first - (seen.below > 0 ? pad : 0), last = seen.first + seen.chance.length - 1 + (seen.above > 0 ? pad : 0);
   const n = last - first + 1;
   if (n > 2 * LONGEST) refuse("large", { numbers: n });
+  spend(10 * n);
   const c = Float64Array.from({ length: n }, (_, i) => chanceAt(seen, first + i)), cuts = [first - 1, first, last];
   if (noise.kind === "gaussian") {
     const far = Math.ceil(room);
@@ -302,6 +294,7 @@ function mixed(seen, noise, room) {
       if (noise.size < 2) k = Math.round(k);
       const a = Math.max(first, Math.ceil(k - far)), b = Math.min(last, Math.floor(k + far));
       let sum = 0;
+      spend(2 * Math.max(b - a, 0));
       for (let y = a; y <= b; y++) sum += c[y - first] * noise.density(y - k);
       return sum + tails(k);
     };

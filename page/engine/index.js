@@ -30,15 +30,17 @@
 //   cells: no list of cells
 //   kind: an unknown question (given)
 //   large: more than a million numbers would have to be listed (numbers)
+//   slow: more steps than an answer may cost (steps)
 
 import { Whole, Line, LISTED, below, fitLog, sumProduct, sumRun } from "./sums.js";
 import { leastWhole, solve } from "./roots.js";
 import { rateOf } from "./rates.js";
 import { binomial, expit, logExpit, logit } from "./binomial.js";
 import { tableOf } from "./tables.js";
-import { read, refuse, number, Refused, CHANCE, NATS } from "./cells.js";
+import { read, number, CHANCE, NATS } from "./cells.js";
+import { Refused, begin, refuse, spend } from "./work.js";
 
-export { Refused };
+export { Refused, begin };
 
 // What the page sees of a distribution.
 function posterior(d, low, high, more = {}) {
@@ -86,6 +88,7 @@ function flat(cell, most = Infinity, code = "endless") {
 const supportOf = (cell, most = Infinity) => (cell.noise ? [0, most] : [Math.max(cell.from, 0), Math.min(cell.to, most)]);
 
 export function count(cell) {
+  begin();
   const one = read(cell);
   checkReach(one, 0, Infinity);
   return posterior(flat(one), ...supportOf(one));
@@ -97,6 +100,7 @@ export function count(cell) {
 // P(printed | n), flat beforehand (the package: counts/exact_counts (1), (2); ways/noisy_tables (2)). In log odds.
 
 export function share(cell, n, prior = [1, 1]) {
+  begin();
   return posterior(shareLine(cell, n, priorOf(prior)), 0, 1);
 }
 
@@ -186,12 +190,14 @@ function likelihood(s, n, x) {
   let sum = 0, k = from;
   if (to - from > 15 * scale && s.smooth.some(([a, b]) => a <= from && to <= b)) {
     const step = Math.max(Math.floor(0.7 * scale), 1);
+    spend(20 * (to - from) / step);
     for (; k <= to; k += step) sum += g(k);
     return step * sum;
   }
   for (const [, edge] of s.smooth) {
     for (const end = Math.min(edge, to); k <= end;) {
       const next = Math.min(k + Math.max(Math.floor(4 * scale), LISTED) - 1, end);
+      spend(15 * (next - k < LISTED ? next - k + 1 : 16));
       sum += sumRun(g, k, next);
       k = next + 1;
     }
@@ -203,6 +209,7 @@ function oneByOne(w, n, p, q, from, to) {
   const start = Math.min(Math.max(Math.round(n * p), from), to), top = binomial(n, p, q)(start), odds = p / q;
   if (!(top > 0)) return 0;
   let sum = top * w(start);
+  spend(5 * (to - from) + 50);
   for (let k = start, b = top; k < to && b > 0; k++) sum += w(k + 1) * (b *= (n - k) / (k + 1) * odds);
   for (let k = start, b = top; k > from && b > 0; k--) sum += w(k - 1) * (b *= k / ((n - k + 1) * odds));
   return sum;
@@ -214,6 +221,7 @@ function listed(s, n, p, q, from, to) {
   const { list } = s, { first } = s;
   if (!(top > 0)) return 0;
   let sum = top * list[start - first];
+  spend(to - from + 50);
   for (let k = start, b = top; k < to && b > 0; k++) sum += list[k + 1 - first] * (b *= (n - k) / (k + 1) * odds);
   for (let k = start, b = top; k > from && b > 0; k--) sum += list[k - 1 - first] * (b *= k / (n - k + 1) * back);
   return sum;
@@ -251,6 +259,7 @@ function line(like, alpha, beta, s, n, spread) {
 // ---- A rate, and two compared ----
 
 export function rate(part, whole) {
+  begin();
   const [u, n] = readPair(part, whole), most = flat(n);
   return quotient(flat(u, most.last), most, true);
 }
@@ -263,6 +272,7 @@ function quotient(u, n, part) {
 
 // A and B: counts, or with {n: [of A, of B]} shares.
 export function compare(a, b, { n = null, prior = [1, 1] } = {}) {
+  begin();
   if (n === null || n === undefined) {
     const cells = [read(a, "a"), read(b, "b")];
     cells.forEach((cell) => checkReach(cell, 0, Infinity, 2));
@@ -316,6 +326,7 @@ class Gap {
 // ---- Cells and their total ----
 
 export function table(cells, total = null) {
+  begin();
   if (!Array.isArray(cells) || !cells.length) refuse("cells");
   const readAll = (nats) => [cells.map((cell, i) => read(cell, i, nats)), total && read(total, "total", nats)];
   let [each, whole] = readAll(NATS);

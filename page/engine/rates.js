@@ -5,6 +5,7 @@
 
 import { Whole, sumProduct } from "./sums.js";
 import { solve } from "./roots.js";
+import { spend } from "./work.js";
 
 const LONGEST = 2 ** 20; // numbers that are summed one by one; beyond, a rate is taken for a real number
 
@@ -26,6 +27,7 @@ export function rateOf(U, N, part) {
   const spread = Math.max(d.sd, 1e-12 * Math.abs(d.mean));
   const nearest = (r) => { // the largest quotient up to r, but for rounding
     let best = 0;
+    spend(N.last - from);
     for (let n = from; n <= N.last; n++) best = Math.max(best, Math.min(Math.floor(r * n * (1 + 1e-15)), part ? n : Infinity, U.last) / n);
     return best;
   };
@@ -45,6 +47,7 @@ export function rateOf(U, N, part) {
 function byOne(U, N, from, part, total) {
   let made = null;
   const tables = () => {
+    spend(10 * (U.last - U.first + N.last - from));
     const below = new Float64Array(U.last - U.first + 2), w = Float64Array.from({ length: N.last - from + 1 }, (_, i) => N.weight(from + i));
     for (let k = U.first; k <= U.last; k++) below[k - U.first + 1] = below[k - U.first] + U.weight(k);
     return { below, w };
@@ -53,6 +56,7 @@ function byOne(U, N, from, part, total) {
     made = made || tables();
     const { below, w } = made, shift = 1 - U.first, most = below.length - 1;
     let sum = 0;
+    spend(w.length);
     for (let i = 0; i < w.length; i++) {
       const n = from + i, k = Math.floor(r * n * (1 + 1e-15));
       sum += w[i] * below[Math.min(Math.max((part && k > n ? n : k) + shift, 0), most)];

@@ -7,6 +7,8 @@
 // Euler-Maclaurin formula for midpoints gives (DLMF 2.10.1 and 24.7; the series of (D/2)/sinh(D/2)). A piece of at most
 // 64 whole numbers is listed one by one, so that no function is too rough.
 
+import { spend } from "./work.js";
+
 const N = 16;
 export const LISTED = 64; // whole numbers that are listed rather than fitted
 const CLOSE = 1e-12; // of the largest value: last coefficients that are nothing
@@ -124,6 +126,7 @@ export function nodesOf(a, b) {
 // The sum of g over the whole numbers a..b, of a g that is smooth there.
 export function sumRun(g, a, b) {
   let sum = 0;
+  spend(10 * (b - a < LISTED ? Math.max(b - a + 1, 0) : N));
   if (b - a < LISTED) {
     for (let k = a; k <= b; k++) sum += g(k);
     return sum;
@@ -136,13 +139,17 @@ export function sumRun(g, a, b) {
 // The integral of g from a to b, of a g that is smooth there.
 export function integrate(g, a, b) {
   let sum = 0;
+  spend(5 * N);
   const c = (a + b) / 2, h = (b - a) / 2;
   for (let i = 0; i < N; i++) sum += WEIGHTS[i] * g(c + h * NODES[i]);
   return h * sum;
 }
 
 // Values at the nodes of [a, b].
-const sample = (w, a, b) => NODES.map((t) => w((a + b) / 2 + (b - a) / 2 * t));
+function sample(w, a, b) {
+  spend(2 * N * N);
+  return NODES.map((t) => w((a + b) / 2 + (b - a) / 2 * t));
+}
 
 const FLOOR = 1e-11; // of the largest value: what is below this need not be known as well as itself
 const NEARLY = 1e-10; // error of a log density where the density is largest
@@ -221,6 +228,7 @@ export class Whole {
 
   #piece(a, b, f, c) {
     if (!f) {
+      spend(10 * (b - a + 1));
       const below = new Float64Array(b - a + 2); // sums of the weights below a, a + 1, ...
       const list = Float64Array.from({ length: b - a + 1 }, (_, i) => this.w(a + i));
       list.forEach((w, i) => { below[i + 1] = below[i] + w; });
@@ -315,6 +323,7 @@ export function sumProduct(d, g, from, to, longest = Infinity, breaks = []) {
   for (let at = placed(d.starts, from); at < d.pieces.length && d.pieces[at].a <= to; at++) {
     const { a, b, list, c, h } = d.pieces[at], start = Math.max(a, from), end = Math.min(b, to);
     if (list) {
+      spend(10 * (end - start + 1));
       for (let k = start; k <= end; k++) sum += list[k - a] * g(k);
       continue;
     }
@@ -335,6 +344,7 @@ export function below(A, B, t, back) {
   const all = [...B.pieces.map((piece) => piece.a), B.last, ...edges].sort((x, y) => x - y);
   let sum = 0;
   for (let i = 1; i < all.length; i++) {
+    spend(20 * N);
     if (all[i] > all[i - 1]) sum += integrate((x) => B.density(x) * A.cdf(t(B.to(x))), all[i - 1], all[i]);
   }
   return Math.min(Math.max(sum / B.total, 0), 1);

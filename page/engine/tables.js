@@ -8,7 +8,7 @@
 // total that lies far from what its cells say is not lost among rounding errors: the joint weights stay the same.
 
 import { LISTED, Whole, nodesOf } from "./sums.js";
-import { refuse } from "./cells.js";
+import { refuse, spend } from "./work.js";
 
 const NOTHING = 1e-14; // a transform below this is 0
 const CHUNK = 128; // frequencies at a time
@@ -67,6 +67,7 @@ function tiltOf(cells, total) {
   });
   const slope = (tau) => all.reduce((sum, { k, w, sign, mean }) => {
     let top = -Infinity, one = 0, none = 0;
+    spend(4 * k.length);
     for (let i = 0; i < k.length; i++) top = Math.max(top, sign * tau * k[i]);
     for (let i = 0; i < k.length; i++) {
       const e = w[i] * Math.exp(sign * tau * k[i] - top);
@@ -153,6 +154,7 @@ function source(one, sign, P) {
     }
   }
   return (x, y, start) => {
+    spend(x.length * (2 * nodes.length + 40 * terms.length));
     for (const [k, w] of nodes) {
       const cos = Math.cos(turn * k), sin = Math.sin(turn * k), angle = turn * (Math.abs(k) < 2 ** 30 ? (k * start) % P : k * start);
       let a = w * Math.cos(angle), b = w * Math.sin(angle);
@@ -208,6 +210,7 @@ function products(re, im, M) {
 }
 
 function times([a, b], [c, d]) {
+  spend(4 * a.length);
   return [a.map((x, m) => x * c[m] - b[m] * d[m]), a.map((x, m) => x * d[m] + b[m] * c[m])];
 }
 
@@ -219,6 +222,7 @@ function fourier([re, im], P, shift) {
   return (k) => {
     const angle = 2 * Math.PI * (k - shift) / P, c = Math.cos(angle), s = Math.sin(angle);
     let sum = 0;
+    spend(2 * M);
     for (let start = 0; start < M; start += CHUNK) {
       let a = Math.cos(angle * start), b = Math.sin(angle * start);
       for (let m = start; m < Math.min(start + CHUNK, M); m++) {

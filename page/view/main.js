@@ -2,6 +2,7 @@
 
 import { S } from "../strings.js";
 import { QUESTIONS, read } from "../reader/index.js";
+import { begin } from "../engine/index.js";
 import { Refused, answered } from "./answer.js";
 import { curve, interval } from "./chart.js";
 import { at, h, put } from "./dom.js";
@@ -43,7 +44,7 @@ function update({ keepForm = false } = {}) {
     drawAnswer(reading, !refused && reading.asks && settled(reading) ? answered(reading.asks) : null);
   } catch (error) {
     refused = error;
-    drawAnswer({ ...reading, asks: null }, null); // never an answer of before, nor Python for none
+    drawAnswer(error.code === "slow" ? reading : { ...reading, asks: null }, null); // never an answer of before, nor Python for none
   }
   if (refused && !(refused instanceof Refused)) console.error(refused);
   drawReading(reading, refused, keepForm);
@@ -464,6 +465,7 @@ function listen() {
   addEventListener("resize", () => {
     if (innerWidth !== width) {
       width = innerWidth;
+      begin(); // drawn again, it costs no more than before
       drawPicture();
     }
   });
