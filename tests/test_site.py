@@ -395,7 +395,7 @@ def test_panels_are_pictures_that_a_phone_stacks(monkeypatch, tmp_path):
     for piece, left in zip(pieces, (0, figures.size(pieces[0])[0])):
         whole.paste(Image.open(io.BytesIO(piece)).convert("RGB"), (left, 0))
     assert whole.tobytes() == Image.open(io.BytesIO(drawn(2))).tobytes(), "put together they are the picture"
-    assert [len(figures.parts(drawn(*each))) for each in ((1,), (3,), (2, True))] == [1, 3, 1]
+    assert [len(figures.parts(drawn(*each))) for each in ((1,), (3,), (2, True), (2, False, 500))] == [1, 3, 1, 1]
     tag = f'<img src="data:image/png;base64,{base64.b64encode(drawn(2)).decode()}" class="img-fluid" alt="a">'
     shown = docs.pictures(tag, tmp_path / "fit.html")
     assert re.findall(r'src="([^"]+)"[^>]*alt="([^"]*)"', shown) == [("fit-1.png", "a"), ("fit-1-2.png", "panel 2")]

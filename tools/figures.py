@@ -9,6 +9,7 @@ from PIL import Image
 WIDE = 320  # pixels; a wider figure is shown at a legible size
 COLUMN = 356  # pixels of the text's column on a telephone that is 390 wide: no figure scrolls there
 LEGIBLE, PHONE = 9, 6  # pixels: the smallest text of a figure as displayed; on a telephone, whose dots are fine
+WHOLE = 500  # pixels; a picture no wider is not cut: text of 9 points is 9 pixels high on a telephone
 SMALL = 8  # points of the smallest text of a figure whose code does not say
 DRAWN = {"plot_posterior": 9, "plot_series": 9, "plot_map": 9, "plot_groups": 9, "plot_coefficients": 9,
          "plot_regression": 9, "front": 15}  # of what a function draws
@@ -70,7 +71,7 @@ def lighter(image, least):
 
 def edges_of(image):
     "The columns between which the panels of a picture stand side by side, from 0 to its width."
-    return [0, *cuts(np.asarray(image.convert("L"))), image.width]
+    return [0, *(cuts(np.asarray(image.convert("L"))) if image.width > WHOLE else ()), image.width]
 
 
 def parts(picture):
