@@ -10,6 +10,7 @@ import posixpath
 import re
 import sys
 from fnmatch import fnmatch
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,7 @@ OPENINGS = [name for name in CHAPTERS if name.endswith("/00_index.ipynb")]
 OLD = re.compile(r"\b[Cc]hapters? (?:\d|[A-Z]\b)|\b[Nn]otebooks? \d\d|(?<![:>\w.])\d\d[a-z]\b")
 
 
+@cache
 def cells(name):
     return json.loads((NBS / name).read_text(encoding="utf-8"))["cells"]
 
@@ -393,11 +395,46 @@ def test_panels_are_pictures_that_a_phone_stacks(monkeypatch, tmp_path):
     for piece, left in zip(pieces, (0, figures.size(pieces[0])[0])):
         whole.paste(Image.open(io.BytesIO(piece)).convert("RGB"), (left, 0))
     assert whole.tobytes() == Image.open(io.BytesIO(drawn(2))).tobytes(), "put together they are the picture"
-    assert [len(figures.parts(drawn(*each))) for each in ((1,), (3,), (2, True))] == [1, 3, 1]
+    assert [len(figures.parts(drawn(*each))) for each in ((1,), (3,), (2, True), (2, False, 500))] == [1, 3, 1, 1]
     tag = f'<img src="data:image/png;base64,{base64.b64encode(drawn(2)).decode()}" class="img-fluid" alt="a">'
     shown = docs.pictures(tag, tmp_path / "fit.html")
     assert re.findall(r'src="([^"]+)"[^>]*alt="([^"]*)"', shown) == [("fit-1.png", "a"), ("fit-1-2.png", "panel 2")]
     assert sum(map(float, re.findall(r"--share: ([\d.]+)", shown))) == pytest.approx(100, abs=0.02)
+
+
+def pictures():
+    "The figures of all chapters that a page shows: chapter and cell, code, and the PNG in base64."
+    return [(f"{name}: {cell['id']}", text, "".join(out["data"]["image/png"])) for name in CHAPTERS
+            for cell in cells(name) if cell["cell_type"] == "code"
+            and not re.match(r"#\| *hide\s", text := "".join(cell["source"]))
+            for out in cell["outputs"] if "image/png" in out.get("data", {})]
+
+
+def test_no_figure_scrolls_on_a_phone():
+    "As it is saved; `tools/browse.py` looks at the pages. Panels go below one another, or get a box, a gap and labels."
+    import figures
+    assert [where for where, text, picture in pictures() if figures.scrolls(
+        base64.b64decode(picture), figures.smallest(text, exponents=False))] == []
+
+
+IN_CODE = re.compile(r'(?:label|title)=[rf]?"[^"{$]*\w_\w|\.__name__')
+
+
+def test_legends_and_titles_are_words():
+    "Not the names of classes or variables."
+    assert [where for where, text, _ in pictures() if IN_CODE.search(text)] == []
+    assert [bool(IN_CODE.search(f"ax.plot(x, y, {text})")) for text in (
+        'label=type(b).__name__', 'label="non_private"', 'label=WORDS["non_private"]', 'xlabel=r"$s_y$"')
+            ] == [True, True, False, False]
+
+
+@pytest.mark.parametrize("panels, legend, width, scrolls", [
+    (1, False, 700, True), (1, False, 490, False), (2, False, 980, False), (2, True, 980, True),
+    (2, False, 1400, True)])
+def test_a_figure_that_scrolls_is_found_out(panels, legend, width, scrolls):
+    "With the text of 8 points that stands in many legends; what is drawn across all panels cannot be stacked."
+    import figures
+    assert figures.scrolls(drawn(panels, legend, width), figures.SMALL) is scrolls
 
 
 def test_buttons_and_unread_marks_are_left_to_the_browser(monkeypatch):

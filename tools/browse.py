@@ -1,8 +1,9 @@
 """Open every page of _docs/ in headless Chromium, over a loopback server, and fail on what a reader would see broken.
 
 A console error, a request to anywhere else, an equation that KaTeX could not set, an image that did not load, a figure
-whose smallest text is below 9 pixels, or 6 on a phone, code of which 120 characters do not fit on a laptop, or a page
-wider than a phone is a fault. `--shots FOLDER` also saves a picture of each page. Without Chromium it is skipped.
+whose smallest text is below 9 pixels, or 6 on a phone, a figure that scrolls sideways on a phone, code of which 120
+characters do not fit on a laptop, or a page wider than a phone is a fault. `--shots FOLDER` also saves a picture of
+each page. Without Chromium it is skipped.
 """
 
 import argparse
@@ -33,6 +34,9 @@ FAULTS = """() => ({
         .filter(e => e.clientWidth + 1 < (parseFloat(e.style.getPropertyValue(innerWidth < 768 ? '--phone' : '--least'))
                                           || 0.5 * e.naturalWidth))
         .map(e => `${e.naturalWidth} pixels on ${e.clientWidth}`),
+    scrolls: innerWidth >= 768 ? [] : [...document.querySelectorAll('main .figure-scroll')]
+        .filter(e => e.scrollWidth > e.clientWidth + 1)
+        .map(e => `${e.querySelector('img').getAttribute('src')}, ${e.scrollWidth} pixels on ${e.clientWidth}`),
     cut: innerWidth < 1200 ? [] : [...document.querySelectorAll('main div.sourceCode pre')].slice(0, 1).filter(e => {
         const probe = document.createElement('span'), style = getComputedStyle(e);
         probe.textContent = 'x'.repeat(120);
@@ -88,6 +92,7 @@ def look(browser, server, names, shots):
             lines += [f"the number {text} lies on its equation" for text in found["tags"]]
             lines += [f"image not shown: {text}" for text in found["images"]]
             lines += [f"a figure is too small to read: {text}" for text in found["small"]]
+            lines += [f"a figure scrolls sideways: {text}" for text in found["scrolls"]]
             lines += [f"120 characters of code do not fit: {text}" for text in found["cut"]]
             if found["wide"] > 1:
                 lines.append(f"the page is {found['wide']} pixels wider than the screen")

@@ -6,8 +6,10 @@ import re
 import numpy as np
 from PIL import Image
 
-WIDE = 320  # pixels; a wider figure is shown at a legible size, to be scrolled where the window is narrow
+WIDE = 320  # pixels; a wider figure is shown at a legible size
+COLUMN = 356  # pixels of the text's column on a telephone that is 390 wide: no figure scrolls there
 LEGIBLE, PHONE = 9, 6  # pixels: the smallest text of a figure as displayed; on a telephone, whose dots are fine
+WHOLE = 500  # pixels; a picture no wider is not cut: text of 9 points is 9 pixels high on a telephone
 SMALL = 8  # points of the smallest text of a figure whose code does not say
 DRAWN = {"plot_posterior": 9, "plot_series": 9, "plot_map": 9, "plot_groups": 9, "plot_coefficients": 9,
          "plot_regression": 9, "front": 15}  # of what a function draws
@@ -67,25 +69,43 @@ def lighter(image, least):
     return min(out.getvalue(), least, key=len) if least else out.getvalue()
 
 
+def edges_of(image):
+    "The columns between which the panels of a picture stand side by side, from 0 to its width."
+    return [0, *(cuts(np.asarray(image.convert("L"))) if image.width > WHOLE else ()), image.width]
+
+
 def parts(picture):
     "The panels of a PNG that stand side by side, as PNGs from left to right; all of it where they cannot be cut."
     image = Image.open(io.BytesIO(picture)).convert("RGB")
-    at = cuts(np.asarray(image.convert("L")))
-    if not at:
+    edges = edges_of(image)
+    if len(edges) == 2:
         return [lighter(image, picture)]
-    edges = [0, *at, image.width]
     return [lighter(image.crop((a, 0, b, image.height)), b"") for a, b in zip(edges, edges[1:])]
+
+
+def least_width(width, points, pixels):
+    "The width at which text of some points, drawn at 100 dots an inch, is so many pixels high."
+    return min(width, round(width * pixels * 72 / 100 / points))
+
+
+def scrolls(picture, points):
+    "Whether a PNG, or a panel of it, has to be wider than a telephone's column for its smallest text to be legible."
+    def wide(width):
+        return least_width(width, points, PHONE) > COLUMN
+    if not wide(size(picture)[0]):
+        return False
+    edges = edges_of(Image.open(io.BytesIO(picture)).convert("RGB"))
+    return any(wide(b - a) for a, b in zip(edges, edges[1:]))
 
 
 def sized(tag, pieces, points):
     """An <img> of one or several PNGs, each as (name, width, height), with its size, which keeps its place until it is
-    loaded. A wide one leads to its file, and stands in a box that scrolls, with the width at which its smallest text,
-    drawn at 100 dots an inch, is LEGIBLE pixels high; on a telephone panels are stacked, and text is PHONE pixels high.
+    loaded. A wide one leads to its file, and stands in a box that scrolls, with the width at which its smallest text
+    is LEGIBLE pixels high; on a telephone panels are stacked, and text is PHONE pixels high.
     """
     tags, whole = [], sum(width for _, width, _ in pieces)
     for k, (name, width, height) in enumerate(pieces):
-        least, phone = (min(width, round(width * pixels * 72 / 100 / point)) for pixels, point in
-                        zip((LEGIBLE, PHONE), points))
+        least, phone = (least_width(width, point, pixels) for pixels, point in zip((LEGIBLE, PHONE), points))
         one = re.sub(r'src="[^"]*"', f'src="{name}" width="{width}" height="{height}"', tag, count=1)
         if k:
             one = re.sub(r'\balt="[^"]*"', f'alt="panel {k + 1}"', one, count=1)
