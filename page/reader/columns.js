@@ -2,7 +2,7 @@
 
 import { footnote } from "./footnote.js";
 import { NOISE } from "./lines.js";
-import { namesNoCount } from "./doubts.js";
+import { isAmount, namesNoCount } from "./doubts.js";
 
 const SIZE = /^(?:n|of|out of|total|population|denominator|base|all|whole)$/iu;
 // The first of columns that all hold numbers, where it names the rows: its heading says so, or it is asked about.
@@ -63,7 +63,7 @@ function ownOf(numbers, facts, chosen, notes) {
     used.length === 0
       ? null
       : {
-          ...footnote(used[0].says(used[0].column.values[i], used[0].sure)).facts,
+          ...footnote(used[0].says(used[0].column.values[i], used[0].sure), null, true).facts,
           laws,
           whole,
           confidences,
@@ -114,10 +114,12 @@ export function ofColumns(found, chosen, notes, facts) {
   if (values.length === 0) return [];
   const value = counted(values, chosen, notes);
   if (namesNoCount(value.name ?? "")) notes.push(asked("no_count", { name: value.name }));
+  else if (isAmount(value.name) && !chosen.counts) notes.push(asked("amount", { name: value.name }, [{ key: "counts", value: true }]));
   found.others = columns.filter(c => c !== value && c !== names).map(c => c.name); // headings of what is not asked about
   return value.values.map((shown, i) => ({
     name: names?.values[i].replace(/\u0001+/gu, " ") || null,
     shown,
+    field: true, // a field holds one number
     own: own(i),
     unit: null,
     of: n ? { shown: n.values[i], own: null, unit: null } : null,

@@ -56,20 +56,36 @@ const AFTER = /(?<!\p{L})(?:after|following|once|nach)(?!\p{L})/iu;
 const BEFORE = /(?<!\p{L})(?:before|prior to|vor)(?!\p{L})/iu;
 const FIRST = /(?<!\p{L})(?:first|firstly|zuerst)(?!\p{L})/iu;
 
-// Does a footnote say that the number was rounded or hidden before the noise was added? `prints`, `noises`: places of
-// what it says of either, as [start, end].
-export function printedFirst(text, prints, noises) {
-  if (prints.length === 0 || noises.length === 0) return false;
-  const byPlace = (a, b) => a[0] - b[0];
-  const [print] = [...prints].sort(byPlace),
-    [noise] = [...noises].sort(byPlace);
-  const printLeads = print[0] < noise[0],
-    [one, other] = printLeads ? [print, noise] : [noise, print];
+// Which of two things a footnote says to have been done first, 0 or 1; null where it does not say. Places of what it says of
+// either, as [start, end].
+export function firstOf(text, ...places) {
+  if (places.some(each => each.length === 0)) return null;
+  const [a, b] = places.map(each => [...each].sort((x, y) => x[0] - y[0])[0]),
+    leads = a[0] < b[0] ? 0 : 1,
+    [one, other] = leads === 0 ? [a, b] : [b, a];
   const lead = text.slice(Math.max(0, one[0] - 25), one[0]).split(/[.;\n]/u).at(-1),
     between = text.slice(one[1], other[0]);
-  if (!printLeads) return BEFORE.test(lead) || AFTER.test(between);
-  if (BEFORE.test(lead) || AFTER.test(between)) return false;
-  return AFTER.test(lead) || FIRST.test(lead) || THEN.test(between);
+  if (BEFORE.test(lead) || AFTER.test(between)) return 1 - leads;
+  return AFTER.test(lead) || FIRST.test(lead) || THEN.test(between) ? leads : null;
+}
+
+// Which of rounding and hiding came first: "rounded", "hidden" or null. Counts below 10 are hidden, the others rounded to 5.
+const OTHERS = /(?<!\p{L})(?:(?:all |any |the |die )?(?:others?|rest|remaining|remainder)|übrigen?|restlichen?|alle anderen|(?:les )?autres|(?:los |las )?demás)(?!\p{L})/iu;
+export function firstPrinted(text, rounds, hides) {
+  if (rounds.length === 0 || hides.length === 0) return null;
+  const [[hidden, end]] = [...hides].sort((a, b) => a[0] - b[0]),
+    round = Math.min(...rounds.map(([at]) => at));
+  if (hidden < round && OTHERS.test(text.slice(end, round))) return "hidden";
+  const first = firstOf(text, rounds, hides);
+  return first === null ? null : ["rounded", "hidden"][first];
+}
+
+// Does it matter to a number whether it was rounded or hidden first? Not where all that is rounded to it is on one side of the limit.
+export function orderMatters(value, steps) {
+  const round = steps.find(step => step.how === "rounded" || step.how === "random"),
+    hide = steps.find(step => step.how === "hidden" || step.how === "within");
+  if (!round || !hide) return false;
+  return value === null || hide.how === "within" || value - (round.base ?? round.step / 2) < hide.below;
 }
 
 // Names and units of what is no number of people or things: Mean age: 41 | death rate: 12 | 12 more than last year | 12th.
@@ -78,6 +94,38 @@ const NO_COUNT =
 const ENDS_NO_COUNT = /(?<!\p{L})(?:rates?|ratios?|proportions?|percentages?|percent|pct|shares?|scores?|index|mean|median|average|%)\)?$/iu;
 export const namesNoCount = (name, parted = false) => NO_COUNT.test(name) || (!parted && ENDS_NO_COUNT.test(name));
 export const isNoCount = (shown, unit) => /^\+/u.test(shown) || /^(?:(?:more|fewer|less|(?:higher|lower) than)(?!\p{L})|(?:st|nd|rd|th)$)/iu.test(unit ?? "");
+
+// Names and units of what may be an amount or a measure, not a number of people or things: Income: 41000 | 312 EUR | age 41.
+const AMOUNTS = [
+  "incomes?|salar(?:y|ies)|wages?|pay|earnings?|revenues?|turnover|sales|profits?|prices?|costs?|expenses?|expenditures?|spending|rents?|debts?|taxes|budgets?|gdp|amounts?",
+  "ages?|heights?|weights?|lengths?|distances?|durations?|temperatures?|speeds?|(?:household|family|class) sizes?|bmi|iq|dose|ranks?",
+  "(?:phone|telephone|tel\\.?|fax|zip|postcode|post ?code|version|id|date|year|jahr|datum|stand|seite|page)",
+  "(?:durchschnitts|median)?alter|\\p{L}*(?:einkommen|gehalt|lohn|löhne|umsatz|kosten|miete|gewicht|größe|höhe|länge|dauer|preis|preise|ausgaben|mittelwert|durchschnitt|quote|anteil)",
+  "revenus?|salaires?|prix|coûts?|dépenses?|loyers?|âge|taille|poids|durée|montants?|moyenne|médiane|taux",
+  "ingresos?|salarios?|precios?|costes?|costos?|gastos?|edad|peso|altura|duración|importe|media|mediana|promedio|tasa|porcentaje",
+].join("|");
+const CURRENCY = "[€$£¥₹₽]|(?:eur|usd|gbp|chf|jpy|cad|aud)(?!\\p{L})";
+const AMOUNT = new RegExp(
+  `(?<!\\p{L})(?:${AMOUNTS}) *(?:(?:in|per|of|at|pro|par|por) [^\\d]{1,30}|[([][^)\\]]{1,30}[)\\]]|(?:19|20)\\d\\d)?$|${CURRENCY}`,
+  "iu",
+);
+const MEASURE = new RegExp(
+  `^\\(?(?:${CURRENCY}|(?:dollars|euros?|pounds|francs|cents|k?m|cm|mm|k?m[²2]|miles|feet|ft|inches|kg|m?g|lbs?|tons|tonnes?|tonnen|hectares|hektar|ha|acres|lit(?:re|er)s?|m?l|hours|hrs?|h|minutes|min|seconds|sec|days|weeks|months|years|yrs?|jahre?|stunden|tage|wochen|monate|ans|jours|mois|heures|años|días|meses|horas|degrees|kwh|mwh|mmhg|bpm|points?|punkte)(?![\\p{L}-])|°)`,
+  "iu",
+);
+export const isAmount = (name, unit = null) => (name !== null && AMOUNT.test(name)) || (unit !== null && MEASURE.test(unit));
+
+// Words that make a number less than what was printed: about 312 | ca. 312 | 312 or so.
+const ABOUT =
+  "about|around|approx(?:\\.|imately)?|roughly|some|nearly|almost|close to|circa|zirka|ca?\\.|ca|etwa|ungefähr|rund|knapp|environ|près de|autour de|presque|unos|unas|aproximadamente|aprox\\.?|cerca de|alrededor de|casi";
+const LOOSE_NAME = new RegExp(`(?:^|[\\s:,;=(])(?:${ABOUT})$`, "iu"),
+  LOOSE_UNIT = new RegExp(`^\\(?(?:${ABOUT}|approx|est|ish|or so|oder so)(?!\\p{L})`, "iu");
+export const isLoose = (line, name, unit) =>
+  /^[\s\u0001]*\(\s*[\d.,]+\s*\)[\s\u0001]*$/u.test(line) || (name !== null && LOOSE_NAME.test(name)) || (unit !== null && LOOSE_UNIT.test(unit));
+
+// 312/2021 is 312 in 2021, or a part of 2021 people; 5/12 may be a date.
+export const isSlashed = (line, part, whole) =>
+  /\d\s*\/\s*\d/u.test(line) && (/^(?:19|20)\d\d$/u.test(whole) || (/^\d{1,2}$/u.test(part) && /^\d{1,2}$/u.test(whole) && part <= 31 && whole <= 31 && Math.min(part, whole) <= 12));
 
 // A number in short: 1.2 million | 312k.
 export const SHORT =

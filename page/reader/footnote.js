@@ -3,7 +3,7 @@
 // left can be read as data, or named as not understood.
 
 import { NUMBER, read } from "./numbers.js";
-import { cutShort, printedFirst } from "./doubts.js";
+import { cutShort, firstOf, firstPrinted } from "./doubts.js";
 
 const GAP = "[ \\t]*";
 const START = "(?<![\\p{L}\\p{N}])",
@@ -168,8 +168,11 @@ const RULES = [
     (f, [a, b], _, number) => f.sizes.push({ by: "sd", sd: number(a ?? b) }),
   ),
   rule(
-    `(?:${START}scale(?: parameter)?|skala|skalenparameter|λ|${START}lambda)${IS}${N}|${START}b${GAP}=${GAP}${N}`,
+    `(?:${START}scale(?: parameter)?(?: (?:[bλ]|lambda))?|skala|skalenparameter)${IS}${N}|${START}b${GAP}=${GAP}${N}`,
     (f, [a, b], _, number) => f.sizes.push({ by: "scale", scale: number(a ?? b) }),
+  ),
+  rule(`(?:${START}(?:lap(?:lace)?)${GAP}\\(${GAP})?(?:λ|${START}lambda)${IS}${N}(?:${GAP}\\))?`, (f, [v], _, number) =>
+    f.sizes.push({ by: "bare", bare: number(v), lambda: true }),
   ),
   rule(`${START}(?:lap(?:lace)?)${GAP}\\(${GAP}(?:0${GAP}[,;]${GAP})?${N}${GAP}\\)`, (f, [b], _, number) => {
     f.laws.add("laplace");
@@ -270,6 +273,7 @@ export const nothing = () => ({
   rounds: false, // rounding is mentioned as the cause of something
   cut: [],
   printedFirst: false,
+  order: null, // what came first, "rounded" or "hidden", where both were done
   printed: [],
   marked: null,
   lacks: [],
@@ -279,18 +283,21 @@ export const nothing = () => ({
 });
 
 // { facts, rest }: what is said, and the text with as many blanks (\u0001) in the place of what was read.
-export function footnote(text, decimal = null) {
+export function footnote(text, decimal = null, blank = false) {
   const facts = nothing();
   const number = shown => {
-    const found = read(shown, { decimal });
+    const found = read(shown, { decimal, blank });
     if (found?.either) facts.either.push(found);
     return found === null ? NaN : found.either ? NaN : found.value;
   };
-  const places = { prints: [], noises: [] };
-  const counts = () => [ // of what was said of printing and of noise
-    facts.printed.length + facts.lacks.length,
-    facts.laws.size + facts.sizes.length + facts.epsilons.length + facts.rhos.length,
-  ];
+  const places = { prints: [], noises: [], rounds: [], hides: [] };
+  const done = (...hows) => facts.printed.filter(step => hows.includes(step.how)).length;
+  const counts = () => ({ // of what was said of printing and of noise
+    prints: facts.printed.length + facts.lacks.length,
+    noises: facts.laws.size + facts.sizes.length + facts.epsilons.length + facts.rhos.length,
+    rounds: done("rounded", "random") + (facts.bases ? 1 : 0),
+    hides: done("hidden"),
+  });
   let rest = text;
   for (const [pattern, what] of RULES) {
     pattern.lastIndex = 0;
@@ -300,9 +307,7 @@ export function footnote(text, decimal = null) {
         before = counts(),
         source = facts.source;
       what(facts, more.slice(0, k), at, number);
-      const [prints, noises] = counts().map((count, i) => count > before[i]);
-      if (prints) places.prints.push([at, at + all.length]);
-      if (noises) places.noises.push([at, at + all.length]);
+      for (const [what, count] of Object.entries(counts())) if (count > before[what]) places[what].push([at, at + all.length]);
       const cut = facts.source === source ? cutShort(more[k + 1], at, all) : null;
       if (cut) facts.cut.push(cut);
       return "\u0001".repeat(all.length);
@@ -310,7 +315,8 @@ export function footnote(text, decimal = null) {
   }
   if (facts.rounds && !facts.lacks.length && !facts.bases && !facts.printed.some(step => ["rounded", "random"].includes(step.how)))
     facts.lacks.push("rounded");
-  facts.printedFirst = printedFirst(text, places.prints, places.noises);
+  facts.printedFirst = firstOf(text, places.prints, places.noises) === 0;
+  facts.order = firstPrinted(text, places.rounds, places.hides);
   for (const [one, all] of [
     ["epsilon", "epsilons"],
     ["rho", "rhos"],

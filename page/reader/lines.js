@@ -1,7 +1,7 @@
 // Lines of data: names and what was printed for them. 312 | 312 people | north, 12 | north: <5 | 118 of 290 | a CSV table.
 
 import { NUMBER, read } from "./numbers.js";
-import { denies, endsInDenial, runsTogether } from "./doubts.js";
+import { denies, endsInDenial, isLoose, isSlashed, runsTogether } from "./doubts.js";
 import { footnote, isFiller, said } from "./footnote.js";
 
 export const MOST_LINES = 200;
@@ -26,6 +26,7 @@ const PAIR = new RegExp(
   `${BEGIN}(?:(.*?[^\\s:=|;,\\u0001(])${UP}(?:${SIGN}|${UP}(?=[\\s]))${UP})?(${VALUE})${OWN}${UNIT}${OF}(${VALUE})${OWN}${UNIT}${END}`,
   "iu",
 );
+const NAMELESS = new RegExp(`${BEGIN}(${VALUE})${OWN}${UNIT}${OF}(${VALUE})${OWN}${UNIT}${END}`, "iu"); // 1 250 of 45 000
 const ALONE = new RegExp(`${BEGIN}(${MARKED})${OWN}${UNIT}${END}`, "iu");
 const NAMED = new RegExp(
   `${BEGIN}(.*?[^\\s:=|;,\\u0001(])${UP}(?:${SIGN}|(?:is|was|are|were)(?=\\s))${UP}(${MARKED})${OWN}${UNIT}${END}`,
@@ -43,9 +44,9 @@ export const NOISE =
 export const dataLike = line => /\d/u.test(line) || /(?:[*…–—-]|\.\.|\sn\/?a|\s\(?[a-z]\)?)$/iu.test(line);
 
 // { value }, { value: null, printed: [...] }, { mark: true } for a star or an empty cell, null for none of them; `either` as in numbers.js.
-export function printedValue(text, { decimal, whole }) {
+export function printedValue(text, { decimal, whole, blank = false }) {
   const shown = text.trim().replace(/−/gu, "-");
-  const number = part => read(part, { decimal, whole });
+  const number = part => read(part, { decimal, whole, blank });
   if (shown === "" || shown === "." || new RegExp(`^(?:${MARKS})$`, "iu").test(shown)) return { mark: true };
   const plain = number(shown);
   if (plain !== null) return plain;
@@ -171,7 +172,8 @@ function row(line, owns = null) {
     const [, all, b, ofUnit, shown, a, unit] = turned;
     return { name: null, shown, own: own(a), unit: unitOf(unit), of: { shown: all, own: own(b), unit: unitOf(ofUnit) } };
   }
-  const pair = PAIR.exec(line);
+  const nameless = NAMELESS.exec(line),
+    pair = nameless ? [nameless[0], undefined, ...nameless.slice(1)] : PAIR.exec(line);
   if (pair) {
     const [, name, shown, a, unit, all, b, ofUnit] = pair;
     if (/^[-−]/u.test(all) || turns(name ?? "", shown)) return null; // 312 +16/-10
@@ -181,6 +183,8 @@ function row(line, owns = null) {
       own: own(a),
       unit: unitOf(unit),
       of: { shown: all, own: own(b), unit: unitOf(ofUnit) },
+      ...(isSlashed(line, shown, all) && { slashed: `${shown}/${all}` }),
+      ...(isLoose(line, name ?? null, unitOf(unit)) && { loose: line }),
     };
   }
   const starred = STARRED.exec(line);
@@ -191,7 +195,8 @@ function row(line, owns = null) {
   if (alone && !(alone[3] && /\d/u.test(alone[3]))) {
     const [, shown, a, unit] = alone;
     const year = line.includes("\u0001") && YEAR.test(shown); // beside a footnote
-    return { name: null, shown, own: own(a), unit: unitOf(unit), of: null, ...(year && { year }) };
+    const loose = isLoose(line, null, unitOf(unit));
+    return { name: null, shown, own: own(a), unit: unitOf(unit), of: null, ...(year && { year }), ...(loose && { loose: line }) };
   }
   const parted = NAMED.exec(line),
     whole = parted ?? SPACED.exec(line);
@@ -206,7 +211,8 @@ function row(line, owns = null) {
   if (/^\d+$/u.test(name) && !YEAR.test(name) && /^\s*\d+\s*[,\t|]/u.test(line)) return null; // 45, 20: two numbers
   const year = !parted && YEAR.test(shown);
   if (!parted && REFERENCE.test(name)) return null;
-  return { name: named(name), shown, own: own(a), unit: unitOf(unit), of: null, ...(year && { year }) };
+  const loose = isLoose(line, name, unitOf(unit));
+  return { name: named(name), shown, own: own(a), unit: unitOf(unit), of: null, ...(year && { year }), ...(loose && { loose: line }) };
 }
 
 const named = name =>
@@ -319,9 +325,9 @@ function bracketed(text) {
     .join("\n");
 }
 
-export function ownFootnotes(text, decimal) {
+export function ownFootnotes(text, decimal, blank) {
   const owns = [];
-  const speaks = part => said(footnote(part, decimal).facts);
+  const speaks = part => said(footnote(part, decimal, blank).facts);
   const marked = bracketed(text)
     .split("\n")
     .map(line => {
@@ -330,7 +336,7 @@ export function ownFootnotes(text, decimal) {
       for (const found of [...line.matchAll(/\(([^()]*)\)/gu)].slice(0, MOST_BRACKETS)) {
         const before = line.slice(at, found.index);
         if (speaks(before)) break;
-        const { facts, rest } = footnote(found[1], decimal),
+        const { facts, rest } = footnote(found[1], decimal, blank),
           own = ENDS_IN_NUMBER.test(before.slice(-80)) && understood(facts, rest);
         if (said(facts) && !own) break;
         done += before + (said(facts) ? ` \u0002${owns.push(facts) - 1}\u0003` : found[0]);
