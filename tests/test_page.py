@@ -218,8 +218,13 @@ def taken(found):
 
 def misread(texts, **options):
     "Texts that are not read as the table says, with what was read."
+    return unlike(texts, read(*texts, **options))
+
+
+def unlike(texts, readings):
+    "Texts whose readings are not what the table says."
     wrong = {}
-    for (text, wanted), found in zip(texts.items(), read(*texts, **options)):
+    for (text, wanted), found in zip(texts.items(), readings, strict=True):
         codes = [note["code"] for note in found["notes"] if note["kind"] in ("asked", "misfit")]
         answered = found["asks"] is not None and not codes
         if (taken(found) if answered else None) != wanted and not (not answered and wanted in codes):

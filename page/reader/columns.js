@@ -21,6 +21,7 @@ const STATED = [
   [/^(?:moe|margins?[ _]of[ _]error|me|±|\+\/-|error)(?: \((\d+) ?%\))?$/iu, (v, sure) => `± ${v}${sure ? ` at ${sure}%` : ""}`],
 ];
 const LIMIT = /(?<!\p{L})(?:low|lower|upper|high|min|max|ci|lcl|ucl|cv|rse|se|stderr|bound|limit|sensitivity|delta)(?!\p{L})/iu;
+const FLAGS = /(?<!\p{L})(?:flags?|status|notes?|footnotes?|symbols?|quality|reliability|remarks?|marks?|comments?|obs_status|suppress\p{L}*|hinweise?|anmerkung|remarque|nota)(?!\p{L})/iu;
 const DECORATED = /^[±~≈]?\s*\d[\d.,\s]*\s*(?:k|m|bn?|%|million|thousand|\(.*\))$/iu;
 
 const speaks = facts => facts.sizes.length > 0 || facts.epsilons.length > 0 || facts.rhos.length > 0;
@@ -79,7 +80,8 @@ function unread(columns, chosen, notes) {
   const said = columns.filter(
     c =>
       (c.numbers && c.name !== null && (NOISE.test(c.name) || LIMIT.test(c.name))) ||
-      (!c.numbers && c.values.some(text => DECORATED.test(text.trim()))),
+      (!c.numbers && c.values.some(text => DECORATED.test(text.trim()))) ||
+      (!c.numbers && FLAGS.test(c.name ?? "") && c.values.some(text => text.trim() !== "")),
   );
   const key = said.map(c => `${c.name}`).join("\n");
   if (said.length && chosen.leave !== key)

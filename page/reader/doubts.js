@@ -12,7 +12,7 @@ const BEHIND = [
   "\\s*x\\s*\\d",
   "\\s*(?:per ?cent|percent(?:age)?|prozent|pp|points?|pct)(?!\\p{L})",
   "\\s*(?:hundreds?|thousands?|millions?|billions?|tausend|millionen|mio|k|m|bn|mn)(?!\\p{L})",
-  "\\s*(?:significant|sig\\.?|decimals?|digits?|figures?|places?)(?!\\p{L})",
+  "\\s*(?:significant|sig\\.?|decimals?|digits?|figures?|places?|s\\.? ?f|d\\.? ?p|décimales?|chiffres|(?:nachkomma|dezimal)?stellen|decimales|cifras)(?!\\p{L})",
   "\\s*(?:times|divided|multiplied|over|per \\d|of (?:the|each|every|its) (?:count|value|estimate|number|total|mean)s?)(?!\\p{L})",
 ];
 const TAIL = new RegExp(`^(?:${BEHIND.join("|")})`, "iu");
@@ -38,6 +38,7 @@ const DENIED = [
   "except(?:ed|ing|ion|ions)?|excluding|unless|instead|rather than|other than|or|either|optional(?:ly)?|example|e\\.g\\.|if",
   "only|nur|some|manche|einige|most|partly|sometimes|usually|typically|several|two|three|four|multiple|twice|draws|sum|totals? of|average|mean|median",
   "no longer|discontinued|abandoned|removed|subtracted|formerly|previous(?:ly)?|earlier|former|old|until|since|would|might|could|(?<!\\d )may|should|will|planned|proposed",
+  "pas|aucune?s?|sans|jamais|sauf|seulement|uniquement|sin|ning[uú]n\\p{L}*|nunca|excepto|salvo|sólo|solo|außer|ausser|nie|niemals|teilweise|weder",
   "log|logarithm\\p{L}*|sqrt|transformed|relative|standardi[sz]ed|multiplied|proportional|doubled|halved",
 ].join("|");
 const DENIAL = new RegExp(`(?<!\\p{L})(?:${DENIED})(?!\\p{L})`, "iu");
@@ -90,7 +91,7 @@ export function orderMatters(value, steps) {
 
 // Names and units of what is no number of people or things: Mean age: 41 | death rate: 12 | 12 more than last year | 12th.
 const NO_COUNT =
-  /^(?:the )?(?:net )?(?:mean|average|median|rates?|ratio|proportion|percentage|index|score|change|difference|increase|decrease|growth|balance)(?!\p{L})|^(?:up|down|[+-]?%|in %)$/iu;
+  /^(?:the )?(?:net )?(?:mean|average|median|rates?|ratio|proportion|percentage|index|score|change|difference|increase|decrease|growth|balance|veränderung|zunahme|abnahme|saldo|differenz|[ée]volution|variation|variación|différence|diferencia|solde|indice|índice)(?!\p{L})|^(?:up|down|[+-]?%|in %)$/iu;
 const ENDS_NO_COUNT = /(?<!\p{L})(?:rates?|ratios?|proportions?|percentages?|percent|pct|shares?|scores?|index|mean|median|average|%)\)?$/iu;
 export const namesNoCount = (name, parted = false) => NO_COUNT.test(name) || (!parted && ENDS_NO_COUNT.test(name));
 export const isNoCount = (shown, unit) => /^\+/u.test(shown) || /^(?:(?:more|fewer|less|(?:higher|lower) than)(?!\p{L})|(?:st|nd|rd|th)$)/iu.test(unit ?? "");
@@ -106,11 +107,11 @@ const AMOUNTS = [
 ].join("|");
 const CURRENCY = "[€$£¥₹₽]|(?:eur|usd|gbp|chf|jpy|cad|aud)(?!\\p{L})";
 const AMOUNT = new RegExp(
-  `(?<!\\p{L})(?:${AMOUNTS}) *(?:(?:in|per|of|at|pro|par|por) [^\\d]{1,30}|[([][^)\\]]{1,30}[)\\]]|(?:19|20)\\d\\d)?$|${CURRENCY}`,
+  `(?<!\\p{L})(?:${AMOUNTS}) *(?:(?:in|per|of|at|pro|par|por|de|du|des) [^\\d]{1,30}|[([][^)\\]]{1,30}[)\\]]|(?:19|20)\\d\\d)?$|${CURRENCY}`,
   "iu",
 );
 const MEASURE = new RegExp(
-  `^\\(?(?:${CURRENCY}|(?:dollars|euros?|pounds|francs|cents|k?m|cm|mm|k?m[²2]|miles|feet|ft|inches|kg|m?g|lbs?|tons|tonnes?|tonnen|hectares|hektar|ha|acres|lit(?:re|er)s?|m?l|hours|hrs?|h|minutes|min|seconds|sec|days|weeks|months|years|yrs?|jahre?|stunden|tage|wochen|monate|ans|jours|mois|heures|años|días|meses|horas|degrees|kwh|mwh|mmhg|bpm|points?|punkte)(?![\\p{L}-])|°)`,
+  `^\\(?(?:${CURRENCY}|(?:dollars|euros?|pounds|francs|cents|uhr|[ap]\\.?m|km|cm|mm|k?m[²2]|miles|feet|ft|inches|kg|m?g|lbs?|tons|tonnes?|tonnen|hectares|hektar|ha|acres|lit(?:re|er)s?|m?l|hours|hrs?|h|minutes|min|seconds|sec|days|weeks|months|years|yrs?|jahre?|stunden|tage|wochen|monate|ans|jours|mois|heures|años|días|meses|horas|degrees|kwh|mwh|mmhg|bpm|points?|punkte)(?![\\p{L}-])|°)`,
   "iu",
 );
 export const isAmount = (name, unit = null) => (name !== null && AMOUNT.test(name)) || (unit !== null && MEASURE.test(unit));
@@ -118,18 +119,23 @@ export const isAmount = (name, unit = null) => (name !== null && AMOUNT.test(nam
 // Words that make a number less than what was printed: about 312 | ca. 312 | 312 or so.
 const ABOUT =
   "about|around|approx(?:\\.|imately)?|roughly|some|nearly|almost|close to|circa|zirka|ca?\\.|ca|etwa|ungefähr|rund|knapp|environ|près de|autour de|presque|unos|unas|aproximadamente|aprox\\.?|cerca de|alrededor de|casi";
-const LOOSE_NAME = new RegExp(`(?:^|[\\s:,;=(])(?:${ABOUT})$`, "iu"),
+const FLAG = /^\(?[abd-oqs-z]\)?$/iu; // marks of offices but p and r, provisional and revised: 312 e
+const LOOSE_NAME = new RegExp(`(?:^|[\\s:,;=(])(?:${ABOUT})$|[~≈≃∼≅]$`, "iu"),
   LOOSE_UNIT = new RegExp(`^\\(?(?:${ABOUT}|approx|est|ish|or so|oder so)(?!\\p{L})`, "iu");
 export const isLoose = (line, name, unit) =>
-  /^[\s\u0001]*\(\s*[\d.,]+\s*\)[\s\u0001]*$/u.test(line) || (name !== null && LOOSE_NAME.test(name)) || (unit !== null && LOOSE_UNIT.test(unit));
+  /^[\s\u0001]*\(\s*[\d.,]+\s*\)[\s\u0001]*$/u.test(line) || (name !== null && LOOSE_NAME.test(name)) ||
+  (unit !== null && (LOOSE_UNIT.test(unit) || (FLAG.test(unit) && !SHORT.test(unit))));
 
 // 312/2021 is 312 in 2021, or a part of 2021 people; 5/12 may be a date.
 export const isSlashed = (line, part, whole) =>
   /\d\s*\/\s*\d/u.test(line) && (/^(?:19|20)\d\d$/u.test(whole) || (/^\d{1,2}$/u.test(part) && /^\d{1,2}$/u.test(whole) && part <= 31 && whole <= 31 && Math.min(part, whole) <= 12));
 
+const IN_SHORT = /(?<!\p{L})(?:tsd|tausend|mio|mrd|milliers|milliards|millones|thousands|millions)(?!\p{L})/iu;
+export const namesShort = name => IN_SHORT.test(name);
+
 // A number in short: 1.2 million | 312k.
 export const SHORT =
-  /^(?:hundreds?|thousands?|millions?|billions?|thsd|dozens?|tausend|tsd\.?|millionen|mio\.?|mrd\.?|k|m|mn|bn|mil|mill|lakhs?|crores?|hundert)(?!\p{L})/iu;
+  /^(?:hundreds?|thousands?|millions?|billions?|thsd|dozens?|tausend|tsd\.?|millionen|mio\.?|mrd\.?|milliers?|milliards?|miles|millón|millones|k|m|mn|bn|mil|mill|lakhs?|crores?|hundert)(?!\p{L})/iu;
 
 // Does a range or a limit run into another number: 18-24 312 | under 5 312?
 export const runsTogether = line =>

@@ -5,7 +5,7 @@
 import { NUMBER, decimalOf, hasBlanks, written } from "./numbers.js";
 import { footnote, isFiller, said } from "./footnote.js";
 import { NONE, noiseOf } from "./noise.js";
-import { SHORT, endsInDenial, isAmount, isNoCount, namesNoCount, orderMatters } from "./doubts.js";
+import { SHORT, endsInDenial, isAmount, isNoCount, namesNoCount, namesShort, orderMatters } from "./doubts.js";
 import { ofColumns } from "./columns.js";
 import { MOST_LINES, NOISE, dataLike, ownFootnotes, printedValue, rows as rowsOf } from "./lines.js";
 import { Damaged } from "./json.js";
@@ -24,6 +24,8 @@ export function read(text, { question = null, chosen = {}, home = null, blanks =
   const pasted = written(String(text)).replace(/\r\n?/gu, "\n"),
     marks = marksOf(pasted);
   const typed = pasted
+    .replace(/^(?!\s)([^\d\n]{1,120}?) \[([a-z])\][ \t]*$/gmu, (_, name, sign) => `${name} ${/[cxsd]/u.test(sign) ? `(${sign})` : "*"}`) // Oak [c]
+    .replace(/^[ \t]*\[([cxsd])\](?=[ \t]*(?:=|:|means?|stands? for|indicates?|is|bedeutet)[ \t])/gmu, " $1 ")
     .replace(/(?<=^|[\s\d])\[(?:\d{1,2}|[a-z*])\](?=\s|$)/gmu, sign => " ".repeat(sign.length)) // marks of footnotes
     .replace(/[ \u00a0\u2009\u202f]{3,}/gu, "  ") // so that no rule takes long over what says nothing
     .replace(/([\t ;|])[\t ;|]{40,}/gu, "$1 ")
@@ -31,6 +33,7 @@ export function read(text, { question = null, chosen = {}, home = null, blanks =
     .replace(/^(\s*\d[\d.,]*)(\s*)\*+(?=\s|$)/gmu, "$1$2 ")
     .replace(/^(\s*)\*+(?=\s*\p{L})(?!\s*(?:means?|stands?|indicates?|is|bedeutet)\s)/gmu, "$1 ")
     .replace(/^\ufeff/u, "")
+    .replace(/^sep=.\n/iu, "")
     .replace(/^[ \t]*\|(.*)\|[ \t]*$/gmu, "$1") // tables of Markdown
     .replace(/^[ \t]*:?-{2,}:?(?:[ \t]*\|[ \t]*:?-{2,}:?)*[ \t]*$/gmu, "")
     .replace(WITH_PERCENT, (all, head, part, whole, percent) => (isPercent(part, whole, percent) ? head : all));
@@ -42,7 +45,7 @@ export function read(text, { question = null, chosen = {}, home = null, blanks =
     readWith = more => ofText(plain, question, { ...chosen, ...more }, torn && THOUSANDS[home].test(plain) ? null : shown, marks, home);
   const found = readWith({}),
     gap = found.notes.find(note => note.code === "blank");
-  if (gap && blanks && gap.facts.all.length === 1 && found.rows.length === 1 && !found.rows[0].of)
+  if (gap && blanks && gap.facts.all.length === 1 && found.alone)
     return atHome(readWith({ blank: true }), gap, []);
   const doubt = found.notes.find(note => note.code === "either");
   if (!doubt || home === null || torn || chosen.decimal || doubt.facts.all.some(shown => shown.includes(home))) return found;
@@ -242,9 +245,9 @@ function ofSome(table, { beside = [], others = [] }) {
 // What stops the answer although it was read: numbers in short or cut short, words that deny, an order of steps.
 function doubts(table, found, facts, chosen, notes) {
   const units = table.flatMap(row => [row.unit, row.of?.unit]).filter(unit => unit);
-  const short = table.flatMap(row => [row, row.of ?? {}]).filter(({ unit }) => unit && SHORT.test(unit));
+  const short = table.flatMap(row => [row, row.of ?? {}]).filter(({ unit, shown }) => (unit && SHORT.test(unit)) || /\de[-+]?\d/iu.test(shown ?? ""));
   if (short.length)
-    notes.push({ kind: "asked", code: "short", facts: { shown: `${short[0].shown} ${SHORT.exec(short[0].unit)[0]}` }, choices: [] });
+    notes.push({ kind: "asked", code: "short", facts: { shown: `${short[0].shown} ${SHORT.exec(short[0].unit ?? "")?.[0] ?? ""}`.trim() }, choices: [] });
   const speaking = units.filter(
     unit => !SHORT.test(unit) && NOISE.test(unit.replace(/(?<!\p{L})per \p{L}+/giu, "")) && !isFiller(unit),
   );
@@ -260,6 +263,7 @@ function doubts(table, found, facts, chosen, notes) {
       facts: { name: isNoCount(rate.shown, rate.unit) ? `${rate.shown} ${rate.unit ?? ""}`.trim() : rate.name },
       choices: [],
     });
+  if (table.some(row => row.name && !row.field && namesShort(row.name)) && !facts.beyond.includes("units")) facts.beyond.push("units");
   const amount = !rate && !chosen.counts && table.find(row => row.of === null && !row.field && isAmount(row.name ?? null, row.unit));
   if (amount)
     notes.push({
@@ -279,7 +283,7 @@ function doubts(table, found, facts, chosen, notes) {
   if (facts.cut.length) notes.push({ kind: "asked", code: "cut", facts: { shown: facts.cut[0] }, choices: [] });
   else {
     const left = found.left.filter(line => !denied.some(each => each.line === line));
-    notes.push(...unread([...new Set([...left, ...speaking])], chosen));
+    notes.push(...unread([...new Set([...left, ...speaking])], chosen, found.empty));
   }
   if (facts.printedFirst && !chosen.noise_first)
     notes.push({ kind: "asked", code: "printed_first", facts: {}, choices: [{ key: "noise_first", value: true }] });
@@ -335,13 +339,13 @@ const cellLike = line =>
   line.split(/\s+/u).length <= 4 && !/(?<!\d)(?:19|20)\d\d$/u.test(line) && /(?:\d|[*…–—-]|\.\.|\s\(?[a-z]\)?)$/iu.test(line);
 
 // Lines that were not understood: one that looks like data, or speaks of noise, stops the answer until it is left out.
-function unread(left, chosen) {
+function unread(left, chosen, empty = []) {
   const out = [];
   const said = lines => ({
     lines: lines.slice(0, 5).map(line => line.slice(0, 120)),
     more: Math.max(0, lines.length - 5),
   });
-  const data = left.filter(line => dataLike(line) && !NOISE.test(line)),
+  const data = left.filter(line => (dataLike(line) || empty.includes(line)) && !NOISE.test(line)),
     noise = left.filter(line => NOISE.test(line));
   const grave = [...data, ...noise],
     key = grave.join("\n"),
@@ -387,6 +391,7 @@ function ofRows(table, facts, { question, chosen, notes, decimal, blank, lists, 
   if (unread) notes.push({ kind: "asked", code: "unwritten", facts: { shown: unread.unread }, choices: [] });
   const reading = {
     kind: "text",
+    alone: table.length === 1 && table[0].of === null,
     question: asked,
     suggested: likely,
     footnote: facts,

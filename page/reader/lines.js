@@ -38,7 +38,7 @@ const SPACED = new RegExp(`${BEGIN}([^\\d\\u0001]*?[^\\s\\d:=|;,\\u0001(])\\s${U
 const STARRED = new RegExp(`${BEGIN}([^\\u0001]*?[^\\s:=|;,\\u0001(])\\s${UP}(\\*+|\\.\\.+|…|\\(?[cxsd]\\)|[-–—]|n/a)${END}`, "iu");
 // Words by which a text says something of noise, of printing, or of how sure a number is.
 export const NOISE =
-  /(?<!\p{L})(?:nois|rausch|perturb|distort|adjust|alter(?:ed|ing)|modif|jitter|random|zuf[aä]ll|budget|uniform|half(?!\p{L})|halv|third|quarter of|twice|double|split|shared? (?:between|among|of)|(?:shown|printed|given|reported|published|recorded|recoded) as|replac|set to|swap|round(?!\p{L}| (?:table|[1-9]))|rounded|rounding|gerundet|arrond|redonde|bruit|verschlei|suppress|hidden|mask|withheld|redact|confiden|percent|prozent|margin|error|interval|epsilon|sigma|varianc|deviation|laplac|gauss|geometric|privacy|private|sensitiv|clip|clamp|truncat|capped|top[- ]?cod|synthetic|imput|weighted|estimat|thousand|million|tausend|multiplied|scaled|divided|one[- ](?:sided|tailed)|inverse|reciprocal|rate parameter|(?<!-)wide(?!\p{L})|width|squared|per (?:query|table|release|year|month|week|day|attribute|question))|[εδρσα±]/iu;
+  /(?<!\p{L})(?:nois|rausch|perturb|distort|adjust|alter(?:ed|ing)|modif|jitter|random|zuf[aä]ll|budget|uniform|half(?!\p{L})|halv|third|quarter of|twice|double|split|shared? (?:between|among|of)|(?:shown|printed|given|reported|published|recorded|recoded) as|replac|set to|swap|round(?!\p{L}| (?:table|[1-9]))|rounded|rounding|\p{L}*rundung|gerundet|arrond|redonde|bruit|ruido|verschlei|geheim|gesperrt|unterdrück|supprim|suprim|ocult|suppress|hidden|mask|withheld|redact|confiden|percent|prozent|margin|error|interval|epsilon|sigma|varianc|deviation|laplac|gauss|geometric|privacy|private|sensitiv|clip|clamp|truncat|capped|top[- ]?cod|synthetic|imput|weighted|gewichtet|hochgerechnet|pond[eé]r|estim|geschätzt|schätz|thousand|million|tausend|multiplied|scaled|divided|one[- ](?:sided|tailed)|inverse|reciprocal|rate parameter|(?<!-)wide(?!\p{L})|width|squared|per (?:query|table|release|year|month|week|day|attribute|question))|[εδρσα±]/iu;
 
 // A line that was not read, but looks like one of data.
 export const dataLike = line => /\d/u.test(line) || /(?:[*…–—-]|\.\.|\sn\/?a|\s\(?[a-z]\)?)$/iu.test(line);
@@ -72,28 +72,42 @@ export function printedValue(text, { decimal, whole, blank = false }) {
 const within = (low, high) => ({ value: null, printed: [{ how: "within", low, high }] });
 const limits = (a, b, made) => (a === null || b === null ? null : a.either ? a : b.either ? b : made(a.value, b.value));
 
+// A name without a number, among names with numbers: Oak | Oak: nd | Oak nil.
+const EMPTY = /^(?=\S)(?:[^\u0001\d:;|\t]{1,60}[:;|\t][ \t]*\S{0,12}|\p{L}[^\s\u0001]*(?:[ \t]+[^\s\u0001]+){0,2})[ \t]*$/u;
+
 // The rows of a text: [{ name, shown, own, unit, of: { shown, own, unit } | null }], and the lines that are none.
 export function rows(text, owns) {
   const found = [],
     left = [],
     beside = [], // of those that were left: what stood beside a footnote
+    empty = [], // of those that were left: what may be the name of a number that is not there
     denied = []; // of those that were left: what may deny something that was read
   const lines = text.split("\n");
   const table = asTable(lines);
   const torn = table?.columns[0].name ? undefined : tornLine(lines);
   if (torn) return { rows: [], left: [], columns: null, torn };
   if (table) return table;
+  let named = false; // did the line before have a name and a number?
   for (const line of lines) {
-    if (/^[\s\u0001.,;()]*$/u.test(line)) continue;
-    const several = parts(line).map(part => row(part, owns));
+    if (/^[\s\u0001.,;()]*$/u.test(line)) {
+      named &&= !line.includes("\u0001");
+      continue;
+    }
+    const several = parts(line).map(part => row(part, owns)),
+      follows = named;
+    named = several.every(each => each?.name && !line.includes("\u0001"));
     if (several.every(each => each !== null)) found.push(...several);
     else {
       left.push(plainly(line));
+      if (follows && EMPTY.test(line)) {
+        empty.push(left.at(-1));
+        named = true;
+      }
       if (line.includes("\u0001")) beside.push(left.at(-1));
       denied.push(...denial(left.at(-1), line));
     }
   }
-  return { rows: found, left: left.filter(line => /[\p{L}\p{N}%]/u.test(line)), denied, beside, columns: null };
+  return { rows: found, left: left.filter(line => /[\p{L}\p{N}%]/u.test(line)), denied, beside, empty, columns: null };
 }
 
 // What a line that was left may deny or restrict: plain, without what was read in it.
@@ -123,6 +137,7 @@ function tornLine(lines) {
     line =>
       /^\s*\d+\s*[-–]\s*\d+,\d+\s*$/u.test(line) ||
       runsTogether(line) ||
+      /^\s*\d{1,2}:\d\d(?::\d\d)?(?: ?(?:[ap]\.?m\.?|uhr|h))?\s*$/iu.test(line) || // 12:30
       /\p{L} +\d+ +[-–] +\d/u.test(line) || // Ward 12 - 45
       /(?:^|[\p{L})])\s*[-−] +(?!(?:19|20)\d\d(?!\d))\d/u.test(line) || // Elm - 12
       /^\s*(?:(?:19|20)\d\d\s*[/–-]\s*\d{2,4} +\d|\d+ +\d{1,2}\s*\/\s*\d)/u.test(line) || // 2021/22 312 | 312 1/2
@@ -150,15 +165,15 @@ function parts(line) {
 const YEAR = /^(?:19|20)\d\d$/u;
 // Words of a sentence about all numbers: Counts under 10 are shown.
 const OF_ALL =
-  /(?<!\p{L})(?:cells|counts|numbers|values|figures|if|when|where|only|average|sums? of|each|any|draws|those|data|tables?)(?!\p{L})|^a count/iu;
-const VERB = /^(?:are|is|were|was|have|has|will|may|can|must)(?!\p{L})/iu;
+  /(?<!\p{L})(?:cells|counts|numbers|values|figures|if|when|where|only|average|sums? of|each|any|draws|those|data|tables?|werte|zahlen|zellen|fälle|angaben|effectifs|valeurs|chiffres|valores|casos|datos|cifras)(?!\p{L})|^a count/iu;
+const VERB = /^(?:are|is|was|were|have|has|will|may|can|must|sind|ist|werden|wird|wurden?|ne|sont|est|ont|no|se|son|están?)(?!\p{L})/iu;
 const THINGS = /^(?:noisy )?(?:cells|draws|counts|noises|quer(?:y|ies)|tables|releases|copies)(?!\p{L})/iu;
 // Words before a number that is no count: see table 3.
 const REFERENCE =
   /(?<!\p{L})(?:tables?|figures?|fig\.?|pages?|p\.|sections?|chapters?|footnotes?|notes?|versions?|appendix|volumes?|issues?|no\.|nr\.|№|since|until|from|in|by|per|than|weeks?|months?|years?|days?)$/iu;
 // Words before a number that make another one of it: minus 12 | no more than 5 | höchstens 5.
 const TURNS =
-  /(?:^|[\s:,;=])(?:minus|not|nicht|(?:max|min)(?:\.|imum(?: of)?)|exceed(?:s|ing)|unter|über|höchstens|mindestens|maximal|minimal|(?:weniger|mehr|kleiner|größer) als|bis zu|(?:lower|smaller|greater|larger|higher|bigger) than|moins de|plus de|au (?:moins|plus)|menos de|más de|meno di|più di)$|[<>≤≥⩽⩾≦≧＜＞≠]$/iu;
+  /(?:^|[\s:,;=])(?:minus|not|nicht|(?:max|min)(?:\.|imum(?: of)?)|exceed(?:s|ing)|unter|über|höchstens|mindestens|maximal|minimal|(?:weniger|mehr|kleiner|größer) als|bis zu|(?:lower|smaller|greater|larger|higher|bigger) than|moins de|plus de|au (?:moins|plus)|(?:inf|sup)[ée]rieure?s? à|(?:inf|sup)erior(?:es)? a|menos de|más de|meno di|più di)$|[<>≤≥⩽⩾≦≧＜＞≠]$/iu;
 const turns = (name, shown) => TURNS.test(name) || /(?:^|\s)(?:max|min)$/u.test(name) || (/(?:^|\s)not?$/iu.test(name) && /^\p{L}/u.test(shown));
 const SIZES = /(?<!\p{L})(?:sd|s\.d\.?|std|scale|rho|eps|lambda|delta|moe|mechanism)$/iu; // before a number that is no count
 const LONGEST = 400; // characters of a line of data
@@ -192,6 +207,7 @@ function row(line, owns = null) {
   if (starred && /\p{L}/u.test(starred[1])) return { name: named(starred[1]), shown: starred[2], own: null, unit: null, of: null };
   const alone = ALONE.exec(line);
   if (alone?.[3] && /^\(?\p{L}\)?$/u.test(alone[1])) return null; // c x: no sign and no number
+  if (/^(?:is|means?|stands?|denotes?|indicates?|ist|bedeutet|est|signifie|es|significa)(?!\p{L})/iu.test(alone?.[3] ?? "")) return null; // 0 is a true zero
   if (alone && !(alone[3] && /\d/u.test(alone[3]))) {
     const [, shown, a, unit] = alone;
     const year = line.includes("\u0001") && YEAR.test(shown); // beside a footnote
@@ -206,7 +222,7 @@ function row(line, owns = null) {
   if (/\([^)]*$/u.test(whole[1])) return null; // 312 (2021: 290)
   if ((line.includes("\u0001") || VERB.test(whole[4] ?? "")) && OF_ALL.test(whole[1])) return null; // If a count is below 50, …
   if (line.includes("\u0001") && THINGS.test(whole[4] ?? "")) return null; // Sum of 4 cells with …
-  if (NOISE.test(whole[1].replace(/^(?:the )?(?:noisy (?=count|number|value)|estimate$)/iu, ""))) return null;
+  if (NOISE.test(whole[1].replace(/^(?:the )?(?:noisy (?=count|number|value)|estimates?$)/iu, ""))) return null;
   const [, name, shown, a, unit] = whole;
   if (/^\d+$/u.test(name) && !YEAR.test(name) && /^\s*\d+\s*[,\t|]/u.test(line)) return null; // 45, 20: two numbers
   const year = !parted && YEAR.test(shown);

@@ -37,7 +37,7 @@ export function read(text, { decimal = null, whole = false, blank = false } = {}
   const body = found[2].replace(new RegExp(SPACE, "gu"), " ");
   if (!blank && / /u.test(found[2]) && !/ 0/u.test(body) && /^\d{1,3}(?: \d{3})+(?:[.,]\d+)?$/u.test(body))
     return { either: shown, blank: true, thousands: signed(found[1], body.replace(/ /gu, "").replace(",", ".")) };
-  if (!/^[\d.,'’ ]*\d$/u.test(body)) return null;
+  if (!/^[\d.,'’ ]*\d$/u.test(body) || /^0\d/u.test(body)) return null; // 0312 is a code
   const digits = plain(body, decimal, whole);
   if (digits === null) return null;
   if (digits === "either")

@@ -124,7 +124,7 @@ function drawReading(reading, refused, keepForm) {
 }
 
 // What was read of the noise, but may mean something else, is not shown as if it held.
-const DOUBTS = new Set(["cut", "denied", "left_noise", "printed_first", "column_noise", "two_footnotes", "columns_unread"]);
+const DOUBTS = new Set(["cut", "denied", "which_order", "left_noise", "printed_first", "column_noise", "two_footnotes", "columns_unread"]);
 
 // Once something has to be settled, what was taken besides is not said yet.
 function worthSaying(note, reading) {
