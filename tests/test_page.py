@@ -334,7 +334,8 @@ def test_a_phrase_about_noise_that_was_not_understood_stops_the_answer():
     assert {note["code"] for note in free["notes"] if note["kind"] == "asked"} == {"confidence", "error_law"}
     (other,) = read(text + "; half of the budget", chosen={leave["key"]: leave["value"]})  # this was not left out
     assert "left_noise" in [note["code"] for note in other["notes"]]
-    (asked,), *chosen = (read("<10\nrounded to 5", chosen=each) for each in ({}, {"order": "hidden"}, {"order": "rounded"}))
+    orders = ({}, {"order": "hidden"}, {"order": "rounded"})
+    (asked,), *chosen = (read("<10\nrounded to 5", chosen=each) for each in orders)
     steps = [{"how": "hidden", "below": 10}, {"how": "rounded", "step": 5}]
     assert [found["asks"]["cell"]["printed"] for (found,) in chosen] == [steps, steps[::-1]]
     assert "which_order" in [note["code"] for note in asked["notes"]]
@@ -1286,6 +1287,41 @@ def test_files_are_opened_and_a_broken_seal_is_refused(opened, tmp_path):
     picture.write_bytes(b"\x89PNG\xff\xfe\x00")
     page.locator("#file").set_input_files(picture)
     page.locator("#notes").get_by_text("could not be read as text").wait_for()
+
+
+def files():
+    "A table of counts with its total, a share, and a single count, as files."
+    from dp_bayes_nb import Bernoulli, Counts, Laplace, declare
+
+    noise = {"noise": Laplace(scale=2, discrete=True), "source": "an office"}
+    table = declare(Counts(["Elm", "Oak", "Ash"]), [45, 20, 9], **noise)
+    share = declare(Bernoulli("ill"), 312, n=1150, **noise)
+    return table.to_json(), share.to_json(), declare(Counts(["all"]), [41], **noise).to_json()
+
+
+@browser_only
+def test_no_example_stands_in_the_place_of_a_file(opened, tmp_path):
+    page = opened()
+    for name, text in zip(("table", "share", "count"), files()):
+        path = tmp_path / f"{name}.json"
+        path.write_text(text)
+        page.locator("#file").set_input_files(path)
+        page.locator("#notes").get_by_text("The seal is unbroken").wait_for()
+        for question in QUESTIONS:
+            page.locator(f"label[for=q-{question}]").click()
+            assert page.locator(f"#q-{question}").is_checked()
+            assert f"{name}.json" in page.locator("#box").input_value(), (name, question)
+            answered = page.locator("#answer").is_visible()
+            assert answered != (page.locator("#notes .misfit").count() == 1), (name, question)
+            said = page.locator("#understood").inner_text() + page.locator("#python").text_content()
+            assert not [number for number in ("131", "118", "385") if number in said], (name, question, said)
+        page.get_by_role("button", name="Clear").click()
+    csv = tmp_path / "cells.csv"
+    csv.write_text("area,count\nElm,45\nOak,20\nLaplace scale 2\n")
+    page.locator("#file").set_input_files(csv)
+    page.locator("#table tbody tr").first.wait_for()
+    page.locator("label[for=q-compare]").click()
+    assert page.locator("#big").inner_text() == "25" and "Elm" in page.locator("#box").input_value()
 
 
 HOSTILE = (

@@ -99,7 +99,7 @@ export const isNoCount = (shown, unit) => /^\+/u.test(shown) || /^(?:(?:more|few
 // Names and units of what may be an amount or a measure, not a number of people or things: Income: 41000 | 312 EUR | age 41.
 const AMOUNTS = [
   "incomes?|salar(?:y|ies)|wages?|pay|earnings?|revenues?|turnover|sales|profits?|prices?|costs?|expenses?|expenditures?|spending|rents?|debts?|taxes|budgets?|gdp|amounts?",
-  "ages?|heights?|weights?|lengths?|distances?|durations?|temperatures?|speeds?|(?:household|family|class) sizes?|bmi|iq|dose|ranks?",
+  "ages?|heights?|weights?|lengths?|distances?|durations?|temperatures?|speeds?|(?:household|family|class) sizes?|bmi|iq|dose|ranks?|max|min|mode|range|(?:waiting|travel|response|reaction) times?",
   "(?:phone|telephone|tel\\.?|fax|zip|postcode|post ?code|version|id|date|year|jahr|datum|stand|seite|page)",
   "(?:durchschnitts|median)?alter|\\p{L}*(?:einkommen|gehalt|lohn|löhne|umsatz|kosten|miete|gewicht|größe|höhe|länge|dauer|preis|preise|ausgaben|mittelwert|durchschnitt|quote|anteil)",
   "revenus?|salaires?|prix|coûts?|dépenses?|loyers?|âge|taille|poids|durée|montants?|moyenne|médiane|taux",
@@ -111,7 +111,7 @@ const AMOUNT = new RegExp(
   "iu",
 );
 const MEASURE = new RegExp(
-  `^\\(?(?:${CURRENCY}|(?:dollars|euros?|pounds|francs|cents|uhr|[ap]\\.?m|km|cm|mm|k?m[²2]|miles|feet|ft|inches|kg|m?g|lbs?|tons|tonnes?|tonnen|hectares|hektar|ha|acres|lit(?:re|er)s?|m?l|hours|hrs?|h|minutes|min|seconds|sec|days|weeks|months|years|yrs?|jahre?|stunden|tage|wochen|monate|ans|jours|mois|heures|años|días|meses|horas|degrees|kwh|mwh|mmhg|bpm|points?|punkte)(?![\\p{L}-])|°)`,
+  `^\\(?(?:${CURRENCY}|(?:dollars|euros?|pounds|francs|cents|uhr|[ap]\\.?m|km|cm|mm|k?m[²2]|miles|feet|ft|inches|kg|m?g|lbs?|tons|tonnes?|tonnen|hectares|hektar|ha|acres|lit(?:re|er)s?|m?l|hours|hrs?|h|minutes|min|seconds|sec|days|weeks|months|years|yrs?|jahre?|stunden|tage|wochen|monate|ans|jours|mois|heures|años|días|meses|horas|degrees|[km]wh|mmhg|bpm|[rp]?pm|px|mph|kph|[kmg]?hz|[kmg]b|bytes|k?cal|calories|db|bp|volts?|watts?|m?mol|fte|vzä|full-time equivalents|person[- ]?(?:years|days|hours)|(?:index )?points?|punkte)(?![\\p{L}-])|°)`,
   "iu",
 );
 export const isAmount = (name, unit = null) => (name !== null && AMOUNT.test(name)) || (unit !== null && MEASURE.test(unit));
@@ -124,7 +124,7 @@ const LOOSE_NAME = new RegExp(`(?:^|[\\s:,;=(])(?:${ABOUT})$|[~≈≃∼≅]$`, 
   LOOSE_UNIT = new RegExp(`^\\(?(?:${ABOUT}|approx|est|ish|or so|oder so)(?!\\p{L})`, "iu");
 export const isLoose = (line, name, unit) =>
   /^[\s\u0001]*\(\s*[\d.,]+\s*\)[\s\u0001]*$/u.test(line) || (name !== null && LOOSE_NAME.test(name)) ||
-  (unit !== null && (LOOSE_UNIT.test(unit) || (FLAG.test(unit) && !SHORT.test(unit))));
+  (unit !== null && (LOOSE_UNIT.test(unit) || (FLAG.test(unit) && !SHORT.test(unit) && !MEASURE.test(unit))));
 
 // 312/2021 is 312 in 2021, or a part of 2021 people; 5/12 may be a date.
 export const isSlashed = (line, part, whole) =>

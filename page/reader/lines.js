@@ -130,6 +130,8 @@ const plainly = line =>
 // The first line whose commas or blanks may stand in a number or beside one: 2019,50 | Region 1,50 | Region 1 250 | Elm,4,525.
 function tornLine(lines) {
   const data = lines.filter(line => line.length <= LONGEST && /\d/u.test(line));
+  const [only] = data;
+  if (data.length === 1 && !/^\s*(?:19|20)\d\d\s*:/u.test(only) && /^\s*\d+(?::| +: *)\d/u.test(only)) return only.trim(); // 312:290
   const pairs = data.filter(line => /^\s*\d+,\d+\s*$/u.test(line) && !/^\s*\d{1,3}(?:,\d{3})+\s*$/u.test(line));
   if (pairs.length > 1) return pairs[0].trim();
   const of = new RegExp(`\\d${OF}`, "iu");
@@ -137,6 +139,7 @@ function tornLine(lines) {
     line =>
       /^\s*\d+\s*[-–]\s*\d+,\d+\s*$/u.test(line) ||
       runsTogether(line) ||
+      /^[\d\s.,]+[+×*x]\s*\d[^\p{L}\u0001]*=/iu.test(line) || // 312 + 45 = 357
       /^\s*\d{1,2}:\d\d(?::\d\d)?(?: ?(?:[ap]\.?m\.?|uhr|h))?\s*$/iu.test(line) || // 12:30
       /\p{L} +\d+ +[-–] +\d/u.test(line) || // Ward 12 - 45
       /(?:^|[\p{L})])\s*[-−] +(?!(?:19|20)\d\d(?!\d))\d/u.test(line) || // Elm - 12
