@@ -231,6 +231,30 @@ RULES = {  # what is said, options of the reader, its texts, and the reader with
         f"9:05 Uhr\n9:45 Uhr{LAP}": "torn",
         f"12: 30{LAP}": ["12", 30],
     }, ("lines.js", "/^\\s*\\d{1,2}:\\d\\d(?::", "/^[^\\s\\S]\\d{1,2}:\\d\\d(?::")),
+    "pairs in brackets": ({}, {
+        f"[1, 4){LAP}": "found",
+        f"(45, 20){LAP}": "found",
+        f"(Elm, 20){LAP}": ["Elm", 20],
+    }, ("lines.js", "/^[\\s([{]*\\d+\\s*[,;\\t|]/u", "/^[\\s]*\\d+\\s*[,;\\t|]/u")),
+    "signs that are no names": ({}, {
+        f"↑ 312{LAP}": "found",
+        f"** 312{LAP}": "found",
+        f"Elm ▲ 312{LAP}": "found",
+    }, ("lines.js", "if (!/[\\p{L}\\p{N}\\p{Sc}~≈≃∼≅]/u.test(name)) return null;", "")),
+    "a number and noise": ({}, {
+        "312 + Lap(2)": "found",
+        f"312+{LAP}": [None, None],
+    }, ("lines.js", "|${UP}\\\\u0001)|or", ")|or")),
+    "another number than the published": ({}, {
+        "312 before Laplace noise of scale 2": "denied",
+        "312 true; 315 noisy, Laplace scale 2": "denied",
+        "312 incl. Laplace noise of scale 2": [None, 312],
+    }, ("index.js", " || isAnother(unit))", ")")),
+    "units of all numbers": ({}, {
+        "Unit: thousands\n312\nLaplace, scale 2": "beyond_units",
+        "unidades: miles\n312\nruido de Laplace, escala 2": "beyond_units",
+        "Unit: persons\n312\nLaplace, scale 2": [None, 312],
+    }, ("footnote.js", "unidad(?:es)?|", "")),
     "a colon between two numbers": ({}, {
         f"312:290{LAP}": "torn",
         f"312 : 290{LAP}": "torn",
@@ -318,7 +342,9 @@ OTHERS = {
     f"June 2021 312{LAP}": "found",
     f"−312{LAP}": [None, -312],
     f"–312{LAP}": "found",
-    f"－312{LAP}": "found",
+    f"－312{LAP}": [None, -312],
+    f"＜5{LAP}": [None, None],
+    f"１２，５００ of ４５，０００{LAP}": [None, 12500, 45000],
     f"312-{LAP}": "found",
     f"３１２{LAP}": [None, 312],
     f"12½{LAP}": "found",

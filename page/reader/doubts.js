@@ -46,6 +46,10 @@ const LAST = new RegExp(`(?<!\\p{L})(?:${DENIED})(?!\\p{L})(?!.*(?<!\\p{L})(?:${
 
 export const denies = text => DENIAL.test(text);
 
+// Words behind a number by which it is another one than the published: 312 before Laplace noise | 312 true.
+const ANOTHER = /(?<!\p{L})(?:before|prior to|vor|avant|antes(?: de)?|true|actual|raw|unperturbed|unrounded|original|wahr|tatsächlich)$/iu;
+export const isAnother = unit => ANOTHER.test(unit);
+
 // Does a text end in a denial, but for words that only join? ... people without | ... is not, as agreed, added
 export function endsInDenial(text, isFiller) {
   const found = LAST.exec(text);

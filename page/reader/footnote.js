@@ -263,7 +263,7 @@ const BEYOND = {
   percent: /\d\s*(?:%|per ?cent|percent)/giu,
   random: /random|zufäll|zufall(?!srauschen)|aléatoir|aleatori/giu,
   units:
-    /(?<!\p{L})in (?:thousands|millions|hundreds|1[,. ]?000s?)(?!\p{L})|['’]000|(?<!\d)(?:1[,.]?)?000['’]?s(?!\p{L})|(?<!\p{L})in 000(?!\d)|\((?:thousands|millions|000s?)\)|[x×] ?1[,.]?000(?!\d)|(?<!\p{L})(?:per|pro|je|pour|por(?: cada)?) (?:1[,. ]?000|10[,. ]?000|100[,. ]?000|thousand|hundred|million|capita|head)(?!\d)|(?<!\p{L})(?:in|en) (?:tausend|tsd|mio|mrd|milliers|millions|miles|millones)(?!\p{L})/giu,
+    /(?<!\p{L})in (?:thousands|millions|hundreds|1[,. ]?000s?)(?!\p{L})|['’]000|(?<!\d)(?:1[,.]?)?000['’]?s(?!\p{L})|(?<!\p{L})in 000(?!\d)|\((?:thousands|millions|000s?)\)|[x×] ?1[,.]?000(?!\d)|(?<!\p{L})(?:per|pro|je|pour|por(?: cada)?) (?:1[,. ]?000|10[,. ]?000|100[,. ]?000|thousand|hundred|million|capita|head)(?!\d)|(?<!\p{L})(?:in|en) (?:tausend|tsd|mio|mrd|milliers|millions|miles|millones)(?!\p{L})|(?<!\p{L})(?:units?|unités?|unidad(?:es)?|einheit(?:en)?) ?: ?(?:thousand|million|tsd|tausend|mio|millier|miles|1[,. ]?000|000)/giu,
 };
 
 export const nothing = () => ({

@@ -5,7 +5,7 @@
 import { NUMBER, decimalOf, hasBlanks, written } from "./numbers.js";
 import { footnote, isFiller, said } from "./footnote.js";
 import { NONE, noiseOf } from "./noise.js";
-import { SHORT, endsInDenial, isAmount, isNoCount, namesNoCount, namesShort, orderMatters } from "./doubts.js";
+import { SHORT, endsInDenial, isAmount, isAnother, isNoCount, namesNoCount, namesShort, orderMatters } from "./doubts.js";
 import { ofColumns } from "./columns.js";
 import { MOST_LINES, NOISE, dataLike, ownFootnotes, printedValue, rows as rowsOf } from "./lines.js";
 import { Damaged } from "./json.js";
@@ -251,7 +251,7 @@ function doubts(table, found, facts, chosen, notes) {
   const speaking = units.filter(
     unit => !SHORT.test(unit) && NOISE.test(unit.replace(/(?<!\p{L})per \p{L}+/giu, "")) && !isFiller(unit),
   );
-  const denying = units.filter(unit => endsInDenial(unit, isFiller)).map(unit => ({ line: unit, shown: `${unit} …` })),
+  const denying = units.filter(unit => endsInDenial(unit, isFiller) || isAnother(unit)).map(unit => ({ line: unit, shown: `${unit} …` })),
     some = ofSome(table, found).map(line => ({ line, shown: line })),
     denied = [...(found.denied ?? []), ...denying, ...some];
   if (denied.length) notes.push({ kind: "asked", code: "denied", facts: { shown: denied[0].shown.slice(0, 160) }, choices: [] });

@@ -8,7 +8,7 @@ export const MOST_LINES = 200;
 const UP = "[ \\t]*";
 const MARKS =
   "\\*+|\\.\\.+|…|\\(?[cxsd]\\)|[cxsd](?![\\p{L}])|[-–—]|n/?a|suppressed|hidden|withheld|not (?:shown|published|disclosed)|geheim";
-const VALUE = `(?:(?:<=|>=|[<>≤≥])${UP}\\d[\\d.,]*|(?:fewer than|less than|under|below|at least|at most|up to|more than|over|above)${UP}${NUMBER}|${NUMBER}${UP}(?:\\+(?!\\d)|or (?:fewer|less|more)|and (?:over|more|above))|between${UP}${NUMBER}${UP}(?:–|-|to|and)${UP}${NUMBER}|${NUMBER}${UP}(?:–|-|to)${UP}${NUMBER}|${NUMBER}(?![\\d.,]*\\d))`;
+const VALUE = `(?:(?:<=|>=|[<>≤≥])${UP}\\d[\\d.,]*|(?:fewer than|less than|under|below|at least|at most|up to|more than|over|above)${UP}${NUMBER}|${NUMBER}${UP}(?:\\+(?!\\d|${UP}\\u0001)|or (?:fewer|less|more)|and (?:over|more|above))|between${UP}${NUMBER}${UP}(?:–|-|to|and)${UP}${NUMBER}|${NUMBER}${UP}(?:–|-|to)${UP}${NUMBER}|${NUMBER}(?![\\d.,]*\\d))`;
 // Between a name and its number. A comma between digits is no such sign: 4,525 is one number, or is asked about.
 const SIGN = "(?:[:|;\\t]|(?<![<>!])=|(?<!\\d),|,(?!\\d))";
 const OWN = `(?:${UP}\\u0002(\\d+)\\u0003)?`; // in the place of a footnote of its own, in brackets
@@ -176,7 +176,7 @@ const REFERENCE =
   /(?<!\p{L})(?:tables?|figures?|fig\.?|pages?|p\.|sections?|chapters?|footnotes?|notes?|versions?|appendix|volumes?|issues?|no\.|nr\.|№|since|until|from|in|by|per|than|weeks?|months?|years?|days?)$/iu;
 // Words before a number that make another one of it: minus 12 | no more than 5 | höchstens 5.
 const TURNS =
-  /(?:^|[\s:,;=])(?:minus|not|nicht|(?:max|min)(?:\.|imum(?: of)?)|exceed(?:s|ing)|unter|über|höchstens|mindestens|maximal|minimal|(?:weniger|mehr|kleiner|größer) als|bis zu|(?:lower|smaller|greater|larger|higher|bigger) than|moins de|plus de|au (?:moins|plus)|(?:inf|sup)[ée]rieure?s? à|(?:inf|sup)erior(?:es)? a|menos de|más de|meno di|più di)$|[<>≤≥⩽⩾≦≧＜＞≠]$/iu;
+  /(?:^|[\s:,;=])(?:minus|not|nicht|(?:max|min)(?:\.|imum(?: of)?)|exceed(?:s|ing)|unter|über|höchstens|mindestens|maximal|minimal|(?:weniger|mehr|kleiner|größer) als|bis zu|(?:lower|smaller|greater|larger|higher|bigger) than|moins de|plus de|au (?:moins|plus)|(?:inf|sup)[ée]rieure?s? à|(?:inf|sup)erior(?:es)? a|menos de|más de|meno di|più di)$|[<>≤≥⩽⩾≦≧＜＞≠▲▼△▽↑↓]$/iu;
 const turns = (name, shown) => TURNS.test(name) || /(?:^|\s)(?:max|min)$/u.test(name) || (/(?:^|\s)not?$/iu.test(name) && /^\p{L}/u.test(shown));
 const SIZES = /(?<!\p{L})(?:sd|s\.d\.?|std|scale|rho|eps|lambda|delta|moe|mechanism)$/iu; // before a number that is no count
 const LONGEST = 400; // characters of a line of data
@@ -227,7 +227,8 @@ function row(line, owns = null) {
   if (line.includes("\u0001") && THINGS.test(whole[4] ?? "")) return null; // Sum of 4 cells with …
   if (NOISE.test(whole[1].replace(/^(?:the )?(?:noisy (?=count|number|value)|estimates?$)/iu, ""))) return null;
   const [, name, shown, a, unit] = whole;
-  if (/^\d+$/u.test(name) && !YEAR.test(name) && /^\s*\d+\s*[,\t|]/u.test(line)) return null; // 45, 20: two numbers
+  if (/^[[{\s]*\d+$/u.test(name) && !YEAR.test(name) && /^[\s([{]*\d+\s*[,;\t|]/u.test(line)) return null; // 45, 20: two numbers
+  if (!/[\p{L}\p{N}\p{Sc}~≈≃∼≅]/u.test(name)) return null; // ↑ 312
   const year = !parted && YEAR.test(shown);
   if (!parted && REFERENCE.test(name)) return null;
   const loose = isLoose(line, name, unitOf(unit));

@@ -25,7 +25,8 @@ export const written = text =>
     .replace(/&(?:#(\d{1,6})|#x([\da-f]{1,5})|(\w{2,8}));/giu, (all, ten, sixteen, name) =>
       name ? (SIGNS[name.toLowerCase()] ?? all) : String.fromCodePoint(ten ? Number(ten) : parseInt(sixteen, 16)),
     )
-    .replace(/(?!\d)\p{Nd}/gu, digitOf);
+    .replace(/(?!\d)\p{Nd}/gu, digitOf)
+    .replace(/[！-～]/gu, sign => String.fromCharCode(sign.charCodeAt(0) - 0xfee0)); // signs as wide as a Chinese one
 
 // The number that a text shows: { value }, { either, thousands, part } where a sign may be either, { either, blank, thousands }
 // where 312 290 may be two numbers, or null where it shows none.
