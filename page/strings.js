@@ -101,10 +101,10 @@ export const S = {
     slash: ({ shown }) => `${shown}: is that a part of a whole, or a date?`,
     amount: ({ name }) => `“${name}” may be an amount or a measure. Is it a count of people or things?`,
     loose: ({ line, shown }) =>
-      `“${line}”: was ${shown} printed in this way because it is only about right, or below 0? Write the number as it came from noise and rounding; below 0 with a sign: −12.`,
+      `“${line}” may be a number that is only about right, or one below 0. Is ${shown} what noise and rounding gave? A number below 0 needs its sign: −12.`,
     lambda: ({ size }) => `λ = ${size}: is it the scale of the noise, or its rate, which is 1 divided by the scale?`,
     which_order: () => "The numbers were rounded, and hidden below a limit. Which was done first? It changes the answer.",
-    error_law: ({ error }) => `± ${error} does not say which noise it is of. Gaussian or Laplace?`,
+    error_law: ({ error }) => `± ${error} does not say which kind of noise was added. Gaussian or Laplace?`,
     confidence: ({ error }) => `How sure is it that the noise is within ± ${error}?`,
     sensitivity: () => "How much can one person change the number?",
     torn: ({ line }) =>

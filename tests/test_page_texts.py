@@ -44,7 +44,14 @@ RULES = {  # what is said, options of the reader, its texts, and the reader with
         "312\nLaplace, scale 2,5": [None, 312],
         "12.450\nLaplace, scale 20": [None, 12450],
         "12.450,5\nLaplace, scale 2.000": [None, 12450.5],
-    }, ("index.js", "if (found.footnote.either.some(({ either }) => either.includes(\".\"))) return found;", "")),
+        "area;n;scale\nElm;45;2.000\nOak;31;2.000\nLaplace": "either",
+        "area;n;scale\nElm;45;2,5\nOak;31;2,5\nLaplace": ["Elm", 45, "Oak", 31],
+    }, ("index.js", "if (doubt.facts.unsure) return found;", "")),
+    "thousands of ε": ({"home": "."}, {
+        "312\nε = 1,000, sensitivity 1": "either",
+        "312\nρ = 1,000, sensitivity 1": "either",
+        "312\nε = 1, sensitivity 1,000": [None, 312],
+    }, ("footnote.js", "unsure: budget || ", "unsure: ")),
     "commas in an English reader's texts": ({"home": "."}, {
         f"45,20{LAP}": "comma",
         f"Elm: 45,2{LAP}": "comma",
@@ -231,6 +238,18 @@ RULES = {  # what is said, options of the reader, its texts, and the reader with
         f"9:05 Uhr\n9:45 Uhr{LAP}": "torn",
         f"12: 30{LAP}": ["12", 30],
     }, ("lines.js", "/^\\s*\\d{1,2}:\\d\\d(?::", "/^[^\\s\\S]\\d{1,2}:\\d\\d(?::")),
+    "a word that ends in of": ({}, {
+        f"312 Menschen, davon 45 Frauen{LAP}": "found",
+        f"45 Menschen, davon 312 Frauen{LAP}": "found",
+        f"45 von 312 Menschen{LAP}": [None, 45, 312],
+        f"45 sur 312 personnes{LAP}": [None, 45, 312],
+    }, ("lines.js", "(?:(?<!\\\\p{L})(?:of|", "(?:(?:of|")),
+    "what was done to noisy numbers": ({}, {
+        "312 people, winsorized. Laplace, scale 2": "left_noise",
+        "312\nLaplace, scale 2\nThe counts were raked to known totals": "left_noise",
+        "312\nLaplace, scale 2\nsmoothed": "left_noise",
+        "Projected rakers: 312\nLaplace, scale 2": ["Projected rakers", 312],
+    }, ("lines.js", "|winsor|smooth(?:ed|ing)|rak(?:ed|ing)(?!\\p{L})|", "|")),
     "pairs in brackets": ({}, {
         f"[1, 4){LAP}": "found",
         f"(45, 20){LAP}": "found",

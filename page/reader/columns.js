@@ -44,7 +44,7 @@ function labels(columns, chosen, notes) {
 }
 
 // The footnote of each row from columns of noise; the law, and how sure a ± is, stand in the footnote of all.
-function ownOf(numbers, facts, chosen, notes) {
+function ownOf(numbers, facts, chosen, notes, decimal) {
   const found = numbers.flatMap(column => {
     const stated = STATED.find(([heading]) => column.name !== null && heading.test(column.name));
     return stated ? [{ column, sure: stated[0].exec(column.name)[1], says: stated[1] }] : [];
@@ -64,7 +64,7 @@ function ownOf(numbers, facts, chosen, notes) {
     used.length === 0
       ? null
       : {
-          ...footnote(used[0].says(used[0].column.values[i], used[0].sure), null, true).facts,
+          ...footnote(used[0].says(used[0].column.values[i], used[0].sure), decimal, true).facts,
           laws,
           whole,
           confidences,
@@ -89,11 +89,11 @@ function unread(columns, chosen, notes) {
   return said;
 }
 
-export function ofColumns(found, chosen, notes, facts) {
+export function ofColumns(found, chosen, notes, facts, decimal) {
   const { columns } = found;
   const names = columns.find(c => !c.numbers && !c.values.every(text => DECORATED.test(text.trim()))) ?? labels(columns, chosen, notes),
     numbers = columns.filter(c => c.numbers && c !== names);
-  const { own, columns: sizes } = ownOf(numbers, facts, chosen, notes);
+  const { own, columns: sizes } = ownOf(numbers, facts, chosen, notes, decimal);
   const left = unread(
     columns.filter(c => c !== names && !sizes.includes(c)),
     chosen,

@@ -194,12 +194,12 @@ const RULES = [
     f.delta = true;
   }, "gmu"), // not Δ
   rule(`(?:ρ|${START}(?:rho|zcdp))(?:${GAP}(?:-?zcdp|budget))?${IS}(?:ρ|rho)?${IS}${N}`, (f, [r], _, number) => {
-    f.rhos.push(number(r));
+    f.rhos.push(number(r, true));
   }),
   rule(
     `(?:[εϵ]|${START}(?:epsilon|eps\\.?|privacy(?:[- ]loss)?[- ]budget|privacy loss|budget))(?:${GAP}[εϵ])?${IS}${N}${GAP}(/${GAP}${NUMBER})?`,
     (f, [e, over], _, number) => {
-      f.epsilons.push(over ? number(e) / number(over.slice(1).trim()) : number(e));
+      f.epsilons.push(over ? number(e, true) / number(over.slice(1).trim(), true) : number(e, true)); // none is in thousands
     },
   ),
   rule(`(?:${START}(?:(?:[lℓ][12₁₂]|global|with)[- ])?(?:sensitivi(?:ty|tät)|sensibili(?:té|dad))|Δ)${IS}(${NUMBER}|one|two)`, (f, [s], _, number) => {
@@ -298,9 +298,9 @@ export const nothing = () => ({
 // { facts, rest }: what is said, and the text with as many blanks (\u0001) in the place of what was read.
 export function footnote(text, decimal = null, blank = false) {
   const facts = nothing();
-  const number = shown => {
+  const number = (shown, budget = false) => {
     const found = read(shown, { decimal, blank });
-    if (found?.either) facts.either.push(found);
+    if (found?.either) facts.either.push({ ...found, unsure: budget || found.either.includes(".") });
     return found === null ? NaN : found.either ? NaN : found.value;
   };
   const places = { prints: [], noises: [], rounds: [], hides: [] };

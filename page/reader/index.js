@@ -49,7 +49,7 @@ export function read(text, { question = null, chosen = {}, home = null, blanks =
     return atHome(readWith({ blank: true }), gap, []);
   const doubt = found.notes.find(note => note.code === "either");
   if (!doubt || home === null || torn || chosen.decimal || doubt.facts.all.some(shown => shown.includes(home))) return found;
-  if (found.footnote.either.some(({ either }) => either.includes("."))) return found; // scale 2.000, in every language
+  if (doubt.facts.unsure) return found; // scale 2.000 or ε = 1,000, in every language
   return atHome(
     readWith({ decimal: home }),
     doubt,
@@ -191,7 +191,7 @@ function ofText(text, question, chosen, shown, marks, home) {
       footnote: facts,
       notes: [{ kind: "asked", code: "torn", facts: { line: found.torn.replace(/\u0001+/gu, " ") }, choices: [] }],
     };
-  const table = found.columns ? ofColumns(found, chosen, notes, facts) : withoutYears(found.rows, chosen, notes);
+  const table = found.columns ? ofColumns(found, chosen, notes, facts, decimal) : withoutYears(found.rows, chosen, notes);
   slashes(table, chosen, notes);
   doubts(table, found, facts, chosen, notes);
   if (marks?.lines && table.length > 1 && (marks.lines < table.length || marks.signs > 1) && !chosen.marks)
@@ -362,7 +362,7 @@ function unread(left, chosen, empty = []) {
 // What can be read in two ways: 1,204 | 312 290 | 45,20.
 function inTwoWays(doubtful, notes) {
   const plain = doubtful.filter(each => !each.blank && !each.comma),
-    asked = (code, those, choices) => ({ kind: "asked", code, facts: { ...those[0], all: those.map(each => each.either) }, choices });
+    asked = (code, those, choices) => ({ kind: "asked", code, facts: { ...those[0], all: those.map(each => each.either), unsure: those.some(each => each.unsure) }, choices });
   const decimal = (value, number) => ({ key: "decimal", value, facts: { value: number } });
   const out = [];
   if (plain.length) {
@@ -492,6 +492,7 @@ function rowOf(row, context) {
 // A printed number with its footnote: { cell, noise, value } (cell null: something is not known), or { either }.
 function numberOf(shown, own, { facts, chosen, notes, decimal, blank, lists, shared }, size = false) {
   let { noise, printed, marked } = shared;
+  if (own?.either?.length) return { cell: null, noise: null, value: null, either: own.either[0] };
   if (own) {
     if (speaksOfNoise(own, false) && !own.none && own.laws.size === 0)
       own = { ...own, laws: facts.laws, whole: own.whole ?? facts.whole };

@@ -13,7 +13,7 @@ const VALUE = `(?:(?:<=|>=|[<>≤≥])${UP}\\d[\\d.,]*|(?:fewer than|less than|u
 const SIGN = "(?:[:|;\\t]|(?<![<>!])=|(?<!\\d),|,(?!\\d))";
 const OWN = `(?:${UP}\\u0002(\\d+)\\u0003)?`; // in the place of a footnote of its own, in brackets
 const UNIT = `(?:${UP}(\\(?\\p{L}(?:(?!\\.\\s)[^\\d\\u0001:=|;]){0,60}?))?`;
-const OF = `${UP}(?:of|out of|/|von|among)${UP}(?:the${UP})?(?:all${UP})?`;
+const OF = `${UP}(?:(?<!\\p{L})(?:of|out of|von|sur|among)|/)${UP}(?:the${UP})?(?:all${UP})?`;
 const END = `(?!\\s*\\.\\.)[\\s.,;()\\u0001]*$`;
 const SAID_FIRST = new RegExp(
   `^[\\s,;()\\u0001]*(?:out of|of|among|von)${UP}(?:the${UP}|all${UP}|den${UP})?(${VALUE})${OWN}${UNIT},${UP}(${VALUE})${OWN}${UNIT}${END}`,
@@ -38,7 +38,7 @@ const SPACED = new RegExp(`${BEGIN}([^\\d\\u0001]*?[^\\s\\d:=|;,\\u0001(])\\s${U
 const STARRED = new RegExp(`${BEGIN}([^\\u0001]*?[^\\s:=|;,\\u0001(])\\s${UP}(\\*+|\\.\\.+|…|\\(?[cxsd]\\)|[-–—]|n/a)${END}`, "iu");
 // Words by which a text says something of noise, of printing, or of how sure a number is.
 export const NOISE =
-  /(?<!\p{L})(?:nois|rausch|perturb|distort|adjust|alter(?:ed|ing)|modif|jitter|random|zuf[aä]ll|budget|uniform|half(?!\p{L})|halv|third|quarter of|twice|double|split|shared? (?:between|among|of)|(?:shown|printed|given|reported|published|recorded|recoded) as|replac|set to|swap|round(?!\p{L}| (?:table|[1-9]))|rounded|rounding|\p{L}*rundung|gerundet|arrond|redonde|bruit|ruido|verschlei|geheim|gesperrt|unterdrück|supprim|suprim|ocult|suppress|hidden|mask|withheld|redact|confiden|percent|prozent|margin|error|interval|epsilon|sigma|varianc|deviation|laplac|gauss|geometric|privacy|private|sensitiv|clip|clamp|truncat|capped|top[- ]?cod|synthetic|imput|weighted|gewichtet|hochgerechnet|pond[eé]r|estim|geschätzt|schätz|thousand|million|tausend|multiplied|scaled|divided|one[- ](?:sided|tailed)|inverse|reciprocal|rate parameter|(?<!-)wide(?!\p{L})|width|squared|per (?:query|table|release|year|month|week|day|attribute|question))|[εδρσα±]/iu;
+  /(?<!\p{L})(?:nois|rausch|perturb|distort|adjust|alter(?:ed|ing)|modif|jitter|random|zuf[aä]ll|budget|uniform|half(?!\p{L})|halv|third|quarter of|twice|double|split|shared? (?:between|among|of)|(?:shown|printed|given|reported|published|recorded|recoded) as|replac|set to|swap|round(?!\p{L}| (?:table|[1-9]))|rounded|rounding|\p{L}*rundung|gerundet|arrond|redonde|bruit|ruido|verschlei|geheim|gesperrt|unterdrück|supprim|suprim|ocult|suppress|hidden|mask|withheld|redact|confiden|percent|prozent|margin|error|interval|epsilon|sigma|varianc|deviation|laplac|gauss|geometric|privacy|private|sensitiv|clip|clamp|truncat|winsor|smooth(?:ed|ing)|rak(?:ed|ing)(?!\p{L})|post-?(?:strat|process)|made consistent|bounded|folded|absolute value|resampl|forecast|extrapolat|interpolat|modell?ed|top-?down|capped|top[- ]?cod|synthetic|imput|weighted|gewichtet|hochgerechnet|pond[eé]r|estim|geschätzt|schätz|thousand|million|tausend|multiplied|scaled|divided|one[- ](?:sided|tailed)|inverse|reciprocal|rate parameter|(?<!-)wide(?!\p{L})|width|squared|per (?:query|table|release|year|month|week|day|attribute|question))|[εδρσα±]/iu;
 
 // A line that was not read, but looks like one of data.
 export const dataLike = line => /\d/u.test(line) || /(?:[*…–—-]|\.\.|\sn\/?a|\s\(?[a-z]\)?)$/iu.test(line);
