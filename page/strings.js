@@ -96,6 +96,17 @@ export const S = {
     bad_size: () => "The size of the noise must be a number above 0.",
     disagree: () => "The footnote gives the size twice, and the two do not agree. Which one is right?",
     either: ({ shown }) => `${shown} can be read in two ways. Which one is it?`,
+    blank: ({ shown }) => `Is ${shown} one number? If there are several, write each on a line of its own, with its name before it.`,
+    comma: ({ shown }) => `Is ${shown} one number? If there are two, write each on a line of its own, with its name before it.`,
+    slash: ({ shown }) => `${shown}: is that a part of a whole, or a date?`,
+    amount: ({ name }) => `“${name}” may be an amount or a measure. Is it a count of people or things?`,
+    loose: ({ line, shown }) =>
+      `“${line}” may be a number that is only about right, or one below 0. Is ${shown} what noise and rounding gave? A number below 0 needs its sign: −12.`,
+    lambda: ({ size }) => `λ = ${size}: is it the scale of the noise, or its rate, which is 1 divided by the scale?`,
+    which_order: () => "The numbers were rounded, and hidden below a limit. Which was done first? It changes the answer.",
+    error_law: ({ error }) => `± ${error} does not say which kind of noise was added. Gaussian or Laplace?`,
+    confidence: ({ error }) => `How sure is it that the noise is within ± ${error}?`,
+    sensitivity: () => "How much can one person change the number?",
     torn: ({ line }) =>
       `“${line}” can be read in two ways: where does the name end and the number begin? Put a colon between them, and no blank or comma that is not part of a number.`,
     left_data: ({ lines, more }) =>
@@ -163,6 +174,7 @@ export const S = {
       "Rounding always up or always down is not one that this page can compute with. The Python package can: Rounded(5, ties=…), Within(low, high).",
     // misfit: the text answers another question
     one_number: () => "There are several numbers here. One count is one number.",
+    one_share: () => "There are several shares here. Ask for one of them, or for A against B.",
     two_numbers: () => "A share needs the number that it is a part of: 312 of 1150.",
     two_noisy_numbers: () => "A rate needs two counts: 118 of 290.",
     two_to_compare: () => "A comparison needs two numbers, each on a line.",
@@ -175,8 +187,6 @@ export const S = {
       by === "epsilon"
         ? "No law of noise is named. ε alone goes with Laplace noise."
         : `No law of noise is named. ${cap(S.form.laws[law])} noise was taken.`,
-    sensitivity: () => "How far one person can change the number is not said. 1 was taken.",
-    confidence: ({ confidence }) => `How sure the ± is was not said. ${confidence} was taken.`,
     gaussian_scale: () => "The scale of Gaussian noise was taken to be its standard deviation.",
     order: ({ printed }) => `The order matters: ${printed}.`,
     of_unused: ({ n }) => `The ${n} is not used for this question.`,
@@ -267,10 +277,13 @@ export const S = {
 
   choices: {
     law: { laplace: "Laplace noise", gaussian: "Gaussian noise" },
-    sensitivity: value => `It is ${value}`,
+    sensitivity: value => `By ${value} at most`,
     confidence: value => `It is ${value}`,
-    one_sd: () => "It is one standard deviation",
-    bare: { scale: "The scale", sd: "The standard deviation", variance: "The variance" },
+    one_sd: "It is one standard deviation",
+    bare: { scale: "The scale", sd: "The standard deviation", variance: "The variance", rate: "The rate" },
+    slash: { of: "A part of a whole", year: "A year" },
+    counts: "It is a count",
+    loose: value => `It is ${value}`,
     decimal: value => value,
     mark: value => value,
     leave: "Leave it out",

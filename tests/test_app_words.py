@@ -75,7 +75,7 @@ def test_every_text_of_the_app_is_the_page_s():
 
 
 TWO = {"noise": "laplace", "size": "2"}
-EPSILON = {"noise": "laplace", "by": "epsilon", "size": "0.5"}
+EPSILON = {"noise": "laplace", "by": "epsilon", "size": "0.5", "sensitivity": "1"}
 TEN = [  # lines, what the footnote says for the page, question, and the fields of the app
     ("312 people", "Laplace noise, ε = 0.5, sensitivity 1", "count", EPSILON),
     ("1,150", "Gaussian noise on whole numbers, sd 3", "count",

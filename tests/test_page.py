@@ -65,7 +65,7 @@ FOOTNOTES = {
     "ε = 0.5, sensitivity 1": ("laplace", 2, False, []),
     "Laplace noise (epsilon 0.5, L1 sensitivity 2)": ("laplace", 4, False, []),
     "ε = 0,5, sensitivity 1": ("laplace", 2, False, []),
-    "± 16 at 95%": ("gaussian", 16 / 1.9599639845400545, False, []),
+    "Gaussian noise, ± 16 at 95%": ("gaussian", 16 / 1.9599639845400545, False, []),
     "Laplace noise, 95% within ± 16": ("laplace", 16 / math.log(20), False, []),
     "Gaussian noise, ±12 (90% confidence)": ("gaussian", 12 / 1.6448536269514722, False, []),
     "rounded to 5": ("none", 0, False, [{"how": "rounded", "step": 5}]),
@@ -129,10 +129,9 @@ SETTLED = {  # texts and what they ask, and what is said of them
     'area;count\n"Elm; west";45\nOak;20\nFir;310\nLaplace scale 2': ("table", [45, 20, 310], ["no_total"]),
     "<10\ngeometric noise of scale 2": ("hidden", [None], []),
     "5-9": ("hidden", [None], ["no_noise"]),
-    "312\n±16": ("count", [312], ["confidence", "law"]),
-    "312\nε = 0.5": ("count", [312], ["sensitivity", "law"]),
+    "312\nε = 0.5, sensitivity 1": ("count", [312], ["law"]),
     "312\nGaussian noise of scale 3": ("count", [312], ["gaussian_scale"]),
-    "45\nrounded to 5, then hidden below 10; no noise": ("hidden", [45], ["order"]),
+    "45\nrounded to 5, then hidden below 10; no noise": ("hidden", [45], []),
     "312\nLaplace, scale 2\nSource: city office, table 3": ("count", [312], []),
     "312\nLaplace, scale 2\nThe mayor was pleased": ("count", [312], ["left"]),
 }
@@ -153,6 +152,10 @@ ASKED = {  # texts that are not answered before something is settled, and what i
     "312\nrounded, Laplace scale 2": "lacks_rounded",
     "hello": "no_number",
     "312 of 1150.5\nLaplace, scale 2": "n_whole",
+    "312\n±16": "confidence",
+    "312\n± 16 at 95%": "error_law",
+    "312\nε = 0.5": "sensitivity",
+    "312\nρ = 0.5": "sensitivity",
 }
 
 
@@ -192,7 +195,8 @@ COMMAS = {
     f"Region 1,50\nRegion 2,40{LAP}": "torn",
     f"Region 1 250\nRegion 2 340{LAP}": "torn",
     f"Population 4 525{LAP}": "torn",
-    f"Population: 4 525{LAP}": ["Population", 4525],
+    f"Population: 4 525{LAP}": "blank",
+    f"Population: 4\u00a0525{LAP}": ["Population", 4525],
     f"2019,50\n2020,40{LAP}": "torn",
     f"0-14,50\n15-30,40{LAP}": "torn",
     f"Elm,45{LAP}": ["Elm", 45],
@@ -214,8 +218,13 @@ def taken(found):
 
 def misread(texts, **options):
     "Texts that are not read as the table says, with what was read."
+    return unlike(texts, read(*texts, **options))
+
+
+def unlike(texts, readings):
+    "Texts whose readings are not what the table says."
     wrong = {}
-    for (text, wanted), found in zip(texts.items(), read(*texts, **options)):
+    for (text, wanted), found in zip(texts.items(), readings, strict=True):
         codes = [note["code"] for note in found["notes"] if note["kind"] in ("asked", "misfit")]
         answered = found["asks"] is not None and not codes
         if (taken(found) if answered else None) != wanted and not (not answered and wanted in codes):
@@ -309,10 +318,10 @@ YEARS = {
     "312\nLaplace; 90% confidence, 2021": "year",
 }
 SURE = {  # of a ± at 90%
-    "4525 ± 312\nmargins of error at the 90 percent confidence level": 312,
-    "4525\nMargin of error (90% confidence) ±312": 312,
-    "4525 ± 312 (90% MOE)": 312,
-    "4525 ± 312 bei 90 %": 312,
+    "4525 ± 312\nmargins of error at the 90 percent confidence level, Gaussian noise": 312,
+    "4525\nMargin of error (90% confidence) ±312, Gaussian noise": 312,
+    "4525 ± 312 (90% MOE), Gaussian noise": 312,
+    "4525 ± 312 bei 90 %, Gauß-Rauschen": 312,
 }
 
 
@@ -322,13 +331,15 @@ def test_a_phrase_about_noise_that_was_not_understood_stops_the_answer():
     (stopped,) = read(text)
     leave = next(note for note in stopped["notes"] if note["code"] == "left_noise")["choices"][0]
     (free,) = read(text, chosen={leave["key"]: leave["value"]})
-    assert not [note for note in free["notes"] if note["kind"] == "asked"]
+    assert {note["code"] for note in free["notes"] if note["kind"] == "asked"} == {"confidence", "error_law"}
     (other,) = read(text + "; half of the budget", chosen={leave["key"]: leave["value"]})  # this was not left out
     assert "left_noise" in [note["code"] for note in other["notes"]]
-    before, after = read("<10\nrounded to 5"), read("<10\nrounded to 5", chosen={"order": "rounded"})
+    orders = ({}, {"order": "hidden"}, {"order": "rounded"})
+    (asked,), *chosen = (read("<10\nrounded to 5", chosen=each) for each in orders)
     steps = [{"how": "hidden", "below": 10}, {"how": "rounded", "step": 5}]
-    assert before[0]["asks"]["cell"]["printed"] == steps and after[0]["asks"]["cell"]["printed"] == steps[::-1]
-    assert "order" in [note["code"] for note in before[0]["notes"]]
+    assert [found["asks"]["cell"]["printed"] for (found,) in chosen] == [steps, steps[::-1]]
+    assert "which_order" in [note["code"] for note in asked["notes"]]
+    assert {note["code"] for (found,) in chosen for note in found["notes"]} == {"no_noise", "order"}
 
 
 def test_a_footnote_of_both_numbers_holds_for_what_a_share_is_of():
@@ -364,7 +375,7 @@ WRITTEN = {  # footnotes and numbers as offices write them
     f"Region 1 50\nRegion 2 40\ntotal 95{LAP}": "left_data",
     f"Q1 50\nQ2 60{LAP}": "left_data",
     "312, 210 to 270 (95%)": "interval",
-    "area,count,moe\nElm,450,16\nOak,200,12\n90% confidence": ["Elm", 450, "Oak", 200],
+    "area,count,moe\nElm,450,16\nOak,200,12\n90% confidence, Gaussian noise": ["Elm", 450, "Oak", 200],
 }
 
 
@@ -447,13 +458,13 @@ PARTS = {  # shares whose whole is noisy or rounded, and comparisons of them
     "118 (Laplace, scale 10) of 290 (rounded to 5)": [None, 118, 290],
     "312 (Laplace, scale 10) of 1150": [None, 312, 1150],
     "3120 of 12000 ± 500 (95%)": "no_footnote",
-    "3120 ± 20 of 12000 ± 500": [None, 3120, 12000],
+    "3120 ± 20 of 12000 ± 500\n95% confidence, Gaussian noise": [None, 3120, 12000],
     "A 312 of 1150 (Laplace, scale 4)\nB 212 of 1150 (Laplace, scale 4)\nLaplace, scale 2": "sizes_noisy",
     "A 310 of 1150\nB 210 of 1150\nrounded to 5": "n_rounded",
     "A 310 of 1150\nB 210 of 1150\nLaplace scale 10 in both numbers": "sizes_noisy",
     "A 310 of 1150\nB 210 of 1150\nLaplace, scale 10; the totals are exact": ["A", 310, "B", 210, 1150, 1150],
     "A 310 of 1150\nB 210\nLaplace, scale 10": "one_of",
-    "Elm 45 ± 3\nOak 20 ± 5\n90% confidence": ["Elm", 45, "Oak", 20],
+    "Elm 45 ± 3\nOak 20 ± 5\n90% confidence, Laplace noise": ["Elm", 45, "Oak", 20],
     "118 of 290 complaints (40.7%)\nLaplace, scale 2": [None, 118, 290],
     "118 of 290 complaints (45%)\nLaplace, scale 2": "beyond_percent",
     "Of 1150 patients, 312 had a complication. Laplace noise (scale 5).": [None, 312, 1150],
@@ -476,9 +487,9 @@ COLUMNS = {
     "| area | count |\n|------|------:|\n| Elm | 45 |\n| Oak | 20 |\nLaplace, scale 2": ["Elm", 45, "Oak", 20],
 }
 GERMAN = {  # with the comma of the reader's language
-    "12.450 ± 16 at 95%": [None, 12450],
-    "12.450 ± 16 bei 95 %": [None, 12450],
-    "12,450 ± 16 bei 95 %": "either",
+    "12.450 ± 16 at 95%, Gaussian noise": [None, 12450],
+    "12.450 ± 16 bei 95 %, Gauß-Rauschen": [None, 12450],
+    "12,450 ± 16 bei 95 %, Gauß-Rauschen": "either",
     "Einwohner: 12.450\nDie Zahl wurde mit Laplace-Rauschen (ε = 0,5, Sensitivität 1) verrauscht.": [
         "Einwohner",
         12450,
@@ -545,7 +556,7 @@ PASTED = {  # the source of a web page, and digits of other scripts
     f"&lt;10{LAP}": [None, None],
     f"1&nbsp;204{LAP}": [None, 1204],
     f"1&#44;204{LAP}": "either",
-    "312 &plusmn; 16": [None, 312],
+    "312 &plusmn; 16 at 95%, Laplace noise": [None, 312],
     f"AT&T: 312{LAP}": ["AT&T", 312],
     f"&#9999999;, 312{LAP}": "found",
     f"３１２{LAP}": [None, 312],
@@ -574,7 +585,7 @@ OFFICES = {
     "312 (preliminary), Laplace scale 10": [None, 312],
     "count 312; mechanism: Laplace; epsilon: 0.1; sensitivity: 1": ["count", 312],
     "312\nLaplace noise of scale 10, post-processed to be non-negative and rounded to whole numbers": [None, 312],
-    "Estimate 4525, MOE ±312": ["Estimate", 4525],
+    "Estimate 4525, MOE ±312": "error_law",
     "Readmissions 45 (rounded to nearest 5), discharges 310 (rounded to nearest 5)": [
         "Readmissions",
         45,
@@ -598,13 +609,13 @@ def test_a_total_that_is_exact_has_no_noise():
 
 def test_a_sign_of_thousands_is_settled_by_the_readers_language():
     assert not (wrong := misread(GERMAN, home=",")), wrong
-    assert misread({"12.450 ± 16 at 95%": [None, 12450]})  # without one it is asked
+    assert misread({"12.450 ± 16 at 95%, Gaussian noise": [None, 12450]})  # without one it is asked
 
 
 READERS = {  # what is right, what is wrong, and the texts that show it
     "numbers that go on": ("doubts.js", "if (!/\\d/u.test(all)) return null;", "return null;", SHORTENED),
     "denials": ("doubts.js", "text => DENIAL.test(text);", "() => false;", DENIED),
-    "the order": ("doubts.js", "if (prints.length === 0 || noises.length === 0) return", "return", DENIED),
+    "the order": ("doubts.js", "if (places.some(each => each.length === 0)) return", "return", DENIED),
     "brackets": ("lines.js", " && understood(facts, rest);", ";", DENIED),
     "words that turn": ("lines.js", "(name, shown) => TURNS.test(name)", "(name, shown) => false", TURNED),
     "marks of some": ("index.js", "marks.lines < table.length || marks.signs > 1", "false", SOME),
@@ -965,6 +976,10 @@ def test_every_code_has_words():
         *(f"beyond_{code}" for code in re.findall(r'beyond\.push\("(\w+)"', source)),
     }
     codes |= {
+        "bare",
+        "lambda",
+        "blank",
+        "comma",
         "beyond_law",
         "beyond_percent",
         "beyond_random",
@@ -975,7 +990,6 @@ def test_every_code_has_words():
         "categories",
         "instead",
     }
-    codes -= {"one_sd"}  # the name of a choice
     assert codes == said["notes"], codes ^ said["notes"]
     engine = "\n".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "page" / "engine").glob("*.js")))
     refused = {*re.findall(r'refuse\("(\w+)"', engine)}
@@ -1275,6 +1289,41 @@ def test_files_are_opened_and_a_broken_seal_is_refused(opened, tmp_path):
     page.locator("#notes").get_by_text("could not be read as text").wait_for()
 
 
+def files():
+    "A table of counts with its total, a share, and a single count, as files."
+    from dp_bayes_nb import Bernoulli, Counts, Laplace, declare
+
+    noise = {"noise": Laplace(scale=2, discrete=True), "source": "an office"}
+    table = declare(Counts(["Elm", "Oak", "Ash"]), [45, 20, 9], **noise)
+    share = declare(Bernoulli("ill"), 312, n=1150, **noise)
+    return table.to_json(), share.to_json(), declare(Counts(["all"]), [41], **noise).to_json()
+
+
+@browser_only
+def test_no_example_stands_in_the_place_of_a_file(opened, tmp_path):
+    page = opened()
+    for name, text in zip(("table", "share", "count"), files()):
+        path = tmp_path / f"{name}.json"
+        path.write_text(text)
+        page.locator("#file").set_input_files(path)
+        page.locator("#notes").get_by_text("The seal is unbroken").wait_for()
+        for question in QUESTIONS:
+            page.locator(f"label[for=q-{question}]").click()
+            assert page.locator(f"#q-{question}").is_checked()
+            assert f"{name}.json" in page.locator("#box").input_value(), (name, question)
+            answered = page.locator("#answer").is_visible()
+            assert answered != (page.locator("#notes .misfit").count() == 1), (name, question)
+            said = page.locator("#understood").inner_text() + page.locator("#python").text_content()
+            assert not [number for number in ("131", "118", "385") if number in said], (name, question, said)
+        page.get_by_role("button", name="Clear").click()
+    csv = tmp_path / "cells.csv"
+    csv.write_text("area,count\nElm,45\nOak,20\nLaplace scale 2\n")
+    page.locator("#file").set_input_files(csv)
+    page.locator("#table tbody tr").first.wait_for()
+    page.locator("label[for=q-compare]").click()
+    assert page.locator("#big").inner_text() == "25" and "Elm" in page.locator("#box").input_value()
+
+
 HOSTILE = (
     "<img src=x onerror=hit()>",
     '"><script>hit()</script>',
@@ -1552,7 +1601,9 @@ def test_numbers_stand_in_the_readers_own_writing(opened):
     typed(page, "12345\nLaplace, scale 20")
     assert page.locator("#big").inner_text() == "12.345"
     assert "12345" in page.locator("#python").inner_text()
-    assert typed(page, "12.450 ± 16 at 95%") == "12.450"
+    assert typed(page, "12.450 ± 16 at 95%") is None
+    page.get_by_role("button", name="Gaussian noise", exact=True).click()
+    assert page.locator("#big").inner_text() == "12.450"
     assert "12.450 was read as it is written in your language" in page.locator("#notes").inner_text()
     assert "12.434 and 12.466" in page.locator("#quote").inner_text()
     typed(page, "<1000 Menschen")

@@ -139,13 +139,13 @@ def options(place: str, keys) -> list:
     return [(SAID[place.format(key)], key) for key in keys]
 
 
-AT_REST = {"n_noisy": False, "total": False, "noise": "none", "by": "scale", "size": "", "sensitivity": "1",
+AT_REST = {"n_noisy": False, "total": False, "noise": "none", "by": "scale", "size": "", "sensitivity": "",
            "whole": False, "printed": "none", "step": "", "source": ""}
 PAGE_EXAMPLES: dict[str, tuple[str, dict]] = {  # the page's examples: lines, and fields that are not at rest
-    "count": ("312 people", {"noise": "laplace", "by": "epsilon", "size": "0.5"}),
+    "count": ("312 people", {"noise": "laplace", "by": "epsilon", "size": "0.5", "sensitivity": "1"}),
     "share": ("312 of 1150 people", {"noise": "laplace", "size": "20"}),
     "rate": ("118 of 290 complaints", {"noise": "laplace", "size": "10"}),
-    "compare": ("North, 131\nSouth, 124", {"noise": "laplace", "by": "epsilon", "size": "0.5"}),
+    "compare": ("North, 131\nSouth, 124", {"noise": "laplace", "by": "epsilon", "size": "0.5", "sensitivity": "1"}),
     "table": ("Elm, 45\nOak, 20\nAsh, *\nFir, 310\ntotal, 385",
               {"noise": "laplace", "size": "2", "whole": True, "printed": "hidden", "step": "10", "total": True}),
     "hidden": ("Ash: <10 households", {"noise": "laplace", "size": "2", "whole": True})}

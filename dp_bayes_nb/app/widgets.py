@@ -609,7 +609,7 @@ class Published(Tool):
         self.by = w.Dropdown(options=options("form.ways.{}", WAYS["laplace"]), description=SAID["form.by"])
         self.size, self.sensitivity, self.step = (w.Text(value, description=SAID[f"form.{name}"],
                                                          continuous_update=False) for name, value in (
-            ("size", ""), ("sensitivity", "1"), ("step", "")))
+            ("size", ""), ("sensitivity", ""), ("step", "")))
         self.whole = w.Checkbox(False, description=SAID["form.whole"], indent=False)
         self.printed = w.Dropdown(options=options("form.prints.{}", PRINTS), description=SAID["form.printed"])
         self.source = w.Text("", description="Source (goes into the file)", continuous_update=False)

@@ -2,7 +2,7 @@
 
 import { footnote } from "./footnote.js";
 import { NOISE } from "./lines.js";
-import { namesNoCount } from "./doubts.js";
+import { isAmount, namesNoCount } from "./doubts.js";
 
 const SIZE = /^(?:n|of|out of|total|population|denominator|base|all|whole)$/iu;
 // The first of columns that all hold numbers, where it names the rows: its heading says so, or it is asked about.
@@ -21,6 +21,7 @@ const STATED = [
   [/^(?:moe|margins?[ _]of[ _]error|me|±|\+\/-|error)(?: \((\d+) ?%\))?$/iu, (v, sure) => `± ${v}${sure ? ` at ${sure}%` : ""}`],
 ];
 const LIMIT = /(?<!\p{L})(?:low|lower|upper|high|min|max|ci|lcl|ucl|cv|rse|se|stderr|bound|limit|sensitivity|delta)(?!\p{L})/iu;
+const FLAGS = /(?<!\p{L})(?:flags?|status|notes?|footnotes?|symbols?|quality|reliability|remarks?|marks?|comments?|obs_status|suppress\p{L}*|hinweise?|anmerkung|remarque|nota)(?!\p{L})/iu;
 const DECORATED = /^[±~≈]?\s*\d[\d.,\s]*\s*(?:k|m|bn?|%|million|thousand|\(.*\))$/iu;
 
 const speaks = facts => facts.sizes.length > 0 || facts.epsilons.length > 0 || facts.rhos.length > 0;
@@ -43,7 +44,7 @@ function labels(columns, chosen, notes) {
 }
 
 // The footnote of each row from columns of noise; the law, and how sure a ± is, stand in the footnote of all.
-function ownOf(numbers, facts, chosen, notes) {
+function ownOf(numbers, facts, chosen, notes, decimal) {
   const found = numbers.flatMap(column => {
     const stated = STATED.find(([heading]) => column.name !== null && heading.test(column.name));
     return stated ? [{ column, sure: stated[0].exec(column.name)[1], says: stated[1] }] : [];
@@ -63,7 +64,7 @@ function ownOf(numbers, facts, chosen, notes) {
     used.length === 0
       ? null
       : {
-          ...footnote(used[0].says(used[0].column.values[i], used[0].sure)).facts,
+          ...footnote(used[0].says(used[0].column.values[i], used[0].sure), decimal, true).facts,
           laws,
           whole,
           confidences,
@@ -79,7 +80,8 @@ function unread(columns, chosen, notes) {
   const said = columns.filter(
     c =>
       (c.numbers && c.name !== null && (NOISE.test(c.name) || LIMIT.test(c.name))) ||
-      (!c.numbers && c.values.some(text => DECORATED.test(text.trim()))),
+      (!c.numbers && c.values.some(text => DECORATED.test(text.trim()))) ||
+      (!c.numbers && FLAGS.test(c.name ?? "") && c.values.some(text => text.trim() !== "")),
   );
   const key = said.map(c => `${c.name}`).join("\n");
   if (said.length && chosen.leave !== key)
@@ -87,11 +89,11 @@ function unread(columns, chosen, notes) {
   return said;
 }
 
-export function ofColumns(found, chosen, notes, facts) {
+export function ofColumns(found, chosen, notes, facts, decimal) {
   const { columns } = found;
   const names = columns.find(c => !c.numbers && !c.values.every(text => DECORATED.test(text.trim()))) ?? labels(columns, chosen, notes),
     numbers = columns.filter(c => c.numbers && c !== names);
-  const { own, columns: sizes } = ownOf(numbers, facts, chosen, notes);
+  const { own, columns: sizes } = ownOf(numbers, facts, chosen, notes, decimal);
   const left = unread(
     columns.filter(c => c !== names && !sizes.includes(c)),
     chosen,
@@ -114,10 +116,12 @@ export function ofColumns(found, chosen, notes, facts) {
   if (values.length === 0) return [];
   const value = counted(values, chosen, notes);
   if (namesNoCount(value.name ?? "")) notes.push(asked("no_count", { name: value.name }));
+  else if (isAmount(value.name) && !chosen.counts) notes.push(asked("amount", { name: value.name }, [{ key: "counts", value: true }]));
   found.others = columns.filter(c => c !== value && c !== names).map(c => c.name); // headings of what is not asked about
   return value.values.map((shown, i) => ({
     name: names?.values[i].replace(/\u0001+/gu, " ") || null,
     shown,
+    field: true, // a field holds one number
     own: own(i),
     unit: null,
     of: n ? { shown: n.values[i], own: null, unit: null } : null,

@@ -3,7 +3,7 @@
 // left can be read as data, or named as not understood.
 
 import { NUMBER, read } from "./numbers.js";
-import { cutShort, printedFirst } from "./doubts.js";
+import { cutShort, firstOf, firstPrinted } from "./doubts.js";
 
 const GAP = "[ \\t]*";
 const START = "(?<![\\p{L}\\p{N}])",
@@ -11,21 +11,22 @@ const START = "(?<![\\p{L}\\p{N}])",
 const IS = `${GAP}(?:=|:|≈|~|of|is|was|equals?|equal to|ist|von)?${GAP}`;
 const N = `(${NUMBER})`;
 const WORDS = { five: 5, ten: 10, tens: 10, hundred: 100, hundreds: 100, thousand: 1000, thousands: 1000,
-  one: 1, integer: 1, integers: 1, unit: 1, "whole number": 1, "whole numbers": 1, person: 1 };
+  zehner: 10, hunderter: 100, tausender: 1000, "ganze zahlen": 1, dizaine: 10, centaine: 100, millier: 1000, "l'unité": 1,
+  decena: 10, centena: 100, millar: 1000, unidad: 1, one: 1, integer: 1, integers: 1, unit: 1, "whole number": 1, "whole numbers": 1, person: 1 };
 const WORD = `(${NUMBER}|${Object.keys(WORDS).join("|")})`;
-const BELOW = "(?:below|under|less than|fewer than|smaller than|lower than|unter|<)";
+const BELOW = "(?:below|under|less than|fewer than|smaller than|lower than|unter|(?:kleiner|weniger)(?: als)?|inférieur(?:e?s|e)? à|moins de|inferior(?:es)? a|menos de|<)";
 const MOST = "(?:at most|up to|no more than|≤|<=)";
 const FEWER = "(?:or fewer|or less|or below|or under|and below|and under|and fewer)";
 const HIDDEN =
-  "(?:(?<![\\p{L}\\p{N}])(?:hidden|suppressed|suppression|withheld|masked|omitted|redacted|confidential|blank(?:ed)?(?: out)?|left (?:out|blank|empty)|not (?:shown|published|printed|disclosed|reported|released|displayed)|geheim gehalten|geheimgehalten|unterdrückt|gesperrt|nicht (?:ausgewiesen|veröffentlicht|gezeigt)))";
+  "(?:(?<![\\p{L}\\p{N}])(?:hidden|suppressed|suppression|withheld|masked|omitted|redacted|confidential|blank(?:ed)?(?: out)?|left (?:out|blank|empty)|not (?:shown|published|printed|disclosed|reported|released|displayed)|geheim(?: ?gehalten)?(?!\\p{L})|unterdrückt|gesperrt|nicht (?:ausgewiesen|veröffentlicht|gezeigt)|(?:masqu|supprim)ée?s?|confidentiel(?:le)?s?|non (?:diffus|publi|communiqu)ée?s?|ocult[oa]s?|suprimid[oa]s?|confidencial(?:es)?|no (?:se )?(?:publican|muestran|difunden)))";
 const JOIN =
-  "(?:[ \\t]|if|when|where|they|it|its|is|are|was|were|be|being|been|the|a|an|all|any|to|of|for|with|values?|counts?|numbers?|cells?|which|that|have|has|primary|threshold|limit|noisy|count|true|;|,|:|=|\\(|\\))*?";
+  "(?:[ \\t]|if|when|where|they|it|its|is|are|was|were|be|being|been|the|a|an|all|any|to|of|for|with|values?|counts?|numbers?|cells?|which|that|have|has|primary|threshold|limit|noisy|count|true|werden|wurden|wird|sind|ist|fälle|werte|zellen|sont|est|les|valeurs|effectifs|son|están|los|valores|casos|;|,|:|=|\\(|\\))*?";
 const TO =
   "(?:[ \\t]|to|the|nearest|closest|multiples?|of|a|an|base|by|value|values|number|numbers|integer|auf|\\(|=|:|-)*?";
 const BOTH = `(?:${GAP}(?:either|up|down|or|independently|separately|,))*`; // ways of rounding at random
 const PERCENT = "(?:%|percent|per cent|pct)";
 const FEW = "(?:[ \\t]+(?!(?:not|no|never|nor|without|only)(?!\\p{L}))[\\p{L}]+){0,3}?"; // what is counted
-const SURE = `(?:${GAP}[,;(]?${GAP}(?:at|with|for|in|of|level|bei|mit|auf)?${GAP}(?:the)?${GAP}${N}${GAP}${PERCENT}(?:${GAP}(?:confidence|level|moe|margins?|errors?|intervals?|konfidenz|of (?:the )?(?:time|times|cases|releases|noise)|sure|ci))*${GAP}\\)?)?`;
+const SURE = `(?:${GAP}[,;(]?${GAP}(?:at|with|for|in|of|level|bei|mit|auf|à|al)?${GAP}(?:the)?${GAP}${N}${GAP}${PERCENT}(?:${GAP}(?:confidence|level|moe|margins?|errors?|intervals?|konfidenz|of (?:the )?(?:time|times|cases|releases|noise)|sure|ci))*${GAP}\\)?)?`;
 
 const rule = (pattern, what, flags = "gimu") => [new RegExp(pattern, flags), what];
 
@@ -53,7 +54,7 @@ const RULES = [
     },
   ),
   rule(
-    `${START}(?:no|without|free of)${GAP}(?:any)?${GAP}noise(?: (?:was )?added)?${END}|${START}noise${GAP}[:=]?${GAP}none${END}|${START}(?:not noisy|noise[- ]free)${END}|${START}(?<!(?:the|of|to|an|a|true|and) )exact(?:ly)?(?: counts?| numbers?)?${END}`,
+    `${START}(?:(?:no|without|free of)${GAP}(?:any)?${GAP}noise(?: (?:was )?added)?|(?:kein|ohne) rauschen|sans bruit|sin ruido)${END}|${START}noise${GAP}[:=]?${GAP}none${END}|${START}(?:not noisy|noise[- ]free)${END}|${START}(?<!(?:the|of|to|an|a|true|and) )exact(?:ly)?(?: counts?| numbers?)?${END}`,
     f => {
       f.none = true;
     },
@@ -72,6 +73,17 @@ const RULES = [
     },
   ),
   // printing
+  rule(
+    `${START}(?:zufällig auf${GAP}${N}${GAP}gerundet|zufallsrundung(?:${GAP}(?:zur|auf|mit|basis))*${GAP}${N}|(?:arrondi(?:e?s|e)?|redondead[oa]s?|redondeo)${GAP}(?:de (?:façon|manière|forma) )?(?:aléatoire(?:ment)?|aleatori[oa](?:mente)?)(?:${GAP}(?:à|a|au|al|en|de|un|base|multiple|múltiplo))*${GAP}${N})${END}`,
+    (f, groups, at, number) => f.printed.push({ how: "random", base: number(groups.find(g => g)), at }),
+  ),
+  rule(
+    `${START}auf${GAP}(?:(?:die|volle|ganze|den|nächsten?|nächste|ein|vielfaches?|von)${GAP})*${WORD}(?:er)?${GAP}gerundet${END}|${START}(?:arrondi(?:e?s|e)?|redondead[oa]s?)(?:${GAP}(?:à|a|au|aux|al|la|le|les|un|plus proche|multiples?|múltiplos?|de))*${GAP}${WORD}(?:${GAP}(?:près|le plus proche|más cercan[oa]))?${END}`,
+    (f, [german, other], at, number) => {
+      const step = german ?? other;
+      f.printed.push({ how: "rounded", step: WORDS[step.toLowerCase()] ?? number(step), at });
+    },
+  ),
   rule(`${START}round(?:ed|ing)${TO}${N}(?:,|${GAP})*(?:at random|randomly)${END}`, (f, [base], at, number) =>
     f.printed.push({ how: "random", base: number(base), at }),
   ),
@@ -164,12 +176,15 @@ const RULES = [
     },
   ),
   rule(
-    `${START}(?:standard[- ]deviations?|std\\.?(?:${GAP}dev\\.?)?|s\\.?d\\.?|standard errors?|s\\.e\\.|standardabweichung)(?: of (?:the )?noise)?${IS}${N}|(?:σ|${START}sigma)${IS}${N}`,
+    `${START}(?:standard[- ]deviations?|std\\.?(?:${GAP}dev\\.?)?|s\\.?d\\.?|standard errors?|s\\.e\\.|standardabweichung|écart[- ]type|desviación (?:típica|estándar))(?: of (?:the )?noise)?${IS}${N}|(?:σ|${START}sigma)${IS}${N}`,
     (f, [a, b], _, number) => f.sizes.push({ by: "sd", sd: number(a ?? b) }),
   ),
   rule(
-    `(?:${START}scale(?: parameter)?|skala|skalenparameter|λ|${START}lambda)${IS}${N}|${START}b${GAP}=${GAP}${N}`,
+    `(?:${START}scale(?: parameter)?(?: (?:[bλ]|lambda))?|skala|skalenparameter|(?:d['’])?échelle|escala)${IS}${N}|${START}b${GAP}=${GAP}${N}`,
     (f, [a, b], _, number) => f.sizes.push({ by: "scale", scale: number(a ?? b) }),
+  ),
+  rule(`(?:${START}(?:lap(?:lace)?)${GAP}\\(${GAP})?(?:λ|${START}lambda)${IS}${N}(?:${GAP}\\))?`, (f, [v], _, number) =>
+    f.sizes.push({ by: "bare", bare: number(v), lambda: true }),
   ),
   rule(`${START}(?:lap(?:lace)?)${GAP}\\(${GAP}(?:0${GAP}[,;]${GAP})?${N}${GAP}\\)`, (f, [b], _, number) => {
     f.laws.add("laplace");
@@ -179,15 +194,15 @@ const RULES = [
     f.delta = true;
   }, "gmu"), // not Δ
   rule(`(?:ρ|${START}(?:rho|zcdp))(?:${GAP}(?:-?zcdp|budget))?${IS}(?:ρ|rho)?${IS}${N}`, (f, [r], _, number) => {
-    f.rhos.push(number(r));
+    f.rhos.push(number(r, true));
   }),
   rule(
     `(?:[εϵ]|${START}(?:epsilon|eps\\.?|privacy(?:[- ]loss)?[- ]budget|privacy loss|budget))(?:${GAP}[εϵ])?${IS}${N}${GAP}(/${GAP}${NUMBER})?`,
     (f, [e, over], _, number) => {
-      f.epsilons.push(over ? number(e) / number(over.slice(1).trim()) : number(e));
+      f.epsilons.push(over ? number(e, true) / number(over.slice(1).trim(), true) : number(e, true)); // none is in thousands
     },
   ),
-  rule(`(?:${START}(?:(?:[lℓ][12₁₂]|global|with)[- ])?sensitivi(?:ty|tät)|Δ)${IS}(${NUMBER}|one|two)`, (f, [s], _, number) => {
+  rule(`(?:${START}(?:(?:[lℓ][12₁₂]|global|with)[- ])?(?:sensitivi(?:ty|tät)|sensibili(?:té|dad))|Δ)${IS}(${NUMBER}|one|two)`, (f, [s], _, number) => {
     f.sensitivities.push({ one: 1, two: 2 }[s.toLowerCase()] ?? number(s));
   }),
   rule(
@@ -212,7 +227,7 @@ const RULES = [
     },
   ),
   rule(
-    `${START}(laplac(?:e|ian)|lap|double[- ]exponential|gau(?:ss(?:ian|isch)?|ß)|normal(?:ly)?(?=[- ](?:distributed|noise|errors?|distribution|mechanism)))(?:[- ](?:distributed))?(?:${GAP}(?:noise|errors?|mechanism|distribution|-?rauschen))*(?:${GAP}(?:of|:|=)?${GAP}(?:size|magnitude|level|parameter)?${GAP}${N})?${END}`,
+    `${START}(laplac(?:e|ian|ien|iano)|lap|double[- ]exponential|gau(?:ss(?:ian|isch|ien|iano)?|ß)|normalverteilt(?:e[rs]?)?|normal(?:ly)?(?=[- ](?:distributed|noise|errors?|distribution|mechanism)))(?:[- ](?:distributed|verteilt(?:e[rs]?)?))?(?:${GAP}(?:noise|errors?|mechanism|distribution|-?rauschen))*(?:${GAP}(?:of|:|=)?${GAP}(?:size|magnitude|level|parameter)?${GAP}${N})?${END}`,
     (f, [law, bare], _, number) => {
       f.laws.add(/^(?:lap|double)/iu.test(law) ? "laplace" : "gaussian");
       if (bare) f.sizes.push({ by: "bare", bare: number(bare) });
@@ -238,6 +253,7 @@ const FILLER = new Set(
   people persons person drawn distribution distributed true original actual independently independent separately before after release data statistics results result applied generated calibrated satisfies ε δ epsilon delta we our und mit der die das von
   infused infusion rauschen zufallsrauschen small injected contain contains include includes subject obtained protected taken preserve ensure maintain safeguard
   confidentiality anonymity respondents individuals individual patients disclosure control avoid such integers whole
+  fallzahlen effectifs valeurs chiffres statistique valores cifras casos bruit ruido de du des d l la le les et con el los las avec a été ajouté ajoutée añadido habitantes
   verrauscht wurde wurden werden wird zahl zahlen wert werte alle auf zu zum hinzugefügt addiert schutz angaben anzahl den dem des`.split(/\s+/u),
 );
 
@@ -245,9 +261,9 @@ const FILLER = new Set(
 const BEYOND = {
   law: /(?<!\p{L})(?:uniform|cauchy|student|staircase|exponential mechanism|poisson noise|binomial noise|multiplicative|cell[- ]keys?|swapp(?:ed|ing)|randomi[sz]ed response)(?!\p{L})/giu,
   percent: /\d\s*(?:%|per ?cent|percent)/giu,
-  random: /random/giu,
+  random: /random|zufäll|zufall(?!srauschen)|aléatoir|aleatori/giu,
   units:
-    /(?<!\p{L})in (?:thousands|millions|hundreds|1[,. ]?000s?)(?!\p{L})|['’]000|(?<!\d)(?:1[,.]?)?000['’]?s(?!\p{L})|(?<!\p{L})in 000(?!\d)|\((?:thousands|millions|000s?)\)|[x×] ?1[,.]?000(?!\d)|(?<!\p{L})per (?:1[,. ]?000|10[,. ]?000|100[,. ]?000|thousand|hundred|million|capita|head)(?!\d)|(?<!\p{L})in tausend/giu,
+    /(?<!\p{L})in (?:thousands|millions|hundreds|1[,. ]?000s?)(?!\p{L})|['’]000|(?<!\d)(?:1[,.]?)?000['’]?s(?!\p{L})|(?<!\p{L})in 000(?!\d)|\((?:thousands|millions|000s?)\)|[x×] ?1[,.]?000(?!\d)|(?<!\p{L})(?:per|pro|je|pour|por(?: cada)?) (?:1[,. ]?000|10[,. ]?000|100[,. ]?000|thousand|hundred|million|capita|head)(?!\d)|(?<!\p{L})(?:in|en) (?:tausend|tsd|mio|mrd|milliers|millions|miles|millones)(?!\p{L})|(?<!\p{L})(?:units?|unités?|unidad(?:es)?|einheit(?:en)?) ?: ?(?:thousand|million|tsd|tausend|mio|millier|miles|1[,. ]?000|000)/giu,
 };
 
 export const nothing = () => ({
@@ -270,6 +286,7 @@ export const nothing = () => ({
   rounds: false, // rounding is mentioned as the cause of something
   cut: [],
   printedFirst: false,
+  order: null, // what came first, "rounded" or "hidden", where both were done
   printed: [],
   marked: null,
   lacks: [],
@@ -279,18 +296,21 @@ export const nothing = () => ({
 });
 
 // { facts, rest }: what is said, and the text with as many blanks (\u0001) in the place of what was read.
-export function footnote(text, decimal = null) {
+export function footnote(text, decimal = null, blank = false) {
   const facts = nothing();
-  const number = shown => {
-    const found = read(shown, { decimal });
-    if (found?.either) facts.either.push(found);
+  const number = (shown, budget = false) => {
+    const found = read(shown, { decimal, blank });
+    if (found?.either) facts.either.push({ ...found, unsure: budget || found.either.includes(".") });
     return found === null ? NaN : found.either ? NaN : found.value;
   };
-  const places = { prints: [], noises: [] };
-  const counts = () => [ // of what was said of printing and of noise
-    facts.printed.length + facts.lacks.length,
-    facts.laws.size + facts.sizes.length + facts.epsilons.length + facts.rhos.length,
-  ];
+  const places = { prints: [], noises: [], rounds: [], hides: [] };
+  const done = (...hows) => facts.printed.filter(step => hows.includes(step.how)).length;
+  const counts = () => ({ // of what was said of printing and of noise
+    prints: facts.printed.length + facts.lacks.length,
+    noises: facts.laws.size + facts.sizes.length + facts.epsilons.length + facts.rhos.length,
+    rounds: done("rounded", "random") + (facts.bases ? 1 : 0),
+    hides: done("hidden"),
+  });
   let rest = text;
   for (const [pattern, what] of RULES) {
     pattern.lastIndex = 0;
@@ -300,9 +320,7 @@ export function footnote(text, decimal = null) {
         before = counts(),
         source = facts.source;
       what(facts, more.slice(0, k), at, number);
-      const [prints, noises] = counts().map((count, i) => count > before[i]);
-      if (prints) places.prints.push([at, at + all.length]);
-      if (noises) places.noises.push([at, at + all.length]);
+      for (const [what, count] of Object.entries(counts())) if (count > before[what]) places[what].push([at, at + all.length]);
       const cut = facts.source === source ? cutShort(more[k + 1], at, all) : null;
       if (cut) facts.cut.push(cut);
       return "\u0001".repeat(all.length);
@@ -310,7 +328,8 @@ export function footnote(text, decimal = null) {
   }
   if (facts.rounds && !facts.lacks.length && !facts.bases && !facts.printed.some(step => ["rounded", "random"].includes(step.how)))
     facts.lacks.push("rounded");
-  facts.printedFirst = printedFirst(text, places.prints, places.noises);
+  facts.printedFirst = firstOf(text, places.prints, places.noises) === 0;
+  facts.order = firstPrinted(text, places.rounds, places.hides);
   for (const [one, all] of [
     ["epsilon", "epsilons"],
     ["rho", "rhos"],

@@ -2,10 +2,10 @@
 // taken, asked or left aside is a note { kind, code, facts, choices }, whose words are in strings.js.
 // A choice { key, value } goes into `chosen` when it is taken, and the text is read again.
 
-import { NUMBER, decimalOf, written } from "./numbers.js";
+import { NUMBER, decimalOf, hasBlanks, written } from "./numbers.js";
 import { footnote, isFiller, said } from "./footnote.js";
 import { NONE, noiseOf } from "./noise.js";
-import { SHORT, endsInDenial, isNoCount, namesNoCount } from "./doubts.js";
+import { SHORT, endsInDenial, isAmount, isAnother, isNoCount, namesNoCount, namesShort, orderMatters } from "./doubts.js";
 import { ofColumns } from "./columns.js";
 import { MOST_LINES, NOISE, dataLike, ownFootnotes, printedValue, rows as rowsOf } from "./lines.js";
 import { Damaged } from "./json.js";
@@ -16,13 +16,16 @@ export const QUESTIONS = ["count", "share", "rate", "compare", "table", "hidden"
 export const MOST_CHARACTERS = 50000; // of a text that is no release file
 const FAR_TOO_MANY = 4 * MOST_CHARACTERS; // blanks included: not even looked at
 
-// home: the sign before the parts of a whole in the reader's own language; it settles what nothing else does.
-export function read(text, { question = null, chosen = {}, home = null } = {}) {
-  if (/^\s*\{/u.test(text)) return ofFile(String(text).replace(/^\ufeff/u, ""));
+// home: the sign before the parts of a whole in the reader's own language, blanks: whether blanks stand between thousands
+// there; they settle what nothing else does, but not how large the noise is.
+export function read(text, { question = null, chosen = {}, home = null, blanks = false } = {}) {
+  if (/^\s*\{/u.test(text)) return ofFile(String(text).replace(/^\ufeff/u, ""), question, chosen);
   if (text.length > FAR_TOO_MANY) return text.trim() === "" ? empty() : stopped("refused", "too_long", { characters: text.length });
   const pasted = written(String(text)).replace(/\r\n?/gu, "\n"),
     marks = marksOf(pasted);
   const typed = pasted
+    .replace(/^(?!\s)([^\d\n]{1,120}?) \[([a-z])\][ \t]*$/gmu, (_, name, sign) => `${name} ${/[cxsd]/u.test(sign) ? `(${sign})` : "*"}`) // Oak [c]
+    .replace(/^[ \t]*\[([cxsd])\](?=[ \t]*(?:=|:|means?|stands? for|indicates?|is|bedeutet)[ \t])/gmu, " $1 ")
     .replace(/(?<=^|[\s\d])\[(?:\d{1,2}|[a-z*])\](?=\s|$)/gmu, sign => " ".repeat(sign.length)) // marks of footnotes
     .replace(/[ \u00a0\u2009\u202f]{3,}/gu, "  ") // so that no rule takes long over what says nothing
     .replace(/([\t ;|])[\t ;|]{40,}/gu, "$1 ")
@@ -30,6 +33,7 @@ export function read(text, { question = null, chosen = {}, home = null } = {}) {
     .replace(/^(\s*\d[\d.,]*)(\s*)\*+(?=\s|$)/gmu, "$1$2 ")
     .replace(/^(\s*)\*+(?=\s*\p{L})(?!\s*(?:means?|stands?|indicates?|is|bedeutet)\s)/gmu, "$1 ")
     .replace(/^\ufeff/u, "")
+    .replace(/^sep=.\n/iu, "")
     .replace(/^[ \t]*\|(.*)\|[ \t]*$/gmu, "$1") // tables of Markdown
     .replace(/^[ \t]*:?-{2,}:?(?:[ \t]*\|[ \t]*:?-{2,}:?)*[ \t]*$/gmu, "")
     .replace(WITH_PERCENT, (all, head, part, whole, percent) => (isPercent(part, whole, percent) ? head : all));
@@ -38,12 +42,24 @@ export function read(text, { question = null, chosen = {}, home = null } = {}) {
   const plain = typed.replace(/[\u0001-\u0003]/gu, " "),
     shown = decimalOf(evidence(plain)),
     torn = home !== null && shown !== null && shown !== home, // the text writes its numbers otherwise than the reader
-    found = ofText(plain, question, chosen, torn && THOUSANDS[home].test(plain) ? null : shown, marks);
+    readWith = more => ofText(plain, question, { ...chosen, ...more }, torn && THOUSANDS[home].test(plain) ? null : shown, marks, home);
+  const found = readWith({}),
+    gap = found.notes.find(note => note.code === "blank");
+  if (gap && blanks && gap.facts.all.length === 1 && found.alone)
+    return atHome(readWith({ blank: true }), gap, []);
   const doubt = found.notes.find(note => note.code === "either");
   if (!doubt || home === null || torn || chosen.decimal || doubt.facts.all.some(shown => shown.includes(home))) return found;
-  const settled = ofText(plain, question, { ...chosen, decimal: home }, shown, marks),
-    choices = doubt.choices.filter(choice => choice.value !== home);
-  settled.notes.unshift({ kind: "assumed", code: "home", facts: doubt.facts, choices });
+  if (doubt.facts.unsure) return found; // scale 2.000 or ε = 1,000, in every language
+  return atHome(
+    readWith({ decimal: home }),
+    doubt,
+    doubt.choices.filter(choice => choice.value !== home),
+  );
+}
+
+// A reading in which a doubt was settled by the reader's language.
+function atHome(settled, { facts }, choices) {
+  settled.notes.unshift({ kind: "assumed", code: "home", facts, choices });
   return settled;
 }
 
@@ -78,7 +94,7 @@ const stopped = (kind, code, facts = {}) => ({
 });
 
 // A release file.
-function ofFile(text) {
+function ofFile(text, question, chosen) {
   let release;
   try {
     release = opened(text);
@@ -115,10 +131,12 @@ function ofFile(text) {
   const rows = found.rows.map(rowOfFile),
     total = found.total ? rowOfFile(found.total) : null,
     of = found.of ? { ...rowOfFile(found.of), name: null } : null;
+  if (question !== null && question !== found.question) return ofFileAs(question, { release, found, rows, of, notes, chosen });
   return {
     kind: "file",
     release,
     question: found.question,
+    suggested: found.question,
     rows,
     notes,
     footnote: null,
@@ -131,17 +149,40 @@ function ofFile(text) {
   };
 }
 
+// A release file, asked another question than its own: with its numbers, as far as they fit.
+function ofFileAs(question, { release, found, rows, of, notes, chosen }) {
+  const size = k => (Array.isArray(found.n) ? found.n[k] : found.n),
+    exact = value => ({ value, noise: NONE, cell: cellOf({ value, noise: NONE, printed: [] }), own: true });
+  const parted = rows.map((row, k) => ({ ...row, of: of ?? (found.n == null ? null : exact(size(k))) }));
+  const context = { chosen, notes, facts: {}, shared: { printed: rows[0].cell.printed } };
+  const reading = {
+    kind: "file",
+    release,
+    other: true,
+    question,
+    suggested: found.question,
+    notes,
+    footnote: null,
+    noise: rows[0].noise,
+    printed: rows[0].cell.printed,
+    source: release.source,
+  };
+  const alone = ["share", "rate"].includes(question) && parted[0].of === null; // its cells are no parts of each other
+  return { ...reading, ...shaped(question, alone ? parted.slice(0, 1) : parted, context) };
+}
+
 const cellOf = ({ value, noise, printed }) => ({
   value,
   noise: { law: noise.law, size: noise.size, whole: noise.whole },
   printed,
 });
 
-function ofText(text, question, chosen, shown, marks) {
+function ofText(text, question, chosen, shown, marks, home) {
   const notes = [];
-  const decimal = chosen.decimal ?? shown;
-  const { text: marked, owns } = ownFootnotes(text, decimal);
-  const { facts, rest } = footnote(marked, decimal);
+  const decimal = chosen.decimal ?? shown,
+    blank = chosen.blank ?? hasBlanks(text);
+  const { text: marked, owns } = ownFootnotes(text, decimal, blank);
+  const { facts, rest } = footnote(marked, decimal, blank);
   const found = rowsOf(rest, owns);
   if (found.torn)
     return {
@@ -150,7 +191,8 @@ function ofText(text, question, chosen, shown, marks) {
       footnote: facts,
       notes: [{ kind: "asked", code: "torn", facts: { line: found.torn.replace(/\u0001+/gu, " ") }, choices: [] }],
     };
-  const table = found.columns ? ofColumns(found, chosen, notes, facts) : withoutYears(found.rows, chosen, notes);
+  const table = found.columns ? ofColumns(found, chosen, notes, facts, decimal) : withoutYears(found.rows, chosen, notes);
+  slashes(table, chosen, notes);
   doubts(table, found, facts, chosen, notes);
   if (marks?.lines && table.length > 1 && (marks.lines < table.length || marks.signs > 1) && !chosen.marks)
     notes.push({ kind: "asked", code: "marks", facts: { mark: marks.mark }, choices: [{ key: "marks", value: true }] });
@@ -169,8 +211,24 @@ function ofText(text, question, chosen, shown, marks) {
         : [...notes, { kind: "asked", code: "no_number", facts: {}, choices: [] }],
     };
   if (table.length > MOST_LINES) return { ...stopped("refused", "many_lines", { lines: table.length }), kind: "text" };
-  return ofRows(table, facts, { question, chosen, notes, decimal, headed: Boolean(found.columns?.[0].name) });
+  const data = new Set(table.flatMap(row => [row.shown, row.of?.shown])),
+    lists = home !== "," && !chosen.decimal && decimalOf(evidence(text).filter(each => !data.has(each))) !== ",";
+  return ofRows(table, facts, { question, chosen, notes, decimal, blank, lists, headed: Boolean(found.columns?.[0].name) });
 }
+
+// 312/2021: of 2021, or in it?
+function slashes(table, chosen, notes) {
+  const slashed = table.filter(row => row.slashed);
+  if (chosen.slash === "year") for (const row of slashed) row.of = null;
+  else if (slashed.length && !chosen.slash)
+    notes.push({
+      kind: "asked",
+      code: "slash",
+      facts: { shown: slashed[0].slashed },
+      choices: [{ key: "slash", value: "of" }, ...(YEARLY.test(slashed[0].of.shown) ? [{ key: "slash", value: "year" }] : [])],
+    });
+}
+const YEARLY = /^(?:19|20)\d\d$/u;
 
 // The name of some of the rows, or of a column that is not asked about, in a line beside a footnote: Elm: Laplace, scale 2.
 function ofSome(table, { beside = [], others = [] }) {
@@ -187,13 +245,13 @@ function ofSome(table, { beside = [], others = [] }) {
 // What stops the answer although it was read: numbers in short or cut short, words that deny, an order of steps.
 function doubts(table, found, facts, chosen, notes) {
   const units = table.flatMap(row => [row.unit, row.of?.unit]).filter(unit => unit);
-  const short = table.flatMap(row => [row, row.of ?? {}]).filter(({ unit }) => unit && SHORT.test(unit));
+  const short = table.flatMap(row => [row, row.of ?? {}]).filter(({ unit, shown }) => (unit && SHORT.test(unit)) || /\de[-+]?\d/iu.test(shown ?? ""));
   if (short.length)
-    notes.push({ kind: "asked", code: "short", facts: { shown: `${short[0].shown} ${SHORT.exec(short[0].unit)[0]}` }, choices: [] });
+    notes.push({ kind: "asked", code: "short", facts: { shown: `${short[0].shown} ${SHORT.exec(short[0].unit ?? "")?.[0] ?? ""}`.trim() }, choices: [] });
   const speaking = units.filter(
     unit => !SHORT.test(unit) && NOISE.test(unit.replace(/(?<!\p{L})per \p{L}+/giu, "")) && !isFiller(unit),
   );
-  const denying = units.filter(unit => endsInDenial(unit, isFiller)).map(unit => ({ line: unit, shown: `${unit} …` })),
+  const denying = units.filter(unit => endsInDenial(unit, isFiller) || isAnother(unit)).map(unit => ({ line: unit, shown: `${unit} …` })),
     some = ofSome(table, found).map(line => ({ line, shown: line })),
     denied = [...(found.denied ?? []), ...denying, ...some];
   if (denied.length) notes.push({ kind: "asked", code: "denied", facts: { shown: denied[0].shown.slice(0, 160) }, choices: [] });
@@ -205,10 +263,27 @@ function doubts(table, found, facts, chosen, notes) {
       facts: { name: isNoCount(rate.shown, rate.unit) ? `${rate.shown} ${rate.unit ?? ""}`.trim() : rate.name },
       choices: [],
     });
+  if (table.some(row => row.name && !row.field && namesShort(row.name)) && !facts.beyond.includes("units")) facts.beyond.push("units");
+  const amount = !rate && !chosen.counts && table.find(row => row.of === null && !row.field && isAmount(row.name ?? null, row.unit));
+  if (amount)
+    notes.push({
+      kind: "asked",
+      code: "amount",
+      facts: { name: isAmount(amount.name ?? null) ? amount.name : `${amount.shown} ${amount.unit}` },
+      choices: [{ key: "counts", value: true }],
+    });
+  const loose = !chosen.loose && table.find(row => row.loose);
+  if (loose)
+    notes.push({
+      kind: "asked",
+      code: "loose",
+      facts: { line: loose.loose.replace(/\u0001+/gu, " ").trim().slice(0, 120), shown: loose.shown },
+      choices: [{ key: "loose", value: true, facts: { shown: loose.shown } }],
+    });
   if (facts.cut.length) notes.push({ kind: "asked", code: "cut", facts: { shown: facts.cut[0] }, choices: [] });
   else {
     const left = found.left.filter(line => !denied.some(each => each.line === line));
-    notes.push(...unread([...new Set([...left, ...speaking])], chosen));
+    notes.push(...unread([...new Set([...left, ...speaking])], chosen, found.empty));
   }
   if (facts.printedFirst && !chosen.noise_first)
     notes.push({ kind: "asked", code: "printed_first", facts: {}, choices: [{ key: "noise_first", value: true }] });
@@ -264,13 +339,13 @@ const cellLike = line =>
   line.split(/\s+/u).length <= 4 && !/(?<!\d)(?:19|20)\d\d$/u.test(line) && /(?:\d|[*…–—-]|\.\.|\s\(?[a-z]\)?)$/iu.test(line);
 
 // Lines that were not understood: one that looks like data, or speaks of noise, stops the answer until it is left out.
-function unread(left, chosen) {
+function unread(left, chosen, empty = []) {
   const out = [];
   const said = lines => ({
     lines: lines.slice(0, 5).map(line => line.slice(0, 120)),
     more: Math.max(0, lines.length - 5),
   });
-  const data = left.filter(line => dataLike(line) && !NOISE.test(line)),
+  const data = left.filter(line => (dataLike(line) || empty.includes(line)) && !NOISE.test(line)),
     noise = left.filter(line => NOISE.test(line));
   const grave = [...data, ...noise],
     key = grave.join("\n"),
@@ -284,27 +359,39 @@ function unread(left, chosen) {
   return out;
 }
 
-function ofRows(table, facts, { question, chosen, notes, decimal, headed }) {
+// What can be read in two ways: 1,204 | 312 290 | 45,20.
+function inTwoWays(doubtful, notes) {
+  const plain = doubtful.filter(each => !each.blank && !each.comma),
+    asked = (code, those, choices) => ({ kind: "asked", code, facts: { ...those[0], all: those.map(each => each.either), unsure: those.some(each => each.unsure) }, choices });
+  const decimal = (value, number) => ({ key: "decimal", value, facts: { value: number } });
+  const out = [];
+  if (plain.length) {
+    const [{ either, thousands, part }] = plain,
+      comma = either.includes(",");
+    out.push(asked("either", plain, [decimal(comma ? "." : ",", thousands), decimal(comma ? "," : ".", part)]));
+  }
+  for (const [code, choice] of [
+    ["blank", each => ({ key: "blank", value: true, facts: { value: each.thousands } })],
+    ["comma", each => decimal(",", each.part)],
+  ]) {
+    const those = doubtful.filter(each => each[code]);
+    if (those.length) out.push(asked(code, those, [choice(those[0])]));
+  }
+  if (out.length) notes.splice(0, notes.length, ...out, ...notes.filter(note => note.code !== "bad_size"));
+}
+
+function ofRows(table, facts, { question, chosen, notes, decimal, blank, lists, headed }) {
   const likely = headed && table.length > 1 && !table[0].of ? "table" : suggested(table, facts);
   const asked = question ?? likely;
   const own = table.some(row => row.own || row.of?.own);
-  const context = { facts, chosen, notes, decimal, shared: sharedFootnote(table, facts, chosen, notes) };
-  const rows = table.map(row => rowOf(row, context));
-  const either = [...facts.either, ...rows.flatMap(row => (row.either ? [row.either] : []))];
-  if (either.length)
-    notes.unshift({
-      kind: "asked",
-      code: "either",
-      facts: { ...either[0], all: either.map(each => each.either) },
-      choices: [
-        { key: "decimal", value: either[0].either.includes(",") ? "." : ",", facts: { value: either[0].thousands } },
-        { key: "decimal", value: either[0].either.includes(",") ? "," : ".", facts: { value: either[0].part } },
-      ],
-    });
+  const context = { facts, chosen, notes, decimal, blank, lists, shared: sharedFootnote(table, facts, chosen, notes) };
+  const rows = table.map(row => rowOf(row, row.field ? { ...context, blank: true, lists: false } : context));
+  inTwoWays([...facts.either, ...rows.flatMap(row => (row.either ? [row.either] : []))], notes);
   const unread = rows.flatMap(row => [row, ...(row.of ? [row.of] : [])]).find(each => each.unread);
   if (unread) notes.push({ kind: "asked", code: "unwritten", facts: { shown: unread.unread }, choices: [] });
   const reading = {
     kind: "text",
+    alone: table.length === 1 && table[0].of === null,
     question: asked,
     suggested: likely,
     footnote: facts,
@@ -345,7 +432,8 @@ function sharedFootnote(table, facts, chosen, notes) {
 }
 
 function printedOf(facts, chosen, notes) {
-  if (chosen.printed) return chosen.printed;
+  const order = chosen.order ?? facts.order;
+  if (chosen.printed) return order ? inOrder(chosen.printed, order) : chosen.printed;
   const steps = facts.printed
     .map(({ at, ...step }) => step)
     .filter((step, k, all) => all.findIndex(other => JSON.stringify(other) === JSON.stringify(step)) === k);
@@ -360,19 +448,30 @@ function printedOf(facts, chosen, notes) {
       }),
     });
   if (steps.some(step => Object.values(step).some(v => Number.isNaN(v)))) return [];
-  const round = steps.findIndex(step => step.how === "rounded" || step.how === "random"),
-    hide = steps.findIndex(step => step.how === "hidden");
-  if (round >= 0 && hide >= 0) {
-    const turned = [...steps];
-    [turned[round], turned[hide]] = [turned[hide], turned[round]];
-    notes.push({
-      kind: "assumed",
-      code: "order",
-      facts: { printed: steps },
-      choices: [{ key: "printed", value: turned, facts: { printed: turned } }],
-    });
-  }
-  return steps;
+  return order ? inOrder(steps, order) : steps;
+}
+
+// Steps of which rounding, or hiding, comes first.
+const rounds = step => step.how === "rounded" || step.how === "random",
+  hides = step => step.how === "hidden" || step.how === "within";
+function inOrder(steps, first) {
+  const round = steps.findIndex(rounds),
+    hide = steps.findIndex(hides);
+  if (round < 0 || hide < 0 || round < hide === (first === "rounded")) return steps;
+  const turned = [...steps];
+  [turned[round], turned[hide]] = [turned[hide], turned[round]];
+  return turned;
+}
+
+// What was rounded and hidden: the order is asked where nothing says it, and said where it matters.
+function orderOf(steps, value, { facts, chosen, notes }) {
+  const order = chosen.order ?? facts.order;
+  if (!orderMatters(value, steps) || notes.some(note => note.code === "order")) return;
+  const choices = ["hidden", "rounded"]
+    .filter(first => first !== order)
+    .map(first => ({ key: "order", value: first, facts: { printed: inOrder(steps, first) } }));
+  const said = { printed: steps };
+  notes.push(order ? { kind: "assumed", code: "order", facts: said, choices } : { kind: "asked", code: "which_order", facts: said, choices });
 }
 
 function rowOf(row, context) {
@@ -391,8 +490,9 @@ function rowOf(row, context) {
 }
 
 // A printed number with its footnote: { cell, noise, value } (cell null: something is not known), or { either }.
-function numberOf(shown, own, { facts, chosen, notes, decimal, shared }, size = false) {
+function numberOf(shown, own, { facts, chosen, notes, decimal, blank, lists, shared }, size = false) {
   let { noise, printed, marked } = shared;
+  if (own?.either?.length) return { cell: null, noise: null, value: null, either: own.either[0] };
   if (own) {
     if (speaksOfNoise(own, false) && !own.none && own.laws.size === 0)
       own = { ...own, laws: facts.laws, whole: own.whole ?? facts.whole };
@@ -402,12 +502,15 @@ function numberOf(shown, own, { facts, chosen, notes, decimal, shared }, size = 
       notes.push(...mine.notes.filter(note => !notes.some(other => other.code === note.code)));
       noise = mine.noise;
     }
-    printed = own.printed.length || own.none ? printedOf(own, {}, notes) : printed;
+    printed = own.printed.length || own.none ? printedOf(own, { order: chosen.order }, notes) : printed;
     marked = own.marked ?? marked;
   }
   const whole = size || noise === null || noise.law === "none" || noise.whole;
-  const found = printedValue(shown, { decimal, whole });
+  const found = printedValue(shown, { decimal, whole, blank });
   if (found === null) return { cell: null, noise, value: null, unread: shown };
+  if (lists && /^[-−+]?(?!\d{1,3},\d{3}$)\d+,\d+$/u.test(shown.trim()))
+    return { cell: null, noise, value: null, either: { either: shown.trim(), comma: true, part: found.value } };
+  const said = own?.printed.length ? own : facts;
   if (found.either) return { cell: null, noise, value: null, either: found };
   if (found.mark) {
     const hides = marked
@@ -427,9 +530,11 @@ function numberOf(shown, own, { facts, chosen, notes, decimal, shared }, size = 
         });
       return { cell: null, noise, value: null, hidden: true };
     }
+    orderOf(hides, null, { facts: said, chosen, notes });
     return { cell: noise && cellOf({ value: null, noise, printed: hides }), noise, value: null, hidden: true };
   }
-  const steps = found.printed ? withRounding(found.printed, printed, chosen, notes) : printed;
+  const steps = found.printed ? withRounding(found.printed, printed, chosen.order ?? said.order) : printed;
+  orderOf(steps, found.value, { facts: said, chosen, notes });
   return {
     cell: noise && cellOf({ value: found.value, noise, printed: steps }),
     noise,
@@ -438,28 +543,14 @@ function numberOf(shown, own, { facts, chosen, notes, decimal, shared }, size = 
   };
 }
 
-// <10 under a footnote that rounds: which of both came first matters.
-function withRounding(said, printed, chosen, notes) {
-  const round = printed.filter(step => step.how === "rounded" || step.how === "random");
-  if (round.length === 0) return said;
-  const hidden = said[0].how === "hidden"; // what was hidden is not rounded any more
-  const first = hidden ? [...said, ...round] : said,
-    last = [...round, ...said];
-  const before = chosen.order === "rounded";
-  if (!notes.some(note => note.code === "order"))
-    notes.push({
-      kind: "assumed",
-      code: "order",
-      facts: { printed: before ? last : first },
-      choices: [
-        before
-          ? { key: "order", value: "hidden", facts: { printed: first } }
-          : { key: "order", value: "rounded", facts: { printed: last } },
-      ],
-    });
-  return before ? last : first;
-}
+// <10 under a footnote that rounds too.
+const withRounding = (said, printed, order) => inOrder([...said, ...printed.filter(rounds)], order ?? "hidden");
 
-const ofAll = ({ law, confidence }) => ({ ...(law && { law }), ...(confidence && { confidence }) });
+const ofAll = ({ law, confidence, sensitivity, bare }) => ({
+  ...(law && { law }),
+  ...(confidence && { confidence }),
+  ...(sensitivity && { sensitivity }),
+  ...(bare && { bare }),
+});
 const speaksOfNoise = (own, law = true) =>
   (law && own.laws.size > 0) || own.sizes.length > 0 || own.epsilon !== null || own.rho !== null || own.none || own.interval !== null;

@@ -1,8 +1,7 @@
 // From what a footnote says to a law and its size: equations (1) to (4) of the chapter on statements of noise. What it does
 // not say is taken by a rule that is named in a note, together with what else it may mean.
 
-const SURE = 0.95,
-  LEAST_SURE = 0.5; // a ± that is less sure than that is a slip
+const LEAST_SURE = 0.5; // a ± that is less sure than that is a slip
 
 // What facts of a footnote mean, given what the reader has chosen: { noise, notes }. noise null: nobody knows yet.
 // noise = { law, size, whole, said }, where `said` is how the size was given, for words and for Python.
@@ -24,6 +23,7 @@ export function noiseOf(facts, chosen = {}) {
   const ways = waysOf(facts, laws, chosen, notes);
   if (ways === null) return { noise: null, notes };
   const law = chosen.law ?? laws[0] ?? taken(ways[0], notes);
+  if (law === null || notes.some(note => note.kind === "asked")) return { noise: null, notes };
   return settled(law, ways, facts, chosen, notes);
 }
 
@@ -78,10 +78,10 @@ function waysOf(facts, laws, chosen, notes) {
     .map(way => (way.by !== "bare" ? way : bare(way, gaussian, chosen)));
   const unsaid = ways.find(way => way.by === "bare");
   if (unsaid) {
-    const words = gaussian ? ["sd", "variance"] : ["scale", "sd"];
+    const words = gaussian ? ["sd", "variance"] : unsaid.lambda ? ["scale", "rate"] : ["scale", "sd"];
     notes.push(
       asked(
-        "bare",
+        unsaid.lambda && !gaussian ? "lambda" : "bare",
         { size: unsaid.bare, law: gaussian ? "gaussian" : "laplace" },
         words.map(value => ({ key: "bare", value })),
       ),
@@ -124,41 +124,44 @@ function waysOf(facts, laws, chosen, notes) {
   return ways;
 }
 
-const bare = (way, gaussian, chosen) => (chosen.bare ? { by: chosen.bare, [chosen.bare]: way.bare } : way);
+function bare(way, gaussian, { bare: by }) {
+  if (!by) return way;
+  return by === "rate" ? { by: "scale", scale: 1 / way.bare } : { by, [by]: way.bare };
+}
 
 function withSure(way, chosen, notes) {
   if (way.by !== "error" || way.confidence !== undefined) return way;
-  const confidence = chosen.confidence ?? SURE;
-  if (!chosen.confidence) {
+  if (chosen.confidence === "sd") return { by: "sd", sd: way.error };
+  if (!chosen.confidence && !notes.some(note => note.code === "confidence"))
     notes.push(
-      assumed(
+      asked(
         "confidence",
-        { confidence },
-        [0.9, 0.95, 0.99]
-          .filter(v => v !== confidence)
-          .map(value => ({ key: "confidence", value }))
-          .concat([
-            {
-              key: "noise",
-              value: { law: "gaussian", whole: false, said: { by: "sd", sd: way.error } },
-              code: "one_sd",
-            },
-          ]),
+        { error: way.error },
+        [0.95, 0.9, 0.99, "sd"].map(value => ({ key: "confidence", value })),
       ),
     );
-  }
-  return { ...way, confidence };
+  return { ...way, confidence: chosen.confidence };
 }
 
 function sensitivity(facts, chosen, notes) {
-  const value = chosen.sensitivity ?? facts.sensitivity ?? 1;
-  if (facts.sensitivity === null && !chosen.sensitivity)
-    notes.push(assumed("sensitivity", { sensitivity: 1 }, [{ key: "sensitivity", value: 2 }]));
+  const value = chosen.sensitivity ?? facts.sensitivity;
+  if (value === null)
+    notes.push(
+      asked(
+        "sensitivity",
+        {},
+        [1, 2].map(each => ({ key: "sensitivity", value: each })),
+      ),
+    );
   return value;
 }
 
-// The law of a footnote that names none.
+// The law of a footnote that names none; null where it is asked.
 function taken(way, notes) {
+  if (way.by === "error") {
+    notes.push(asked("error_law", { error: way.error }, LAWS));
+    return null;
+  }
   const law = way.by === "scale" || way.by === "epsilon" ? "laplace" : "gaussian";
   if (way.by === "rho") return law;
   notes.push(

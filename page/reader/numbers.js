@@ -25,15 +25,20 @@ export const written = text =>
     .replace(/&(?:#(\d{1,6})|#x([\da-f]{1,5})|(\w{2,8}));/giu, (all, ten, sixteen, name) =>
       name ? (SIGNS[name.toLowerCase()] ?? all) : String.fromCodePoint(ten ? Number(ten) : parseInt(sixteen, 16)),
     )
-    .replace(/(?!\d)\p{Nd}/gu, digitOf);
+    .replace(/(?!\d)\p{Nd}/gu, digitOf)
+    .replace(/[！-～]/gu, sign => String.fromCharCode(sign.charCodeAt(0) - 0xfee0)); // signs as wide as a Chinese one
 
-// The number that a text shows: { value }, { value, apart: ["1,204", "thousands" | "part"] }, or null where it shows none.
-// decimal: "." or ",", where it is known which sign stands before the parts of a whole; whole: only whole numbers can stand here.
-export function read(text, { decimal = null, whole = false } = {}) {
+// The number that a text shows: { value }, { either, thousands, part } where a sign may be either, { either, blank, thousands }
+// where 312 290 may be two numbers, or null where it shows none.
+// decimal: "." or ",", where it is known which sign stands before the parts of a whole; whole: only whole numbers can stand here;
+// blank: numbers are known to have blanks between their thousands.
+export function read(text, { decimal = null, whole = false, blank = false } = {}) {
   const shown = String(text).trim();
   const found = /^([-−+]?)(.*?)((?:[eE][-+]?\d+)?)$/u.exec(shown);
   const body = found[2].replace(new RegExp(SPACE, "gu"), " ");
-  if (!/^[\d.,'’ ]*\d$/u.test(body)) return null;
+  if (!blank && / /u.test(found[2]) && !/ 0/u.test(body) && /^\d{1,3}(?: \d{3})+(?:[.,]\d+)?$/u.test(body))
+    return { either: shown, blank: true, thousands: signed(found[1], body.replace(/ /gu, "").replace(",", ".")) };
+  if (!/^[\d.,'’ ]*\d$/u.test(body) || /^0\d/u.test(body)) return null; // 0312 is a code
   const digits = plain(body, decimal, whole);
   if (digits === null) return null;
   if (digits === "either")
@@ -80,6 +85,9 @@ function grouped(body, between, before) {
     (tail === undefined || /^\d+$/u.test(tail));
   return fine ? groups.join("") + (tail === undefined ? "" : "." + tail) : null;
 }
+
+// Are there blanks between thousands in a text, as nobody else uses them: 45 000, or blanks that do not break a line?
+export const hasBlanks = text => /(?<!\d)\d{1,3}(?:[\u00a0\u2009\u202f]\d{3}| 0\d\d)(?!\d)/u.test(text);
 
 // Which sign the numbers of a text have before the parts of a whole, where one of them shows it; null: none does, or they differ.
 export function decimalOf(texts) {

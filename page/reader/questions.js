@@ -69,6 +69,7 @@ const roundedToo = (ofs, printed) => {
 function partOf(question, rows, { chosen, notes, facts, shared }) {
   const [first, second] = rows;
   const of = first.of ?? (rows.length === 2 ? { ...second, cell: second.cell } : null);
+  if (first.of && rows.length > 1) return { ...misfit("one_share", notes), rows };
   if (rows.length > 2 || of === null)
     return { ...misfit(question === "share" ? "two_numbers" : "two_noisy_numbers", notes), rows };
   const share = question === "share",

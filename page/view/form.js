@@ -30,7 +30,6 @@ export function form(node, reading, changed) {
     type: "text",
     inputmode: "decimal",
     autocomplete: "off",
-    value: "1",
   });
   const whole = h("input", { id: "f-whole", type: "checkbox" });
   const details = h("div", { class: "inside" });
@@ -88,7 +87,9 @@ export function form(node, reading, changed) {
   const tell = () => {
     const made = stated(law.value, by.value, size.value, sensitivity.value, whole.checked);
     const done = printedAs(how.value, step.value);
-    size.setAttribute("aria-invalid", String(made === null && !["", "none"].includes(law.value)));
+    const needed = !["", "none"].includes(law.value);
+    size.setAttribute("aria-invalid", String(needed && made === null && (positive(size.value) === null || positive(sensitivity.value) !== null)));
+    sensitivity.setAttribute("aria-invalid", String(needed && positive(sensitivity.value) === null));
     changed({ ...(made && { noise: made }), ...(done && { printed: done }) });
   };
   for (const node of [law, by, how])

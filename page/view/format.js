@@ -32,6 +32,9 @@ function formatter(options) {
 // The sign before the parts of a whole here; null where numbers are written with other digits or signs.
 export const DECIMAL = [".", ","].find(sign => formatter({ minimumFractionDigits: 1 }).format(1.5) === `1${sign}5`) ?? null;
 
+// Do blanks stand between thousands here?
+export const BLANKS = /\s/u.test(formatter({ useGrouping: true }).format(1234567));
+
 // A number as it is, to 12 digits.
 export const plain = v => formatter({ maximumSignificantDigits: 12 }).format(v);
 export const sized = v => formatter({ maximumSignificantDigits: 4 }).format(v);

@@ -10,7 +10,7 @@ import { form } from "./form.js";
 import { python, uniqueNames } from "./python.js";
 import { choiceWords, noteWords, refusedWords, told, understood } from "./words.js";
 import { chosenQuestion, cleared, instead, replaced, typedText } from "./state.js";
-import { DECIMAL, plain, whole } from "./format.js";
+import { BLANKS, DECIMAL, plain, whole } from "./format.js";
 
 const MOST_BYTES = 2 ** 24,
   SHOWN_IN_BOX = 60000;
@@ -37,7 +37,7 @@ function update({ keepForm = false } = {}) {
   }
   const shown = reading.question ?? state.question;
   if (reading.kind !== "empty") state.question = shown;
-  const unanswered = reading.kind === "file" && !reading.asks;
+  const unanswered = reading.kind === "file" && !reading.question;
   for (const each of QUESTIONS) at(`q-${each}`).checked = !unanswered && each === shown;
   put(at("question-says"), unanswered ? "" : S.questions[shown][1]);
   try {
@@ -53,7 +53,8 @@ function update({ keepForm = false } = {}) {
 }
 
 function readAll() {
-  const reading = read(state.text, { question: state.pinned ? state.question : null, chosen: state.chosen, home: DECIMAL });
+  const question = state.pinned ? state.question : null,
+    reading = read(state.text, { question, chosen: state.chosen, home: DECIMAL, blanks: BLANKS });
   if (state.file && reading.kind === "file") reading.file = state.file;
   const other = instead(state, reading);
   if (other) reading.notes.unshift(other);
@@ -107,7 +108,12 @@ function drawReading(reading, refused, keepForm) {
       : [],
   );
   const possible = reading.kind === "text" && reading.rows.length > 0 && !reading.own;
-  at("change").hidden = !possible;
+  const pairs = reading.kind === "file" && reading.question === "compare" && reading.all?.length > 2;
+  at("change").hidden = !possible && !pairs;
+  if (pairs) {
+    put(at("form"));
+    drawPair(reading);
+  }
   if (!keepForm && possible) {
     form(at("form"), reading, given => {
       state.chosen = { ...state.chosen, ...given };
@@ -118,7 +124,7 @@ function drawReading(reading, refused, keepForm) {
 }
 
 // What was read of the noise, but may mean something else, is not shown as if it held.
-const DOUBTS = new Set(["cut", "denied", "left_noise", "printed_first", "column_noise", "two_footnotes", "columns_unread"]);
+const DOUBTS = new Set(["cut", "denied", "which_order", "left_noise", "printed_first", "column_noise", "two_footnotes", "columns_unread"]);
 
 // Once something has to be settled, what was taken besides is not said yet.
 function worthSaying(note, reading) {
@@ -140,7 +146,7 @@ function drawNote(note, reading) {
       ),
     );
   }
-  if (note.kind === "misfit")
+  if (note.kind === "misfit" && reading.kind !== "file" && !state.file)
     choices.push(
       h("button", { type: "button", class: "choice", onclick: () => example(state.question) }, S.box.example),
     );
@@ -189,7 +195,8 @@ function drawPair(reading) {
 // ---- the answer ----
 
 function drawAnswer(reading, answer) {
-  const code = reading.kind === "file" || settled(reading) ? python(reading) : null; // no lines for what is in doubt
+  const own = reading.kind === "file" && !(reading.other && reading.asks);
+  const code = own || settled(reading) ? python(reading) : null; // no lines for what is in doubt
   at("python-part").hidden = code === null;
   put(at("python"), code ?? "");
   at("answer").hidden = answer === null;
@@ -422,7 +429,7 @@ function listen() {
   });
   for (const each of QUESTIONS)
     at(`q-${each}`).addEventListener("change", () => {
-      if (state.text.trim() !== "" && (isExample(state.text) || (state.file && /^\s*\{/u.test(state.text)))) {
+      if (state.text.trim() !== "" && isExample(state.text) && !state.file) {
         state.wanted = each;
         example(each);
       } else {

@@ -101,9 +101,10 @@ const call = (head, args) => [
 ];
 
 // The program of a reading; null where there is no question.
-export function python(reading, source = S.python.source) {
+export function python(reading) {
+  const source = (reading.kind === "file" && reading.source) || S.python.source;
   const { asks, rows } = reading;
-  if (reading.kind === "file" && !(asks && reading.release.model.family === "Categorical")) return ofFile(reading);
+  if (reading.kind === "file" && !(asks && (reading.other || reading.release.model.family === "Categorical"))) return ofFile(reading);
   if (!asks) return null;
   const said = `source=${literal(source)}`,
     values = rows.map(row => num(row.cell.value));

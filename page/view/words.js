@@ -245,11 +245,11 @@ function noiseDone({ noise, cells }, rows) {
 export function noteWords(note) {
   const f = note.facts ?? {},
     facts = { ...f };
-  for (const key of ["size", "n", "characters", "lines", "rows", "sensitivity", "low", "high"])
+  for (const key of ["size", "error", "n", "characters", "lines", "rows", "low", "high"])
     if (typeof f[key] === "number") facts[key] = plain(f[key]);
   if (typeof f.confidence === "number") facts.confidence = percent(f.confidence, 0);
   if (Array.isArray(f.printed)) facts.printed = f.printed.map(stepWords).join(", then ");
-  if (note.code === "either") facts.shown = f.either;
+  if (["either", "blank", "comma"].includes(note.code)) facts.shown = f.either;
   if (note.code === "several") facts.values = f.values.map(plain);
   return S.notes[note.code](facts);
 }
@@ -280,6 +280,7 @@ export function choiceWords(choice) {
     case "noise_first":
     case "marks":
     case "sums":
+    case "counts":
       return C[choice.key];
     case "sizes":
       return C.sizes[choice.value];
@@ -290,13 +291,17 @@ export function choiceWords(choice) {
     case "mark":
       return C[choice.key](plain(choice.value));
     case "confidence":
-      return C.confidence(percent(choice.value, 0));
+      return choice.value === "sd" ? C.one_sd : C.confidence(percent(choice.value, 0));
+    case "loose":
+      return C.loose(choice.facts.shown);
+    case "blank":
     case "decimal":
       return plain(choice.facts.value);
     case "n_noisy":
     case "total":
     case "labels":
     case "year":
+    case "slash":
     case "of":
       return C[choice.key][choice.value];
     case "column":
