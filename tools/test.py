@@ -46,7 +46,7 @@ BEFORE = "--xla_cpu_use_fusion_emitters=false"  # JAX 0.11 has one emitter only,
 DRAWN = ("test_answers.py", "test_contrasts.py", "test_evaluation.py", "test_logistic.py", "test_misfit.py",
          "test_pooled_chains.py", "test_tables.py", "test_tables_sampler.py")
 COMPILED = ("app/03_counter", "chains/07_mesh", "curves/01_curve", "fields/01_groups", "models/12_rates",
-            "models/15_own_model", "models/18_above", "research/10_check_model", "research/11_measured_calibration")
+            "models/15_own_model", "models/18_above", "research/10_check_model")
 SPENT, EACH = {}, {}  # processor time of each notebook and file of tests, and of each test, in seconds
 BUDGET = {"tests": 20, "nbs": 30}  # seconds of a processor for a test and for a notebook, unless it runs with --slow
 # A second is that of the machine on which the budget was set: a fixed loop is timed before and after all tests, the
