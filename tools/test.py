@@ -45,8 +45,8 @@ BEFORE = "--xla_cpu_use_fusion_emitters=false"  # JAX 0.11 has one emitter only,
 # chapters draw for minutes, with programs as users have them, unless they are among these.
 DRAWN = ("test_answers.py", "test_contrasts.py", "test_evaluation.py", "test_logistic.py", "test_misfit.py",
          "test_pooled_chains.py", "test_tables.py", "test_tables_sampler.py")
-COMPILED = ("app/03_counter", "chains/07_mesh", "curves/01_curve", "fields/01_groups", "models/12_rates",
-            "models/15_own_model", "models/18_above", "research/10_check_model")
+COMPILED = ("app/02_labs", "app/03_counter", "chains/07_mesh", "curves/01_curve", "fields/01_groups", "many/01_bulk",
+            "many/02_many_sums", "models/12_rates", "models/15_own_model", "models/18_above", "research/10_check_model")
 SPENT, EACH = {}, {}  # processor time of each notebook and file of tests, and of each test, in seconds
 BUDGET = {"tests": 20, "nbs": 30}  # seconds of a processor for a test and for a notebook, unless it runs with --slow
 # A second is that of the machine on which the budget was set: a fixed loop is timed before and after all tests, the
@@ -455,9 +455,10 @@ ONE_AT_A_TIME = threading.Lock()
 
 
 def kept_slow():
-    "What results/slow.json says of each file of tests and notebook: when its slow part was last run, and how it ended."
+    "What results/slow.json says of each file of tests and notebook there is: the last run of its slow part, its end."
     path = ROOT / "results" / "slow.json"
-    return json.loads(path.read_text(encoding="utf-8"))["files"] if path.is_file() else {}
+    found = json.loads(path.read_text(encoding="utf-8"))["files"] if path.is_file() else {}
+    return {name: each for name, each in found.items() if (ROOT / name).is_file()}
 
 
 def keep_slow(name, results):
