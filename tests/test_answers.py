@@ -192,22 +192,27 @@ def test_a_limit_taken_for_exactly_so_many_is_noticed():
 KEPT, EVERY, BINS = 19, 20, 10  # draws of a release, one of so many; and bins of the ranks 0, …, 19
 
 
-def ranks(model, seed, releases=150, n=1000, scale=10.0, told=1.0, fitted=None):
-    "Ranks of true slopes among draws, for parameters from the prior; `told`: the share of the noise that is told."
+def ranks_of(model, fitted=None, n=1000, scale=10.0, together=50):
+    """Ranks of true slopes among draws, for parameters from the prior, as a function of a seed, a number of releases
+    and `told`: the share of the noise that is told. It compiles one program, which takes some releases together.
+    """
     prior, names = model.accept(dpb.NormalCoefficients(1.0)), model.names
     fitted = model if fitted is None else fitted
     chosen, own = methods_of(fitted)["collapsed"], fitted.accept(dpb.NormalCoefficients(1.0))
 
-    def one(key):
+    def one(key, told):
         key_theta, key_s, key_e, key_fit = jax.random.split(key, 4)
         theta = prior.sample(key_theta)
         z = model.simulate(key_s, theta, float(n)) + scale * jax.random.laplace(key_e, (len(names),))
-        seen = Measurement(z, Noise("laplace", jnp.full(len(names), told * scale), jnp.zeros(len(names))), float(n))
-        draws, _ = method_draws(key_fit, fitted, own, chosen, seen, draws=KEPT * EVERY, warmup=150)
+        noise = Noise("laplace", jnp.full(len(names), told * scale), jnp.zeros(len(names)))
+        draws, _ = method_draws(key_fit, fitted, own, chosen, Measurement(z, noise, float(n)), draws=KEPT * EVERY,
+                                warmup=150)
         kept = draws["coefficients"].reshape(KEPT, EVERY, -1)[:, -1]
         return (kept < theta["coefficients"].reshape(-1)).sum(axis=0)
 
-    return np.asarray(jax.jit(jax.vmap(one))(jax.random.split(jax.random.key(seed), releases)))
+    some = jax.jit(jax.vmap(one, in_axes=(0, None)))
+    keys_of = lambda seed, releases: jax.random.split(jax.random.key(seed), (releases // together, together))
+    return lambda seed, releases, told=1.0: np.concatenate([some(keys, told) for keys in keys_of(seed, releases)])
 
 
 def binned_p_value(found):
@@ -225,9 +230,10 @@ RANKED = {law: model_of(law, knots=4, points=2) for law in LAWS}
 def test_ranks_of_slopes_are_uniform_and_wrong_models_are_noticed():
     alarms, wrong = FalseAlarms(), FalseAlarms()
     for seed, (law, model) in enumerate(RANKED.items()):
-        alarms.add(law, binned_p_value(ranks(model, seed)[:, 0]))
-        wrong.add(f"{law}, noise taken for a tenth", binned_p_value(ranks(model, seed, told=0.1)[:, 0]))
+        ranks = ranks_of(model)
+        alarms.add(law, binned_p_value(ranks(seed, 100)[:, 0]))
+        wrong.add(f"{law}, noise taken for a tenth", binned_p_value(ranks(seed, 50, told=0.1)[:, 0]))
     exactly = Exactly(*LAWS["poisson"][1:], ONE, knots=4, points=2)
-    wrong.add("poisson, the limit exactly", binned_p_value(ranks(RANKED["poisson"], 2, fitted=exactly)[:, 0]))
+    wrong.add("poisson, the limit exactly", binned_p_value(ranks_of(RANKED["poisson"], exactly)(2, 150)[:, 0]))
     alarms.check()
     assert set(wrong.rejected()) == set(wrong.p_values), wrong.p_values

@@ -41,7 +41,7 @@ FILES = {  # text, then passed, failed and skipped at home, and in CI
 
 
 class Flags:
-    slow = False
+    slow, xla = False, None
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +88,8 @@ def stubbed(monkeypatch):
     "The whole program, with every step but the tests left out."
     monkeypatch.setattr(runner, "call", lambda command, **_: (0, ""))
     monkeypatch.setattr(runner, "environment", lambda: None)
-    monkeypatch.setattr(runner, "compile_quickly", lambda: None)
+    monkeypatch.setenv("XLA_FLAGS", "")
+    monkeypatch.setattr(runner, "quick_flags", lambda: "")
 
     def some(count, flags):
         for name in ("ruff", "mypy"):

@@ -22,10 +22,13 @@ FORKED.set_forkserver_preload(["jax.numpy", "jax.scipy.stats", "arviz", "matplot
                                "hypothesis", "dask.array", "distributed", "h5netcdf", "jaxlib.mlir.dialects.mhlo"])
 
 
-def forked(work, *arguments):
-    "Exit status of `work(*arguments)` in a process of its own, all that it said, and its processor time in seconds."
+def forked(work, *arguments, xla=None):
+    """Exit status of `work(*arguments)` in a process of its own, all that it said, and its processor time in seconds.
+
+    `xla`: flags of XLA for this process, read when it compiles its first program; None: those that there are.
+    """
     with tempfile.TemporaryDirectory() as folder:
-        process = FORKED.Process(target=_inside, args=(Path(folder), work, arguments))
+        process = FORKED.Process(target=_inside, args=(Path(folder), work, arguments, xla))
         process.start()
         process.join()
         said, spent = (path.read_text(errors="replace") if path.is_file() else ""
@@ -33,8 +36,10 @@ def forked(work, *arguments):
     return process.exitcode, said, float(spent or 0)
 
 
-def _inside(folder, work, arguments):
+def _inside(folder, work, arguments, xla):
     "The process: what it says, also below Python, goes to a file, and its time to another."
+    if xla is not None:
+        os.environ["XLA_FLAGS"] = xla
     with open(folder / "log", "w") as out:
         os.dup2(out.fileno(), 1)
         os.dup2(out.fileno(), 2)

@@ -41,6 +41,12 @@ NEEDED = ("Chromium", "Playwright", "Voilà", "Java", "Spark", "pyspark")  # a s
 # Not --xla_cpu_parallel_codegen_split_count=1: the density of a pool of groups came out infinite with it.
 QUICK = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
 BEFORE = "--xla_cpu_use_fusion_emitters=false"  # JAX 0.11 has one emitter only, and no such flag
+# The slow part of a file of tests compiles many programs too (one of 15 s takes 7), unless it draws for minutes; most
+# chapters draw for minutes, with programs as users have them, unless they are among these.
+DRAWN = ("test_answers.py", "test_contrasts.py", "test_evaluation.py", "test_logistic.py", "test_misfit.py",
+         "test_pooled_chains.py", "test_tables.py", "test_tables_sampler.py")
+COMPILED = ("app/02_labs", "app/03_counter", "chains/07_mesh", "curves/01_curve", "fields/01_groups", "many/01_bulk",
+            "many/02_many_sums", "models/12_rates", "models/15_own_model", "models/18_above", "research/10_check_model")
 SPENT, EACH = {}, {}  # processor time of each notebook and file of tests, and of each test, in seconds
 BUDGET = {"tests": 20, "nbs": 30}  # seconds of a processor for a test and for a notebook, unless it runs with --slow
 # A second is that of the machine on which the budget was set: a fixed loop is timed before and after all tests, the
@@ -93,15 +99,16 @@ def call(command, cwd=ROOT, **env):
     return done.returncode, done.stdout
 
 
-def compile_quickly():
-    "Have XLA optimise little, in every process that is started from here, where this version of it knows these flags."
+def quick_flags():
+    "Flags by which XLA optimises little, where this version of it knows them; else those that there are."
+    before = os.environ.get("XLA_FLAGS", "")
     for quick in (f"{QUICK} {BEFORE}", QUICK):
-        flags = f"{os.environ.get('XLA_FLAGS', '')} {quick}".strip()
+        flags = f"{before} {quick}".strip()
         status, said = call([sys.executable, "-c", "import jax; jax.devices()"], XLA_FLAGS=flags)
         if not status:
-            os.environ["XLA_FLAGS"] = flags
-            return
+            return flags
     print(f"programs are compiled with every optimisation, which takes longer: {said.strip()[-200:]}", flush=True)
+    return before
 
 
 # ---------------------------------------------------------------- the budget
@@ -217,7 +224,8 @@ def shows(code):
 def notebook(path, flags):
     "Run one notebook's tests in a process of its own: name, trouble and seconds, in a list of one."
     start, name = time.perf_counter(), f"nbs/{short(path)}.ipynb"
-    status, said, SPENT[name] = forked(run_notebook, path, "slow" if flags.slow else "")
+    status, said, SPENT[name] = forked(run_notebook, path, "slow" if flags.slow else "",
+                                       xla=flags.xla if short(path) in COMPILED else None)
     good = status == 0 and "Success." in said  # no notebook found is not a success
     trouble = "" if good else said or f"nothing was run, and the process ended with status {status}"
     return [Result(name, trouble, time.perf_counter() - start)]
@@ -234,7 +242,8 @@ def pytest(path, flags, **env):
         if env:  # what is imported already would not be what it asks for
             status, said = call([sys.executable, "-m", "pytest", *words], **env)
         else:
-            status, said, SPENT[f"tests/{path.name}"] = forked(run_pytest, words)
+            status, said, SPENT[f"tests/{path.name}"] = forked(
+                run_pytest, words, xla=None if path.name in DRAWN else flags.xla)
         cases = list(ElementTree.parse(report).iter("testcase")) if report.is_file() else []
     if flags.slow and status == 5 and not cases:  # it speaks of the mark, and has no test that bears it
         return []
@@ -410,8 +419,9 @@ def main():
     os.environ["OMP_NUM_THREADS"] = os.environ["NPROC"] = "1"  # XLA asks for the second: a worker is a core
     os.environ["PATH"] = f"{BIN}{os.pathsep}{os.environ['PATH']}"
     start, count = time.perf_counter(), Count(args.ci)
-    if not args.slow:  # the statistical checks draw for minutes, with programs as users have them
-        compile_quickly()
+    args.xla = quick_flags()
+    if not args.slow:  # the statistical checks of notebooks draw for minutes, with programs as users have them
+        os.environ["XLA_FLAGS"] = args.xla
     if args.agree:
         count.add("notebooks and package agree", sync())
         return 1 if count.failed else 0
@@ -445,9 +455,10 @@ ONE_AT_A_TIME = threading.Lock()
 
 
 def kept_slow():
-    "What results/slow.json says of each file of tests and notebook: when its slow part was last run, and how it ended."
+    "What results/slow.json says of each file of tests and notebook there is: the last run of its slow part, its end."
     path = ROOT / "results" / "slow.json"
-    return json.loads(path.read_text(encoding="utf-8"))["files"] if path.is_file() else {}
+    found = json.loads(path.read_text(encoding="utf-8"))["files"] if path.is_file() else {}
+    return {name: each for name, each in found.items() if (ROOT / name).is_file()}
 
 
 def keep_slow(name, results):
