@@ -221,13 +221,13 @@ def test_an_impossible_release_is_told_by_its_noise():
 
 @pytest.mark.slow
 def test_intervals_cover():
-    """Ranks of the truth in 400 posteriors of fresh releases are uniform, truths from the prior: KS at one in a
-    thousand for each of two parameters. A mutant that takes the noise for half of what it is does not pass in 200.
+    """Ranks of the truth in a thousand posteriors of fresh releases are uniform, truths from the prior: KS at one in a
+    thousand for each of two parameters. A mutant that takes the noise for half of what it is does not pass.
     """
     family, prior = NORMAL, check_prior(NORMAL, NormalInverseGamma(5.0, 2.0, 4.0, 12.0))
-    truths = jax.tree.map(np.asarray, prior.sample(jax.random.key(8), (400,)))
+    truths = jax.tree.map(np.asarray, prior.sample(jax.random.key(8), (1000,)))
     box, ranks = host_box(family, prior), {"fair": [], "mutant": []}
-    for i in range(400):
+    for i in range(1000):
         truth = {name: float(value[i]) for name, value in truths.items()}
         made = simulate_release(family, truth, 300, 0.5, seed=jax.random.key(9000 + i)).released
         for which, factor in (("fair", 1.0), ("mutant", 0.5)):
