@@ -11,7 +11,6 @@ import re
 from typing import Any, Callable, NamedTuple
 
 import numpy as np
-from scipy.stats import rankdata
 
 from ..base.arguments import check_choice, check_count, check_fraction, check_positive, refuse, warn_user
 from ..base.frames import as_label, by_label, group_text, labels_of
@@ -439,6 +438,7 @@ def _among_first(first, tied, k):
 
 def _rank_columns(x, top, level):
     "Ranks (draws, groups) of draws of one cell of the other dimensions, and the columns of the answer."
+    from scipy.stats import rankdata  # slow to import, and of no use to `contrast`
     first, last = rankdata(x, "min", axis=1), rankdata(x, "max", axis=1)
     average = (first + last) / 2
     low, high = _ends(average, level, hdi=False)
