@@ -20,8 +20,7 @@ from .declare import STATED, numbers, stated_noise, stated_printing
 from .declarations import parse_prior
 from .options import warnings_as_lines
 from .output import Answer
-from .results import (_first_bytes, _levels, attributes, check_files, is_document,
-                                         read_posterior)
+from .results import _levels, attributes, check_files, is_document, read_posterior
 
 # %% ../../nbs/command/08_explain.ipynb #exp10007
 # § What a release promises
@@ -203,9 +202,6 @@ def _opened(path):
     from dp_bayes_nb.releases.document import Release
     if is_document(path):
         return Release.load(path)
-    if not _first_bytes(path).startswith((b"\x89HDF", b"CDF")):
-        refuse("RELEASE", "a release file, or draws of dp-bayes fit", path,
-               f"dp-bayes declare --table {shlex.quote(str(path))} … -o FILE.json makes a release of a CSV file")
     return read_posterior(path, "RELEASE")
 
 
@@ -222,7 +218,7 @@ def _compared(args):
     if typed := [word for word in args.release if _is_number(word)]:
         refuse("RELEASE", "a file, or all numbers with --values", typed[0],
                f"dp-bayes declare {typed[0]} … -o FILE.json makes a file of a number")
-    check_files(args.release)
+    check_files(args.release, "RELEASE")
     names = [Path(path).name for path in args.release]
     names = names if len(set(names)) == len(names) else [*map(str, args.release)]
     found = [_opened(path) for path in args.release]
@@ -290,6 +286,24 @@ def _one_cell(results, variable):
     single = len(results) == 2 and all(len(each) == 1 and len(each[0]) == 1 for each in levels)
     return (levels[0][0][0], levels[1][0][0]) if single else None
 
+# %% ../../nbs/command/08_explain.ipynb #566a99f5
+_MEASURED = ("mean", "sd", "low", "median", "high", "above", "direction")  # columns of `contrast` that are no labels
+
+
+def _ratios(asked, differences, a, b):
+    "The ratio of each pair, None where a draw is 0 or negative; what else is wrong the difference has said."
+    try:
+        return asked(a, b)
+    except ValueError:
+        if len(differences) == 1:
+            return [None]
+    found = []
+    for row in differences:  # some of them may have one
+        labels = [row[name] for name in row if name not in ("a", "b", *_MEASURED)]
+        one, two = (row["a"], row["b"]) if "a" in row else (labels * 2)[:2]
+        found += _ratios(asked, [row], one, two) if len(labels) == ("a" not in row) else [None]
+    return found
+
 # %% ../../nbs/command/08_explain.ipynb #exp1000f
 def _pairs(results, args, level):
     "Of each pair of cells: the probability that the first is larger, their difference and their ratio."
@@ -299,13 +313,11 @@ def _pairs(results, args, level):
     a, b = (None if word is None else _levels([word], idata) for word, idata in asked_of)
     if a is None and b is None and (own := _one_cell(results, args.variable)):
         a, b = own
-    asked = lambda how: contrast(first, args.variable, None, a, b, other=other, how=how, level=level).to_dict("records")
+    def asked(how, a, b):
+        return contrast(first, args.variable, None, a, b, other=other, how=how, level=level).to_dict("records")
     ends = lambda row: row and {name: row[name] for name in ("median", "low", "high")}
-    differences = asked("difference")
-    try:
-        ratios = asked("ratio")
-    except ValueError:  # a draw is 0, or negative; what else is wrong the difference has said
-        ratios = [None] * len(differences)
+    differences = asked("difference", a, b)
+    ratios = _ratios(lambda a, b: asked("ratio", a, b), differences, a, b)
     return [{name: row[name] for name in row if name in ("a", "b") or isinstance(row[name], str)}
             | {"probability_larger": row["above"], "difference": ends(row), "ratio": ends(ratio)}
             for row, ratio in zip(differences, ratios)]

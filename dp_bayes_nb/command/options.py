@@ -588,6 +588,7 @@ def as_typed(message):
                      r'write --prior "\1(…)" with numbers, see --help', message)
     message = message.replace("(...) or LogDensity(...)", "(…)").replace(
         "register(YourFamily) first", "for a model of your own give --models FILE.py")
+    message = re.sub(r"words=\{'([^']*)': ([^}]*)\}", r'--words "\1=\2"', message).replace("words={}", "--words")
     options = {name.removeprefix("--").replace("-", "_")
                for group in OPTIONS.values() for names, *_ in group for name in names.split()
                if name.startswith("--")}

@@ -9,6 +9,7 @@ __all__ = ['read_posterior', 'is_document', 'check_files', 'run_show', 'write_fr
 # %% ../../nbs/command/02_results.ipynb #c0de0204
 import json
 import re
+import shlex
 import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -111,11 +112,12 @@ def kept_of(result) -> Kept:
     if isinstance(result, Kept):
         return result
     from dp_bayes_nb.base.draws import group
+    posterior = group(result, "posterior")
     draws, hidden = ({str(name): Draws(tuple(map(str, each.dims)), each.values)
                       for name, each in ({} if part is None else part.data_vars).items()}
-                     for part in (result.posterior, group(result, "confidential")))
-    labels = {str(dim): result.posterior[dim].values.tolist() for dim in result.posterior.sizes}
-    return Kept(dict(result.posterior.attrs), draws, hidden, labels)
+                     for part in (posterior, group(result, "confidential")))
+    labels = {str(dim): posterior[dim].values.tolist() for dim in posterior.sizes}
+    return Kept(dict(posterior.attrs), draws, hidden, labels)
 
 
 def read_kept(path, asked: str = "posterior") -> Kept:
@@ -222,11 +224,19 @@ def _limit(word):
         return word
 
 
-def check_files(paths):
-    "Refuse a path that leads to no file."
+def check_files(paths, asked: str = "file", draws: bool = True):
+    "Refuse a path that leads to no file, or to one that is neither a release nor, where they serve, draws of a fit."
+    wanted = "a release file" + ", or draws of dp-bayes fit" * draws
     for path in paths:
         if not Path(path).is_file():
-            refuse("file", "an existing file", path, "name a release of dp-bayes release or draws of dp-bayes fit")
+            refuse(asked, "an existing file", path, "name a release of dp-bayes declare or dp-bayes release"
+                   + ", or draws of dp-bayes fit" * draws)
+        kept = _first_bytes(path).startswith((b"\x89HDF", b"CDF"))
+        if kept and not draws:
+            refuse(asked, wanted, path, "it holds draws of a fit, which dp-bayes show reads")
+        if not kept and Path(path).suffix.lower() in (".csv", ".tsv", ".txt"):
+            refuse(asked, wanted, path,
+                   f"dp-bayes declare --table {shlex.quote(str(path))} … -o FILE.json makes a release of a CSV file")
 
 
 def _shown(path, args):
@@ -399,6 +409,7 @@ def run_examine(args) -> Answer:
     from dp_bayes_nb.releases.combine import combine
     from dp_bayes_nb.releases.document import Release
     from dp_bayes_nb.releases.examine import CONFIDENTIAL, NOT_SAFE, examine
+    check_files(args.release, "RELEASE", draws=False)
     releases = [Release.load(path) for path in args.release]
     release = combine(*releases) if len(releases) > 1 else releases[0]
     found = examine(release, differences=True if args.differences else None, time_limit=args.time_limit)

@@ -278,7 +278,8 @@ CHUNK, MOST_LINES, MOST_NUMBERS = 2**22, 10**6, 2**28  # numbers at a time; line
 # %% ../../nbs/posterior/06_contrasts.ipynb #f45ba5ec
 def _check_values(how, sides):
     "Ratios of what may be 0 or negative, and odds of what is no share, are refused."
-    low, high = min(sides.x.min(), sides.y.min()), max(sides.x.max(), sides.y.max())
+    compared = sides.x[:, np.unique(sides.left)], sides.y[:, np.unique(sides.right)]  # other columns do not matter
+    low, high = min(each.min() for each in compared), max(each.max() for each in compared)
     if how == "ratio" and low <= 0:
         refuse("how", "'difference' where a draw is 0 or negative", how)
     if how == "odds_ratio" and not 0 < low <= high < 1:
