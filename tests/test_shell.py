@@ -277,6 +277,39 @@ def test_what_cannot_be_declared_is_refused_in_one_line(tmp_path, case):
     assert not list(tmp_path.iterdir())
 
 
+TYPED_OTHERWISE = [  # what people type first, and what the refusal must name
+    ("declare 41 --epsilon 0.5 -o o.json --source s", "--sensitivity 1"),
+    ("declare 41 --epsilon 1 --sensitivity 1 --delta 1e-6 --source s -o o.json", "--delta must be given with --sd"),
+    ("declare 12% --n 500 --scale 2 --source s -o o.json", "60 --n 500"),
+    ("declare 60/500 --scale 2 --source s -o o.json", "write 60 --n 500"),
+    ("declare 41 ± 6 --source s -o o.json", "--error95"), ("declare 1,204 --scale 2 --source s -o o.json", "1204"),
+    ("declare a=<5 b=9 --scale 2 --source s -o o.json", "--printed 'NAME=READING'"),
+    ("declare 45 --laplace 2 --source s -o o.json", "did you mean --scale?"),
+    ("declare 45 --rounded 5 --source s -o o.json", "--printed \"Rounded(5)\""),
+    ("fit r.json --tune 5", "did you mean --warmup?"),
+    ("declare --table t.csv --value n --name area --scale 2 --source s -o o.json", "--words reads texts such as '<5'"),
+    ("fit-many t.csv --value n --scale 2 -o o.csv", "dp-bayes declare --table"),
+    ("fit-many t.csv --value n --epsilon 2 -o o.csv", "did you mean --scale, the sensitivity divided by"),
+    *((f"{name} t.csv", "dp-bayes declare --table t.csv") for name in ("show", "explain", "fit", "examine", "compare")),
+    ("compare r.json 140", "dp-bayes declare 140"), ("compare 120 140", "such as --scale 2"),
+    ("compare r.json t.csv --scale 2", "a file states its own noise")]
+
+
+@pytest.mark.parametrize("line, said", TYPED_OTHERWISE)
+def test_what_is_typed_otherwise_is_refused_with_what_to_type(tmp_path, line, said):
+    declare(Counts(["count"]), 90, noise=Laplace(scale=2), source="s").save(tmp_path / "r.json")
+    (tmp_path / "t.csv").write_text("area,n,m\nElm,<5,3\nOak,9,4\n")
+    code, out, err = dp_bayes(*line.split(), cwd=tmp_path)
+    assert (code, out, len(err.splitlines())) == (2, "", 1) and said in err, err
+    assert not (tmp_path / "o.json").exists() and not (tmp_path / "o.csv").exists()
+
+
+def test_a_share_that_is_typed_as_a_count_is_warned_of(tmp_path):
+    said = [dp_bayes("declare", value, "--n", "500", "--scale", "2", "--source", "s", "-o", f"{value}.json",
+                     cwd=tmp_path)[2] for value in ("0.12", "60")]
+    assert "0.12 is typed as 60, with noise that is 500 times as large" in said[0] and said[1] == ""
+
+
 @pytest.mark.parametrize("typed, budget, said", [
     ("--epsilon 0.5 --sensitivity 1", {"epsilon": 0.5}, "epsilon = 0.5"),
     ("--scale 2 --epsilon 0.5", {"epsilon": 0.5}, "epsilon = 0.5"),
