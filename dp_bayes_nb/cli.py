@@ -7,6 +7,7 @@ __all__ = ['run_of', 'main']
 
 # %% ../nbs/cli.ipynb #77de68da
 import argparse
+import re
 import sys
 from importlib import import_module
 
@@ -20,6 +21,20 @@ from .command.output import Answer, as_json, lines
 # %% ../nbs/cli.ipynb #63266754
 # § The parser
 _GONE = {"--rest": "--against rest"}  # options of earlier versions, by what is written now
+_SAID = {"--laplace": "--scale", "--gaussian": "--sd", "--sigma": "--sd", "--std": "--sd", "--eps": "--epsilon",
+         "--rounded": '--printed "Rounded(5)"', "--suppressed": '--printed "Suppressed(10)"', "--total": "--sum",
+         "--epsilon": "--scale, the sensitivity divided by epsilon", "--file": "--table", "--csv": "--table",
+         "--out": "--output", "--title": "--source", "--size": "--n"}
+
+
+def _guess(word, command):
+    "What was meant by an option that a command does not have, as a question; empty where nobody knows."
+    known = [name for names, *_ in OPTIONS[command] for name in names.split() if name.startswith("--")]
+    word = word.partition("=")[0]
+    said = _GONE.get(word) or _SAID.get(word, "")
+    if said and re.split(r"[ ,]", said)[0] in known:
+        return f"did you mean {said}?"
+    return meant(word.lstrip("-"), [name.lstrip("-") for name in known]).replace("did you mean ", "did you mean --")
 
 
 class Parser(argparse.ArgumentParser):
@@ -122,10 +137,8 @@ def main(argv=None) -> int:
     try:
         args, unknown = build_parser().parse_known_args(argv)
         if unknown:
-            known = [word for names, *_ in OPTIONS[args.command] for word in names.split() if word.startswith("--")]
-            asked = f"did you mean {_GONE[unknown[0]]}?" if unknown[0] in _GONE else meant(unknown[0], known)
-            return _complain(f"unrecognized arguments: {' '.join(unknown)}; "
-                             f"{asked or f'see dp-bayes {args.command} --help'}", 2)
+            asked = _guess(unknown[0], args.command) or f"see dp-bayes {args.command} --help"
+            return _complain(f"unrecognized arguments: {' '.join(unknown)}; {asked}", 2)
         return _answer(args)
     except SystemExit as leaving:  # --help and --version
         return int(leaving.code or 0)

@@ -718,7 +718,8 @@ def test_show_and_predict_and_contrast_say_what_the_functions_say(declared):
     assert (code, err) == (0, "") and "share of records = 1  0.203 ± 0.02" in out, out
     for name, draws in (("probability", idata.posterior["probability"]), ("successes", idata.confidential["s"]),
                         ("share of records = 1", idata.confidential["s"] / 300)):
-        assert re.search(rf"^{name} +{float(draws.mean()):.4g} ", out, re.M), (name, out)
+        shown = [draws.mean(), draws.std(ddof=1), *draws.quantile([0.025, 0.5, 0.975])]
+        assert re.search(rf"^{name} +{' +'.join(f'{float(each):.4g}' for each in shown)}$", out, re.M), (name, out)
     frame = contrast(idata, other=other)
     code, out, err = dp_bayes("contrast", "d1.nc", "d2.nc", "-o", "c.csv", cwd=declared)
     assert (code, err) == (0, "") and f"{frame['mean'][0]:.4g}" in out and f"{frame['above'][0]:.4g}" in out, out

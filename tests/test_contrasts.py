@@ -376,3 +376,15 @@ def test_levels_before_others_need_a_dimension_with_an_order():
         table = db.contrast(draws, dim="week", against=against)
         assert set(table["mean"]) == {1.0 if against == "previous" else 2.0}
     assert len(db.contrast(draws, against="rest")) == 6
+
+
+def test_a_ratio_is_refused_for_the_cells_that_may_be_0_only():
+    "A count of another cell that was 0 once does not take the ratio of two others away."
+    rng = np.random.default_rng(5)
+    draws = np.stack([rng.integers(20, 40, (2, 300)), rng.integers(5, 10, (2, 300)), rng.integers(0, 3, (2, 300))], -1)
+    array = xr.DataArray(draws.astype(float), dims=("chain", "draw", "cell"), coords={"cell": ["a", "b", "none"]})
+    found = db.contrast(array, a="a", b="b", how="ratio")
+    assert found["median"][0] == np.median(draws[..., 0] / draws[..., 1])
+    for a, b in (("a", "none"), ("none", "a"), (None, None)):
+        with pytest.raises(ValueError, match="'difference' where a draw is 0 or negative"):
+            db.contrast(array, a=a, b=b, how="ratio")

@@ -34,6 +34,19 @@ def test_readme_is_short():
     assert len(words(README.read_text(encoding="utf-8"))) <= WORDS
 
 
+def opening(text):
+    "What stands before the tasks: comments, title and subtitle are not counted."
+    before, _, _ = text.partition("\n## What do you want to do?\n")
+    return "\n".join(line for line in before.splitlines() if not line.startswith(("<!--", "# ", "> ")))
+
+
+def test_the_tasks_are_on_the_first_screen():
+    "At 1280 by 800 there is room for three lines above them, and for no figure."
+    text = README.read_text(encoding="utf-8")
+    assert len(words(opening(text))) <= 60 and "![" not in opening(text)
+    assert len(words(opening(text.replace("## What do you want", "## What do they want")))) > 60
+
+
 def test_it_is_installed_from_the_checkout_on_the_pythons_that_were_tried():
     settings = ConfigParser(delimiters=["="], interpolation=None)
     settings.read(README.parent / "settings.ini", encoding="utf-8")

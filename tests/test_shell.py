@@ -132,12 +132,22 @@ def test_refusals_load_nothing_heavy(tmp_path):
 def test_a_posterior_is_explained_from_its_attributes(tmp_path):
     declare(Bernoulli("smokes"), 61, n=300, noise=Laplace(scale=2), source="s").save(tmp_path / "r.json")
     assert dp_bayes("fit", "r.json", "--draws", "50", "-o", "p.nc", cwd=tmp_path)[0] == 0
-    told = loaded_by([("explain", "p.nc", "r.json")], [*HEAVY, *SOLVER, "h5py"], tmp_path)
-    assert told == [["explain", 0, ["h5py"]]]
+    told = loaded_by([("explain", "p.nc", "r.json"), ("show", "p.nc", "r.json", "--json")],
+                     [*HEAVY, *SOLVER, "h5py"], tmp_path)
+    assert told == [["explain", 0, ["h5py"]], ["show", 0, []]]
     new = dp_bayes("explain", "p.nc", cwd=tmp_path)
     with h5py.File(tmp_path / "p.nc", "a") as file:  # an older file: the words are looked up
         del file["posterior"].attrs["fitted_by"]
     assert dp_bayes("explain", "p.nc", cwd=tmp_path) == new and "method exact (share)" in new[1]
+
+
+def test_posteriors_are_compared_without_what_draws_and_diagnoses(tmp_path):
+    for name, value in (("p", 61), ("q", 44)):
+        declare(Bernoulli(), value, n=300, noise=Laplace(scale=2), source=name).save(tmp_path / f"{name}.json")
+        assert dp_bayes("fit", f"{name}.json", "--draws", "50", "-o", f"{name}.nc", cwd=tmp_path)[0] == 0
+    lines = ["contrast p.nc q.nc", "compare p.nc q.nc", "predict p.nc"]
+    told = loaded_by([line.split() for line in lines], ["arviz", "matplotlib", "scipy.stats", "duckdb"], tmp_path)
+    assert [each[1:] for each in told] == [[0, []]] * 3
 
 
 def test_the_solver_is_loaded_where_an_integer_program_is_needed(tmp_path):
@@ -247,7 +257,10 @@ REFUSED = {"no value": [], "no noise": ["61", "--n", "300"], "text": ["many", "-
            "negative noise": ["61", "--scale", "-2"], "n below": ["61", "--n", "3", "--scale", "0.1"],
            "fraction of people": ["61", "--n", "30.5", "--scale", "2"],
            "two noises": ["61", "--scale", "2", "--sd", "3"],
-           "sensitivity": ["61", "--epsilon", "1"], "names and none": ["a=1", "2", "--scale", "2"],
+           "sensitivity": ["61", "--epsilon", "1"], "delta": ["61", "--scale", "2", "--delta", "1e-6"],
+           "delta alone": ["61", "--epsilon", "1", "--sensitivity", "1", "--delta", "1e-6"],
+           "budget too small": ["61", "--scale", "2", "--epsilon", "0.05"],
+           "names and none": ["a=1", "2", "--scale", "2"],
            "twice": ["a=1", "a=2", "--scale", "2"], "sum of nobody": ["a=1", "--sum", "b=a + c", "--scale", "2"],
            "sum of itself": ["a=1", "--sum", "a=b + b", "--scale", "2"], "call": ["61", "--printed", "open('x')"],
            "not rounded": ["61", "--printed", "Rounded(5)"], "blank": ["a=", "--scale", "2"],
@@ -262,6 +275,57 @@ def test_what_cannot_be_declared_is_refused_in_one_line(tmp_path, case):
     code, out, err = dp_bayes("declare", *REFUSED[case], "--source", "s", "-o", "new.json", cwd=tmp_path)
     assert (code, out, len(err.splitlines())) == (2, "", 1) and "Traceback" not in err, (out, err)
     assert not list(tmp_path.iterdir())
+
+
+TYPED_OTHERWISE = [  # what people type first, and what the refusal must name
+    ("declare 41 --epsilon 0.5 -o o.json --source s", "--sensitivity 1"),
+    ("declare 41 --epsilon 1 --sensitivity 1 --delta 1e-6 --source s -o o.json", "--delta must be given with --sd"),
+    ("declare 12% --n 500 --scale 2 --source s -o o.json", "60 --n 500"),
+    ("declare 60/500 --scale 2 --source s -o o.json", "write 60 --n 500"),
+    ("declare 41 ± 6 --source s -o o.json", "--error95"), ("declare 1,204 --scale 2 --source s -o o.json", "1204"),
+    ("declare a=<5 b=9 --scale 2 --source s -o o.json", "--printed 'NAME=READING'"),
+    ("declare 45 --laplace 2 --source s -o o.json", "did you mean --scale?"),
+    ("declare 45 --rounded 5 --source s -o o.json", "--printed \"Rounded(5)\""),
+    ("fit r.json --tune 5", "did you mean --warmup?"),
+    ("declare --table t.csv --value n --name area --scale 2 --source s -o o.json", "--words reads texts such as '<5'"),
+    ("fit-many t.csv --value n --scale 2 -o o.csv", "dp-bayes declare --table"),
+    ("fit-many t.csv --value n --epsilon 2 -o o.csv", "did you mean --scale, the sensitivity divided by"),
+    *((f"{name} t.csv", "dp-bayes declare --table t.csv") for name in ("show", "explain", "fit", "examine", "compare")),
+    ("compare r.json 140", "dp-bayes declare 140"), ("compare 120 140", "such as --scale 2"),
+    ("compare r.json t.csv --scale 2", "a file states its own noise")]
+
+
+@pytest.mark.parametrize("line, said", TYPED_OTHERWISE)
+def test_what_is_typed_otherwise_is_refused_with_what_to_type(tmp_path, line, said):
+    declare(Counts(["count"]), 90, noise=Laplace(scale=2), source="s").save(tmp_path / "r.json")
+    (tmp_path / "t.csv").write_text("area,n,m\nElm,<5,3\nOak,9,4\n")
+    code, out, err = dp_bayes(*line.split(), cwd=tmp_path)
+    assert (code, out, len(err.splitlines())) == (2, "", 1) and said in err, err
+    assert not (tmp_path / "o.json").exists() and not (tmp_path / "o.csv").exists()
+
+
+def test_a_share_that_is_typed_as_a_count_is_warned_of(tmp_path):
+    said = [dp_bayes("declare", value, "--n", "500", "--scale", "2", "--source", "s", "-o", f"{value}.json",
+                     cwd=tmp_path)[2] for value in ("0.12", "60")]
+    assert "0.12 is typed as 60, with noise that is 500 times as large" in said[0] and said[1] == ""
+
+
+@pytest.mark.parametrize("typed, budget, said", [
+    ("--epsilon 0.5 --sensitivity 1", {"epsilon": 0.5}, "epsilon = 0.5"),
+    ("--scale 2 --epsilon 0.5", {"epsilon": 0.5}, "epsilon = 0.5"),
+    ("--rho 0.125 --sensitivity 1", {"rho": 0.125}, "rho = 0.125"),
+    ("--sd 4.8 --epsilon 1 --delta 1e-6", {"epsilon": 1.0, "delta": 1e-6}, "epsilon = 1 and delta = 1e-06"),
+    ("--scale 2", {}, "No privacy budget is stated")])
+def test_a_budget_that_was_typed_stands_in_the_file(tmp_path, typed, budget, said):
+    code, out, err = dp_bayes("declare", "312", *typed.split(), "--source", "s", "-o", "r.json", cwd=tmp_path)
+    assert (code, err) == (0, "") and ("budget not stated" in out) == (not budget)
+    made = Release.load(tmp_path / "r.json")
+    assert {name: value for name, value in made.budget.items() if value is not None} == budget
+    assert said in dp_bayes("explain", "r.json", cwd=tmp_path)[1]
+    shown = dp_bayes("show", "r.json", cwd=tmp_path)[1]
+    assert all(f"{name} = {value:g}" in shown for name, value in budget.items())
+    told = answer("explain", "r.json", cwd=tmp_path)["files"][0]
+    assert {name: told[name] for name in ("epsilon", "delta", "rho") if told[name] is not None} == budget
 
 
 @pytest.mark.parametrize("values, n, larger", [((120, 140), None, 0.13), ((61, 44), (300, 250), 0.78)])

@@ -24,7 +24,7 @@ from .declarations import chosen_family, parse_prior, read_family
 from .options import EXPERIMENT_NAMES, warnings_as_lines
 from .output import (Answer, answers, answers_lines, check_output, check_plot, component_name,
                                         replacing, rows_table, save_plot, summary_rows)
-from .results import read_posterior
+from .results import check_files, read_posterior
 
 # %% ../../nbs/command/06_analyse.ipynb #d435a6cd
 # § dp-bayes fit
@@ -61,6 +61,7 @@ def run_fit(args) -> Answer:
     from dp_bayes_nb.models.contract import check_prior
     from dp_bayes_nb.releases.document import Release
     from dp_bayes_nb.releases.files import check_results
+    check_files(args.release, "RELEASE", draws=False)
     with warnings_as_lines():
         releases = [Release.load(path) for path in args.release]
         check_results(releases[0].family)
@@ -278,6 +279,16 @@ def cells_model(args, head) -> Any:
     return Bernoulli() if word == "share" else Counts(["count"])
 
 
+# %% ../../nbs/command/06_analyse.ipynb #eea36314
+def _check_texts(cells, value):
+    "Refuse texts in the place of numbers, with what reads them."
+    for name in value:
+        if name in cells.columns and cells[name].dtype.kind not in "biuf":
+            text = next((each for each in cells[name] if isinstance(each, str) and not _is_number(each)), None)
+            if text is not None:
+                refuse("--value", f"a column of numbers: {name!r}", text[:40],
+                       "dp-bayes declare --table FILE.csv … --words reads texts such as '<5'")
+
 # %% ../../nbs/command/06_analyse.ipynb #eea36313
 def run_fit_many(args) -> Answer:
     "Summaries of a table of cells, as a Parquet or a CSV file."
@@ -294,6 +305,7 @@ def run_fit_many(args) -> Answer:
         refuse("the noise", "stated by --scale or --sd", Said("none of them"),
                "a column or a number, such as --scale 2")
     cells = read_cells(args.cells)
+    _check_texts(cells, args.value)
     from dp_bayes_nb.many.fit_many import fit_many
     n, scale, sd = (_columns_or_number(given, cells.columns) for given in (asked_n, args.scale, args.sd))
     try:

@@ -8,9 +8,11 @@ __all__ = ['READINGS', 'STATED', 'a_number', 'numbers', 'named_numbers', 'parse_
 
 # %% ../../nbs/command/07_declare.ipynb #dec10004
 import functools
+import itertools
 import json
 import math
 import re
+from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
@@ -22,8 +24,26 @@ from .declarations import chosen_family, joined, parse_call
 from .options import FORMS, warnings_as_lines
 from .output import Answer, check_output
 
-# %% ../../nbs/command/07_declare.ipynb #dec10007
+# %% ../../nbs/command/07_declare.ipynb #dec10017
 # § Numbers and names
+_INSTEAD = ((r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?", lambda found:
+             f"write {found[0].replace(',', '')} if those are thousands"),
+            (r"\d+,\d+", lambda found: f"write {found[0].replace(',', '.')}, with a point before decimals"),
+            (r"(\d+(?:\.\d+)?)\s*%", lambda found: f"a share is typed as a count, with the noise of the count: "
+             f"{found[0]} of 500 people as {float(found[1]) * 5:g} --n 500"),
+            (r"(\d+)\s*/\s*(\d+)", lambda found: f"write {found[1]} --n {found[2]}"),
+            (r"of", lambda found: "60 of 500 people are 60 --n 500"),
+            (r"<\s*(\d+)", lambda found: "a number that was hidden is typed 'NAME=', with --printed "
+             f"'NAME=READING' where READING is Suppressed({found[1]})"),
+            (r".*±.*|\+/?-", lambda found: "what stands behind ± goes to --error95, with --noise, or to --sd"))
+
+
+def _instead(word) -> str:
+    "How something is typed that is no number."
+    return next((said(found) for pattern, said in _INSTEAD if (found := re.fullmatch(pattern, word.strip()))),
+                "a point before decimals, and no commas")
+
+# %% ../../nbs/command/07_declare.ipynb #dec10007
 def a_number(option, word) -> float:
     "A finite number that was typed."
     try:
@@ -31,7 +51,7 @@ def a_number(option, word) -> float:
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        refuse(option, "finite numbers", word, "a point before decimals, and no commas")
+        refuse(option, "finite numbers", word, _instead(word))
     return number
 
 
@@ -81,7 +101,8 @@ def parse_sums(words, rows) -> dict:
 READINGS = {**dict.fromkeys(("Exact", "Rounded", "Clamped", "Suppressed", "PrintedAbove", "Within", "Bands"),
                             "noise.printing"),
             **dict.fromkeys(("RandomRounded", "CellKey", "Noise", "CanonicalNoise"), "noise.perturbed")}
-STATED = ("scale", "sd", "error95", "epsilon", "rho")
+_SIZES, _BUDGETS = ("scale", "sd", "error95"), ("epsilon", "rho")
+STATED = (*_SIZES, *_BUDGETS)
 
 
 def _of_one(option, words, k):
@@ -98,28 +119,38 @@ def stated_noise(args, k: int | None = None) -> Any:
     "The noise as it was stated, a `Laplace` or a `Gaussian`, with k of one of two values; None where there is none."
     from dp_bayes_nb.noise.statements import STATEMENTS, stated_by
     given = {word: _of_one(f"--{word}", getattr(args, word), k) for word in STATED if getattr(args, word) is not None}
-    if len(given) > 1 or not given and (args.noise is not None or args.printed is None):
+    sizes, budgets = ({word: given[word] for word in words if word in given} for words in (_SIZES, _BUDGETS))
+    if len(sizes) > 1 or len(budgets) > 1 or not given and (args.noise is not None or args.printed is None):
         refuse("the noise", f"stated by one of {', '.join(f'--{word}' for word in STATED)}",
                Said(" ".join(f"--{word}" for word in given) or "none of them"),
-               "" if given else 'if there was none, say what was printed: --printed "Exact()"')
+               "" if given else 'such as --scale 2; if there was none, say what was printed: --printed "Exact()"')
     if not given:
         return None
-    ((word, value),) = given.items()
-    kind = args.noise or stated_by({"epsilon": "scale", "rho": "sd"}.get(word, word))
+    ((word, value),) = (sizes or budgets).items()
+    kind = args.noise.lower() if args.noise else stated_by({"epsilon": "scale", "rho": "sd"}.get(word, word))
     if kind not in STATEMENTS:
-        refuse("--noise", f"{' or '.join(STATEMENTS)}, because --error95 does not say which",
+        refuse("--noise", " or ".join(STATEMENTS) + ", because --error95 does not say which" * (args.noise is None),
                Said("nothing") if args.noise is None else args.noise)
-    law, budget = STATEMENTS[kind], word in ("epsilon", "rho")
-    if budget != (args.sensitivity is not None):
-        refuse("--sensitivity", "given with --epsilon or --rho, and only then", args.sensitivity,
-               "how far one person moves a number; of a count --sensitivity 1, if a person is counted once"
-               if budget else "the noise is stated without a budget")
+    _check_sensitivity(args, word, bool(budgets))
+    law = STATEMENTS[kind]
     if word == "error95":
         return law.from_error(value, 0.95, discrete=args.discrete)
-    if budget:
+    if word in _BUDGETS:
         moved = _of_one("--sensitivity", args.sensitivity, k)
         return (law.from_epsilon if word == "epsilon" else law.from_rho)(value, moved, discrete=args.discrete)
     return law(**{word: value}, discrete=args.discrete)
+
+
+def _check_sensitivity(args, word, budget):
+    "Refuse a sensitivity without a budget, and a budget that alone does not say how large the noise is."
+    if word in _BUDGETS and getattr(args, "delta", None) is not None:
+        refuse("--delta", "given with --sd, because epsilon and delta do not say how large the noise is", args.delta,
+               "the standard deviation stands beside them, or was computed from them by the publisher's software")
+    if word in _BUDGETS and args.sensitivity is None or args.sensitivity is not None and word not in _BUDGETS:
+        refuse("--sensitivity", "given where --epsilon or --rho says how large the noise is, and only then",
+               args.sensitivity,
+               "how far one person moves a number; of a count --sensitivity 1, if a person is counted once"
+               if word in _BUDGETS else f"--{word} says it" + " without a budget" * (not budget))
 
 
 # %% ../../nbs/command/07_declare.ipynb #6233a1cb
@@ -212,6 +243,15 @@ def _size(args):
     return found if found is None else [*map(whole, found)] if isinstance(found, list) else whole(found)
 
 # %% ../../nbs/command/07_declare.ipynb #eb7a523c
+def _doubt_share(args, values):
+    "Warn of a share where a count is asked for: small noise is refused, but large noise may have led there."
+    typed = [*values.values()] if isinstance(values, dict) else values
+    if args.n and args.family is None and typed and all(value is not None and 0 < value < 1 for value in typed):
+        n = a_number("--n", args.n[0])
+        warn_user(f"{typed[0]:g} is taken for a count among {n:g} records: a share of {typed[0]:g} is typed as "
+                  f"{typed[0] * n:g}, with noise that is {n:g} times as large")
+
+
 def declared(args) -> Any:
     "The release of numbers that were typed."
     from dp_bayes_nb.releases.declare import declare
@@ -219,11 +259,54 @@ def declared(args) -> Any:
     if table := [f"--{name}" for name in names if getattr(args, name) is not None]:
         refuse(table[0], "given with --table", None)
     values = named_numbers(args.values)
+    _doubt_share(args, values)
     sums = parse_sums(args.sum, values if isinstance(values, dict) else {})
     model, n_range = declared_model(args, values, sums), numbers("--n-range", args.n_range)
-    return declare(model, values, noise=stated_noise(args), n=_size(args), n_noise=size_noise(args),
+    made = declare(model, values, noise=stated_noise(args), n=_size(args), n_noise=size_noise(args),
                    n_range=None if n_range is None else tuple(map(int, n_range)), matrix=_matrix(model, values, sums),
                    printed=stated_printing(args.printed), neighbours=args.neighbours, source=args.source)
+    return with_budget(made, args)
+
+# %% ../../nbs/command/07_declare.ipynb #dec10022
+# § The budget
+_ROUNDED = 1.25  # a footnote is rounded; numbers that share people cost twice as much or more
+
+
+def _cost(made, word, delta) -> float:
+    "What a person who is counted once in the parts costs, as the noise says; 0 where it does not say."
+    kinds, unit = set(made.noise.kinds), made.family.one_table or made.family.magnitude == 1
+    if made.family.inner is not None or not (made.family.integer and unit) or delta is not None \
+            or kinds != {"laplace" if word == "epsilon" else "gaussian"} or np.any(made.noise.scale == 0):
+        return 0.0
+    from dp_bayes_nb.releases.checks import full_matrix
+    H = full_matrix(made)
+    H = np.eye(len(made.names)) if H is None else H[:, 1:] + (H[:, :1] if made.n is None else 0.0)
+    moved = H.T if made.neighbours != "change_one" or H.shape[1] == 1 else np.array(
+        [a - b for a, b in itertools.combinations(H.T, 2)])
+    used = np.abs(moved) / made.noise.scale if word == "epsilon" else moved**2 / (2 * made.noise.scale**2)
+    return float(used.sum(axis=1).max())
+
+
+def with_budget(made, args) -> Any:
+    "A release with the budget that was typed; as it is where that is the budget of each of several numbers."
+    given = {word: numbers(f"--{word}", getattr(args, word)) for word in _BUDGETS if getattr(args, word) is not None}
+    if not given:
+        if args.delta is not None:
+            refuse("--delta", "given with --epsilon, whose delta it is", args.delta)
+        return made
+    ((word, value),) = given.items()
+    if isinstance(value, list):
+        warn_user(f"{len(value)} budgets were typed, and none of all numbers together: the file states no budget")
+        return made
+    if (cost := _cost(made, word, args.delta)) <= _ROUNDED * value:
+        return replace(made, **{word: value, "delta": args.delta})
+    if len(made.names) == 1:
+        refuse(f"--{word}", f"about {cost:.3g} or more, which noise so small costs somebody who is counted once", value,
+               "compare both with the footnote")
+    warn_user(f"--{word} {value:g} is taken for the budget of each number: all of them cost one person {cost:.3g}, "
+              f"and the file states no budget; it does with the size of the noise (--scale or --sd) and --{word} "
+              f"{cost:.3g}")
+    return made
 
 # %% ../../nbs/command/07_declare.ipynb #dec10010
 # § A CSV file
@@ -265,15 +348,28 @@ def _summed(args, columns, own):
     return model, np.array(_matrix(model, rows, sums))
 
 
+def _by_budget(args):
+    "The size of the noise in all rows of a table, where only a budget says it."
+    for word in _BUDGETS:
+        if len(getattr(args, word) or ()) > 1:
+            refuse(f"--{word}", "one number with --table", " ".join(getattr(args, word)))
+    given = [word for word in STATED if getattr(args, word) is not None]
+    if set(given) & set(_SIZES) or not given:
+        if args.sensitivity is not None:
+            refuse("--sensitivity", "given where --epsilon or --rho says how large the noise is", args.sensitivity)
+        return {}
+    law: Any = stated_noise(args)
+    return {word: size for word in ("scale", "sd") if (size := vars(law).get(word)) is not None}
+
+
+# %% ../../nbs/command/07_declare.ipynb #a15e9f9f
 def declared_table(args) -> Any:
     "The release of a column of a CSV file; with --by one for each value of another."
     from dp_bayes_nb.models.counts import Bernoulli
     from dp_bayes_nb.models.whole_numbers import Counts
     from dp_bayes_nb.releases.published import csv_columns, read_table
-    typed = [*args.values] + [f"--{name}" for name in ("epsilon", "rho", "sensitivity", "counts")
-                              if getattr(args, name) is not None]
-    if typed:
-        refuse("--table", "given without numbers; state the noise by --scale, --sd or --error95", " ".join(typed))
+    if typed := [*args.values] + ["--counts"] * (args.counts is not None):
+        refuse("--table", "given without numbers before the options, and without --counts", " ".join(typed))
     columns = csv_columns(args.table)
     if args.value is None:
         refuse("--value", f"given with --table: a column among {', '.join(map(repr, [*columns][:12]))}", None)
@@ -282,15 +378,16 @@ def declared_table(args) -> Any:
     model = chosen_family(args) if own else Counts if args.name is not None else Bernoulli()
     if args.sum or model is Counts and args.exposure is None and args.by is None:
         model, matrix = _summed(args, columns, own)
-    spread = {word: _column_or_number(f"--{word}", getattr(args, word), columns) for word in ("scale", "sd", "error95")}
+    spread = {word: _column_or_number(f"--{word}", getattr(args, word), columns) for word in _SIZES} | _by_budget(args)
     n, n_range = _column_or_number("--n", args.n, columns), numbers("--n-range", args.n_range)
     stated = {"matrix": matrix, "printed": stated_printing(args.printed), "n_noise": size_noise(args),
               "neighbours": args.neighbours,
               "n_range": None if n_range is None else tuple(map(int, n_range))}
-    return read_table(columns, model=model, value=args.value, noise=args.noise, discrete=args.discrete, name=args.name,
+    made = read_table(columns, model=model, value=args.value, noise=args.noise, discrete=args.discrete, name=args.name,
                       n=int(n) if isinstance(n, float) and n == int(n) else n, exposure=args.exposure, by=args.by,
                       words=_parse_words(args.words), source=args.source, **spread,
                       **{name: value for name, value in stated.items() if value is not None})
+    return [with_budget(each, args) for each in made] if isinstance(made, list) else with_budget(made, args)
 
 # %% ../../nbs/command/07_declare.ipynb #dec10011
 # § dp-bayes declare

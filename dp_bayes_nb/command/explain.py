@@ -9,22 +9,26 @@ __all__ = ['run_explain', 'run_compare']
 import json
 import math
 import re
+import shlex
 from pathlib import Path
 
 import numpy as np
 
 from ..base.arguments import Said, printable, refuse
+from ..base.meant import meant
 from .declare import STATED, numbers, stated_noise, stated_printing
 from .declarations import parse_prior
 from .options import warnings_as_lines
 from .output import Answer
-from .results import _levels, check_files, is_document
+from .results import _levels, attributes, check_files, is_document, read_posterior
 
 # %% ../../nbs/command/08_explain.ipynb #exp10007
 # § What a release promises
 _BOUNDS = {"change_one": ("between any two values of {}", "How many records there are is public"),
            "change_value": ("between any two values of {}", "That the record is there, and where it stays, is public"),
-           "add_remove": ("that {} is in the table at all", "How many records there are is protected too")}
+           "add_remove": ("that {} is in the table at all", "How many records there are is protected too"),
+           None: ("between two tables that differ in {}", "Whether that is another record or none, and so whether the "
+                  "number of records is protected too, is not stated")}
 
 
 def _who(r) -> list[str]:
@@ -84,10 +88,11 @@ def _budget(r) -> list[str]:
     price = price if r.epsilon is not None else f"rho = {r.rho:g} (zero-concentrated), that is {price}"
     factor = math.exp(epsilon) if epsilon < 700 else math.inf
     most = f"{factor:.3g}" if factor < 1e6 else "more than a million, which is hardly a limit"
-    odds, public = _BOUNDS[r.neighbours or "change_one"]
+    odds, public = _BOUNDS[r.neighbours or ("change_one" if r.source is None else None)]
     odds = odds.format("one person's record" if r.person is None else "all rows of one person")
     chance = f", but for a chance of {delta:g}" if delta else ""
-    return [f"It is differentially private with {price}.", "To somebody who knows everything else, these numbers "
+    it = "It" if r.source is None else "By the source's word it"
+    return [f"{it} is differentially private with {price}.", "To somebody who knows everything else, these numbers "
             f"change the odds {odds} by a factor of at most {most}{chance}. {public}."]
 
 
@@ -116,14 +121,13 @@ def promise(release) -> list[str]:
 
 # %% ../../nbs/command/08_explain.ipynb #exp1000b
 # § What a fit did
-def attributes(path) -> tuple[dict, int, int]:
+def told(path) -> tuple[dict, int, int]:
     "What the file of a fit says of itself, and its numbers of chains and draws; the draws are not read."
     import h5py
     try:
         with h5py.File(path, "r") as file:
             kept = file["posterior"]
-            attrs = {name: value.item() if isinstance(value, np.generic | np.ndarray) else value
-                     for name, value in kept.attrs.items() if np.size(value) == 1}
+            attrs = attributes(kept)
             return attrs | {"release_json": attrs["release_json"]}, len(kept["chain"]), len(kept["draw"])
     except (OSError, KeyError, ValueError, TypeError, AttributeError):
         refuse("file", "a release, or a netCDF file of dp-bayes fit", str(path))
@@ -154,7 +158,7 @@ def deed(attrs: dict, chains: int, draws: int) -> tuple[list[str], dict]:
 def _explained(path):
     "What a file is, in sentences and for programs."
     if not is_document(path):
-        said, facts = deed(*attributes(path))
+        said, facts = deed(*told(path))
         return said, {"kind": "posterior"} | facts
     from dp_bayes_nb.releases.document import Release
     release = Release.load(path)
@@ -193,8 +197,16 @@ def _typed_pair(args):
     return made
 
 # %% ../../nbs/command/08_explain.ipynb #566a99f1
+def _opened(path):
+    "The release or the posterior in a file."
+    from dp_bayes_nb.releases.document import Release
+    if is_document(path):
+        return Release.load(path)
+    return read_posterior(path, "RELEASE")
+
+
 def _compared(args):
-    "The releases that are compared, and what each side is called."
+    "The releases or posteriors that are compared, and what each side is called."
     if args.values is not None:
         if args.release or args.a is not None or args.b is not None:
             refuse("--values", "given without files, --a and --b", " ".join(args.values))
@@ -203,21 +215,68 @@ def _compared(args):
         refuse(f"--{stated[0]}", "given with --values, and only then", Said("a file"), "a file states its own noise")
     if not 1 <= len(args.release) <= 2:
         refuse("RELEASE", "one file, or two of other records", f"{len(args.release)} files", "or --values A B")
-    from dp_bayes_nb.releases.document import Release
-    check_files(args.release)
-    if draws := [path for path in args.release if not is_document(path)]:
-        refuse("RELEASE", "a release file", draws[0], "dp-bayes contrast compares posteriors")
+    if typed := [word for word in args.release if _is_number(word)]:
+        refuse("RELEASE", "a file, or all numbers with --values", typed[0],
+               f"dp-bayes declare {typed[0]} … -o FILE.json makes a file of a number")
+    check_files(args.release, "RELEASE")
     names = [Path(path).name for path in args.release]
-    names = names if len(set(names)) == len(names) else args.release
-    found = [Release.load(path) for path in args.release]
-    parameters = found[0].family.parameters.values()
-    if len(found) == 1 and all(math.prod(each.shape) == 1 for each in parameters):
-        refuse("RELEASE", "two files, or one with cells or groups", Said("one file of one number"))
-    if len(found) == 2 and found[0] == found[1]:
-        refuse("RELEASE", "two releases of other records", Said("the same release twice"))
+    names = names if len(set(names)) == len(names) else [*map(str, args.release)]
+    found = [_opened(path) for path in args.release]
+    _check_question(found, names, args)
     return found, tuple(names) if len(names) == 2 else None
 
 
+# %% ../../nbs/command/08_explain.ipynb #566a99f2
+def _releases_of(opened) -> list:
+    "The releases of a release or a posterior."
+    from dp_bayes_nb.posterior.identity import read_releases_text
+    return read_releases_text(opened.posterior.attrs["release_json"]) if hasattr(opened, "posterior") else [opened]
+
+
+def _check_cells(args, sides):
+    "Refuse a cell that is none, with its name as it is written or what else it is."
+    for side, (name, cells, rows) in zip("ab", (sides * 2)[:2]):
+        word = getattr(args, side)
+        if word is not None and cells and word not in cells:
+            refuse(f"--{side}", f"a cell of {name!r}: {', '.join(cells[:8])}", word, meant(word, cells) or (
+                "that row is a sum of cells; to compare sums, declare each in a file of its own" if word in rows else
+                "the files themselves are the two sides" if len(sides) == 2 else ""))
+
+
+def _named_cells(cells, names, args):
+    "One cell of each of two files that have different ones, as far as it is named or the only one; else refused."
+    one = [each[0] if word is None and len(each) == 1 else word for word, each in zip((args.a, args.b), cells)]
+    if None in one:
+        such = [shlex.quote(word or each[0]) for word, each in zip(one, cells)]
+        refuse("RELEASE", "two files with the same cells, unless one of each is named",
+               Said(" and ".join(f"{', '.join(each[:6])} in {name!r}" for name, each in zip(names, cells))),
+               f"such as --a {such[0]} --b {such[1]}")
+    return one
+
+
+# %% ../../nbs/command/08_explain.ipynb #566a99f4
+def _check_question(found, names, args):
+    "Refuse two files that are not about one question, and one file that has nothing to compare, before any fit."
+    releases = [_releases_of(each) for each in found]
+    parameters = [each[0].family.parameters for each in releases]
+    asked = [args.variable if args.variable in each else next(iter(each)) for each in parameters]
+    levels = [each[name].levels if len(each[name].shape) == 1 else None for each, name in zip(parameters, asked)]
+    cells = [[*map(str, each or ())] for each in levels]
+    if len(found) == 1 and all(math.prod(each.shape) == 1 for each in parameters[0].values()):
+        refuse("RELEASE", "two files, or one with cells or groups", Said("one file of one number"),
+               "name the file that it is compared with")
+    if len(found) == 2 and releases[0] == releases[1]:
+        refuse("RELEASE", "two releases of other records", Said("the same release twice"),
+               "two that say the same are told apart by the --source of dp-bayes declare")
+    if len(set(asked)) == 2:
+        refuse("RELEASE", "two files about one question",
+               Said(f"{asked[0]} in {names[0]!r}, {asked[1]} in {names[1]!r}"), "declare both as counts, or both with "
+               "--n as shares" if "counts" in asked else "declare both with the same model")
+    _check_cells(args, [(name, each, release[0].names) for name, each, release in zip(names, cells, releases)])
+    if len(found) == 2 and all(cells) and {*cells[0]} != {*cells[1]} and max(map(len, cells)) > 1:
+        args.a, args.b = _named_cells(cells, names, args)
+
+# %% ../../nbs/command/08_explain.ipynb #566a99f3
 def _one_cell(results, variable):
     "The cells of two results that have one each, where their names differ; else None."
     levels = []
@@ -226,6 +285,24 @@ def _one_cell(results, variable):
         levels.append([array[dim].values.tolist() for dim in array.dims[2:]])
     single = len(results) == 2 and all(len(each) == 1 and len(each[0]) == 1 for each in levels)
     return (levels[0][0][0], levels[1][0][0]) if single else None
+
+# %% ../../nbs/command/08_explain.ipynb #566a99f5
+_MEASURED = ("mean", "sd", "low", "median", "high", "above", "direction")  # columns of `contrast` that are no labels
+
+
+def _ratios(asked, differences, a, b):
+    "The ratio of each pair, None where a draw is 0 or negative; what else is wrong the difference has said."
+    try:
+        return asked(a, b)
+    except ValueError:
+        if len(differences) == 1:
+            return [None]
+    found = []
+    for row in differences:  # some of them may have one
+        labels = [row[name] for name in row if name not in ("a", "b", *_MEASURED)]
+        one, two = (row["a"], row["b"]) if "a" in row else (labels * 2)[:2]
+        found += _ratios(asked, [row], one, two) if len(labels) == ("a" not in row) else [None]
+    return found
 
 # %% ../../nbs/command/08_explain.ipynb #exp1000f
 def _pairs(results, args, level):
@@ -236,13 +313,11 @@ def _pairs(results, args, level):
     a, b = (None if word is None else _levels([word], idata) for word, idata in asked_of)
     if a is None and b is None and (own := _one_cell(results, args.variable)):
         a, b = own
-    asked = lambda how: contrast(first, args.variable, None, a, b, other=other, how=how, level=level).to_dict("records")
+    def asked(how, a, b):
+        return contrast(first, args.variable, None, a, b, other=other, how=how, level=level).to_dict("records")
     ends = lambda row: row and {name: row[name] for name in ("median", "low", "high")}
-    differences = asked("difference")
-    try:
-        ratios = asked("ratio")
-    except ValueError:  # a draw is 0, or negative; what else is wrong the difference has said
-        ratios = [None] * len(differences)
+    differences = asked("difference", a, b)
+    ratios = _ratios(lambda a, b: asked("ratio", a, b), differences, a, b)
     return [{name: row[name] for name in row if name in ("a", "b") or isinstance(row[name], str)}
             | {"probability_larger": row["above"], "difference": ends(row), "ratio": ends(ratio)}
             for row, ratio in zip(differences, ratios)]
@@ -272,10 +347,12 @@ def run_compare(args) -> Answer:
         args.values, args.release = args.release, []  # two numbers, and no files
     prior = None if args.prior is None else parse_prior(args.prior)
     with warnings_as_lines():
-        releases, sides = _compared(args)
+        found, sides = _compared(args)
+        if prior is not None and all(hasattr(each, "posterior") for each in found):
+            refuse("--prior", "left out with posteriors, which have theirs", args.prior)
         from dp_bayes_nb.posterior.fit import fit
-        results = [fit(each, prior, draws=args.draws, warmup=args.warmup, chains=args.chains, seed=args.seed)
-                   for each in releases]
+        settings = {"draws": args.draws, "warmup": args.warmup, "chains": args.chains, "seed": args.seed}
+        results = [each if hasattr(each, "posterior") else fit(each, prior, **settings) for each in found]
         rows = _pairs(results, args, args.level)
     rows = rows if sides is None else [dict(zip("ab", sides)) | {k: v for k, v in row.items() if k not in "ab"}
                                        for row in rows]

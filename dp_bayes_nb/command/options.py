@@ -484,8 +484,8 @@ _NOISE_STATED: tuple = (
     ("--sd", "standard deviation of the noise (default: none)", _MANY),
     ("--error95", "half the width of its central 95%% interval, such as 16 for \"± 16\"; with "
      "--noise (default: none)", _MANY),
-    ("--epsilon", "its budget, with --sensitivity (default: none)", _MANY),
-    ("--rho", "its budget in rho, with --sensitivity (default: none)", _MANY),
+    ("--epsilon", "its budget: with --sensitivity it says how large Laplace noise is (default: none)", _MANY),
+    ("--rho", "its budget in rho: with --sensitivity it says how large Gaussian noise is (default: none)", _MANY),
     ("--sensitivity", "with --epsilon or --rho: how far one person moves a number, such as 1 for a count; no default, "
      "because it is as much a part of the noise as the budget", _MANY),
     ("--discrete", "noise on whole numbers (default: no)", {"action": "store_true"}),
@@ -495,6 +495,8 @@ OPTIONS["declare"] = (
     ("values", "numbers as printed, in the order of the rows or by name: north=11.5; NAME= where nothing was printed; "
      "they stand before the options (default: none, with --table)", {"nargs": "*", "metavar": "VALUE"}),
     *_NOISE_STATED,
+    ("--delta", "of the budget of Gaussian noise, with --epsilon and --sd, which the file then states (default: none)",
+     {"type": number}),
     ("--n", "how many records, public; of groups one for each; with --table a column or a number (default: unknown, "
      "and the numbers are counts)", _MANY),
     ("--n-scale", "n is noisy: scale of its Laplace noise (default: exact)", {"type": number}),
@@ -586,6 +588,7 @@ def as_typed(message):
                      r'write --prior "\1(…)" with numbers, see --help', message)
     message = message.replace("(...) or LogDensity(...)", "(…)").replace(
         "register(YourFamily) first", "for a model of your own give --models FILE.py")
+    message = re.sub(r"words=\{'([^']*)': ([^}]*)\}", r'--words "\1=\2"', message).replace("words={}", "--words")
     options = {name.removeprefix("--").replace("-", "_")
                for group in OPTIONS.values() for names, *_ in group for name in names.split()
                if name.startswith("--")}

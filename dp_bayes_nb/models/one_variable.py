@@ -19,7 +19,7 @@ from .bounds import (Clip, Redact, as_bounds, extremes, intervals, latent_moment
 from .fitted import moments_at
 from .released import optional
 from .declarations import Column
-from ..base.arguments import Array, Float, check_choice, jax, jitted, jnp, numerical, refuse
+from ..base.arguments import Array, Float, Said, check_choice, jax, jitted, jnp, numerical, refuse
 from ..base.measurement import Measurement
 from ..noise.printed import log_interval
 from .counts import ExponentialFamily, _check_column
@@ -61,7 +61,8 @@ class Univariate(ExponentialFamily):
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
         if "sample_records" in vars(cls):  # its name in version 0.1.0
-            cls.simulate_records = vars(cls)["sample_records"]
+            refuse(cls.__name__, "a model with simulate_records(self, key, theta, n)", Said("sample_records"),
+                   "that was its name in version 0.1.0: rename the method")
 
     def __post_init__(self):
         _check_column(self.column)

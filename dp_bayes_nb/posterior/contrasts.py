@@ -11,7 +11,6 @@ import re
 from typing import Any, Callable, NamedTuple
 
 import numpy as np
-from scipy.stats import rankdata
 
 from ..base.arguments import check_choice, check_count, check_fraction, check_positive, refuse, warn_user
 from ..base.frames import as_label, by_label, group_text, labels_of
@@ -279,7 +278,8 @@ CHUNK, MOST_LINES, MOST_NUMBERS = 2**22, 10**6, 2**28  # numbers at a time; line
 # %% ../../nbs/posterior/06_contrasts.ipynb #f45ba5ec
 def _check_values(how, sides):
     "Ratios of what may be 0 or negative, and odds of what is no share, are refused."
-    low, high = min(sides.x.min(), sides.y.min()), max(sides.x.max(), sides.y.max())
+    compared = sides.x[:, np.unique(sides.left)], sides.y[:, np.unique(sides.right)]  # other columns do not matter
+    low, high = min(each.min() for each in compared), max(each.max() for each in compared)
     if how == "ratio" and low <= 0:
         refuse("how", "'difference' where a draw is 0 or negative", how)
     if how == "odds_ratio" and not 0 < low <= high < 1:
@@ -439,6 +439,7 @@ def _among_first(first, tied, k):
 
 def _rank_columns(x, top, level):
     "Ranks (draws, groups) of draws of one cell of the other dimensions, and the columns of the answer."
+    from scipy.stats import rankdata  # slow to import, and of no use to `contrast`
     first, last = rankdata(x, "min", axis=1), rankdata(x, "max", axis=1)
     average = (first + last) / 2
     low, high = _ends(average, level, hdi=False)

@@ -133,9 +133,13 @@ def _check_words(words):
     return {text.strip(): said for text, said in words.items()}
 
 
+# %% ../../nbs/releases/09_published.ipynb #9b3a0012
 def _field(reading, whole, column, i, value):
     "A field as a number, and what is said of the number where it is not there."
     text = value.strip() if isinstance(value, str) else "" if value is None or value != value else None
+    if reading.words is None and text and (_self_explained(text, whole) or not re.search(r"\d", text)):
+        refuse(f"{column!r:.60} in row {i + 1}", "a plain number such as 1234.5, or empty", text[:40],
+               "words={} reads texts such as '<5' and '5-9', and words={'*': Suppressed(below)} says what others mean")
     if reading.words is None or text is None or text not in reading.words and _NUMERIC.fullmatch(text or "0"):
         return _number(column, i, value, whole and reading.spread == 0), None
     said = reading.words.get(text, _self_explained(text, whole))
