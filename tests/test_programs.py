@@ -112,7 +112,7 @@ def made(which):
     return d.simulate_release(model, theta, 5000, 1.0, seed=1), {"draws": 10, "warmup": 10}
 """
 ANOTHER_SHAPE = RATE.replace("(0, 20 + 5 * which)", "(which, 20)")
-TOGETHER = {  # fits of one process, those first that compile nothing, and how many programs the first of each may compile
+TOGETHER = {  # fits of one process, those first that compile nothing, and how many programs each may compile at first
     "tables and curves": {
         "share": (SHARE, 0), "categories": (CATEGORIES, 0), "tract": (TRACT, 0), "histogram": (HISTOGRAM, 0),
         "pooled shares": (POOLED_SHARES, 0), "rate": (RATE, 4), "two unknowns": (TWO_UNKNOWNS, 3),
