@@ -142,8 +142,8 @@ def test_one_persons_rows_move_combined_sums_by_the_sensitivity_at_most(case):
     model, rule = CASES[case]
     person, rng = check_person(model, Person("id", combine=rule)), np.random.default_rng(len(case))
     due = {norm: promised(model, person, norm) for norm in NORMS}
-    for turn in range(2):  # of five tables there are ten pairs
-        tables = neighbours(rng, codes=codes_of(model), ward=WARDS[0] if case == "public groups" else None, tables=5)
+    for turn in range(2):  # of eight tables there are 28 pairs
+        tables = neighbours(rng, codes=codes_of(model), ward=WARDS[0] if case == "public groups" else None, tables=8)
         sums = summed(model, person, [pl.from_pandas(each) for each in tables])
         for norm, pair in itertools.product(NORMS, itertools.combinations(sums, 2)):
             found, n = apart(model, person, pair, norm)
