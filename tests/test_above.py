@@ -185,7 +185,7 @@ def test_a_second_release_is_checked_and_others_are_refused():
     theta, inner = {"rate": 4.0}, db.Poisson((0, 20))
     made = db.simulate_release(inner, theta, 500, 1.0, seed=1)
     second = db.simulate_release(db.Above(inner, [9], 10), theta, 700, 1.0, seed=2)
-    idata = db.fit(made, GAMMA, draws=250, warmup=250, progress=False)
+    idata = db.fit(made, GAMMA, draws=50, warmup=50, progress=False)
     check = db.predictive_check(idata, second)
     assert list(check.statistic.values) == list(second.names) and float(check.p_value.min()) > 0.01
     assert float(check.z_rep[..., 0].mean()) == pytest.approx(7 / 5 * float(made.values[0]), rel=0.05)

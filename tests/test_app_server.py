@@ -203,11 +203,14 @@ def test_what_a_killed_server_left_is_removed_at_the_next_start(tmp_path):
         third = Server(tmp_path)
         third.end()
         assert not left.exists() and (kept / "upload.csv").exists(), "only the folder of the dead server goes"
+        second.end(signal.SIGTERM)
+        assert not list(tmp_path.glob("dp-bayes-app-*/server-*")), "and nothing is left of one that is told to end"
     finally:
         second.end()
 
 
-@pytest.mark.parametrize("how", [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGTERM])
+@pytest.mark.slow  # in the quick set: at the end of the test above
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_a_server_that_is_told_to_end_leaves_nothing(tmp_path, how):
     served = Server(tmp_path)
     served.page()

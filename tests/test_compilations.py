@@ -225,11 +225,10 @@ def test_programs_that_are_counted_elsewhere_have_the_bounds_of_the_benchmark():
     assert set(ELSEWHERE) < set(first_fit.ROWS)
 
 
-@pytest.mark.parametrize("rows", [
-    pytest.param((row,), marks=() if row == "census tract" else pytest.mark.slow, id=row) for row in first_fit.ROWS
-    if row not in ELSEWHERE])
+@pytest.mark.slow  # in the quick set: programs of the same and of more models, in test_programs.py
+@pytest.mark.parametrize("rows", [pytest.param((row,), id=row) for row in first_fit.ROWS if row not in ELSEWHERE])
 def test_a_first_fit_compiles_few_programs(rows, tmp_path):
-    "As the benchmark counts; of a declaration that differs fewer, of the same none. More are in test_programs.py."
+    "As the benchmark counts; of a declaration that differs fewer, of the same none."
     flags = {"XLA_FLAGS": os.environ.get("XLA_FLAGS", "")}
     for row, steps in first_fit.releases(tmp_path, rows).items():
         said = first_fit.measure(steps, first_fit.ROOT, tmp_path, 900, **flags)

@@ -1,12 +1,11 @@
 """A new law of noise and a new model, added to a copy of the package: how many files that takes, and that they work."""
 
+import json
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
-
-import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 LIB = "dp_bayes_nb"
@@ -95,30 +94,49 @@ assert rate.std() > 5 * rate.mean() / len(lengths) ** 0.5  # the noise is not fo
 '''
 
 
-@pytest.mark.parametrize("added, line, works", [
-    ({"noise/two_sided.py": LAW},
-     ("base/measurement.py", 'LAWS_OF = ("noise.laws",)', 'LAWS_OF = ("noise.laws", "noise.two_sided")'), LAW_WORKS),
-    ({"models/rayleigh.py": MODEL},
-     ("models/registry.py", '"GammaData": "models.gamma",',
-      '"GammaData": "models.gamma",\n    "Rayleigh": "models.rayleigh",'), MODEL_WORKS)], ids=["a law", "a model"])
-def test_what_is_added_touches_two_files(tmp_path, added, line, works):
-    "Its own, and the table in which it has a line; it is then written, read, released and fitted like the others."
+ADDED = [  # a file, its text, a table of the package with the line before and after, and what then works
+    ("noise/two_sided.py", LAW, "base/measurement.py", 'LAWS_OF = ("noise.laws",)',
+     'LAWS_OF = ("noise.laws", "noise.two_sided")', LAW_WORKS),
+    ("models/rayleigh.py", MODEL, "models/registry.py", '"GammaData": "models.gamma",',
+     '"GammaData": "models.gamma",\n    "Rayleigh": "models.rayleigh",', MODEL_WORKS)]
+EACH = """
+import json, sys, traceback
+known = []
+for code in json.loads(sys.argv[1]):
+    try:
+        exec(code, {})
+        known.append(True)
+    except Exception:
+        known.append(False)
+        traceback.print_exc()
+print(json.dumps(known))
+"""
+
+
+def test_what_is_added_touches_two_files(tmp_path):
+    "Each its own, and the table in which it has a line; it is then written, read, released and fitted like the others."
     shutil.copytree(ROOT / LIB, tmp_path / LIB, ignore=shutil.ignore_patterns("__pycache__"))
     git = lambda *words: subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *words], cwd=tmp_path,
                                         check=True, capture_output=True, text=True).stdout.splitlines()
     git("init", "-q"), git("add", "-A"), git("commit", "-qm", "The package as it is")
-    for name, text in added.items():
+
+    def known():
+        done = subprocess.run([sys.executable, "-c", EACH, json.dumps([each[-1] for each in ADDED])], cwd=tmp_path,
+                              text=True, capture_output=True, env={**os.environ, "PYTHONPATH": str(tmp_path),
+                                                                   "PYTHONDONTWRITEBYTECODE": "1"})
+        assert done.returncode == 0, done.stdout + done.stderr
+        return json.loads(done.stdout.splitlines()[-1]), done.stderr
+
+    for name, text, *_ in ADDED:
         (tmp_path / LIB / name).write_text(text.lstrip())
-    where, before, after = line
-    table = tmp_path / LIB / where
-    assert table.read_text().count(before) == 1
-    run = lambda: subprocess.run([sys.executable, "-c", works], cwd=tmp_path, text=True, capture_output=True,
-                                 env={**os.environ, "PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"})
-    assert run().returncode != 0, "without its line in the table it is not known"
-    table.write_text(table.read_text().replace(before, after))
-    done = run()
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert known()[0] == [False, False], "without their lines in the tables they are not known"
+    for _, _, where, before, after, _ in ADDED:
+        table = tmp_path / LIB / where
+        assert table.read_text().count(before) == 1
+        table.write_text(table.read_text().replace(before, after))
+    found, said = known()
+    assert found == [True, True], said
     touched = lambda: {row[3:] for row in git("status", "--porcelain", "--untracked-files=all", "--ignored")}
-    assert touched() == {f"{LIB}/{name}" for name in (*added, where)}
+    assert touched() == {f"{LIB}/{each}" for name, _, where, *_ in ADDED for each in (name, where)}
     (tmp_path / LIB / "second.json").write_text("{}")
-    assert len(touched()) == 3, "another table would be found"
+    assert len(touched()) == 5, "another table would be found"

@@ -68,12 +68,12 @@ def rows_of(rng, who, most=9, least=1, codes=3, ward=None):
                          "age": rng.choice([18.0, 90.0, -1e6, 1e9, 33.3], k), "code": rng.integers(0, codes, k)})
 
 
-def neighbours(rng, persons=4, least=1, ward=None, codes=3, names=False):
-    "Two tables that differ in the rows of one person, each in an order of its own."
+def neighbours(rng, persons=4, least=1, ward=None, codes=3, names=False, tables=2):
+    "Tables of which any two differ in the rows of one person, each in an order of its own."
     name = (lambda who: f"person {who}") if names else (lambda who: who)
     others = pd.concat([rows_of(rng, name(who), codes=codes) for who in range(1, persons)])
     tables = [pd.concat([others, rows_of(rng, name(0), least=0 if k and not least else 1, ward=ward, codes=codes)])
-              for k in range(2)]
+              for k in range(tables)]
     return [each.sample(frac=1, random_state=int(rng.integers(2**31))).reset_index(drop=True) for each in tables]
 
 
@@ -93,7 +93,7 @@ def length(difference, norm):
 
 
 def summed(model, person, tables, **options):
-    "The exact sums of two tables."
+    "The exact sums of each table."
     return [exact_sums(model, each, grid_exponent=grid_of(model), person=person, **options) for each in tables]
 
 
@@ -142,11 +142,11 @@ def test_one_persons_rows_move_combined_sums_by_the_sensitivity_at_most(case):
     model, rule = CASES[case]
     person, rng = check_person(model, Person("id", combine=rule)), np.random.default_rng(len(case))
     due = {norm: promised(model, person, norm) for norm in NORMS}
-    for turn in range(12):
-        tables = neighbours(rng, codes=codes_of(model), ward=WARDS[0] if case == "public groups" else None)
+    for turn in range(2):  # of eight tables there are 28 pairs
+        tables = neighbours(rng, codes=codes_of(model), ward=WARDS[0] if case == "public groups" else None, tables=8)
         sums = summed(model, person, [pl.from_pandas(each) for each in tables])
-        for norm in NORMS:
-            found, n = apart(model, person, sums, norm)
+        for norm, pair in itertools.product(NORMS, itertools.combinations(sums, 2)):
+            found, n = apart(model, person, pair, norm)
             assert n == 0 and found <= due[norm] * (1 + 1e-12), (turn, found, due)
 
 
@@ -156,29 +156,30 @@ def test_a_person_may_come_or_go_where_her_presence_is_private(case):
     person, rng = check_person(model, Person("id", combine=rule)), np.random.default_rng(3)
     H = (model.inner or model).size_rows(grid_of(model), "l1")
     m = len(model.names) // len(model.group_names)
-    for _ in range(8):
-        whole = neighbours(rng)[0]
-        tables = [whole, whole[whole["id"] != 0]]
-        found = [exact_sums(model, each, grid_exponent=grid_of(model), person=person, empty=True) for each in tables]
-        assert found[0].n - found[1].n == 1
+    for _ in range(2):
+        tables = neighbours(rng, tables=4)
+        without = tables[0][tables[0]["id"] != 0]
+        found = summed(model, person, [without, *tables], empty=True)
         rows = [[v for g, n in enumerate(each.sizes or (each.n,)) for v in H.of(n, each.integers[g * m:(g + 1) * m])]
                 for each in found]
-        assert length([a - b for a, b in zip(*rows)], "l1") <= H.moved
+        for each, whole in zip(found[1:], rows[1:], strict=True):
+            assert each.n - found[0].n == 1 and length([a - b for a, b in zip(whole, rows[0])], "l1") <= H.moved
 
 
 @pytest.mark.parametrize("options", [{"missing_as": 4.0}, {"missing": "drop"}])
 def test_missing_values_of_one_person_move_no_more(options):
     person, rng, due = Person("id", combine="sum"), np.random.default_rng(4), DAYS.rounded_sensitivity(grid_of(DAYS))
-    for _ in range(12):
+    for _ in range(2):
         tables = []
-        for each in neighbours(rng):
+        for each in neighbours(rng, tables=5):
             hers = each["id"] == 0
             holes = hers & (np.random.default_rng(int(rng.integers(2**31))).random(len(each)) < 0.4)
             if options.get("missing") == "drop":  # a person with a complete row stays one
                 holes &= each.index != each.index[hers][0]
             tables.append(pl.from_pandas(each.assign(days=each["days"].mask(holes))))
-        found, n = moved(DAYS, person, tables, **options)
-        assert n == 0 and found <= due
+        for pair in itertools.combinations(summed(DAYS, person, tables, **options), 2):
+            found, n = apart(DAYS, person, pair)
+            assert n == 0 and found <= due
 
 
 # ---------------------------------------------------------------- kept
@@ -194,16 +195,17 @@ def test_one_persons_rows_move_kept_sums_by_the_sensitivity_at_most(case):
         person = Person("id", rows=c)
         due, gone = ({norm: promised(model, person, norm, relation) for norm in NORMS}
                      for relation in ("change_one", "add_remove"))
-        for _ in range(8):
-            tables = neighbours(rng, least=0, codes=codes_of(model))
+        for _ in range(2):  # of five tables there are ten pairs
+            tables = neighbours(rng, least=0, codes=codes_of(model), tables=5)
             without = tables[0][tables[0]["id"] != 0]
-            first, second, alone = summed(model, person, map(pl.from_pandas, (*tables, without)), empty=True)
-            for norm in NORMS:
-                found, n = apart(model, person, (first, second), norm)
+            *sums, alone = summed(model, person, map(pl.from_pandas, (*tables, without)), empty=True)
+            for norm, pair in itertools.product(NORMS, itertools.combinations(sums, 2)):
+                found, n = apart(model, person, pair, norm)
                 assert abs(n) <= c and found <= due[norm] * (1 + 1e-12)
                 largest[c, norm] = max(largest[c, norm], found / due[norm])
-                found, n = apart(model, person, (first, alone), norm)
-                assert 0 < n <= c and found <= gone[norm] * (1 + 1e-12)
+            for norm, each in itertools.product(NORMS, sums):
+                found, n = apart(model, person, (each, alone), norm)
+                assert (n > 0 or each is not sums[0]) and 0 <= n <= c and found <= gone[norm] * (1 + 1e-12)
     assert min(largest[3, norm] for norm in NORMS) > 0.1  # the tables are no trivial ones
 
 

@@ -24,6 +24,7 @@ MODEL = dpb.LogLinear({"a": 2, "b": 2}, [("a",), ("b",)])
 PRIOR = MODEL.accept(dpb.NormalEffects())
 
 
+@pytest.mark.slow  # in the quick set: the same of Laplace noise, with its mutant, in nbs/tables/15_records
 def test_chains_agree_with_all_tables_of_three_records():
     """Cells of 2 x 2 and some combinations of its margins with Gaussian noise, in Monte Carlo errors; by chance above
     4.5 once in 30,000 runs. Half the noise is noticed.
