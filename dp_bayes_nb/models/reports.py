@@ -7,7 +7,9 @@ __all__ = ['RandomizedResponse']
 
 # %% ../../nbs/models/24_reports.ipynb #24000004
 import dataclasses
+import itertools
 import math
+from functools import reduce
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -52,21 +54,21 @@ def _share(name, value, ends="between 0 and 1"):
     return float(value)
 
 # %% ../../nbs/models/24_reports.ipynb #24010007
-def _design(Q, k):
+def _design(Q, k, name="matrix"):
     "A matrix as tuples of numbers; ValueError unless its columns are distributions of reports."
     try:
         array = np.array(Q, dtype=float)
     except (TypeError, ValueError):
         array = np.empty(0)
     if array.ndim != 2 or array.shape[1] != k or len(array) < 2:
-        refuse("matrix", f"rows of {k} probabilities, one for each truth, a row for each report",
+        refuse(name, f"rows of {k} probabilities, one for each truth, a row for each report",
                Said(f"an array of shape {array.shape}"), "Q[report, truth]")
     if not np.all(np.isfinite(array) & (array >= 0)) or np.abs(array.sum(axis=0) - 1).max() > 1e-6:
         across = " (its rows do: Q[report, truth] is the transposed)" if array.shape == (k, k) and np.all(
             array >= 0) and np.abs(array.sum(axis=1) - 1).max() <= 1e-6 else ""
-        refuse("matrix", "of probabilities whose columns sum to one" + across, array.sum(axis=0).round(6).tolist()[:8])
+        refuse(name, "of probabilities whose columns sum to one" + across, array.sum(axis=0).round(6).tolist()[:8])
     if not np.all(array.max(axis=1) > 0):
-        refuse("matrix", "of reports that are possible", Said("a row of zeros"), "leave the row out")
+        refuse(name, "of reports that are possible", Said("a row of zeros"), "leave the row out")
     total = array.sum(axis=0)  # a matrix that was divided once stays as it is, and its document too
     return tuple(map(tuple, (array / np.where(np.abs(total - 1) < 1e-12, 1.0, total)).tolist()))
 
@@ -86,15 +88,26 @@ class ReportsLaw(NamedTuple):
         ways = jsp.gammaln(self.n + 1) - jnp.sum(jsp.gammaln(self.counts + 1))
         return ways + jnp.sum(jsp.xlogy(self.counts, jnp.maximum(self.Q @ theta, 1e-300)))
 
+
+class CellsLaw(NamedTuple):
+    "log p(c | effects) of counts of reports, with its constant: θ are the cells of a log-linear model of the truths."
+    law: ReportsLaw
+    model: Any
+
+    def log_density(self, effects: Any) -> Any:
+        "The multinomial log density of the cells of these effects."
+        return self.law.log_density(self.model.cell_probabilities({"effects": effects}))
+
+
 # %% ../../nbs/models/24_reports.ipynb #2400000d
 def _many(model):
     "How many truths there are."
-    return 2 if isinstance(model, Bernoulli) else len(model.names)
+    return 2 if isinstance(model, Bernoulli) else model.cells.size if model.celled else len(model.names)
 
 
-def _keep(model, k):
-    "P(report = truth)."
-    return model.keep if model.keep is not None else 1 / (1 + (k - 1) * math.exp(-model.epsilon))
+def _sizes(model):
+    "How many truths each column has: those of the one column, or of each column of a log-linear model."
+    return model.cells.shape if model.celled else (_many(model),)
 
 
 def _bits(model):
@@ -110,15 +123,14 @@ def _check_given(model):
             given == ["epsilon", "bits"] and model.bits is True) or given == ["bits"] and model.bits is True:
         refuse("keep", "the only one of keep, epsilon, matrix and bits (epsilon with bits=True)",
                Said(" and ".join(given) or "none of them"), "keep is P(report = truth); epsilon is the local ε")
-    if model.keep is not None and abs(_share("keep", model.keep) * k - 1) < 1e-12:
-        refuse("keep", f"other than 1/{k}, with which all of {k} reports are as likely whatever the truth", model.keep,
-               "such reports say nothing of the truth")
-    if model.epsilon is not None:
-        check_positive("epsilon", model.epsilon)
-    if model.matrix is not None:
-        object.__setattr__(model, "matrix", _design(model.matrix, k))
-        if k > 1 and max(np.ptp(row) for row in model.matrix) < 1e-12:
-            refuse("matrix", "of columns that are not all the same", Said("reports that say nothing of the truth"))
+    if model.model.celled:
+        _check_columns(model)
+    else:
+        _check_keep("keep", model.keep, k)
+        if model.epsilon is not None:
+            check_positive("epsilon", model.epsilon)
+    if model.matrix is not None and not (model.model.celled and _by_column(model.matrix)):
+        object.__setattr__(model, "matrix", _telling(model.matrix, k))
         if isinstance(model.model, Bernoulli) and len(model.matrix) != 2:
             refuse("matrix", "of two reports for Bernoulli", Said(f"{len(model.matrix)} rows"),
                    "Categorical([\"yes\", \"no\"]) takes any number of reports")
@@ -127,6 +139,94 @@ def _check_given(model):
     if model.sizes is not None:
         _check_sizes(model)
 
+# %% ../../nbs/models/24_reports.ipynb #2402000d
+def _check_keep(name, keep, k):
+    "Refuse a P(report = truth) that is no probability, or that says nothing of k truths."
+    if keep is not None and abs(_share(name, keep) * k - 1) < 1e-12:
+        refuse(name, f"other than 1/{k}, with which all of {k} reports are as likely whatever the truth", keep,
+               "such reports say nothing of the truth")
+
+
+def _telling(Q, k, name="matrix"):
+    "A design as tuples of numbers; ValueError if its reports say nothing of k truths."
+    Q = _design(Q, k, name)
+    if k > 1 and max(np.ptp(row) for row in Q) < 1e-12:
+        refuse(name, "of columns that are not all the same", Said("reports that say nothing of the truth"))
+    return Q
+
+
+# § Designs of several columns: equation (3)
+_MOST_NUMBERS = 2**24  # of Q
+
+
+def _by_column(matrix):
+    "Is this a list of matrices, one for each column? Else it is one matrix, a list of rows."
+    try:
+        return np.ndim(matrix[0][0]) == 1
+    except (TypeError, IndexError, KeyError, ValueError):
+        return False
+
+
+def _for_columns(name, value, names):
+    "A list of numbers or matrices, one for each column."
+    if len(value) != len(names):
+        refuse(name, f"one for each of the {len(names)} columns {', '.join(names)}", Said(f"{len(value)} of them"),
+               "in the order of the columns of the log-linear model")
+    return tuple(value)
+
+
+def _check_columns(model):
+    "Designs of the columns of a log-linear model, each by itself, or one matrix of all its cells."
+    names, sizes = [column.name for column in model.model.columns], _sizes(model.model)
+    for name in ("keep", "epsilon"):
+        value = getattr(model, name)
+        if isinstance(value, (list, tuple)):
+            object.__setattr__(model, name, _for_columns(name, value, names))
+        for i, (column, k) in enumerate(zip(names, sizes)):
+            own = f"{name} of {column!r}" if isinstance(value, (list, tuple)) else name
+            each = getattr(model, name)[i] if isinstance(value, (list, tuple)) else value
+            if name == "keep":
+                _check_keep(own, each, k)
+            elif each is not None:
+                check_positive(own, each)
+    if model.matrix is not None and _by_column(model.matrix):
+        given = zip(_for_columns("matrix", model.matrix, names), sizes, names)
+        object.__setattr__(model, "matrix", tuple(_telling(Q, k, f"matrix of {name!r}") for Q, k, name in given))
+    rows = len(model.matrix) if model.matrix is not None and not _by_column(model.matrix) else math.prod(
+        map(len, model.matrix or map(range, sizes)))
+    if rows * _many(model.model) > _MOST_NUMBERS:
+        refuse("model", f"such that reports times cells are at most {_MOST_NUMBERS:,}",
+               Said(f"{rows:,} reports of {_many(model.model):,} cells"), "join levels, or ask of fewer columns")
+
+
+def _designs(model):
+    "Q_j of each column, [(R_j, k_j)]; the matrix of all cells alone, if that is given."
+    if model.matrix is not None:
+        return [np.array(Q) for Q in (model.matrix if _by_column(model.matrix) else [model.matrix])]
+    sizes, found = _sizes(model.model), []
+    for i, k in enumerate(sizes):
+        keep, epsilon = (value[i] if isinstance(value, tuple) else value for value in (model.keep, model.epsilon))
+        found.append(kept(keep if keep is not None else 1 / (1 + (k - 1) * math.exp(-epsilon)), k))
+    return found
+
+
+def _labels(model):
+    "What each report of a log-linear model is called, or how many there are."
+    designs, columns = _designs(model), model.model.columns
+    if len(designs) == 1 < len(columns):
+        if len(designs[0]) != _many(model.model):
+            return len(designs[0])
+        levels = [column.levels for column in columns]
+    else:
+        levels = [c.levels if len(Q) == len(c.levels) else range(len(Q)) for c, Q in zip(columns, designs)]
+    return _cell_labels(columns, levels)
+
+
+def _cell_labels(columns, levels):
+    "Names of the cells, in C order."
+    parts = [[f"{column.name}={level}" for level in own] for column, own in zip(columns, levels)]
+    return tuple(map(", ".join, itertools.product(*parts)))
+
 # %% ../../nbs/models/24_reports.ipynb #2401000d
 def _check_sizes(model):
     "Reports and respondents of each cohort, as pairs of whole numbers that fit the matrix."
@@ -134,7 +234,8 @@ def _check_sizes(model):
         pairs = [(check_count("sizes", R, 1), check_count("sizes", n, 1)) for R, n in model.sizes]
     except TypeError:
         pairs = []
-    Q, n = np.array(model.matrix or np.empty((0, 1))), sum(n for _, n in pairs)
+    whole = model.matrix is not None and not _by_column(model.matrix)
+    Q, n = np.array(model.matrix if whole else np.empty((0, 1))), sum(n for _, n in pairs)
     ends = np.cumsum([0, *(R for R, _ in pairs)])
     if not pairs or ends[-1] != len(Q) or any(np.abs(Q[a:b].sum(axis=0) - size / n).max() > 1e-6
                                               for a, b, (_, size) in zip(ends, ends[1:], pairs)):
@@ -145,7 +246,8 @@ def _check_sizes(model):
 def _check_bits(model):
     "A bit for each category, set more often for the truth."
     if not isinstance(model.model, Categorical):
-        refuse("bits", "left out for Bernoulli", model.bits, "Categorical has a bit for each category")
+        refuse("bits", f"left out for {type(model.model).__name__}", model.bits,
+               "Categorical has a bit for each category")
     if model.bits is True:
         return
     if not isinstance(model.bits, tuple) or len(model.bits) != 2:
@@ -175,10 +277,10 @@ def _said(model):
 def _check(model):
     "The model of the truths, the design, and the local ε."
     truths = family_from_dict(model.model, new=True) if isinstance(model.model, dict) else model.model
-    if type(truths) not in (Bernoulli, Categorical):
-        refuse("model", "Bernoulli(...) or Categorical([...]), of the truths", truths,
-               "cells of several columns are categories, too, with matrix=numpy.kron(Q of one column, Q of the next); "
-               "log_likelihood(release) of them is a part of a log-linear model of your own")
+    if type(truths) not in (Bernoulli, Categorical) and not (isinstance(truths, Model) and truths.celled):
+        refuse("model", "Bernoulli(...), Categorical([...]) or LogLinear({...}), of the truths", truths,
+               "cells of other columns are categories, too; log_likelihood(release) of Categorical cells is a part of "
+               "a model of your own")
     object.__setattr__(model, "model", truths)
     object.__setattr__(model, "bits", tuple(model.bits) if isinstance(model.bits, list) else model.bits)
     _check_given(model)
@@ -194,10 +296,15 @@ def _check(model):
 
 def _shown(model):
     "A model in one line."
-    design = next((f"{name}={value if name != 'matrix' else f'{len(value)} reports'}" for name, value in (
+    design = next((f"{name}={value if name != 'matrix' else f'{len(model.Q)} reports'}" for name, value in (
         ("bits", model.bits if model.bits is not True else None), ("keep", model.keep), ("epsilon", model.epsilon),
         ("matrix", model.matrix)) if value is not None), "")
     return f"RandomizedResponse({model.model!r}, {design}{', bits' * (model.bits is True)}; {_said(model)})"
+
+
+def _lists(value):
+    "Tuples within tuples as JSON has them."
+    return [_lists(each) for each in value] if isinstance(value, tuple) else value
 
 # %% ../../nbs/models/24_reports.ipynb #2402000e
 # § The model
@@ -208,18 +315,21 @@ class _Designed(Model):
     bits: Any
     sizes: Any
 
-    truths = property(lambda self: self.model.names, doc="Names of the true counts.")
+    truths = property(lambda self: _cell_labels(self.model.columns, [c.levels for c in self.model.columns])
+                      if self.model.celled else self.model.names, doc="Names of the true counts.")
+    coordinates = property(lambda self: self.model.coordinates, doc="Those of the truths.")
+    fallback = property(lambda self: "log_linear" if self.model.celled else "augment",
+                        doc="The method if none of the preferred ones is available.")
     row_words = property(lambda self: f"counts of randomised {'bits' if self.bits else 'reports'}; {_said(self)}",
                          doc="What the rows are, and what respondents disclose.")
 
     @property
     def Q(self) -> np.ndarray:
         "P(report | truth), (R, k); of bits the probability that a bit (row) is set."
-        k = _many(self.model)
         if self.bits is not None:
             p, q = _bits(self)
-            return q + (p - q) * np.eye(k)
-        return np.array(self.matrix if self.matrix is not None else kept(_keep(self, k), k))
+            return q + (p - q) * np.eye(_many(self.model))
+        return reduce(np.kron, _designs(self))  # eq. (3)
 
     in_a_group = property(lambda self: self if self.sizes is None else dataclasses.replace(self, sizes=None),
                           doc="The model of one of several groups, in which cohorts have other sizes.")
@@ -235,11 +345,15 @@ class _Designed(Model):
     @property
     def reporter(self) -> Any:
         "The model of one report: that of the truths, or codes where reports are other answers than truths."
+        if self.model.celled:
+            return Categorical(_labels(self), "report")
         R = len(self.Q)
         return self.model if R == _many(self.model) else Categorical(R, self.model.column)
 
     def of_reports(self, theta: dict) -> dict:
         "Parameters of the reports: r of equation (1)."
+        if self.model.celled:
+            return {"probabilities": jnp.asarray(self.Q) @ self.model.cell_probabilities(theta)}
         (name, value), = theta.items()
         value = jnp.asarray(value)
         if isinstance(self.model, Bernoulli):
@@ -254,7 +368,7 @@ class _Designed(Model):
 
     def accept(self, prior: Any):
         "A prior of the truths."
-        if not isinstance(prior, LearnedDirichlet) or isinstance(self.model, Bernoulli):
+        if not isinstance(prior, LearnedDirichlet) or not isinstance(self.model, Categorical):
             return self.model.accept(prior)
         prior = dataclasses.replace(prior, alphas=np.atleast_1d(np.asarray(prior.alphas)))
         if prior.alphas.ndim != 1 or not len(prior.alphas):
@@ -344,7 +458,7 @@ class _Simulated(_Counted):
     def middle_moments(self):
         "`moments` where all truths are as likely, in NumPy: nothing is compiled."
         k, m = _many(self.model), len(self.names)
-        r = self.Q.mean(axis=1)
+        r = self.Q[:, self.model.possible.reshape(-1)].mean(axis=1) if self.model.celled else self.Q.mean(axis=1)
         C = -np.outer(r, r)
         if self.bits is not None:
             p, q = _bits(self)
@@ -392,10 +506,13 @@ class _Simulated(_Counted):
 class RandomizedResponse(_Simulated):
     """Reports of respondents who randomise their answers: a model of the counts of reports, for `declare`.
 
-    - `model`: of the truths: `Bernoulli(...)` or `Categorical([...])`. Its parameter and prior are this model's.
+    - `model`: of the truths: `Bernoulli(...)`, `Categorical([...])` or `LogLinear({...})`. Its parameter and prior are
+      this model's. Of a log-linear model each column is randomised by itself, and values are the counts of reports of
+      all cells, the last column fastest.
     - `keep`: the probability that a report is the truth; all other answers are equally likely. With two answers this is
       Warner's design. `epsilon`: the same with keep = e^ε / (e^ε + k − 1). `matrix`: Q (R, k), the probability of each
-      report (rows) under each truth (columns, which sum to one); of Bernoulli in the order success, failure.
+      report (rows) under each truth (columns, which sum to one); of Bernoulli in the order success, failure. Of a
+      log-linear model each is for every column, or a list with one for each; `matrix` may also be that of all cells.
     - `bits`: a report is a bit for each category, set with probability p for the truth and q for any other, `(p, q)`;
       True with `epsilon`: p = 1/2 and q = 1 / (1 + e^ε). Values are the numbers of bits that were set.
     - `reports`: "fresh", randomised again for each report, or "permanent", randomised once and repeated;
@@ -411,10 +528,10 @@ class RandomizedResponse(_Simulated):
     >>> model.names, model.Q.tolist(), round(model.local_epsilon, 3)
     (('report[yes]',), [[0.75, 0.25], [0.25, 0.75]], 1.099)
     """
-    model: Any  # of the truths: Bernoulli or Categorical
-    keep: float | None = None  # P(report = truth)
-    epsilon: float | None = None  # local, of one report
-    matrix: Any = None  # Q[report, truth]
+    model: Any  # of the truths: Bernoulli, Categorical or LogLinear
+    keep: Any = None  # P(report = truth), or one for each column
+    epsilon: Any = None  # local, of one report, or one for each column
+    matrix: Any = None  # Q[report, truth], or one for each column
     bits: Any = None  # True, or (p, q)
     reports: str = "fresh"  # or "permanent"
     reports_per_person: int = 1  # in all; the counts hold one of them
@@ -424,8 +541,9 @@ class RandomizedResponse(_Simulated):
     traced, integer, magnitude = ("model",), True, 1.0
     exact_noise: ClassVar[Any] = Having("count_log_pmf")
     methods = {"exact": "dp_bayes_nb.ways.reports:EXACT_REPORTS", "augment": "dp_bayes_nb.ways.reports:AUGMENT",
+               "log_linear": "dp_bayes_nb.tables.reports:LOG_LINEAR",
                "collapsed": None, "gibbs": None, "naive": None, "chain": None}
-    preferred, fallback = ("exact",), "augment"
+    preferred = ("exact",)
 
     def __post_init__(self):
         _check(self)
@@ -463,7 +581,7 @@ class RandomizedResponse(_Simulated):
         found = self.local_epsilon
         return {"family": "RandomizedResponse", "model": self.model.to_dict(),
                 **{name: list(value) if isinstance(value, tuple) else value for name, value in given.items()},
-                **({} if self.matrix is None else {"matrix": [list(row) for row in self.matrix]}),
+                **({} if self.matrix is None else {"matrix": _lists(self.matrix)}),
                 **({} if self.sizes is None else {"sizes": [list(pair) for pair in self.sizes]}),
                 "reports": self.reports, "reports_per_person": self.reports_per_person,
                 "local_epsilon": "infinite" if math.isinf(found) else found}
