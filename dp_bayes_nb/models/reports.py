@@ -94,6 +94,8 @@ class CellsLaw(NamedTuple):
     law: ReportsLaw
     model: Any
 
+    n = property(lambda self: self.law.n, doc="Respondents.")
+
     def log_density(self, effects: Any) -> Any:
         "The multinomial log density of the cells of these effects."
         return self.law.log_density(self.model.cell_probabilities({"effects": effects}))

@@ -91,8 +91,8 @@ def _cells(model, theta):
     return jax.vmap(model.cell_probabilities)(theta)
 
 
-def draw_effects(words: tuple, family: Any, data: Any, prior: Any, *, draws: int, chains: int, warmup: int,
-                 progress: bool = False) -> tuple[dict, dict]:
+def draw_effects(words: tuple, family: Any, data: Any, prior: Any, *, draws: int, chains: int,
+                 warmup: int = 500, progress: bool = False) -> tuple[dict, dict]:
     "Draws of the effects, and of the true counts `s` of all cells; surveys of one model are added up."
     counts = [np.asarray(known_reports(family, one)) for one in measurements_of(data)]
     total = np.sum(counts, axis=0)
