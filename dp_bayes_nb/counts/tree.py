@@ -111,13 +111,16 @@ def _log_table(table: ValueTable, t, scale, grid, kind):
                     f"scale {scale:g}"), f"divide by a common unit, so that there are at most {_MOST_TERMS} of them")
     block = max(_IN_MEMORY // len(chance), 1)
     if t.size > block:
-        parts = [_log_table(table, part, scale, grid, kind) for part in np.split(t.ravel(), range(block, t.size, block))]
-        return np.concatenate(parts).reshape(t.shape)
+        blocks = np.split(t.ravel(), range(block, t.size, block))
+        return np.concatenate([_log_table(table, one, scale, grid, kind) for one in blocks]).reshape(t.shape)
     x = start + np.arange(len(chance)) - t[..., None]  # of the noise
-    parts = np.exp(_log_between(x, x, scale, grid, kind) + chance)
+    on_grid = np.rint(x) % grid == 0 if grid > 1 else True
+    parts = np.where(on_grid, np.exp(_log_between(x, x, scale, grid, kind) + chance), 0.0)
     for end, (low, high) in zip(table.beyond, ((-np.inf, start - 1), (start + len(chance), np.inf))):
         if float(np.asarray(end)) > -np.inf:
-            outside = _log_between(low - t, high - t, scale, grid, kind) + float(np.asarray(end))
+            low, high = (low - t, high - t) if grid <= 1 else (grid * np.ceil((low - t) / grid),
+                                                               grid * np.floor((high - t) / grid))
+            outside = _log_between(low, high, scale, grid, kind) + float(np.asarray(end))
             parts = np.append(parts, np.exp(outside)[..., None], axis=-1)
     with np.errstate(divide="ignore"):
         return np.log(parts.sum(axis=-1))
