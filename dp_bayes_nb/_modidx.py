@@ -4287,6 +4287,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                      'dp_bayes_nb/models/reports.py'),
                                             'dp_bayes_nb.models.reports.CellsLaw.log_density': ( 'models/reports.html#cellslaw.log_density',
                                                                                                  'dp_bayes_nb/models/reports.py'),
+                                            'dp_bayes_nb.models.reports.CellsLaw.n': ( 'models/reports.html#cellslaw.n',
+                                                                                       'dp_bayes_nb/models/reports.py'),
                                             'dp_bayes_nb.models.reports.RandomizedResponse': ( 'models/reports.html#randomizedresponse',
                                                                                                'dp_bayes_nb/models/reports.py'),
                                             'dp_bayes_nb.models.reports.RandomizedResponse.__post_init__': ( 'models/reports.html#randomizedresponse.__post_init__',

@@ -197,7 +197,9 @@ SAYS_NOTHING = [[0.5, 0.5], [0.5, 0.5]]
 
 @pytest.mark.parametrize("design, said", [
     ({"keep": [0.7, 0.8, 0.9]}, "one for each of the 2 columns"), ({"keep": 0.5}, "say nothing of the truth"),
-    ({"keep": [0.7, 0.5]}, "keep of 'lied' must be other than 1/2"), ({"keep": [0.7, 1.2]}, "keep of 'lied'"),
+    ({"keep": [0.7, 0.5]}, "keep of 'lied' must be other than 1/2"),
+    ({"keep": [0.7, 1.2]}, "keep of 'lied'"), ({"keep": [0.7, None]}, "keep of 'lied'"),
+    ({"epsilon": [1.0, None]}, "epsilon of 'lied'"),
     ({"epsilon": [1, -2]}, "epsilon of 'lied'"), ({"matrix": SKEW}, "rows of 4 probabilities"),
     ({"matrix": [SKEW]}, "one for each of the 2 columns"), ({"matrix": [SKEW, np.eye(3)]}, "matrix of 'lied'"),
     ({"matrix": [SKEW, [[0.9, 0.1], [0.3, 0.7]]]}, "matrix of 'lied' .*transposed"),

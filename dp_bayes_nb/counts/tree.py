@@ -95,7 +95,7 @@ def _read_together(tables, length, t):
     found = np.take_along_axis(chance, i.astype(int).reshape(len(tables), -1), axis=1).reshape(t.shape)
     return np.where(np.abs(i - np.rint(i)) < 1e-9, found, -np.inf)
 
-
+# %% ../../nbs/counts/02_tree.ipynb #c13a8f21
 def _log_table(table: ValueTable, t, scale, grid, kind):
     "log P(printed | counts t) of one row: as the table says it of the count, or of the count with noise."
     if scale == 0:
@@ -124,7 +124,6 @@ def _log_table(table: ValueTable, t, scale, grid, kind):
             parts = np.append(parts, np.exp(outside)[..., None], axis=-1)
     with np.errstate(divide="ignore"):
         return np.log(parts.sum(axis=-1))
-
 
 # %% ../../nbs/counts/02_tree.ipynb #c13a1f21
 def _bends(table):

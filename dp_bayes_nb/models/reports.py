@@ -94,7 +94,10 @@ class CellsLaw(NamedTuple):
     law: ReportsLaw
     model: Any
 
-    n = property(lambda self: self.law.n, doc="Respondents.")
+    @property
+    def n(self) -> Any:
+        "Respondents."
+        return self.law.n
 
     def log_density(self, effects: Any) -> Any:
         "The multinomial log density of the cells of these effects."
@@ -128,7 +131,8 @@ def _check_given(model):
     if model.model.celled:
         _check_columns(model)
     else:
-        _check_keep("keep", model.keep, k)
+        if model.keep is not None:
+            _check_keep("keep", model.keep, k)
         if model.epsilon is not None:
             check_positive("epsilon", model.epsilon)
     if model.matrix is not None and not (model.model.celled and _by_column(model.matrix)):
@@ -144,7 +148,7 @@ def _check_given(model):
 # %% ../../nbs/models/24_reports.ipynb #2402000d
 def _check_keep(name, keep, k):
     "Refuse a P(report = truth) that is no probability, or that says nothing of k truths."
-    if keep is not None and abs(_share(name, keep) * k - 1) < 1e-12:
+    if abs(_share(name, keep) * k - 1) < 1e-12:
         refuse(name, f"other than 1/{k}, with which all of {k} reports are as likely whatever the truth", keep,
                "such reports say nothing of the truth")
 
@@ -156,7 +160,7 @@ def _telling(Q, k, name="matrix"):
         refuse(name, "of columns that are not all the same", Said("reports that say nothing of the truth"))
     return Q
 
-
+# %% ../../nbs/models/24_reports.ipynb #2403000d
 # § Designs of several columns: equation (3)
 _MOST_NUMBERS = 2**24  # of Q
 
@@ -180,17 +184,13 @@ def _for_columns(name, value, names):
 def _check_columns(model):
     "Designs of the columns of a log-linear model, each by itself, or one matrix of all its cells."
     names, sizes = [column.name for column in model.model.columns], _sizes(model.model)
-    for name in ("keep", "epsilon"):
-        value = getattr(model, name)
-        if isinstance(value, (list, tuple)):
-            object.__setattr__(model, name, _for_columns(name, value, names))
-        for i, (column, k) in enumerate(zip(names, sizes)):
-            own = f"{name} of {column!r}" if isinstance(value, (list, tuple)) else name
-            each = getattr(model, name)[i] if isinstance(value, (list, tuple)) else value
-            if name == "keep":
-                _check_keep(own, each, k)
-            elif each is not None:
-                check_positive(own, each)
+    for name, value in (("keep", model.keep), ("epsilon", model.epsilon)):
+        several = isinstance(value, (list, tuple))
+        each = _for_columns(name, value, names) if several else (value,) * len(names)
+        object.__setattr__(model, name, each if several else value)
+        for own, one, k in zip([f"{name} of {column!r}" if several else name for column in names], each, sizes):
+            if value is not None:
+                _check_keep(own, one, k) if name == "keep" else check_positive(own, one)
     if model.matrix is not None and _by_column(model.matrix):
         given = zip(_for_columns("matrix", model.matrix, names), sizes, names)
         object.__setattr__(model, "matrix", tuple(_telling(Q, k, f"matrix of {name!r}") for Q, k, name in given))
@@ -200,7 +200,7 @@ def _check_columns(model):
         refuse("model", f"such that reports times cells are at most {_MOST_NUMBERS:,}",
                Said(f"{rows:,} reports of {_many(model.model):,} cells"), "join levels, or ask of fewer columns")
 
-
+# %% ../../nbs/models/24_reports.ipynb #2404000d
 def _designs(model):
     "Q_j of each column, [(R_j, k_j)]; the matrix of all cells alone, if that is given."
     if model.matrix is not None:

@@ -281,6 +281,30 @@ def _gaussian_tail(x, scale, grid):
     return out
 
 
+def _normal_sum(d, v, scale):
+    "Log density of a normal sum plus Gaussian noise, JAX."
+    total = jnp.maximum(v + scale**2, 1e-300)  # a variance near 0 may come out below it
+    return -0.5 * (d**2 / total + jnp.log(2 * jnp.pi * total))
+
+
+def _log_normal_sum(d, v, scale):
+    "Log density of a normal sum plus Gaussian noise, up to a constant, NumPy."
+    total = v + scale**2
+    return -0.5 * (d * d / total + np.log(total))
+
+
+def _normal_given_normal(rng, mean, variance, z, scale):
+    "Draws of a normal sum given its value with Gaussian noise."
+    gain = variance / (variance + scale**2)
+    return mean + gain * (z - mean) + np.sqrt(gain) * scale * special.ndtri(rng.random(np.shape(mean)))
+
+
+def _gaussian_reach(chance, scale, grid):
+    "What noise exceeds with this chance: on a grid at most one step more."
+    return -NormalDist().inv_cdf(chance) * scale + np.where(scale == 0, 0.0, grid)
+
+
+# %% ../../nbs/noise/10_laws.ipynb #1a310011
 @lru_cache(maxsize=64)
 def _tail_sums(sigma):
     "log Σ_{j > k} P(e ≥ j) for k = 0, 1, …, of Gaussian noise on whole numbers."
@@ -304,30 +328,6 @@ def _gaussian_excess(x, scale, grid):
                 rest = np.log(np.maximum(m - x[here] / g, 0.0)) + _whole_gaussian_tail(m, s / g)
             out[here] = math.log(g) + np.logaddexp(sums[k], rest)
     return out
-
-
-def _normal_sum(d, v, scale):
-    "Log density of a normal sum plus Gaussian noise, JAX."
-    total = jnp.maximum(v + scale**2, 1e-300)  # a variance near 0 may come out below it
-    return -0.5 * (d**2 / total + jnp.log(2 * jnp.pi * total))
-
-
-def _log_normal_sum(d, v, scale):
-    "Log density of a normal sum plus Gaussian noise, up to a constant, NumPy."
-    total = v + scale**2
-    return -0.5 * (d * d / total + np.log(total))
-
-
-def _normal_given_normal(rng, mean, variance, z, scale):
-    "Draws of a normal sum given its value with Gaussian noise."
-    gain = variance / (variance + scale**2)
-    return mean + gain * (z - mean) + np.sqrt(gain) * scale * special.ndtri(rng.random(np.shape(mean)))
-
-
-def _gaussian_reach(chance, scale, grid):
-    "What noise exceeds with this chance: on a grid at most one step more."
-    return -NormalDist().inv_cdf(chance) * scale + np.where(scale == 0, 0.0, grid)
-
 
 # %% ../../nbs/noise/10_laws.ipynb #1a300022
 # § The ratio of two numbers with Gaussian noise: equation (2)

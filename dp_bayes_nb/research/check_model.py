@@ -40,8 +40,7 @@ LEVEL = 1e-3  # probability that a correct model is refused by any of the compar
 RECORDS, TABLES = 10_000, 100  # simulated at a time
 HERE, ELSEWHERE, POINTS = 4, 2, 3  # times at theta; times at each draw of the prior, and so many of these
 _BATCHES = 5  # of tables, each time
-_LEAST_SEEN = 100  # expected events among the draws, for a count to be judged
-_LEAST_CARRY = 50  # terms that carry the variance of an average, for it to be judged at a draw of the prior
+_LEAST_SEEN, _LEAST_CARRY = 100, 50  # expected events, for a count to be judged; terms that carry a variance
 
 
 def _pairs(rng, m):

@@ -73,9 +73,9 @@ def kernel(law: CellsLaw, prior: Any) -> Kernel:
 
 # %% ../../nbs/tables/17_reports.ipynb #17e0000b
 # § The method
-_EXACTLY = ("it is for counts of reports of all cells without noise, printed exactly, of a known number of respondents; "
-            "with noise or rounding on top declare the cells as Categorical, or take log_likelihood into a model of "
-            "your own")
+_EXACTLY = ("it is for counts of reports of all cells without noise, printed exactly, of a known number of "
+            "respondents; with noise or rounding on top declare the cells as Categorical, or take log_likelihood into "
+            "a model of your own")
 
 
 def log_linear_unavailable(family, measurements: Any, n=None, prior=None) -> str | None:
@@ -97,7 +97,7 @@ def draw_effects(words: tuple, family: Any, data: Any, prior: Any, *, draws: int
     counts = [np.asarray(known_reports(family, one)) for one in measurements_of(data)]
     total = np.sum(counts, axis=0)
     law = CellsLaw(ReportsLaw(total.sum(), total, family.Q), family.model)
-    key = jax.random.wrap_key_data(np.asarray(words[:2], np.uint32), impl="threefry2x32")
+    key = jax.random.wrap_key_data(jnp.asarray(words[:2], dtype=jnp.uint32), impl="threefry2x32")
     states, infos = run_chains(key, kernel(law, prior), draws=draws, warmup=warmup, chains=chains, progress=progress)
     flat = {name: np.asarray(value).reshape(-1, *value.shape[2:]) for name, value in states.theta.items()}
     p, rng = in_blocks(partial(_cells, family.model), flat), np.random.default_rng(words)
