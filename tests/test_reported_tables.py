@@ -262,3 +262,19 @@ def test_coverage_of_the_association_over_simulated_surveys():
     covers(model.Q)
     must_fail(lambda: covers(np.eye(4)), "Q ignored")
     must_fail(lambda: covers(np.kron(SKEW, FORCED)), "another design")
+
+
+def test_another_design_and_other_counts_compile_nothing():
+    "A program knows shapes alone: other names, matrices and counts are data. More cells are another program."
+    compiled: list = []
+    jax.monitoring.register_event_duration_secs_listener(
+        lambda event, duration, **_: compiled.append(event) if "backend_compile" in event else None)
+
+    def programs(counts, **design):
+        columns = design.pop("columns", {"a": ["x", "y"], "b": [0, 1]})
+        before = len(compiled)
+        fit(declared(LogLinear(columns, margins=2), counts, **design), PRIOR, draws=50, warmup=50, progress=False)
+        return len(compiled) - before
+    programs(COUNTS, keep=0.8)
+    assert programs(COUNTS[::-1], matrix=[FORCED, SKEW], columns={"p": ["no", "yes"], "q": [0, 1]}) == 0
+    assert programs(np.arange(6) + 20, keep=0.7, columns={"p": 2, "q": 3}) > 0
