@@ -324,20 +324,20 @@ def test_priors_that_are_learned_are_checked():
         dpb.fit(one, LearnedDirichlet(), progress=False)
 
 
-def test_log_linear_truths_are_a_part_of_a_model_of_your_own():
+def test_log_linear_truths_by_categories_in_a_model_of_your_own():
+    "The likelihood of the cells as categories is that of RandomizedResponse(LogLinear(...)), by log_likelihood too."
     model = LogLinear({"sex": ["f", "m"], "ill": ["no", "yes"]}, margins=[("sex",), ("ill",)])
-    with pytest.raises(ValueError, match="log_likelihood"):
-        RandomizedResponse(model, keep=0.8)
     Q = np.kron(np.eye(2), [[0.8, 0.2], [0.2, 0.8]])  # sex is told, illness is randomised
-    reports = RandomizedResponse(Categorical(4, "sex and ill"), matrix=Q)
-    made, c = declare(reports, [40, 20, 35, 25], printed=Exact(), source="made up"), np.array([40, 20, 35, 25])
-    log_density = dpb.log_likelihood(made)
-    effects = jnp.array([0.1, -0.7])
-    cells = lambda x: model.cell_probabilities({"effects": x})
-    value, slope = jax.value_and_grad(lambda x: log_density({"probabilities": cells(x)}))(effects)
-    p = np.asarray(cells(effects))
+    c, effects = np.array([40, 20, 35, 25]), jnp.array([0.1, -0.7])
+    declared = lambda truths, Q: declare(RandomizedResponse(truths, matrix=Q), c, printed=Exact(), source="made up")
+    cells = dpb.log_likelihood(declared(Categorical(4, "sex and ill"), Q))
+    ours = dpb.log_likelihood(declared(model, [np.eye(2), [[0.8, 0.2], [0.2, 0.8]]]))
+    by_cells = lambda x: cells({"probabilities": model.cell_probabilities({"effects": x})})
+    value, slope = jax.value_and_grad(by_cells)(effects)
+    p = np.asarray(model.cell_probabilities({"effects": effects}))
     by_hand = lambda p: gammaln(121) - gammaln(c + 1).sum() + c @ np.log(Q @ p)
     assert np.isclose(float(value), by_hand(p), rtol=1e-12) and np.all(np.isfinite(slope)) and np.any(slope != 0)
+    assert np.isclose(float(ours({"effects": effects})), by_hand(p), rtol=1e-12)
     must_fail(lambda: np.testing.assert_allclose(float(value), by_hand(p[[0, 2, 1, 3]])), "cells in another order")
 
 

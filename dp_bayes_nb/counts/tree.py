@@ -69,6 +69,8 @@ def _log_between(x, y, scale, grid, kind):
 
 # %% ../../nbs/counts/02_tree.ipynb #c13a0f21
 _SHORT = 64  # entries of tables that are read together
+_MOST_BENDS, _MOST_TERMS = 2**10, 2**14  # of a table with noise, of which longer ones are summed bend by bend
+_IN_MEMORY = 2**20  # numbers
 
 
 def _with_tables(rows, t, out):
@@ -93,21 +95,55 @@ def _read_together(tables, length, t):
     found = np.take_along_axis(chance, i.astype(int).reshape(len(tables), -1), axis=1).reshape(t.shape)
     return np.where(np.abs(i - np.rint(i)) < 1e-9, found, -np.inf)
 
-
+# %% ../../nbs/counts/02_tree.ipynb #c13a8f21
 def _log_table(table: ValueTable, t, scale, grid, kind):
     "log P(printed | counts t) of one row: as the table says it of the count, or of the count with noise."
     if scale == 0:
         return table.at(t)
     start, chance = float(np.asarray(table.start)), np.asarray(table.log_chance, float)
+    if len(chance) > _SHORT and grid >= 1 and not law_of(kind).lacks("log_excess"):
+        y, bend = _bends(table)
+        if len(y) <= min(_MOST_BENDS, len(chance) // 2):
+            return _log_bent(table, y, bend, t, scale, grid, kind)
+    if len(chance) > _MOST_TERMS:
+        refuse("printed", "of which noise can be summed over the numbers behind it",
+               Said(f"a number printed at random of {start:.0f} to {start + len(chance) - 1:.0f}, with {kind} noise of "
+                    f"scale {scale:g}"), f"divide by a common unit, so that there are at most {_MOST_TERMS} of them")
+    block = max(_IN_MEMORY // len(chance), 1)
+    if t.size > block:
+        blocks = np.split(t.ravel(), range(block, t.size, block))
+        return np.concatenate([_log_table(table, one, scale, grid, kind) for one in blocks]).reshape(t.shape)
     x = start + np.arange(len(chance)) - t[..., None]  # of the noise
-    parts = np.exp(_log_between(x, x, scale, grid, kind) + chance)
+    on_grid = np.rint(x) % grid == 0 if grid > 1 else True
+    parts = np.where(on_grid, np.exp(_log_between(x, x, scale, grid, kind) + chance), 0.0)
     for end, (low, high) in zip(table.beyond, ((-np.inf, start - 1), (start + len(chance), np.inf))):
         if float(np.asarray(end)) > -np.inf:
-            outside = _log_between(low - t, high - t, scale, grid, kind) + float(np.asarray(end))
+            low, high = (low - t, high - t) if grid <= 1 else (grid * np.ceil((low - t) / grid),
+                                                               grid * np.floor((high - t) / grid))
+            outside = _log_between(low, high, scale, grid, kind) + float(np.asarray(end))
             parts = np.append(parts, np.exp(outside)[..., None], axis=-1)
     with np.errstate(divide="ignore"):
         return np.log(parts.sum(axis=-1))
 
+# %% ../../nbs/counts/02_tree.ipynb #c13a1f21
+def _bends(table):
+    "Where the chances of a table bend, (K,), and by how much: their second differences."
+    below, above = np.exp(np.asarray(table.beyond, float))
+    chance = np.concatenate([[below] * 2, np.exp(np.asarray(table.log_chance, float)), [above] * 2])
+    bend = np.diff(chance, 2)
+    at = np.flatnonzero(np.abs(bend) > 16 * np.finfo(float).eps * chance.max())
+    return float(np.asarray(table.start)) - 1 + at, bend[at]
+
+
+def _log_bent(table, y, bend, t, scale, grid, kind):
+    "`_log_table` by the bends of the table."
+    chance = np.exp(np.concatenate([table.beyond[:1], table.log_chance, table.beyond[1:]]).astype(float))
+    found = np.interp(t, float(np.asarray(table.start)) - 1 + np.arange(len(chance)), chance)
+    excess = law_of(kind).log_excess
+    for at, by in zip(y, bend):
+        found += by * np.exp(excess(np.abs(at - t), scale, grid))
+    with np.errstate(divide="ignore"):
+        return np.log(np.maximum(found, 0.0))
 
 # %% ../../nbs/counts/02_tree.ipynb #c13a0f23
 def _hulls(tables):
@@ -124,19 +160,26 @@ def _hulls(tables):
 
 
 def _concave(table):
-    "The least log-concave table above one; None if it is so itself."
+    "The least log-concave table above one; None if it is so itself. Above a long one the least concave table."
+    hull = _least_above(table, lambda y: y, lambda y: y)
+    return hull if hull is None or len(table.log_chance) <= _MOST_TERMS else _least_above(table, np.exp, np.log)
+
+
+def _least_above(table, way, back):
+    "The table whose chances, seen on a scale, are the least concave ones above those of a table; None if it has them."
     y = np.asarray(table.log_chance, float)
     below, above = (int(float(np.asarray(end)) > -np.inf) for end in table.beyond)  # does it go on for ever?
     top = max(y.max(), *np.asarray(table.beyond, float))
     y = np.concatenate([np.full(below, top), y, np.full(above, top)])  # then it cannot rise again
-    at = np.flatnonzero(y > -np.inf)
+    at, y = np.flatnonzero(y > -np.inf), way(y)
     kept: list = []
     for i in at:  # points of the upper hull
         while len(kept) > 1 and (y[kept[-1]] - y[kept[-2]]) * (i - kept[-1]) < (y[i] - y[kept[-1]]) * (
                 kept[-1] - kept[-2]):
             kept.pop()
         kept.append(i)
-    hull = np.interp(np.arange(len(y)), kept, y[kept], left=-np.inf, right=-np.inf)
+    with np.errstate(divide="ignore"):
+        hull = back(np.interp(np.arange(len(y)), kept, y[kept], left=way(-np.inf), right=way(-np.inf)))
     inner, beyond = hull[below:len(y) - above], (top if below else -np.inf, top if above else -np.inf)
     same = np.allclose(inner, table.log_chance, rtol=0, atol=1e-12) and beyond == tuple(table.beyond)
     return None if same else table._replace(log_chance=inner, beyond=beyond)

@@ -40,6 +40,8 @@ class Fitted:
     # do `simulate` and `simulate_records` follow one law? Not where some columns are drawn anew with each table
     one_law: Any = True
     size_words: Any = "number of records"  # what n is
+    # is a record in one of the `cells` of several columns, with probabilities cell_probabilities(theta)?
+    celled: ClassVar[bool] = False
 
     def unused(self, prior: str) -> str:
         "What of the declaration a posterior under a prior (the name of its class) leaves out, in words; or nothing."

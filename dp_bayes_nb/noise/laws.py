@@ -34,6 +34,7 @@ PARTS = {
     "cdf": "distribution function: (u)",
     "quantile": "quantile: (p)",
     "log_tail": "tail: (x, scale, grid), log P(e >= x), on a grid or not",
+    "log_excess": "tail: (x, scale, grid), log E max(e - x, 0) for x >= 0, on a grid or not",
     "ratio_cdf": "ratio of two numbers with noise: (r, x, n, b, c), P(x + e <= r (n + f), n + f > 0), not on a grid",
     "line": "continuous draw: (key, shape)",
     "discrete": "draw on whole numbers: (key, scale), JAX",
@@ -113,6 +114,15 @@ def _laplace_tail(x, scale, grid):
         far = -np.abs(x) / scale - half
         other = np.where(x > 0, far, far - grid / scale)
         return np.where(x > 0, far, np.log1p(-np.exp(np.minimum(other, -1e-300))))
+
+
+def _laplace_excess(x, scale, grid):
+    "log E max(e − x, 0) of Laplace noise for x ≥ 0, on a grid or not."
+    x, scale, grid = np.broadcast_arrays(np.asarray(x, float), scale, grid)
+    step = np.where(grid > 0, grid, 1.0)
+    a, m = np.exp(-step / scale), np.ceil(x / step - 1e-9)
+    beyond = np.log(np.maximum(m * step - x, 0.0) - step * a / np.expm1(-step / scale)) - np.log1p(a)
+    return np.where(grid > 0, beyond - m * step / scale, np.log(scale / 2) - x / scale)
 
 
 def _log_normal_laplace(d, v, scale):
@@ -221,7 +231,7 @@ class LaplaceLaw(Law):
     convolved = staticmethod(normal_laplace_log_density)
     log_cdf = staticmethod(laplace_log_cdf)
     cut = staticmethod(cut_laplace)
-    log_tail = staticmethod(_laplace_tail)
+    log_tail, log_excess = staticmethod(_laplace_tail), staticmethod(_laplace_excess)
     ratio_cdf = staticmethod(_laplace_ratio)
     log_convolved = staticmethod(_log_normal_laplace)
     given_sum = staticmethod(_normal_given_sum)
@@ -294,6 +304,31 @@ def _gaussian_reach(chance, scale, grid):
     return -NormalDist().inv_cdf(chance) * scale + np.where(scale == 0, 0.0, grid)
 
 
+# %% ../../nbs/noise/10_laws.ipynb #1a310011
+@lru_cache(maxsize=64)
+def _tail_sums(sigma):
+    "log Σ_{j > k} P(e ≥ j) for k = 0, 1, …, of Gaussian noise on whole numbers."
+    table, total = _tail_table(sigma)
+    return np.append(np.logaddexp.accumulate(table[:0:-1])[::-1] - total, -np.inf)
+
+
+def _gaussian_excess(x, scale, grid):
+    "log E max(e − x, 0) of Gaussian noise for x ≥ 0, on a grid or not."
+    x, scale, grid = np.broadcast_arrays(np.asarray(x, float), scale, grid)
+    z = np.minimum(x / scale, 1e8)
+    mills = (math.pi / 2) ** 0.5 * special.erfcx(z * 0.5**0.5)  # of the upper tail over the density
+    share = np.maximum(1 - z * mills, 1 / (z**2 + 3))  # at least that, also where digits are lost
+    out = np.array(np.log(scale * share) - 0.5 * z * z - 0.5 * math.log(2 * math.pi))
+    for g, s in set(zip(grid.ravel().tolist(), scale.ravel().tolist())):
+        here = (grid == g) & (scale == s)
+        if g > 0 and s / g <= SMOOTH:
+            sums, m = _tail_sums(s / g), np.ceil(x[here] / g - 1e-9)
+            k = np.minimum(m, len(sums) - 1).astype(int)
+            with np.errstate(divide="ignore"):
+                rest = np.log(np.maximum(m - x[here] / g, 0.0)) + _whole_gaussian_tail(m, s / g)
+            out[here] = math.log(g) + np.logaddexp(sums[k], rest)
+    return out
+
 # %% ../../nbs/noise/10_laws.ipynb #1a300022
 # § The ratio of two numbers with Gaussian noise: equation (2)
 def _gaussian_ratio(r, x, n, b, c):
@@ -342,7 +377,7 @@ class GaussianLaw(Law):
     def variance_draw(self, key, residual, scale): return scale**2
     def log_cdf(self, d, v, scale): return jsp.log_ndtr(d / jnp.sqrt(v + scale**2))
     cut = staticmethod(cut_gaussian)
-    log_tail = staticmethod(_gaussian_tail)
+    log_tail, log_excess = staticmethod(_gaussian_tail), staticmethod(_gaussian_excess)
     def count_log_pmf(self, z, eta, n, scale, grid): return gaussian_count_log_pmf(z, eta, n, scale)
 
 

@@ -52,6 +52,9 @@ class Ends(NamedTuple):
 
 
 # %% ../../nbs/noise/05_printing.ipynb #f19b0403
+_IN_MEMORY = 2**22  # numbers that are looked at together
+
+
 class _Chances:
     "What becomes of numbers, and how likely: of a statement that moves all of them the same way, one number each."
     random: ClassVar[bool] = False  # had chance a part in it?
@@ -69,7 +72,12 @@ class _Chances:
 
     def chance(self, y: np.ndarray, value: float, rest: tuple) -> np.ndarray:
         "P(value is printed | numbers y), (N,), where others follow."
+        block = max(_IN_MEMORY // self.outcomes(y[:1])[0].shape[1], 1)
+        if len(y) > block:
+            return np.concatenate([self.chance(y[a:a + block], value, rest) for a in range(0, len(y), block)])
         out, p = self.outcomes(y)
+        if not rest:
+            return (p * chance_of((), out, value)).sum(axis=1)
         known, at = np.unique(out, return_inverse=True)
         return (p * chance_of(rest, known, value)[at].reshape(out.shape)).sum(axis=1)
 

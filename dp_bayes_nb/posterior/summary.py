@@ -129,8 +129,8 @@ def _frame_of(idata, family, level):
         places = {}
     order = sorted(map(str, idata.posterior.data_vars), key=lambda name: places.get(name, last))
     real = {name: p.support == "real" for name, p in known.items()}
-    rows = [_rows_of(name, idata.posterior[name], real.get(name), shares, tails)
-            for name in order if name not in (*family.nuisance, *family.coordinates)]
+    read = [name for name in order if name not in (*family.nuisance, *family.coordinates)]
+    rows = [_rows_of(name, idata.posterior[name], real.get(name), shares, tails) for name in read or order]
     return pd.concat(map(pd.DataFrame, rows), ignore_index=True)
 
 # %% ../../nbs/posterior/07_summary.ipynb #5a110029

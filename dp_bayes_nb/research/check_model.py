@@ -30,6 +30,8 @@ from ..base.priors import LogDensity
 from ..base.supports import SUPPORTS, constrain, unconstrain
 from .record_search import (_shown, check_sensitivity, check_statistic, is_valid, made_up_records,
                                                statistics_of)
+from ..noise.printing import Exact
+from ..releases.declare import declare
 from ..releases.simulate import _check_theta, simulate_release
 
 # %% ../../nbs/research/10_check_model.ipynb #14ce0013
@@ -38,8 +40,7 @@ LEVEL = 1e-3  # probability that a correct model is refused by any of the compar
 RECORDS, TABLES = 10_000, 100  # simulated at a time
 HERE, ELSEWHERE, POINTS = 4, 2, 3  # times at theta; times at each draw of the prior, and so many of these
 _BATCHES = 5  # of tables, each time
-_LEAST_SEEN = 100  # expected events among the draws, for a count to be judged
-_LEAST_CARRY = 50  # terms that carry the variance of an average, for it to be judged at a draw of the prior
+_LEAST_SEEN, _LEAST_CARRY = 100, 50  # expected events, for a count to be judged; terms that carry a variance
 
 
 def _pairs(rng, m):
@@ -633,6 +634,8 @@ def _fitted(key, model, theta, prior, n):
     from dp_bayes_nb.posterior.fit import fit
 
     release = simulate_release(model, theta, n, 1.0, seed=key)
+    if model.lacks("statistics"):  # no data holder adds noise to it
+        release = declare(model, release.simulated_sums, n=n, printed=Exact(), source="simulated")
     try:
         read = Release.from_json(release.to_json())
     except ValueError as error:

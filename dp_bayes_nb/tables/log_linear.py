@@ -295,7 +295,7 @@ class LogLinear(TableModel):
     proof = "A record counts in one cell of each of the M margins: a change moves each by 2 in L1 and by √2 in L2."
     methods = {**TableModel.methods, "collapsed": "dp_bayes_nb.tables.sampler:TABLES"}
     few_records = FEW_RECORDS
-    coordinates = ("effects",)
+    coordinates, celled = ("effects",), True
 
     def __post_init__(self):
         columns = _check_columns(self.columns)

@@ -16,6 +16,7 @@ import numpy as np
 from jax import lax
 
 from ..base.arguments import refuse
+from ..models.reports import RandomizedResponse
 from ..posterior.results import fitted
 from .cells import TableModel
 from .log_linear import LogLinear, contrasts
@@ -83,10 +84,11 @@ def table_probabilities(idata: Any,         # result of fit for a LogLinear rele
 def _of_cells(idata):
     "The model, the draws of its parameters, (draws, …), and the shape (chains, draws)."
     release, theta = fitted(idata)
-    if not isinstance(release.family, TableModel):
-        refuse("idata", "the result of fit for a model of cells, such as LogLinear", type(release.family).__name__)
+    family = release.family.model if isinstance(release.family, RandomizedResponse) else release.family  # of the truths
+    if not isinstance(family, TableModel):
+        refuse("idata", "the result of fit for a model of cells, such as LogLinear", type(family).__name__)
     shape = next(iter(theta.values())).shape[:2]
-    return release.family, {name: jnp.asarray(value).reshape(-1, *value.shape[2:])
+    return family, {name: jnp.asarray(value).reshape(-1, *value.shape[2:])
                             for name, value in theta.items()}, shape
 
 # %% ../../nbs/tables/05_margins.ipynb #1322247e

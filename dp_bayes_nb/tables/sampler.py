@@ -170,7 +170,12 @@ def jacobian(task: Task, x: Float[Array, "d"]) -> Float[Array, "p d"]:
 
 def prior_curvature(task: Task, x: Float[Array, "d"]) -> Float[Array, "d d"]:
     "−∇² log prior, with the absolute values of its eigenvalues."
-    values, vectors = jnp.linalg.eigh(-jax.hessian(partial(log_prior, task))(x))
+    return positive(-jax.hessian(partial(log_prior, task))(x))
+
+
+def positive(H: Float[Array, "d d"]) -> Float[Array, "d d"]:
+    "A symmetric matrix with the absolute values of its eigenvalues."
+    values, vectors = jnp.linalg.eigh(H)
     size = jnp.maximum(jnp.abs(values), 1e-6 * (1e-300 + jnp.abs(values).max()))
     return (vectors * size) @ vectors.T
 

@@ -17,7 +17,7 @@ from ..counts.reports import (Printed, draw_bits, draw_shares, draw_truths, gibb
                                         tied_unavailable)
 from ..counts.tree import Rows
 from ..models.counts import Bernoulli
-from ..models.reports import ReportsLaw
+from ..models.reports import CellsLaw, ReportsLaw
 from .methods import Method, Way, at_once
 from .noisy_tables import _tables_in_order, prior_counts
 
@@ -56,15 +56,18 @@ def _known_counts(family, measurements: list) -> list[np.ndarray]:
     return [c for one in measurements if (c := known_reports(family, one)) is not None]
 
 
-def _tables(data: Any) -> list:
+def measurements_of(data: Any) -> list:
     "Measurements, in NumPy, in their order."
     return [data] if isinstance(data, Measurement) else _tables_in_order(data)
 
 # %% ../../nbs/ways/04_reports.ipynb #3a000008
-def reports_law(family, one: Measurement) -> ReportsLaw | None:
+def reports_law(family, one: Measurement) -> ReportsLaw | CellsLaw | None:
     "The exact likelihood of known counts of reports, or None."
     c = known_reports(family, one)
-    return None if c is None or family.bits is not None else ReportsLaw(float(one.n), c, family.Q)
+    if c is None or family.bits is not None:
+        return None
+    law = ReportsLaw(float(one.n), c, family.Q)
+    return CellsLaw(law, family.model) if family.model.celled else law
 
 
 def _prior_unavailable(prior):
@@ -102,7 +105,7 @@ def _drawn(family, theta, truths, shape, tables):
 
 def sample_reports(rng: np.random.Generator, family: Any, data: Any, prior: Any, shape: tuple) -> dict:
     "Independent draws of the shares of truths and of the true counts `s`."
-    tables, alpha, size = _tables(data), _alpha(prior), int(np.prod(shape))
+    tables, alpha, size = measurements_of(data), _alpha(prior), int(np.prod(shape))
     counts = _known_counts(family, tables)
     if family.bits is not None:
         p, q = family.Q[0, 0], family.Q[0, 1]
@@ -200,7 +203,7 @@ def _with_gaps(printed, least, most):
 def augment(words: tuple, family: Any, data: Any, prior: Any, *, draws: int, chains: int, warmup: int = 1000,
             progress: bool = False) -> tuple[dict, dict]:
     "Draws of a chain: the shares, and the true counts `s`; and `lp`, the log likelihood of the reports."
-    tables, rng = _tables(data), np.random.default_rng(words)
+    tables, rng = measurements_of(data), np.random.default_rng(words)
     counts = _known_counts(family, tables)
     known = len(counts) == len(tables)
     n = tables[0].n
