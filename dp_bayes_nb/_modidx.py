@@ -2296,6 +2296,7 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                             'dp_bayes_nb/fields/bands.py'),
                                           'dp_bayes_nb.fields.bands.Factor.log_determinant': ( 'fields/bands.html#factor.log_determinant',
                                                                                                'dp_bayes_nb/fields/bands.py'),
+                                          'dp_bayes_nb.fields.bands._solved': ('fields/bands.html#_solved', 'dp_bayes_nb/fields/bands.py'),
                                           'dp_bayes_nb.fields.bands._variances': ( 'fields/bands.html#_variances',
                                                                                    'dp_bayes_nb/fields/bands.py'),
                                           'dp_bayes_nb.fields.bands.intrinsic_variances': ( 'fields/bands.html#intrinsic_variances',

@@ -81,6 +81,9 @@ class Field:
             beside.append(rows)
         self.beside = np.concatenate(beside)
         self.own = np.concatenate([own, np.zeros((len(self.beside) - len(own), own.shape[1]))])[:, self.band.order]
+        at = parts[self.big].at
+        on = np.flatnonzero(at >= 0)
+        self.to_nodes = sp.csr_matrix((np.ones(len(on)), (at[on], on)), (self.band.n, len(at)))  # sums over cells
         self.prior = self.solve(np.zeros(len(self.X)), np.zeros(len(parts))).log_determinant
 
     def place(self, values, k: int) -> Float[np.ndarray, "G"]:
@@ -97,8 +100,7 @@ class Field:
         if factor is None:
             return None
         Z = _columns(self, size)
-        to_nodes = sp.csr_matrix((s * D[on], (at[on], np.flatnonzero(on))), (self.band.n, len(D)))
-        across = factor.forward(np.c_[(to_nodes @ Z)[self.band.order], self.own.T])
+        across = factor.forward(np.c_[(self.to_nodes @ ((s * D)[:, None] * Z))[self.band.order], self.own.T])
         none = np.zeros(2 * self.own.shape[:1])
         corner = np.block([[self.border + (Z.T * D) @ Z, self.beside.T], [self.beside, none]])
         schur = corner - across.T @ across
@@ -197,14 +199,13 @@ class Table(NamedTuple):
 
     def at(self, x: Float[np.ndarray, "N M"]) -> Float[np.ndarray, "N M"]:
         "Log likelihoods of the cells at their x."
-        i, last, rows = np.empty(x.shape, int), self.x.shape[1] - 2, np.arange(len(x))[:, None]
-        for k in range(len(x)):
-            i[k] = np.searchsorted(self.x[k], x[k])
-        i = np.clip(i - 1, 0, last)
-        left, width = self.x[rows, i], self.x[rows, i + 1] - self.x[rows, i]
-        u = np.clip((x - left) / width, 0.0, 1.0)
-        v, w = self.value[rows, i], self.value[rows, i + 1]
-        a, b = self.slope[rows, i] * width, self.slope[rows, i + 1] * width
+        i, (N, Q) = np.empty(x.shape, int), self.x.shape
+        for row, nodes, values in zip(i, self.x, x):
+            row[:] = nodes.searchsorted(values)
+        i = np.clip(i - 1, 0, Q - 2) + Q * np.arange(N)[:, None]  # places in the tables one after another
+        (left, v, a), (right, w, b) = ([each.ravel().take(at) for each in self] for at in (i, i + 1))
+        width = right - left
+        u, a, b = np.clip((x - left) / width, 0.0, 1.0), a * width, b * width
         inside = v + u * (a + u * (3 * (w - v) - 2 * a - b + u * (2 * (v - w) + a + b)))
         beyond = x - np.clip(x, self.x[:, :1], self.x[:, -1:])
         return inside + beyond * np.where(beyond < 0, self.slope[:, :1], self.slope[:, -1:])
