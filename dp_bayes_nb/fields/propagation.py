@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Float
-from scipy.linalg import block_diag, lapack
+from scipy.linalg import block_diag, lapack, solve_triangular
 
 from dp_bayes_nb.fields.bands import Band, Factor, ridged
 from dp_bayes_nb.fields.pooling import Curves
@@ -400,3 +400,93 @@ def propagate(field: Field, table: Table, setting: Setting, sites: Sites | None 
     each = (found.log_mass - 0.5 * (m**2 / v + np.log(v) - cm**2 / cv - np.log(cv))) / power
     return Propagated(sites, setting, here, found, (cm, cv), here.value + float(each.sum()), float(each.sum()), change,
                       sweep)
+
+# %% ../../nbs/fields/08_propagation.ipynb #41bd0610
+# § Draws given sites
+def _on_constraints(field, solved, one, two):
+    "Draws of the band's nodes and of the border, moved onto the constraints."
+    c = field.c
+    if not len(field.own):
+        return one, two
+    back = np.linalg.solve(solved.schur[:c, :c], field.beside.T - solved.across[:, :c].T @ solved.across[:, c:])
+    ahead = solved.factor.backward(solved.across[:, c:] - solved.across[:, :c] @ back)
+    gap = np.linalg.solve(field.own @ ahead + field.beside @ back, field.own @ one + field.beside @ two)
+    return one - ahead @ gap, two - back @ gap
+
+
+def draw_normal(rng: np.random.Generator, field: Field, found: Propagated, size: int) -> tuple:
+    "Draws given sites: nodes of the band, the border, f and η, each with the draws last."
+    c, here, setting, at = field.c, found.marginals, found.setting, field.band.place
+    solved = here.solved
+    root = np.linalg.cholesky(solved.schur[:c, :c])
+    two = solve_triangular(root, rng.standard_normal((c, size)), lower=True, trans=1)
+    one = solved.factor.backward(rng.standard_normal((field.band.n, size)) - solved.across[:, :c] @ two)
+    one, two = _on_constraints(field, solved, one, two)
+    one, two = one[at] + here.nodes[:, None], two + here.border[:, None]
+    f = solved.Z @ two + setting.size[field.big] * field.place(one.T, field.big).T
+    h = np.zeros(len(f))
+    h[field.seen] = found.sites.linear[:len(field.seen)]
+    noise = np.sqrt(setting.own / here.own)[:, None] * rng.standard_normal(f.shape)
+    return one, two, f, (f + (setting.own * h)[:, None]) / here.own[:, None] + noise
+
+
+# %% ../../nbs/fields/08_propagation.ipynb #41bd0612
+_FINE, _SDS = 256, 6.5  # nodes of a tilted distribution that is drawn from, and how far they reach
+
+
+def to_tilted(table: Table, found: Propagated, p: Float[np.ndarray, "N D"]) -> Float[np.ndarray, "N D"]:
+    "Quantiles p of the tilted distributions of the seen cells."
+    N = len(p)
+    cm, cv, mean, variance = (each[:N] for each in (*found.cavity, found.tilted.mean, found.tilted.variance))
+    x = mean[:, None] + np.sqrt(variance)[:, None] * np.linspace(-_SDS, _SDS, _FINE)
+    w = table.first(N).at(x) - 0.5 * (x - cm[:, None])**2 / cv[:, None]
+    e = np.exp(w - w.max(axis=1, keepdims=True))
+    upto = np.concatenate([np.zeros((len(e), 1)), np.cumsum(e[:, 1:] + e[:, :-1], axis=1)], axis=1)
+    return np.stack([np.interp(p[j], upto[j] / upto[j, -1], x[j]) for j in range(len(x))])
+
+
+# %% ../../nbs/fields/08_propagation.ipynb #08000028
+# § Exact weights: equation (10)
+_PLACES, _FURTHER, _AT_ONCE = 40, 5.0, 2**20  # places on a line, and how far they go; numbers in memory
+
+
+def _between(rng: np.random.Generator, g: Float[np.ndarray, "K"], v: Float[np.ndarray, "K D"]) -> tuple:
+    "Draws (D,) of densities that are exponential between places, given their logs there, and their log densities."
+    w, rise, D = np.diff(g)[:, None], np.diff(v, axis=0), np.arange(v.shape[1])
+    a, top = np.maximum(np.abs(rise), 1e-9), v.max(axis=0)
+    upto = np.cumsum(w * np.exp(np.maximum(v[1:], v[:-1]) - top) * -np.expm1(-a) / a, axis=0)
+    k = np.minimum((upto <= rng.random(len(D)) * upto[-1]).sum(axis=0), len(w) - 1)
+    a, rise = a[k, D], rise[k, D]
+    y = -np.log1p(rng.random(len(D)) * np.expm1(-a)) / a  # from the higher end
+    y = np.where(rise > 0, 1 - y, y)
+    return g[k] + y * w[k, 0], v[k, D] + rise * y - top - np.log(upto[-1])
+
+
+def leveled(rng: np.random.Generator, field: Field, table: Table, found: Propagated, seen: Float[np.ndarray, "N D"],
+            level: Float[np.ndarray, "D"], steps: Float[np.ndarray, "J D"]) -> tuple[np.ndarray, np.ndarray]:
+    "How far draws given sites are to go up together, and logs of weights of what they are then."
+    (lam, h), N = (each[:, None] for each in found.sites), len(seen)
+    p, first = field.precision[0], table.first(N)
+    normal = lambda x: h[:N] * x - 0.5 * lam[:N] * x**2
+    K, above = p + lam[:N].sum(), level - field.mean[0]
+    middle = ((h[:N] - lam[:N] * seen).sum(axis=0) - p * above) / K
+    g = np.sinh(np.linspace(-1, 1, _PLACES) * math.asinh(_FURTHER * math.sqrt(K / p))) / math.sqrt(K)
+    def law(shift):  # (M, D)
+        value = first.at((seen[:, None] + shift).reshape(N, -1)).sum(axis=0).reshape(shift.shape)
+        return value - 0.5 * p * (above + shift)**2
+    pieces = np.array_split(g[:, None], min(-(-seen.size * _PLACES // _AT_ONCE), _PLACES))
+    shift, log_r = _between(rng, g, np.concatenate([law(middle + piece) for piece in pieces]))
+    shift = middle + shift
+    log_g = normal(seen + middle).sum(axis=0) - 0.5 * p * (above + middle)**2
+    rest = Table(*(each[N:] for each in table)).at(steps) - h[N:] * steps + 0.5 * lam[N:] * steps**2
+    value = law(shift[None])[0] + rest.sum(axis=0) - log_r - log_g
+    return shift, value + 0.5 * math.log(K / (2 * math.pi)) - found.each
+
+
+def resampled(rng: np.random.Generator, log_weight: Float[np.ndarray, "D"]) -> tuple[np.ndarray, float]:
+    "As many places, each as often as its weight says, in random order; and the share of draws that are effective."
+    w, D = np.exp(log_weight - log_weight.max()), len(log_weight)
+    upto = np.cumsum(w)
+    k = np.searchsorted(upto, (rng.permutation(D) + rng.random()) / D * upto[-1])
+    return np.minimum(k, D - 1), float(upto[-1]**2 / (w @ w) / D)
+
