@@ -2723,6 +2723,8 @@ d = { 'settings': {'branch': 'main', 'doc_baseurl': '/', 'doc_host': '', 'git_ur
                                                                                              'dp_bayes_nb/fields/propagation.py'),
                                                 'dp_bayes_nb.fields.propagation._on_constraints': ( 'fields/propagation.html#_on_constraints',
                                                                                                     'dp_bayes_nb/fields/propagation.py'),
+                                                'dp_bayes_nb.fields.propagation._pieces': ( 'fields/propagation.html#_pieces',
+                                                                                            'dp_bayes_nb/fields/propagation.py'),
                                                 'dp_bayes_nb.fields.propagation._summed': ( 'fields/propagation.html#_summed',
                                                                                             'dp_bayes_nb/fields/propagation.py'),
                                                 'dp_bayes_nb.fields.propagation.draw_normal': ( 'fields/propagation.html#draw_normal',

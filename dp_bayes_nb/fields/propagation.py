@@ -191,6 +191,9 @@ def _jumps(field, nodes, variance, beside):
 
 # %% ../../nbs/fields/08_propagation.ipynb #6ecbc178
 # § Tables of log likelihoods
+_MANY = 4  # places for each node, from which on coefficients are found first
+
+
 class Table(NamedTuple):
     "Log likelihoods: cubic between nodes, straight beyond."
     x: Float[np.ndarray, "N Q"]
@@ -202,6 +205,11 @@ class Table(NamedTuple):
         i, (N, Q) = np.empty(x.shape, int), self.x.shape
         for row, nodes, values in zip(i, self.x, x):
             row[:] = nodes.searchsorted(values)
+        if x.shape[1] > _MANY * Q:
+            i += (Q + 1) * np.arange(N)[:, None]
+            left, *c = _pieces(self)
+            t = x - left.take(i)
+            return c[0].take(i) + t * (c[1].take(i) + t * (c[2].take(i) + t * c[3].take(i)))
         i = np.clip(i - 1, 0, Q - 2) + Q * np.arange(N)[:, None]  # places in the tables one after another
         (left, v, a), (right, w, b) = ([each.ravel().take(at) for each in self] for at in (i, i + 1))
         width = right - left
@@ -213,6 +221,17 @@ class Table(NamedTuple):
     def first(self, N: int) -> "Table":
         "That of the first cells."
         return Table(self.x[:N], self.value[:N], self.slope[:N])
+
+
+def _pieces(table: Table) -> Float[np.ndarray, "5 R"]:
+    "Where each piece begins and its coefficients: what is before the first node, between two, and after the last."
+    x, v, slope = table
+    h = np.diff(x)
+    a, b, rise = slope[:, :-1] * h, slope[:, 1:] * h, np.diff(v)
+    ends = np.stack([x, v, slope, 0 * x, 0 * x])
+    inside = np.stack([x[:, :-1], v[:, :-1], slope[:, :-1], (3 * rise - 2 * a - b) / h**2, (a + b - 2 * rise) / h**3])
+    return np.concatenate([ends[..., :1], inside, ends[..., -1:]], axis=2).reshape(5, -1)
+
 
 # %% ../../nbs/fields/08_propagation.ipynb #cce571d7
 _TRIFLE, _APART = 50.0, 1e-9  # −log of a likelihood that is nothing; least distance of nodes, in lengths of a table
@@ -483,10 +502,12 @@ def leveled(rng: np.random.Generator, field: Field, table: Table, found: Propaga
     return shift, value + 0.5 * math.log(K / (2 * math.pi)) - found.each
 
 
-def resampled(rng: np.random.Generator, log_weight: Float[np.ndarray, "D"]) -> tuple[np.ndarray, float]:
-    "As many places, each as often as its weight says, in random order; and the share of draws that are effective."
+def resampled(rng: np.random.Generator, log_weight: Float[np.ndarray, "D"]) -> tuple[np.ndarray, float, float]:
+    """As many places, each as often as its weight says, in random order; the share of draws that are effective, and the
+    largest weight relative to their mean.
+    """
     w, D = np.exp(log_weight - log_weight.max()), len(log_weight)
     upto = np.cumsum(w)
     k = np.searchsorted(upto, (rng.permutation(D) + rng.random()) / D * upto[-1])
-    return np.minimum(k, D - 1), float(upto[-1]**2 / (w @ w) / D)
+    return np.minimum(k, D - 1), float(upto[-1]**2 / (w @ w) / D), D / float(upto[-1])
 
