@@ -319,7 +319,7 @@ def draw_weighed(rng: np.random.Generator, field: Field, table: Table, found: Ex
     "Draws of everything by exact weights, and the share that is effective; 0 where a few weights are too large."
     out = draw_field(rng, field, table, found, size, weigh=True)
     k, share, largest = resampled(rng, out.log_weight)
-    drawn = FieldDraws(*(each[k] if isinstance(each, np.ndarray) else [part[k] for part in each] for each in out))
+    drawn = FieldDraws._make(each[k] if isinstance(each, np.ndarray) else [part[k] for part in each] for each in out)
     return drawn, share if largest < LARGEST else 0.0
 
 
