@@ -206,8 +206,8 @@ def draw_printed(rng: np.random.Generator, readings: list, size, binomial: bool,
 
 # %% ../../nbs/counts/10_count_curves.ipynb #17618643
 def _inverse(c: Float[np.ndarray, "A W"], x: Float[np.ndarray, "A k"], u: Float[np.ndarray, "A k"]) -> tuple:
-    """log Σ_j e^{c_j + x j}, j from 0, at sorted x, and j by the inverse of the cumulative sums: which stretch first, and
-    then where in it.
+    """log Σ_j e^{c_j + x j}, j from 0, at sorted x, and j by the inverse of the cumulative sums: which stretch first,
+    and then where in it.
     """
     J, take = -(-c.shape[1] // _STRETCH), np.take_along_axis
     v = np.pad(c, ((0, 0), (0, J * _STRETCH - c.shape[1])), constant_values=-np.inf)

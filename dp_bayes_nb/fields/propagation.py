@@ -465,7 +465,7 @@ def to_tilted(table: Table, found: Propagated, p: Float[np.ndarray, "N D"]) -> F
 
 
 # %% ../../nbs/fields/08_propagation.ipynb #08000028
-# § Exact weights: equation (10)
+# § Exact weights: equation (9)
 _PLACES, _FURTHER, _AT_ONCE = 40, 5.0, 2**20  # places on a line, and how far they go; numbers in memory
 
 
