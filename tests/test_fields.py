@@ -317,7 +317,7 @@ def test_a_fit_takes_weights_where_the_first_look_doubts_and_a_chain_where_few_d
     shift, ratio = apart(drawn.cells, usual.cells)
     assert 0 < shift < 0.1 and ratio < 0.1
     assert apart(drawn.z, usual.z)[0] < 0.1
-    monkeypatch.setattr(structured, "LARGEST", 1.0)
+    monkeypatch.setattr(structured, "LOST", -1.0)
     with pytest.warns(UserWarning, match="a chain of"):
         assert structured._drawn(np.random.default_rng(1), one, 200)[2:] == (structured._LONG, 1.0)
 

@@ -502,12 +502,17 @@ def leveled(rng: np.random.Generator, field: Field, table: Table, found: Propaga
     return shift, value + 0.5 * math.log(K / (2 * math.pi)) - found.each
 
 
+_LARGEST = 10.0  # weight, relative to their mean
+
+
 def resampled(rng: np.random.Generator, log_weight: Float[np.ndarray, "D"]) -> tuple[np.ndarray, float, float]:
-    """As many places, each as often as its weight says, in random order; the share of draws that are effective, and the
-    largest weight relative to their mean.
+    """As many places, each as often as its weight says, in random order; the share of draws that is effective, and the
+    share of the weight that was cut off because single weights were too large.
     """
     w, D = np.exp(log_weight - log_weight.max()), len(log_weight)
+    whole = w.sum()
+    w = np.minimum(w, _LARGEST * whole / D)
     upto = np.cumsum(w)
     k = np.searchsorted(upto, (rng.permutation(D) + rng.random()) / D * upto[-1])
-    return np.minimum(k, D - 1), float(upto[-1]**2 / (w @ w) / D), D / float(upto[-1])
+    return np.minimum(k, D - 1), float(upto[-1]**2 / (w @ w) / D), 1 - float(upto[-1] / whole)
 

@@ -316,19 +316,19 @@ def draw_field(rng: np.random.Generator, field: Field, table: Table, found: Expl
 
 def draw_weighed(rng: np.random.Generator, field: Field, table: Table, found: Explored, size: int
                  ) -> tuple[FieldDraws, float]:
-    "Draws of everything by exact weights, and the share that is effective; 0 where a few weights are too large."
+    "Draws of everything by exact weights, and the share that is effective; 0 where too much weight is cut off."
     out = draw_field(rng, field, table, found, size, weigh=True)
-    k, share, largest = resampled(rng, out.log_weight)
+    k, share, cut = resampled(rng, out.log_weight)
     drawn = FieldDraws._make(each[k] if isinstance(each, np.ndarray) else [part[k] for part in each] for each in out)
-    return drawn, share if largest < LARGEST else 0.0
+    return drawn, share if cut < LOST else 0.0
 
 
 # %% ../../nbs/fields/09_structured.ipynb #11756e5b
 # § A check by a short chain: equation (4)
 _PARTICLES, _NUMBERS, _MOVES, _SHRINKS, _LONG = (64, 8 * 64), (4096, 32 * 4096), 10, 30, 30  # at two looks
 _LINE, _EVERY, _STRIDES = 16, 3, (0.05, 1.5)  # points of a common shift; moves between two; least and largest step
-# standard deviations that means may move; least share of draws that is effective; largest weight relative to the mean
-DOUBT, ENOUGH, LARGEST = 0.1, 0.5, 10.0
+# standard deviations that means may move; least share of draws that is effective; weight that may be cut off
+DOUBT, ENOUGH, LOST = 0.1, 0.5, 0.01
 
 
 def together(rng: np.random.Generator, field: Field, table: Table, seen: Float[np.ndarray, "N D"],
