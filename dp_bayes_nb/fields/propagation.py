@@ -481,6 +481,7 @@ def _between(rng: np.random.Generator, g: Float[np.ndarray, "K"], v: Float[np.nd
     return g[k] + y * w[k, 0], v[k, D] + rise * y - top - np.log(upto[-1])
 
 
+# %% ../../nbs/fields/08_propagation.ipynb #08000033
 def leveled(rng: np.random.Generator, field: Field, table: Table, found: Propagated, seen: Float[np.ndarray, "N D"],
             level: Float[np.ndarray, "D"], steps: Float[np.ndarray, "J D"]) -> tuple[np.ndarray, np.ndarray]:
     "How far draws given sites are to go up together, and logs of weights of what they are then."
@@ -502,6 +503,7 @@ def leveled(rng: np.random.Generator, field: Field, table: Table, found: Propaga
     return shift, value + 0.5 * math.log(K / (2 * math.pi)) - found.each
 
 
+# %% ../../nbs/fields/08_propagation.ipynb #08000034
 _LARGEST = 10.0  # weight, relative to their mean
 
 
