@@ -267,7 +267,7 @@ def measure(name: str, nuts_moments: dict | None) -> dict:
     began = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        ours, doubt, moves = _drawn(np.random.default_rng(1), one, OURS)
+        ours, doubt, moves, _ = _drawn(np.random.default_rng(1), one, OURS)
     return {"ours": compared(one, ours, nuts_moments) | {"moved_by_check": doubt, "moves": moves,
                                                          "seconds": time.process_time() - began}, "nuts": nuts_moments}
 

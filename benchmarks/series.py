@@ -11,8 +11,8 @@ file ends:
   and R the variance of one reading of the log rate, (rate + 2 scale²)/rate². `known` is the width where the step is
   known and there is no other effect, by the same method.
 - `independent` (effects of sd .2), `constant`, `shift` (constant, 40% up or down in the middle).
-- `whole`: seconds of processor of `fit` as it is, with the draws of the confidential counts, which the other sections
-  leave out; there, `seconds` are those of everything else.
+- `whole`: seconds of processor of `fit` as it is, in a warm process, with the draws of the confidential counts, which
+  the other sections leave out; there, `seconds` are those of everything else.
 - `shape`: walk, independent and constant truths with other priors of the spread, on the same other
   series. `best`: the width where the step of the walk is known, of exchangeable pooling, and of complete pooling.
 
@@ -25,6 +25,7 @@ the last two weeks against the eight before them when 54 weeks are known, two of
 """
 import math
 import time
+from functools import cache
 
 import numpy as np
 from resumed import Study, mean_of
@@ -52,7 +53,7 @@ PRIORS = {"half-normal, 1": structured.spread_at,
 SHAPE_DESIGNS = [(kind, b) for kind in ("walk", "independent", "constant") for b in (14, 1)]
 LIMITS = (0.8, 0.9, 0.95, 0.99)
 MEANS = ("coverage", "one by one", "width", "error", "exchangeable", "complete", "known")
-TRIED = {"prior": 1000, "walk": 420, "independent": 180, "constant": 180, "shift": 180, "shape": 144, "whole": 24}
+TRIED = {"prior": 1000, "walk": 420, "independent": 180, "constant": 180, "shift": 180, "shape": 144, "whole": 60}
 
 
 KEPT = {}  # what the last fit tabulated, so that it need not be done twice
@@ -241,15 +242,25 @@ def one_shape(section, number):
     return row | {"best": round(row["best"], 4)}
 
 
+@cache
+def warmed(gap):
+    "A first fit, whose programs are compiled."
+    _, _, weeks, counts, _ = observed("whole", "prior", (60, 1, gap), 0)
+    fit(declared(weeks, counts, 1), pool=Along("week"), draws=DRAWS, progress=False)
+
+
 def one_whole(section, number):
     "A row of the file: seconds of `fit` for a series of the prior's structure."
     rate, b, gap = design = DESIGNS["prior"][number % len(DESIGNS["prior"])]
     _, _, weeks, counts, _ = observed(section, "prior", design, number)
     structured._counts, quiet = COUNTS, structured._counts
+    warmed(gap)
     start = time.process_time()
-    fit(declared(weeks, counts, b), pool=Along("week"), draws=DRAWS, seed=number, progress=False)
+    found = fit(declared(weeks, counts, b), pool=Along("week"), draws=DRAWS, seed=number, progress=False)
     seconds, structured._counts = time.process_time() - start, quiet
-    return {"rate": rate, "scale": b, "missing": gap, "seconds": round(seconds, 3)}
+    attrs = found.posterior.attrs
+    return {"rate": rate, "scale": b, "missing": gap, "seconds": round(seconds, 3), "moves": int(attrs["moves"]),
+            "effective share": round(float(attrs["effective_share"]), 3)}
 
 
 def ratio_of(above, below):
@@ -331,9 +342,17 @@ def shapes(rows):
 
 
 def whole(rows):
-    "Medians of seconds by noise."
-    return {f"scale {b}, median": float(np.median([row["seconds"] for row in rows if row["scale"] == b]))
-            for b in dict.fromkeys(row["scale"] for row in rows)}
+    "Seconds by design, and in how many series draws were weighed or a chain took over."
+    out = {}
+    for rate, b, gap in dict.fromkeys((row["rate"], row["scale"], row["missing"]) for row in rows):
+        own = [row for row in rows if (row["rate"], row["scale"], row["missing"]) == (rate, b, gap)]
+        seconds = [row["seconds"] for row in own]
+        out[f"rate {rate}, scale {b}" + ", some missing" * gap] = {
+            "series": len(own), "seconds, median": float(np.median(seconds)), "seconds, largest": max(seconds),
+            "weighed": sum(row["effective share"] < 1 for row in own), "chains": sum(row["moves"] > 0 for row in own)}
+    for b in dict.fromkeys(row["scale"] for row in rows):
+        out[f"scale {b}, median"] = float(np.median([row["seconds"] for row in rows if row["scale"] == b]))
+    return out
 
 
 OTHERS = {"shape": (one_shape, shapes), "whole": (one_whole, whole)}

@@ -257,7 +257,7 @@ def test_level_shifts_settle_with_half_a_step_and_not_with_a_whole_one(monkeypat
     assert propagate(one.field, one.table, setting).change > 0.05
 
 
-def test_a_tail_of_the_common_level_is_noticed_and_reached(monkeypatch):
+def next_to_nothing():
     "Noisy counts near 0 leave open whether all rates are next to 0: three cells that nearly are their level."
     level, counts = np.linspace(-60, 6, 6601), np.arange(220.0)
     noise = -np.abs(np.array([9.0, 4, 2])[:, None] - counts) / 8
@@ -266,7 +266,11 @@ def test_a_tail_of_the_common_level_is_noticed_and_reached(monkeypatch):
     field = Field([Part("week", *walk(3, 1), np.arange(3))], np.ones((3, 1)), [50.0], [10.0], np.arange(3))
     found = propagate(field, table, Setting(np.array([1e-3]), np.full(3, 1e-6)))
     log = law.sum(axis=0) - 0.5 * ((level - 50) / 10)**2
-    mass = np.exp(log - log.max()) / np.exp(log - log.max()).sum()
+    return field, table, found, level, np.exp(log - log.max()) / np.exp(log - log.max()).sum()
+
+
+def test_a_tail_of_the_common_level_is_noticed_and_reached(monkeypatch):
+    field, table, found, level, mass = next_to_nothing()
     sd = np.sqrt(mass @ level**2 - (mass @ level)**2)
 
     def check():
@@ -278,6 +282,44 @@ def test_a_tail_of_the_common_level_is_noticed_and_reached(monkeypatch):
     monkeypatch.setattr(structured, "together", lambda rng, field, table, seen, level: 0 * level)
     must_fail(check, "ellipses alone")
     assert structured.doubt_of(np.random.default_rng(2), field, table, found) < 0.5 * doubt
+
+
+def weighed(field, table, found, size, seed):
+    "Weighed draws of cells, and the share that is effective."
+    rng = np.random.default_rng(seed)
+    cells, *_, log_weight = structured.weighed_at(rng, field, table, found, size)
+    k, share, _ = propagation.resampled(rng, log_weight)
+    return cells[:, k], share
+
+
+def test_weights_reach_the_tail_of_the_common_level_and_mend_cells_that_are_not_normal():
+    field, table, found, level, mass = next_to_nothing()
+    after, share = weighed(field, table, found, 20_000, 1)
+    assert share > 0.9 and furthest(after[0], level, mass) < 1.95 / (share * 20_000)**0.5
+    normal = structured.draw_normal(np.random.default_rng(1), field, found, 20_000)[3]
+    assert furthest(normal[0], level, mass) > 0.05
+    field, table, setting = three_cells()
+    grid, mass, evidence = by_three_dimensions(field, table, setting)
+    found = propagate(field, table, setting)
+    after, share = weighed(field, table, found, 40_000, 2)
+    worst = lambda cells: max(furthest(cells[k], grid, mass[k]) for k in range(3))
+    normal = structured.draw_normal(np.random.default_rng(1), field, found, 40_000)[3]
+    assert worst(after) < 1.95 / (share * 40_000)**0.5 + 0.002 < 0.2 * worst(normal)  # and what the grid leaves out
+
+
+def test_a_fit_takes_weights_where_the_first_look_doubts_and_a_chain_where_few_draws_have_any(monkeypatch):
+    one = structured.ready([counts()], None, dp.Along("week"))
+    usual, _, moves, share = structured._drawn(np.random.default_rng(1), one, 4000)
+    assert moves == 0 and share == 1
+    monkeypatch.setattr(structured, "looked", lambda *given: 0.3)
+    drawn, doubt, moves, share = structured._drawn(np.random.default_rng(1), one, 4000)
+    assert (doubt, moves) == (0.3, 0) and 0.5 < share < 1
+    shift, ratio = apart(drawn.cells, usual.cells)
+    assert 0 < shift < 0.1 and ratio < 0.1
+    assert apart(drawn.z, usual.z)[0] < 0.1
+    monkeypatch.setattr(structured, "LOST", -1.0)
+    with pytest.warns(UserWarning, match="a chain of"):
+        assert structured._drawn(np.random.default_rng(1), one, 200)[2:] == (structured._LONG, 1.0)
 
 
 @pytest.mark.parametrize("more, noticed", [(0.0, True), (0.2, True), (4.0, False)])

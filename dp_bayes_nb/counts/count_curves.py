@@ -118,27 +118,34 @@ def log_run(x: Float[np.ndarray, "A K"], size, first, last, binomial: bool) -> F
 _NODES = 24  # of a curve, in a block
 
 
-def _terms(c: Float[np.ndarray, "A L"], s: Float[np.ndarray, "A L"], x: Float[np.ndarray, "A K"], size: int):
-    "Of blocks of sorted x: places (A, k), the first number that matters (A,), and logs of terms (A, k, W)."
+def _blocks(c: Float[np.ndarray, "A L"], s: Float[np.ndarray, "A L"], x: Float[np.ndarray, "A K"], size: int,
+            wide: float = np.inf):
+    """Blocks of sorted x: places (A, k), x (A, k), and the numbers that matter with their c, (A, W) each. A block in
+    which range of x × W is above `wide` is halved.
+    """
     order, take = np.argsort(x, axis=1), np.take_along_axis
-    for i in (order[:, k:k + size] for k in range(0, x.shape[1], size)):
+    todo = [order[:, k:k + size] for k in range(0, x.shape[1], size)]
+    while todo:
+        i = todo.pop()
         some = take(x, i, 1)
         k = np.argmax(c + some[:, [some.shape[1] // 2]] * s, axis=1)[:, None]
         y = s - take(s, k, 1)
         near = c - take(c, k, 1) + np.maximum(some[:, :1] * y, some[:, -1:] * y) > _NOTHING  # equation (3)
         first, end = near.argmax(axis=1), near.shape[1] - near[:, ::-1].argmax(axis=1)
-        W = int((end - first).max())
-        first = np.minimum(first, near.shape[1] - W)
-        at = first[:, None] + np.arange(W)
-        value = some[:, :, None] * take(s, at, 1)[:, None, :]
-        value += take(c, at, 1)[:, None, :]
-        yield i, first, value
+        W, half = int((end - first).max()), i.shape[1] // 2
+        if half and W * (some[:, -1] - some[:, 0]).max() > wide:
+            todo += [i[:, :half], i[:, half:]]
+            continue
+        at = np.minimum(first, near.shape[1] - W)[:, None] + np.arange(W)
+        yield i, some, take(s, at, 1), take(c, at, 1)
 
 
 def _log_power_sum(c, s, x):
     "log Σ_s e^{c + s x}: c and s (A, L), x (A, K)."
     out = np.empty(x.shape)
-    for i, _, value in _terms(c, s, x, _NODES):
+    for i, some, near, weight in _blocks(c, s, x, _NODES):
+        value = some[:, :, None] * near[:, None, :]
+        value += weight[:, None, :]
         top = np.maximum(value.max(axis=2), -1e300)
         with np.errstate(divide="ignore"):
             total = top + np.log(np.exp(np.subtract(value, top[..., None], out=value), out=value).sum(axis=2))
@@ -172,24 +179,23 @@ def curves_of(readings: list,              # one a count
 
 # %% ../../nbs/counts/10_count_curves.ipynb #176186a2
 # § The counts themselves
-_RATES, _STRETCH = 256, 16  # rates in a block; numbers in a stretch of a sum
+# rates in a block, numbers in a stretch of a sum, largest range of a block's exponents, counts × numbers in memory
+_RATES, _STRETCH, _WIDE, _FEW = 512, 16, 300.0, 2**12
 
 
 def draw_printed(rng: np.random.Generator, readings: list, size, binomial: bool,
                  x: Float[np.ndarray, "N G"]) -> Float[np.ndarray, "N G"]:
     "Draws of each count given what was printed of it and its log rate or log odds."
-    out, size, rows = np.empty(x.shape), np.asarray(size, float), len(x)
+    out, u, size, rows = np.empty(x.shape), np.empty(x.shape), np.asarray(size, float), len(x)
     first, last = (np.array([getattr(each, end) for each in readings]) for end in ("first", "last"))
     inside = np.full(x.shape, -np.inf)  # log of the weight of the numbers, without that of the run
-    for at, s, w in _by_length(readings, max(_AT_ONCE // rows, 1)):
-        u = rng.random((rows, len(at))).T
-        for i, start, value in _terms(w + _log_ways(s, size[at, None], binomial), s, x[:, at].T,
-                                      _RATES if s.shape[1] > FEWEST else rows):
-            top = value.max(axis=2)
-            total, place = _inverse(np.exp(np.subtract(value, top[..., None], out=value), out=value),
-                                    np.take_along_axis(u, i, 1))
-            inside[i, at[:, None]] = top + np.log(total)
-            out[i, at[:, None]] = s[:, :1] + start[:, None] + place
+    for at, *_ in _by_length(readings, max(_AT_ONCE // rows, 1)):
+        u[:, at] = rng.random((rows, len(at)))
+    for at, s, w in _by_length(readings, _FEW):
+        for i, some, near, c in _blocks(w + _log_ways(s, size[at, None], binomial), s, x[:, at].T, _RATES, _WIDE):
+            total, place = _inverse(c, some, u[i, at[:, None]])
+            inside[i, at[:, None]] = some * near[:, :1] + total
+            out[i, at[:, None]] = near[:, :1] + place
         inside[:, at] += _log_none(x[:, at], size[at], binomial)
     for g in np.flatnonzero(first <= last):
         log_p = log_run(x[None, :, g], size[g], first[g], last[g], binomial)[0]
@@ -199,18 +205,25 @@ def draw_printed(rng: np.random.Generator, readings: list, size, binomial: bool,
 
 
 # %% ../../nbs/counts/10_count_curves.ipynb #17618643
-def _inverse(p: Float[np.ndarray, "A k W"], u: Float[np.ndarray, "A k"]) -> tuple:
-    "Sums of weights, and places by the inverse of their cumulative sums: which stretch first, and then where in it."
-    size = p.shape[2]
-    step = _STRETCH if size > FEWEST else size
-    upto = np.cumsum(np.add.reduceat(p, np.arange(0, size, step), axis=2), axis=2)
+def _inverse(c: Float[np.ndarray, "A W"], x: Float[np.ndarray, "A k"], u: Float[np.ndarray, "A k"]) -> tuple:
+    """log Σ_j e^{c_j + x j}, j from 0, at sorted x, and j by the inverse of the cumulative sums: which stretch first,
+    and then where in it.
+    """
+    J, take = -(-c.shape[1] // _STRETCH), np.take_along_axis
+    v = np.pad(c, ((0, 0), (0, J * _STRETCH - c.shape[1])), constant_values=-np.inf)
+    v += x[:, -1:] * np.arange(v.shape[1])
+    top = v.max(axis=1, keepdims=True)
+    w = np.exp(v - top).reshape(len(v), J, _STRETCH)
+    d = (x - x[:, -1:])[..., None]
+    within, between = np.exp(d * np.arange(_STRETCH)), np.exp(_STRETCH * d * np.arange(J))
+    upto = np.cumsum(between * (within @ w.transpose(0, 2, 1)), axis=2)
     level = u * upto[..., -1]
-    stretch = np.minimum((upto <= level[..., None]).sum(axis=2), upto.shape[2] - 1)[..., None]
-    left = level[..., None] - np.where(stretch > 0, np.take_along_axis(upto, np.maximum(stretch - 1, 0), 2), 0.0)
-    start = step * stretch
-    within = np.cumsum(np.take_along_axis(p, np.minimum(start + np.arange(step), size - 1), 2), axis=2)
-    place = np.minimum((within <= left).sum(axis=2), step - 1)
-    return upto[..., -1], np.minimum(start[..., 0] + place, size - 1)
+    stretch = np.minimum((upto <= level[..., None]).sum(axis=2), J - 1)[..., None]
+    left = level[..., None] - np.where(stretch > 0, take(upto, np.maximum(stretch - 1, 0), 2), 0.0)
+    within *= w[np.arange(len(w))[:, None], stretch[..., 0]]
+    place = (np.cumsum(within, axis=2) <= left / take(between, stretch, 2)).sum(axis=2)
+    place = np.minimum(_STRETCH * stretch[..., 0] + np.minimum(place, _STRETCH - 1), c.shape[1] - 1)
+    return top + np.log(upto[..., -1]), place
 
 
 def _in_run(rng, x, size, first, last, binomial):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Float
-from scipy.linalg import block_diag, lapack
+from scipy.linalg import block_diag, lapack, solve_triangular
 
 from dp_bayes_nb.fields.bands import Band, Factor, ridged
 from dp_bayes_nb.fields.pooling import Curves
@@ -81,6 +81,9 @@ class Field:
             beside.append(rows)
         self.beside = np.concatenate(beside)
         self.own = np.concatenate([own, np.zeros((len(self.beside) - len(own), own.shape[1]))])[:, self.band.order]
+        at = parts[self.big].at
+        on = np.flatnonzero(at >= 0)
+        self.to_nodes = sp.csr_matrix((np.ones(len(on)), (at[on], on)), (self.band.n, len(at)))  # sums over cells
         self.prior = self.solve(np.zeros(len(self.X)), np.zeros(len(parts))).log_determinant
 
     def place(self, values, k: int) -> Float[np.ndarray, "G"]:
@@ -97,8 +100,7 @@ class Field:
         if factor is None:
             return None
         Z = _columns(self, size)
-        to_nodes = sp.csr_matrix((s * D[on], (at[on], np.flatnonzero(on))), (self.band.n, len(D)))
-        across = factor.forward(np.c_[(to_nodes @ Z)[self.band.order], self.own.T])
+        across = factor.forward(np.c_[(self.to_nodes @ ((s * D)[:, None] * Z))[self.band.order], self.own.T])
         none = np.zeros(2 * self.own.shape[:1])
         corner = np.block([[self.border + (Z.T * D) @ Z, self.beside.T], [self.beside, none]])
         schur = corner - across.T @ across
@@ -189,6 +191,9 @@ def _jumps(field, nodes, variance, beside):
 
 # %% ../../nbs/fields/08_propagation.ipynb #6ecbc178
 # § Tables of log likelihoods
+_MANY = 4  # places for each node, from which on coefficients are found first
+
+
 class Table(NamedTuple):
     "Log likelihoods: cubic between nodes, straight beyond."
     x: Float[np.ndarray, "N Q"]
@@ -197,14 +202,18 @@ class Table(NamedTuple):
 
     def at(self, x: Float[np.ndarray, "N M"]) -> Float[np.ndarray, "N M"]:
         "Log likelihoods of the cells at their x."
-        i, last, rows = np.empty(x.shape, int), self.x.shape[1] - 2, np.arange(len(x))[:, None]
-        for k in range(len(x)):
-            i[k] = np.searchsorted(self.x[k], x[k])
-        i = np.clip(i - 1, 0, last)
-        left, width = self.x[rows, i], self.x[rows, i + 1] - self.x[rows, i]
-        u = np.clip((x - left) / width, 0.0, 1.0)
-        v, w = self.value[rows, i], self.value[rows, i + 1]
-        a, b = self.slope[rows, i] * width, self.slope[rows, i + 1] * width
+        i, (N, Q) = np.empty(x.shape, int), self.x.shape
+        for row, nodes, values in zip(i, self.x, x):
+            row[:] = nodes.searchsorted(values)
+        if x.shape[1] > _MANY * Q:
+            i += (Q + 1) * np.arange(N)[:, None]
+            left, *c = _pieces(self)
+            t = x - left.take(i)
+            return c[0].take(i) + t * (c[1].take(i) + t * (c[2].take(i) + t * c[3].take(i)))
+        i = np.clip(i - 1, 0, Q - 2) + Q * np.arange(N)[:, None]  # places in the tables one after another
+        (left, v, a), (right, w, b) = ([each.ravel().take(at) for each in self] for at in (i, i + 1))
+        width = right - left
+        u, a, b = np.clip((x - left) / width, 0.0, 1.0), a * width, b * width
         inside = v + u * (a + u * (3 * (w - v) - 2 * a - b + u * (2 * (v - w) + a + b)))
         beyond = x - np.clip(x, self.x[:, :1], self.x[:, -1:])
         return inside + beyond * np.where(beyond < 0, self.slope[:, :1], self.slope[:, -1:])
@@ -212,6 +221,17 @@ class Table(NamedTuple):
     def first(self, N: int) -> "Table":
         "That of the first cells."
         return Table(self.x[:N], self.value[:N], self.slope[:N])
+
+
+def _pieces(table: Table) -> Float[np.ndarray, "5 R"]:
+    "Where each piece begins and its coefficients: what is before the first node, between two, and after the last."
+    x, v, slope = table
+    h = np.diff(x)
+    a, b, rise = slope[:, :-1] * h, slope[:, 1:] * h, np.diff(v)
+    ends = np.stack([x, v, slope, 0 * x, 0 * x])
+    inside = np.stack([x[:, :-1], v[:, :-1], slope[:, :-1], (3 * rise - 2 * a - b) / h**2, (a + b - 2 * rise) / h**3])
+    return np.concatenate([ends[..., :1], inside, ends[..., -1:]], axis=2).reshape(5, -1)
+
 
 # %% ../../nbs/fields/08_propagation.ipynb #cce571d7
 _TRIFLE, _APART = 50.0, 1e-9  # −log of a likelihood that is nothing; least distance of nodes, in lengths of a table
@@ -399,3 +419,102 @@ def propagate(field: Field, table: Table, setting: Setting, sites: Sites | None 
     each = (found.log_mass - 0.5 * (m**2 / v + np.log(v) - cm**2 / cv - np.log(cv))) / power
     return Propagated(sites, setting, here, found, (cm, cv), here.value + float(each.sum()), float(each.sum()), change,
                       sweep)
+
+# %% ../../nbs/fields/08_propagation.ipynb #41bd0610
+# § Draws given sites
+def _on_constraints(field, solved, one, two):
+    "Draws of the band's nodes and of the border, moved onto the constraints."
+    c = field.c
+    if not len(field.own):
+        return one, two
+    back = np.linalg.solve(solved.schur[:c, :c], field.beside.T - solved.across[:, :c].T @ solved.across[:, c:])
+    ahead = solved.factor.backward(solved.across[:, c:] - solved.across[:, :c] @ back)
+    gap = np.linalg.solve(field.own @ ahead + field.beside @ back, field.own @ one + field.beside @ two)
+    return one - ahead @ gap, two - back @ gap
+
+
+def draw_normal(rng: np.random.Generator, field: Field, found: Propagated, size: int) -> tuple:
+    "Draws given sites: nodes of the band, the border, f and η, each with the draws last."
+    c, here, setting, at = field.c, found.marginals, found.setting, field.band.place
+    solved = here.solved
+    root = np.linalg.cholesky(solved.schur[:c, :c])
+    two = solve_triangular(root, rng.standard_normal((c, size)), lower=True, trans=1)
+    one = solved.factor.backward(rng.standard_normal((field.band.n, size)) - solved.across[:, :c] @ two)
+    one, two = _on_constraints(field, solved, one, two)
+    one, two = one[at] + here.nodes[:, None], two + here.border[:, None]
+    f = solved.Z @ two + setting.size[field.big] * field.place(one.T, field.big).T
+    h = np.zeros(len(f))
+    h[field.seen] = found.sites.linear[:len(field.seen)]
+    noise = np.sqrt(setting.own / here.own)[:, None] * rng.standard_normal(f.shape)
+    return one, two, f, (f + (setting.own * h)[:, None]) / here.own[:, None] + noise
+
+
+# %% ../../nbs/fields/08_propagation.ipynb #41bd0612
+_FINE, _SDS = 256, 6.5  # nodes of a tilted distribution that is drawn from, and how far they reach
+
+
+def to_tilted(table: Table, found: Propagated, p: Float[np.ndarray, "N D"]) -> Float[np.ndarray, "N D"]:
+    "Quantiles p of the tilted distributions of the seen cells."
+    N = len(p)
+    cm, cv, mean, variance = (each[:N] for each in (*found.cavity, found.tilted.mean, found.tilted.variance))
+    x = mean[:, None] + np.sqrt(variance)[:, None] * np.linspace(-_SDS, _SDS, _FINE)
+    w = table.first(N).at(x) - 0.5 * (x - cm[:, None])**2 / cv[:, None]
+    e = np.exp(w - w.max(axis=1, keepdims=True))
+    upto = np.concatenate([np.zeros((len(e), 1)), np.cumsum(e[:, 1:] + e[:, :-1], axis=1)], axis=1)
+    return np.stack([np.interp(p[j], upto[j] / upto[j, -1], x[j]) for j in range(len(x))])
+
+
+# %% ../../nbs/fields/08_propagation.ipynb #08000028
+# § Exact weights: equation (9)
+_PLACES, _FURTHER, _AT_ONCE = 40, 5.0, 2**20  # places on a line, and how far they go; numbers in memory
+
+
+def _between(rng: np.random.Generator, g: Float[np.ndarray, "K"], v: Float[np.ndarray, "K D"]) -> tuple:
+    "Draws (D,) of densities that are exponential between places, given their logs there, and their log densities."
+    w, rise, D = np.diff(g)[:, None], np.diff(v, axis=0), np.arange(v.shape[1])
+    a, top = np.maximum(np.abs(rise), 1e-9), v.max(axis=0)
+    upto = np.cumsum(w * np.exp(np.maximum(v[1:], v[:-1]) - top) * -np.expm1(-a) / a, axis=0)
+    k = np.minimum((upto <= rng.random(len(D)) * upto[-1]).sum(axis=0), len(w) - 1)
+    a, rise = a[k, D], rise[k, D]
+    y = -np.log1p(rng.random(len(D)) * np.expm1(-a)) / a  # from the higher end
+    y = np.where(rise > 0, 1 - y, y)
+    return g[k] + y * w[k, 0], v[k, D] + rise * y - top - np.log(upto[-1])
+
+
+# %% ../../nbs/fields/08_propagation.ipynb #08000033
+def leveled(rng: np.random.Generator, field: Field, table: Table, found: Propagated, seen: Float[np.ndarray, "N D"],
+            level: Float[np.ndarray, "D"], steps: Float[np.ndarray, "J D"]) -> tuple[np.ndarray, np.ndarray]:
+    "How far draws given sites are to go up together, and logs of weights of what they are then."
+    (lam, h), N = (each[:, None] for each in found.sites), len(seen)
+    p, first = field.precision[0], table.first(N)
+    normal = lambda x: h[:N] * x - 0.5 * lam[:N] * x**2
+    K, above = p + lam[:N].sum(), level - field.mean[0]
+    middle = ((h[:N] - lam[:N] * seen).sum(axis=0) - p * above) / K
+    g = np.sinh(np.linspace(-1, 1, _PLACES) * math.asinh(_FURTHER * math.sqrt(K / p))) / math.sqrt(K)
+    def law(shift):  # (M, D)
+        value = first.at((seen[:, None] + shift).reshape(N, -1)).sum(axis=0).reshape(shift.shape)
+        return value - 0.5 * p * (above + shift)**2
+    pieces = np.array_split(g[:, None], min(-(-seen.size * _PLACES // _AT_ONCE), _PLACES))
+    shift, log_r = _between(rng, g, np.concatenate([law(middle + piece) for piece in pieces]))
+    shift = middle + shift
+    log_g = normal(seen + middle).sum(axis=0) - 0.5 * p * (above + middle)**2
+    rest = Table(*(each[N:] for each in table)).at(steps) - h[N:] * steps + 0.5 * lam[N:] * steps**2
+    value = law(shift[None])[0] + rest.sum(axis=0) - log_r - log_g
+    return shift, value + 0.5 * math.log(K / (2 * math.pi)) - found.each
+
+
+# %% ../../nbs/fields/08_propagation.ipynb #08000034
+_LARGEST = 10.0  # weight, relative to their mean
+
+
+def resampled(rng: np.random.Generator, log_weight: Float[np.ndarray, "D"]) -> tuple[np.ndarray, float, float]:
+    """As many places, each as often as its weight says, in random order; the share of draws that is effective, and the
+    share of the weight that was cut off because single weights were too large.
+    """
+    w, D = np.exp(log_weight - log_weight.max()), len(log_weight)
+    whole = w.sum()
+    w = np.minimum(w, _LARGEST * whole / D)
+    upto = np.cumsum(w)
+    k = np.searchsorted(upto, (rng.permutation(D) + rng.random()) / D * upto[-1])
+    return np.minimum(k, D - 1), float(upto[-1]**2 / (w @ w) / D), 1 - float(upto[-1] / whole)
+

@@ -21,8 +21,9 @@ from dp_bayes_nb.counts.count_curves import draw_printed
 from dp_bayes_nb.fields.pooled_groups import (COUNTS, Alike, Pooled, _natural, _values, counted, group_curves,
                                               hidden_counts, hyper_of, pool_releases, pooled_way, pooling_unavailable,
                                               prior_of_groups, rate_of, what_is_pooled)
-from dp_bayes_nb.fields.propagation import (Field, Propagated, Setting, Sites, Table, log_normal_evidence, other_starts,
-                                            propagate, table_of, with_steps)
+from dp_bayes_nb.fields.propagation import (Field, Propagated, Setting, Sites, Table, draw_normal, leveled,
+                                            log_normal_evidence, other_starts, propagate, resampled, table_of,
+                                            to_tilted, with_steps)
 from dp_bayes_nb.fields.structures import Layout, Part, Regression, _covariates, _listed, layout_of, walk
 from dp_bayes_nb.posterior.fit import Drawn, _check_run
 from dp_bayes_nb.posterior.identity import _releases_text, entropy_text, prior_to_json, run_entropy
@@ -253,49 +254,10 @@ class FieldDraws(NamedTuple):
     structured: Float[np.ndarray, "D G"]  # f
     parts: list  # s_k u_k by node, (D, P) each
     shared: Float[np.ndarray, "D c"]  # β
+    log_weight: Float[np.ndarray, "D"]
 
-
-def _on_constraints(field, solved, one, two):
-    "Draws of the band's nodes and of the border, moved onto the constraints."
-    c = field.c
-    if not len(field.own):
-        return one, two
-    back = np.linalg.solve(solved.schur[:c, :c], field.beside.T - solved.across[:, :c].T @ solved.across[:, c:])
-    ahead = solved.factor.backward(solved.across[:, c:] - solved.across[:, :c] @ back)
-    gap = np.linalg.solve(field.own @ ahead + field.beside @ back, field.own @ one + field.beside @ two)
-    return one - ahead @ gap, two - back @ gap
-
-
-def draw_normal(rng: np.random.Generator, field: Field, found: Propagated, size: int) -> tuple:
-    "Draws given sites: nodes of the band, the border, f and η, each with the draws last."
-    c, here, setting, at = field.c, found.marginals, found.setting, field.band.place
-    solved = here.solved
-    root = np.linalg.cholesky(solved.schur[:c, :c])
-    two = solve_triangular(root, rng.standard_normal((c, size)), lower=True, trans=1)
-    one = solved.factor.backward(rng.standard_normal((field.band.n, size)) - solved.across[:, :c] @ two)
-    one, two = _on_constraints(field, solved, one, two)
-    one, two = one[at] + here.nodes[:, None], two + here.border[:, None]
-    f = solved.Z @ two + setting.size[field.big] * field.place(one.T, field.big).T
-    h = np.zeros(len(f))
-    h[field.seen] = found.sites.linear[:len(field.seen)]
-    noise = np.sqrt(setting.own / here.own)[:, None] * rng.standard_normal(f.shape)
-    return one, two, f, (f + (setting.own * h)[:, None]) / here.own[:, None] + noise
 
 # %% ../../nbs/fields/09_structured.ipynb #76fb822f
-_FINE, _SDS = 256, 6.5  # nodes of a tilted distribution that is drawn from, and how far they reach
-
-
-def to_tilted(table: Table, found: Propagated, p: Float[np.ndarray, "N D"]) -> Float[np.ndarray, "N D"]:
-    "Quantiles p of the tilted distributions of the seen cells."
-    N = len(p)
-    cm, cv, mean, variance = (each[:N] for each in (*found.cavity, found.tilted.mean, found.tilted.variance))
-    x = mean[:, None] + np.sqrt(variance)[:, None] * np.linspace(-_SDS, _SDS, _FINE)
-    w = table.first(N).at(x) - 0.5 * (x - cm[:, None])**2 / cv[:, None]
-    e = np.exp(w - w.max(axis=1, keepdims=True))
-    upto = np.concatenate([np.zeros((len(e), 1)), np.cumsum(e[:, 1:] + e[:, :-1], axis=1)], axis=1)
-    return np.stack([np.interp(p[j], upto[j] / upto[j, -1], x[j]) for j in range(len(x))])
-
-
 def draw_at(rng: np.random.Generator, field: Field, table: Table, found: Propagated, size: int, moves: int = 0
             ) -> tuple:
     """Joint draws at one point: normal ones, whose cells then get their tilted distributions: equation (3). With moves,
@@ -310,34 +272,63 @@ def draw_at(rng: np.random.Generator, field: Field, table: Table, found: Propaga
     shift = np.zeros_like(cells)
     shift[seen] = 0.0 if moves else to_tilted(table, found, u) - cells[seen]
     follows = here.structured_variance / (here.own * here.variance)  # cov(f, η) / var(η)
+    return cells + shift, f + follows[:, None] * shift, _parts(field, found, one, two), two[field.starts[-2]:]
+
+
+def _parts(field, found, one, two) -> list:
+    "Parts by node."
     parts: list = [None] * len(field.parts)
     parts[field.big] = found.setting.size[field.big] * one
     for start, end, k in zip(field.starts, field.starts[1:], field.rest):
         parts[k] = found.setting.size[k] * two[start:end]
-    return cells + shift, f + follows[:, None] * shift, parts, two[field.starts[-2]:]
+    return parts
+
+
+def weighed_at(rng: np.random.Generator, field: Field, table: Table, found: Propagated, size: int) -> tuple:
+    "Draws at one point as of `draw_at`, normal but for their common level, and logs of their exact weights."
+    one, two, f, cells = draw_normal(rng, field, found, size)
+    level, steps = field.starts[-2], np.diff(one[:field.jumps + 1], axis=0)
+    shift, log_weight = leveled(rng, field, table, found, cells[field.seen], two[level], steps)
+    two[level] += shift
+    return cells + shift, f + shift, _parts(field, found, one, two), two[level:], log_weight
 
 # %% ../../nbs/fields/09_structured.ipynb #b5a764b4
-def draw_field(rng: np.random.Generator, field: Field, table: Table, found: Explored, size: int, moves: int = 0
-               ) -> FieldDraws:
+def draw_field(rng: np.random.Generator, field: Field, table: Table, found: Explored, size: int, moves: int = 0,
+               weigh: bool = False) -> FieldDraws:
     "Draws of everything: a candidate by its weight, then the rest in the middle of its group."
     upto = np.cumsum(found.weight)
     k = np.searchsorted(upto, (rng.permutation(size) + rng.random(size)) / size * upto[-1])
     k = np.minimum(k, len(upto) - 1)
     out = FieldDraws(found.candidates[k], np.empty((size, len(field.X))), np.empty((size, len(field.X))),
-                     [np.empty((size, part.Q.shape[0])) for part in field.parts], np.empty((size, field.X.shape[1])))
+                     [np.empty((size, part.Q.shape[0])) for part in field.parts], np.empty((size, field.X.shape[1])),
+                     np.zeros(size))
     for j in np.unique(found.group[k]):
         at = np.flatnonzero(found.group[k] == j)
-        cells, f, parts, shared = draw_at(rng, field, table, found.found[j], len(at), moves)
+        given = rng, field, table, found.found[j], len(at)
+        cells, f, parts, shared, *more = weighed_at(*given) if weigh else draw_at(*given, moves)
         out.cells[at], out.structured[at], out.shared[at] = cells.T, f.T, shared.T
         for into, values in zip(out.parts, parts):
             into[at] = values.T
+        if more:
+            out.log_weight[at] = more[0]
     return out
+
+
+def draw_weighed(rng: np.random.Generator, field: Field, table: Table, found: Explored, size: int
+                 ) -> tuple[FieldDraws, float]:
+    "Draws of everything by exact weights, and the share that is effective; 0 where too much weight is cut off."
+    out = draw_field(rng, field, table, found, size, weigh=True)
+    k, share, cut = resampled(rng, out.log_weight)
+    drawn = FieldDraws._make(each[k] if isinstance(each, np.ndarray) else [part[k] for part in each] for each in out)
+    return drawn, share if cut < LOST else 0.0
+
 
 # %% ../../nbs/fields/09_structured.ipynb #11756e5b
 # § A check by a short chain: equation (4)
-_PARTICLES, _NUMBERS, _MOVES, _SHRINKS, _LONG = 64, 4096, 10, 30, 30
+_PARTICLES, _NUMBERS, _MOVES, _SHRINKS, _LONG = (64, 8 * 64), (4096, 32 * 4096), 10, 30, 30  # at two looks
 _LINE, _EVERY, _STRIDES = 16, 3, (0.05, 1.5)  # points of a common shift; moves between two; least and largest step
-DOUBT = 0.1  # standard deviations that means may move
+# standard deviations that means may move; least share of draws that is effective; weight that may be cut off
+DOUBT, ENOUGH, LOST = 0.1, 0.5, 0.01
 
 
 def together(rng: np.random.Generator, field: Field, table: Table, seen: Float[np.ndarray, "N D"],
@@ -410,25 +401,29 @@ def doubt_of(rng: np.random.Generator, field: Field, table: Table, found: Propag
     """How far exact moves carry joint draws at a point away, in standard deviations. Cells that go up and down together
     are one number, whose mean over few states moves by chance: a second look with more decides.
     """
-    for least, numbers in ((_PARTICLES, _NUMBERS), (8 * _PARTICLES, 32 * _NUMBERS)):
-        size = max(least, numbers // len(field.X))
-        if field.jumps:  # steps have no tilted draws
-            states = stacked(draw_normal(rng, field, found, size))
-        else:
-            cells, _, _, shared = draw_at(rng, field, table, found, size)
-            states = np.concatenate([cells, shared[:1]])
-        doubt = moved(states[field.seen], sliced(rng, field, table, found, states)[field.seen])
-        if doubt <= DOUBT:
-            break
-    return max([doubt, *(elsewhere(field, found, propagate(field, table, found.setting, start))
-                         for start in other_starts(table))])
+    doubt = looked(rng, field, table, found, 0)
+    return max(doubt if doubt <= DOUBT else looked(rng, field, table, found, 1), elsewhere(field, table, found))
 
 
-def elsewhere(field: Field, found: Propagated, other: Propagated) -> float:
-    "How far another explanation would move means of cells, by its share of the evidence, in standard deviations."
-    m, other_m = (each.tilted.mean[:len(field.seen)] for each in (found, other))
-    far = (other_m - m)**2 / found.tilted.variance[:len(field.seen)]
-    return math.sqrt(float(far.mean())) * float(expit(other.value - found.value))
+def looked(rng: np.random.Generator, field: Field, table: Table, found: Propagated, look: int) -> float:
+    "How far exact moves carry joint draws, at the first look (0) or at the second."
+    size = max(_PARTICLES[look], _NUMBERS[look] // len(field.X))
+    if field.jumps:  # steps have no tilted draws
+        states = stacked(draw_normal(rng, field, found, size))
+    else:
+        cells, _, _, shared = draw_at(rng, field, table, found, size)
+        states = np.concatenate([cells, shared[:1]])
+    return moved(states[field.seen], sliced(rng, field, table, found, states)[field.seen])
+
+
+def elsewhere(field: Field, table: Table, found: Propagated) -> float:
+    "How far other explanations would move means of cells, by their shares of the evidence, in standard deviations."
+    N, out = len(field.seen), 0.0
+    for start in other_starts(table):
+        other = propagate(field, table, found.setting, start)
+        far = (other.tilted.mean[:N] - found.tilted.mean[:N])**2 / found.tilted.variance[:N]
+        out = max(out, math.sqrt(float(far.mean())) * float(expit(other.value - found.value)))
+    return out
 
 # %% ../../nbs/fields/09_structured.ipynb #d95a9088
 # § Fit
@@ -630,19 +625,26 @@ def _own_axes(layout, alike) -> dict:
 
 # %% ../../nbs/fields/09_structured.ipynb #7e57101e
 def _drawn(rng, one: Ready, size: int) -> tuple:
-    "Draws, how far the check moved them, and whether a chain made them."
-    found = explore(one.field, one.table, one.scale)
+    "Draws, how far the check moved them, whether a chain made them, and the share that is effective."
+    given, found = (one.field, one.table), explore(one.field, one.table, one.scale)
     used = np.bincount(found.group, found.weight)
     best = found.found[int(used.argmax())]
     wrong = float(used @ [each.change > 0.05 for each in found.found])
-    doubt = doubt_of(rng, one.field, one.table, best)
+    weighing, doubt, far = rng.spawn(1)[0], looked(rng, *given, best, 0), elsewhere(*given, best)
+    if (doubt > DOUBT or wrong > 0.05) and far <= DOUBT:
+        few = weighed_at(weighing, *given, best, _PARTICLES[0])[-1]
+        if resampled(weighing, few)[1] > ENOUGH:
+            drawn, share = draw_weighed(weighing, *given, found, size)
+            if share > ENOUGH:
+                return drawn, max(doubt, far), 0, share
+    doubt = max(doubt if doubt <= DOUBT else looked(rng, *given, best, 1), far)
     moves = _LONG if doubt > DOUBT or wrong > 0.05 else 0
     if moves:
         warn_user("normal distributions in the place of likelihoods do not fit these numbers (a check moved means by "
                   f"{doubt:.2f} standard deviations): draws come from a chain of {moves} moves, and the sizes of the "
                   "parts are rough; if numbers have two explanations that are far apart, draws are of one of them, and "
                   "pool='partial' may have both")
-    return draw_field(rng, one.field, one.table, found, size, moves), doubt, moves
+    return draw_field(rng, *given, found, size, moves), doubt, moves, 1.0
 
 
 def _counts(words, one: Ready, x, shape) -> dict:
@@ -671,16 +673,16 @@ def pool_structured(releases: list, prior: Any, pool: Any, *, draws: int, chains
                                              len(one.field.X)), chains)
     text = json.dumps(one.layout.said)
     words = run_entropy(releases, one.prior, "pooled", seed, {"pool": text})
-    drawn, doubt, moves = _drawn(np.random.default_rng(words), one, chains * draws)
+    drawn, doubt, moves, share = _drawn(np.random.default_rng(words), one, chains * draws)
     theta, dims, coords = _variables(one, drawn, shape)
     hidden = _counts(words, one, drawn.cells[:, one.layout.seen], shape)
     if whole:
         theta["counts"], dims["counts"] = hidden["s"], list(one.alike.axes)
     attrs = {"release_json": _releases_text(releases), "prior_json": prior_to_json(one.prior), "method": "pooled",
              "way": FIELD.name, "pool": "structured", "structure_json": text, "seed": seed,
-             "entropy": entropy_text(words), "moved_by_check": doubt, "moves": moves}
+             "entropy": entropy_text(words), "moved_by_check": doubt, "moves": moves, "effective_share": share}
     attrs["places_json"] = json.dumps(one.layout.seen.tolist())  # of each group in `predicted`
     if any(each.source is not None or each.person is not None for each in releases):
         attrs["provenance"] = "; ".join(each.provenance for each in releases)
-    infos = {"effective": np.full(shape, float(chains * draws))}
+    infos = {"effective": np.full(shape, share * chains * draws)}
     return Drawn(theta, infos, attrs, True, lambda: {}, hidden, dims, coords)
