@@ -206,9 +206,15 @@ const RULES = [
     f.sensitivities.push({ one: 1, two: 2 }[s.toLowerCase()] ?? number(s));
   }),
   rule(
-    `${START}(?:one|each|a|1)${GAP}(?:person|record|individual|household)${GAP}(?:can )?(?:changes?|adds?|moves?|contributes?)[^.;\\n\\d]{0,30}?(?:by )?(?:at most )?${N}`,
+    `${START}(?:one|each|a|1)${GAP}(?:person|record|individual|household)${GAP}(?:can )?(?:changes?|adds?|moves?|contributes?)[^.;\\n\\d]{0,30}?(?:by )?(?:at most )?(?<!(?<!\\p{L})of )${N}`,
     (f, [s], _, number) => {
       f.sensitivities.push(number(s));
+    },
+  ),
+  rule(
+    `${START}(?:one|each|every|a|1)${GAP}(?:person|individual)${GAP}(?:(?:is|was)${GAP}counted|counts|appears|occurs)${GAP}(?:at most |only |exactly )?once${END}|${START}(?:one|each|every|a|1)${GAP}(?:person|individual)${GAP}(?:can )?(?:contributes?|adds?|changes?)(?: the number| the count| it)?${GAP}(?:by )?(?:at most )?one(?: record| row)?${END}(?!${GAP}(?:of|in|per))`,
+    f => {
+      f.sensitivities.push(1);
     },
   ),
   // which law
