@@ -354,6 +354,13 @@ RULES = {  # what is said, options of the reader, its texts, and the reader with
         "Elm: 312 ± 16 (95%), Oak: 287 ± 8\nGaussian": "confidence",
         "Elm: 312 ± 16 (95%)\nOak: 287 ± 8\nGaussian": "confidence",
     }, ("lines.js", '? "" : ` ${sure.at(-1)}`', '? "" : ""')),
+    "a ± behind one of several numbers": ({}, {
+        "131 vs 124 ± 16 (95%)\nGaussian": "marks",
+        "Elm 45\nOak 20 ± 3\nFir 310\n95%, Gaussian": "marks",
+        "131 ± 16 vs 124 ± 16 (95%)\nGaussian": [None, 131, None, 124],
+        "131 vs 124\nGaussian noise, 95% within ± 16": [None, 131, None, 124],
+        "131 ± 16 (95%)\nGaussian": [None, 131],
+    }, ("index.js", "if (errors.length === 1)", "if (false)")),
     "this year and last year": ({}, {
         f"This year: 312\nLast year: 287{LAP}": ["This year", 312, "Last year", 287],
         f"this year 312 against last year 287{LAP}": ["this year", 312, "last year", 287],
@@ -507,6 +514,7 @@ CLICKS = [  # a text, options, what is clicked one after another, and what is as
     (f"<5\n{HIDDEN5}", {}, [("order", "hidden")], [{"how": "hidden", "below": 5}, {"how": "rounded", "step": 5}]),
     (f"<5\n{HIDDEN5}", {}, [("order", "rounded")], [{"how": "rounded", "step": 5}, {"how": "hidden", "below": 5}]),
     (f"Elm 312\nOak{LAP}", {}, [("leave", "Oak")], ["Elm", 312]),
+    ("131 vs 124 ± 16 (95%)\nGaussian", {}, [("marks", True)], [None, 131, None, 124]),
 ]
 
 

@@ -65,7 +65,10 @@ function atHome(settled, { facts }, choices) {
 }
 
 // Marks of footnotes, [1] or a star, behind numbers: in how many lines, and which; none where no marked line speaks of noise.
+// A ± behind one number alone is such a mark too: 131 vs 124 ± 16.
 function marksOf(text) {
+  const errors = [...text.matchAll(/\d[ \t]*((?:±|\+\/[-−])[ \t]*\d[\d.,]*)/gu)];
+  if (errors.length === 1) return { lines: 1, signs: 1, mark: errors[0][1] };
   const spots = [],
     lines = text.split("\n"),
     marked = lines.filter(line => line.length <= 400 && /^\s*(?:\[(?:\d{1,2}|[a-z*])\]|\*+)\s*\p{L}/u.test(line)).slice(0, MOST_LINES);
