@@ -178,7 +178,7 @@ const REFERENCE =
 const TURNS =
   /(?:^|[\s:,;=])(?:minus|not|nicht|(?:max|min)(?:\.|imum(?: of)?)|exceed(?:s|ing)|unter|über|höchstens|mindestens|maximal|minimal|(?:weniger|mehr|kleiner|größer) als|bis zu|(?:lower|smaller|greater|larger|higher|bigger) than|moins de|plus de|au (?:moins|plus)|(?:inf|sup)[ée]rieure?s? à|(?:inf|sup)erior(?:es)? a|menos de|más de|meno di|più di)$|[<>≤≥⩽⩾≦≧＜＞≠▲▼△▽↑↓]$/iu;
 const turns = (name, shown) => TURNS.test(name) || /(?:^|\s)(?:max|min)$/u.test(name) || (/(?:^|\s)not?$/iu.test(name) && /^\p{L}/u.test(shown));
-const SIZES = /(?<!\p{L})(?:sd|s\.d\.?|std|scale|rho|eps|lambda|delta|moe|mechanism)$/iu; // before a number that is no count
+const SIZES = /(?<!\p{L})(?:sd|s\.d\.?|std|r?se|s\.e\.?|cv|scale|rho|eps|lambda|delta|moe|mechanism)$/iu; // before a number that is no count
 const LONGEST = 400; // characters of a line of data
 
 function row(line, owns = null) {
@@ -333,7 +333,7 @@ const understood = (facts, rest) =>
 
 // 45 ± 3 in several lines, or behind the number that another one is of: each ± is that number's own.
 function bracketed(text) {
-  const error = new RegExp(`(${NUMBER}${UP})((?:±|\\+/[-−]|\\+-)${UP}${NUMBER}(?:${UP}[,;]?${UP}\\(?${NUMBER}${UP}%\\)?)?)`, "gu");
+  const error = new RegExp(`(${NUMBER}${UP})((?:±|\\+/[-−]|\\+-)${UP}${NUMBER}(?:${UP}[,;]?${UP}\\(?${NUMBER}${UP}%\\)?|${UP}\\((?:\\d[\\d.]{0,4}|one|two|three)${UP}(?:s\\.?[de]\\.?|standard (?:deviation|error)s?|σ|sigma)\\))?)`, "giu");
   const lines = text.split("\n"),
     has = line => line.length <= LONGEST && /±|\+\/?[-−]/u.test(line) && line.search(error) >= 0;
   const several = lines.filter(has).length > 1 || lines.some(line => has(line) && [...line.matchAll(error)].length > 1);
