@@ -368,6 +368,10 @@ RULES = {  # what is said, options of the reader, its texts, and the reader with
         "Elm: 312\nRSE 8\nGaussian": "left_data",
         "312 (SE 8)\nGaussian": "found",
     }, ("footnote.js", "|se(?=${GAP}[=:])|", "|")),
+    "a ρ of Laplace noise": ({}, {
+        "312\nρ = 0.125, sensitivity 1, Laplace": "rho_laplace",
+        "312\nρ = 0.125, sensitivity 1, Gaussian": [None, 312],
+    }, ("noise.js", 'ways.every(way => way.by === "rho")', "false")),
     "a δ of 0": ({}, {
         "312\nε = 0.5, δ = 0, sensitivity 1": [None, 312],
         "312\nε = 0.5, δ = 0.0, sensitivity 1": [None, 312],
@@ -533,6 +537,7 @@ CLICKS = [  # a text, options, what is clicked one after another, and what is as
     ("312\nε = 0.5; each person counts once", {}, [], 2),
     ("312\nε = 0.5", {}, [("sensitivity", 1)], 2),
     ("312\nρ = 0.5", {}, [("sensitivity", 2)], 2),
+    ("312\nρ = 0.125, sensitivity 1, Laplace noise", {}, [("law", "gaussian")], 2),
     ("Elm: 45 (ε = 0.5)\nOak: 20 (ε = 1)", {}, [("sensitivity", 1)], ["Elm", 45, "Oak", 20]),
     (f"<5\n{HIDDEN5}", {}, [("order", "hidden")], [{"how": "hidden", "below": 5}, {"how": "rounded", "step": 5}]),
     (f"<5\n{HIDDEN5}", {}, [("order", "rounded")], [{"how": "rounded", "step": 5}, {"how": "hidden", "below": 5}]),
