@@ -91,6 +91,7 @@ export const S = {
       `${law ? `${cap(S.form.laws[law])} noise is named, but not how large it is` : "How large the noise is was not found"}. Add its scale, its standard deviation, ± an error, or ε and the sensitivity.`,
     epsilon_gaussian: () =>
       "ε and δ do not say how large Gaussian noise is: there are several formulas. Add its standard deviation, or ρ.",
+    rho_laplace: () => "ρ says how large Gaussian noise is, and the footnote names Laplace noise. Which one is it? Laplace noise needs its scale, or ε and the sensitivity.",
     two_laws: () => "Two laws of noise are named. Which one is it?",
     bare: ({ size, law }) => `${cap(S.form.laws[law])} noise of ${size}: what is ${size}?`,
     bad_size: () => "The size of the noise must be a number above 0.",

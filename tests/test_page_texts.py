@@ -340,6 +340,80 @@ RULES = {  # what is said, options of the reader, its texts, and the reader with
         f"312 je 1000 Einwohner{LAP}": "beyond_units",
         f"312 mil{LAP}": "short",
     }, ("footnote.js", "(?:per|pro|je|pour|por(?: cada)?) (?:1[,. ]?000", "(?:per) (?:1[,. ]?000")),
+    "how sure a ± is, beside it or in a line of its own": ({}, {
+        "this year 312 ± 16\nlast year 287 ± 16\nGaussian, 95%": ["this year", 312, "last year", 287],
+        "312 ± 16\n95%\nLaplace": [None, 312],
+        "Elm,45 ± 3\nOak,20 ± 3\n(90 %)\nLaplace": ["Elm", 45, "Oak", 20],
+        "312 ± 16\n45%\nGaussian": "left_data",
+        "312\n95%": "left_data",
+        "312 ± 16\n95% of people\nGaussian": "left_data",
+    }, ("index.js", '"$& confidence"', '"$&"')),
+    "how sure the last ± of a line is": ({}, {
+        "This year: 312 ± 16, last year: 287 ± 8 (95%)\nGaussian": ["This year", 312, "last year", 287],
+        "Elm 45 ± 3, Oak 20 ± 4, Fir 310 ± 3, 90%. Laplace noise.": ["Elm", 45, "Oak", 20, "Fir", 310],
+        "Elm: 312 ± 16 (95%), Oak: 287 ± 8\nGaussian": "confidence",
+        "Elm: 312 ± 16 (95%)\nOak: 287 ± 8\nGaussian": "confidence",
+    }, ("lines.js", '? "" : ` ${sure.at(-1)}`', '? "" : ""')),
+    "a ± in standard deviations": ({}, {
+        "312 ± 2 sd\nGaussian": "cut",
+        "312\nGaussian, ± 2 standard deviations": "cut",
+        "312 ± 2σ, σ = 8": "cut",
+        "312 ± 8 sd\nGaussian": [None, 312],
+        "312 ± 3 (sd)\nGaussian": [None, 312],
+        "312 ± 16 (2 SE)\nGaussian": [None, 312],
+        "Elm 312 ± 16 (2 sd)\nOak 287 ± 8 (2 sd)\nGaussian": ["Elm", 312, "Oak", 287],
+    }, ("footnote.js", "if (!times && !bracket && few", "if (false && few")),
+    "a standard error is no count": ({}, {
+        "Elm: 312\nSE: 8\nGaussian": ["Elm", 312],
+        "Elm: 312\nRSE 8\nGaussian": "left_data",
+        "312 (SE 8)\nGaussian": "found",
+    }, ("footnote.js", "|se(?=${GAP}[=:])|", "|")),
+    "a ρ of Laplace noise": ({}, {
+        "312\nρ = 0.125, sensitivity 1, Laplace": "rho_laplace",
+        "312\nρ = 0.125, sensitivity 1, Gaussian": [None, 312],
+    }, ("noise.js", 'ways.every(way => way.by === "rho")', "false")),
+    "a δ of 0": ({}, {
+        "312\nε = 0.5, δ = 0, sensitivity 1": [None, 312],
+        "312\nε = 0.5, δ = 0.0, sensitivity 1": [None, 312],
+        "312\nε = 0.5, δ = 0.00001, sensitivity 1": "epsilon_gaussian",
+        "312\nε = 0.5, δ = 10⁻⁵, sensitivity 1": "epsilon_gaussian",
+    }, ("footnote.js", "f.delta ||= Boolean(some ?? ten)", "f.delta = true")),
+    "a ± behind one of several numbers": ({}, {
+        "131 vs 124 ± 16 (95%)\nGaussian": "marks",
+        "Elm 45\nOak 20 ± 3\nFir 310\n95%, Gaussian": "marks",
+        "131 ± 16 vs 124 ± 16 (95%)\nGaussian": [None, 131, None, 124],
+        "131 vs 124\nGaussian noise, 95% within ± 16": [None, 131, None, 124],
+        "131 ± 16 (95%)\nGaussian": [None, 131],
+    }, ("index.js", "if (errors.length === 1)", "if (false)")),
+    "this year and last year": ({}, {
+        f"This year: 312\nLast year: 287{LAP}": ["This year", 312, "Last year", 287],
+        f"this year 312 against last year 287{LAP}": ["this year", 312, "last year", 287],
+        f"dieses Jahr 312\nletztes Jahr 287{LAP}": ["dieses Jahr", 312, "letztes Jahr", 287],
+        f"Year: 312{LAP}": "amount",
+        f"since last year 12{LAP}": "found",
+    }, ("doubts.js", "/^(?:the )?(?:this|", "/^(?:the )?(?:thus|")),
+    "a footnote in brackets inside a name": ({}, {
+        "Elm 3 (± 2) West: 45\nOak: 20\nLaplace, scale 2": "left_data",
+        "Elm: 45 (± 2)\nOak: 20\nLaplace, scale 2": "confidence",
+    }, ("lines.js", r'if (name.includes("\u0002")) return null;', "")),
+    "a person who counts once": ({}, {
+        "312 (epsilon 0.5, each person counts once)": [None, 312],
+        "312; privacy budget 0.5; each person contributes at most one record": [None, 312],
+        "312\nε = 0.5; each person contributes at most one record per year": "left_noise",
+    }, ("footnote.js", "counts|appears|occurs)", "counted_)")),
+    "one of several is not how much one person changes": ({}, {
+        "312\nε = 0.5; each person contributes one of 4 records": "left_data",
+        "312\nε = 0.5; each person contributes to one of 4 tables": "left_data",
+        "312\nε = 0.5; each person changes it by at most 4": [None, 312],
+    }, ("footnote.js", "(?<!(?<!\\\\p{L})of )${N}`", "${N}`")),
+    "a share of nobody": ({}, {
+        f"312 of 0{LAP}": "n_whole",
+        f"312 of 400{LAP}": [None, 312, 400],
+    }, ("questions.js", " || of.value < 1))", "))")),
+    "a star alone": ({}, {
+        "*\nLaplace, scale 2. Counts below 5 are hidden.": [None, None],
+        "312*\n* Laplace noise of scale 2": [None, 312],
+    }, ("index.js", r"/^([ \t]*)\*+(?=[ \t]*\p{L})", r"/^(\s*)\*+(?=\s*\p{L})")),
     "digits that count": ({}, {
         "310\nrounded to 3 s.f.": "cut",
         "310\nrounded to 2 d.p.": "cut",
@@ -417,6 +491,30 @@ def test_a_reader_without_a_rule_fails_its_texts(tmp_path):
     assert not unseen, unseen
 
 
+TOLD = {  # texts, what a question about each says, and the reader that says something else
+    "roughly 1,200 (Laplace scale 10)": ("roughly 1,200  (Laplace scale 10)", ("aside.owns[k].typed", "k")),
+    "Elm 312 ± 16\nOak! 287 ± 16 or 4": (["Oak! 287 ± 16 or 4"], ("aside.owns[k].typed", "k")),
+    "45 people (14.4%) smoke\nLaplace scale 2": (["45"], ("|[.,]\\\\d|", "|")),
+    "312 (± 16) or 290 (± 3)\nGaussian, 95%": (["312", "290"], ('.replace(ASIDE, "")', "")),
+}
+
+
+def test_people_are_told_what_they_typed(tmp_path):
+    "A footnote in brackets stands in a question as it was typed, and no part of a number is offered as one."
+    (tmp_path / "package.json").write_text('{"type": "module"}')
+    calls = []
+    for k, (text, (_, (right, wrong))) in enumerate(TOLD.items()):
+        shutil.copytree(ROOT / "page" / "reader", tmp_path / str(k))
+        path = tmp_path / str(k) / "index.js"
+        source = path.read_text(encoding="utf-8")
+        assert source.count(right) == 1, f"index.js has no such line any more: {right}"
+        path.write_text(source.replace(right, wrong), encoding="utf-8")
+        calls.append((f"{k}/index.js", "read", text))
+    for (text, (wanted, _)), found, without in zip(TOLD.items(), read(*TOLD), node(calls, tmp_path), strict=True):
+        said, other = ([fact for note in each["notes"] for fact in note["facts"].values()] for each in (found, without))
+        assert wanted in said and wanted not in other, (text, said, other)
+
+
 def scale(found):
     return found["asks"]["cell"]["noise"]["size"]
 
@@ -434,12 +532,17 @@ CLICKS = [  # a text, options, what is clicked one after another, and what is as
     ("312 ± 16", {}, [("confidence", 0.95), ("law", "gaussian")], 16 / 1.9599639845400545),
     ("312 ± 16", {}, [("law", "laplace"), ("confidence", 0.9)], 16 / math.log(10)),
     ("312 ± 16", {}, [("confidence", "sd")], 16),
+    ("312 ± 16 (2 sd)\nGaussian", {}, [], 8),
+    ("312 ± 16 (1.96 standard errors)\nGaussian", {}, [], 16 / 1.96),
+    ("312\nε = 0.5; each person counts once", {}, [], 2),
     ("312\nε = 0.5", {}, [("sensitivity", 1)], 2),
     ("312\nρ = 0.5", {}, [("sensitivity", 2)], 2),
+    ("312\nρ = 0.125, sensitivity 1, Laplace noise", {}, [("law", "gaussian")], 2),
     ("Elm: 45 (ε = 0.5)\nOak: 20 (ε = 1)", {}, [("sensitivity", 1)], ["Elm", 45, "Oak", 20]),
     (f"<5\n{HIDDEN5}", {}, [("order", "hidden")], [{"how": "hidden", "below": 5}, {"how": "rounded", "step": 5}]),
     (f"<5\n{HIDDEN5}", {}, [("order", "rounded")], [{"how": "rounded", "step": 5}, {"how": "hidden", "below": 5}]),
     (f"Elm 312\nOak{LAP}", {}, [("leave", "Oak")], ["Elm", 312]),
+    ("131 vs 124 ± 16 (95%)\nGaussian", {}, [("marks", True)], [None, 131, None, 124]),
 ]
 
 

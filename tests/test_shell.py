@@ -284,6 +284,7 @@ TYPED_OTHERWISE = [  # what people type first, and what the refusal must name
     ("declare 60/500 --scale 2 --source s -o o.json", "write 60 --n 500"),
     ("declare 41 ± 6 --source s -o o.json", "--error95"), ("declare 1,204 --scale 2 --source s -o o.json", "1204"),
     ("declare a=<5 b=9 --scale 2 --source s -o o.json", "--printed 'NAME=READING'"),
+    ("declare this year=45 --scale 2 --source s -o o.json", "stands in quotes"),
     ("declare 45 --laplace 2 --source s -o o.json", "did you mean --scale?"),
     ("declare 45 --rounded 5 --source s -o o.json", "--printed \"Rounded(5)\""),
     ("fit r.json --tune 5", "did you mean --warmup?"),

@@ -67,7 +67,9 @@ def named_numbers(words) -> Any:
     if not words:
         refuse("VALUE", "given, or --table", None, "such as 312, or 'north=11.5' 'south=3.2', before the options")
     if len({bool(equals) for _, equals, _ in pairs}) > 1:
-        refuse("VALUE", "given by name for all rows, or for none", " ".join(words))
+        parted = any(text[:1].isalpha() for _, equals, text in pairs if not equals)
+        refuse("VALUE", "given by name for all rows, or for none", " ".join(words),
+               "a name with a blank stands in quotes: 'this year=312'" if parted else "")
     found = [a_number("VALUE", text) if text or not equals else None for _, equals, text in pairs]
     names = [name.strip() for name, _, _ in pairs]
     if not pairs[0][1]:

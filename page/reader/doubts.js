@@ -118,7 +118,9 @@ const MEASURE = new RegExp(
   `^\\(?(?:${CURRENCY}|(?:dollars|euros?|pounds|francs|cents|uhr|[ap]\\.?m|km|cm|mm|k?m[²2]|miles|feet|ft|inches|kg|m?g|lbs?|tons|tonnes?|tonnen|hectares|hektar|ha|acres|lit(?:re|er)s?|m?l|hours|hrs?|h|minutes|min|seconds|sec|days|weeks|months|years|yrs?|jahre?|stunden|tage|wochen|monate|ans|jours|mois|heures|años|días|meses|horas|degrees|[km]wh|mmhg|bpm|[rp]?pm|px|mph|kph|[kmg]?hz|[kmg]b|bytes|k?cal|calories|db|bp|volts?|watts?|m?mol|fte|vzä|full-time equivalents|person[- ]?(?:years|days|hours)|(?:index )?points?|punkte)(?![\\p{L}-])|°)`,
   "iu",
 );
-export const isAmount = (name, unit = null) => (name !== null && AMOUNT.test(name)) || (unit !== null && MEASURE.test(unit));
+// This year 312, last year 287: names of counts.
+export const ONE_TIME = /^(?:the )?(?:this|last|next|current|previous|prior|past|dieses|letztes|voriges|vergangenes|nächstes) (?:year|month|week|quarter|jahr)$/iu;
+export const isAmount = (name, unit = null) => (name !== null && AMOUNT.test(name) && !ONE_TIME.test(name)) || (unit !== null && MEASURE.test(unit));
 
 // Words that make a number less than what was printed: about 312 | ca. 312 | 312 or so.
 const ABOUT =

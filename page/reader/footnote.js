@@ -10,6 +10,7 @@ const START = "(?<![\\p{L}\\p{N}])",
   END = "(?![\\p{L}\\p{N}])";
 const IS = `${GAP}(?:=|:|≈|~|of|is|was|equals?|equal to|ist|von)?${GAP}`;
 const N = `(${NUMBER})`;
+const TIMES = { one: 1, two: 2, three: 3 }; // standard deviations
 const WORDS = { five: 5, ten: 10, tens: 10, hundred: 100, hundreds: 100, thousand: 1000, thousands: 1000,
   zehner: 10, hunderter: 100, tausender: 1000, "ganze zahlen": 1, dizaine: 10, centaine: 100, millier: 1000, "l'unité": 1,
   decena: 10, centena: 100, millar: 1000, unidad: 1, one: 1, integer: 1, integers: 1, unit: 1, "whole number": 1, "whole numbers": 1, person: 1 };
@@ -156,8 +157,12 @@ const RULES = [
     f.sizes.push({ by: "variance", variance: number(v) }),
   ),
   rule(
-    `(?:±|\\+/[-−]|\\+-|${START}plus or minus|${START}plus/minus)${GAP}${N}${GAP}\\(?(?:1${GAP}|one${GAP})?(?:sd|s\\.d\\.|standard deviations?|σ|sigma)${END}\\)?`,
-    (f, [v], _, number) => f.sizes.push({ by: "sd", sd: number(v) }),
+    `(?:±|\\+/[-−]|\\+-|${START}plus or minus|${START}plus/minus)${GAP}${N}${GAP}(\\((?=[^()\\n]*\\)))?(?:(?:=|at)${GAP})?(?:(1|one|2|two|3|three|1\\.96|1\\.645|1\\.64)${GAP}(?:[×x*]${GAP})?)?(s\\.?[de]\\.?|standard[- ](?:deviations?|errors?)|σ|sigma)${END}\\)?`,
+    (f, [v, bracket, times, word], _, number) => {
+      const few = /(?:[nr]s|σ|sigma)$/iu.test(word) ? [1, 2, 3, 1.96] : [1, 2, 1.96];
+      if (!times && !bracket && few.includes(number(v))) f.cut.push(`± ${v} ${word}`); // how many of them, or how large one is?
+      f.sizes.push({ by: "sd", sd: number(v) / (TIMES[times?.toLowerCase()] ?? Number(times ?? 1)) });
+    },
   ),
   rule(
     `${START}${N}${GAP}${PERCENT}(?:${GAP}(?:of (?:the )?(?:time|times|cases|releases|noise)|confidence|margins?(?: of error)?|error|moe|(?:stays? |lies? |is |are )?(?:with)?in|below|interval|level|:|,|\\)|of|is|=))*${GAP}(?:(?:±|\\+/[-−])${GAP}|(?!(?:19|20)\\d\\d(?![\\d.,]*\\d)))${N}(?!${GAP}${PERCENT})`,
@@ -176,7 +181,7 @@ const RULES = [
     },
   ),
   rule(
-    `${START}(?:standard[- ]deviations?|std\\.?(?:${GAP}dev\\.?)?|s\\.?d\\.?|standard errors?|s\\.e\\.|standardabweichung|écart[- ]type|desviación (?:típica|estándar))(?: of (?:the )?noise)?${IS}${N}|(?:σ|${START}sigma)${IS}${N}`,
+    `${START}(?:standard[- ]deviations?|std\\.?(?:${GAP}dev\\.?)?|s\\.?d\\.?|standard errors?|s\\.e\\.|se(?=${GAP}[=:])|standardabweichung|écart[- ]type|desviación (?:típica|estándar))(?: of (?:the )?noise)?${IS}${N}|(?:σ|${START}sigma)${IS}${N}`,
     (f, [a, b], _, number) => f.sizes.push({ by: "sd", sd: number(a ?? b) }),
   ),
   rule(
@@ -190,8 +195,8 @@ const RULES = [
     f.laws.add("laplace");
     f.sizes.push({ by: "scale", scale: number(b) });
   }),
-  rule(`(?:δ|${START}[dD]elta)${IS}[\\d.,eE^⁻⁰¹²³⁴-⁹×·*\\-−+]*\\d[⁰¹²³⁴-⁹]*|${START}10⁻[⁰¹²³⁴-⁹]+`, f => {
-    f.delta = true;
+  rule(`(?:δ|${START}[dD]elta)${IS}(?:0(?:[.,]0+)?(?![\\d.,]*\\d)|([\\d.,eE^⁻⁰¹²³⁴-⁹×·*\\-−+]*\\d[⁰¹²³⁴-⁹]*))|${START}(10⁻[⁰¹²³⁴-⁹]+)`, (f, [some, ten]) => {
+    f.delta ||= Boolean(some ?? ten);
   }, "gmu"), // not Δ
   rule(`(?:ρ|${START}(?:rho|zcdp))(?:${GAP}(?:-?zcdp|budget))?${IS}(?:ρ|rho)?${IS}${N}`, (f, [r], _, number) => {
     f.rhos.push(number(r, true));
@@ -206,9 +211,15 @@ const RULES = [
     f.sensitivities.push({ one: 1, two: 2 }[s.toLowerCase()] ?? number(s));
   }),
   rule(
-    `${START}(?:one|each|a|1)${GAP}(?:person|record|individual|household)${GAP}(?:can )?(?:changes?|adds?|moves?|contributes?)[^.;\\n\\d]{0,30}?(?:by )?(?:at most )?${N}`,
+    `${START}(?:one|each|a|1)${GAP}(?:person|record|individual|household)${GAP}(?:can )?(?:changes?|adds?|moves?|contributes?)[^.;\\n\\d]{0,30}?(?:by )?(?:at most )?(?<!(?<!\\p{L})of )${N}`,
     (f, [s], _, number) => {
       f.sensitivities.push(number(s));
+    },
+  ),
+  rule(
+    `${START}(?:one|each|every|a|1)${GAP}(?:person|individual)${GAP}(?:(?:is|was)${GAP}counted|counts|appears|occurs)${GAP}(?:at most |only |exactly )?once${END}|${START}(?:one|each|every|a|1)${GAP}(?:person|individual)${GAP}(?:can )?(?:contributes?|adds?|changes?)(?: the number| the count| it)?${GAP}(?:by )?(?:at most )?one(?: record| row)?${END}(?!${GAP}(?:of|in|per))`,
+    f => {
+      f.sensitivities.push(1);
     },
   ),
   // which law

@@ -31,11 +31,12 @@ export function read(text, { question = null, chosen = {}, home = null, blanks =
     .replace(/([\t ;|])[\t ;|]{40,}/gu, "$1 ")
     .replace(/(?:[ \t]*\n){3,}/gu, "\n\n")
     .replace(/^(\s*\d[\d.,]*)(\s*)\*+(?=\s|$)/gmu, "$1$2 ")
-    .replace(/^(\s*)\*+(?=\s*\p{L})(?!\s*(?:means?|stands?|indicates?|is|bedeutet)\s)/gmu, "$1 ")
+    .replace(/^([ \t]*)\*+(?=[ \t]*\p{L})(?!\s*(?:means?|stands?|indicates?|is|bedeutet)\s)/gmu, "$1 ")
     .replace(/^\ufeff/u, "")
     .replace(/^sep=.\n/iu, "")
     .replace(/^[ \t]*\|(.*)\|[ \t]*$/gmu, "$1") // tables of Markdown
     .replace(/^[ \t]*:?-{2,}:?(?:[ \t]*\|[ \t]*:?-{2,}:?)*[ \t]*$/gmu, "")
+    .replace(/^(?=[^]*(?:±|\+\/?[-−]))[^]*$/u, all => all.replace(SURE_ALONE, "$& confidence"))
     .replace(WITH_PERCENT, (all, head, part, whole, percent) => (isPercent(part, whole, percent) ? head : all));
   if (typed.trim() === "") return empty();
   if (typed.length > MOST_CHARACTERS) return stopped("refused", "too_long", { characters: typed.length });
@@ -64,7 +65,10 @@ function atHome(settled, { facts }, choices) {
 }
 
 // Marks of footnotes, [1] or a star, behind numbers: in how many lines, and which; none where no marked line speaks of noise.
+// A ± behind one number alone is such a mark too: 131 vs 124 ± 16.
 function marksOf(text) {
+  const errors = [...text.matchAll(/\d[ \t]*((?:±|\+\/[-−])[ \t]*\d[\d.,]*)/gu)];
+  if (errors.length === 1) return { lines: 1, signs: 1, mark: errors[0][1] };
   const spots = [],
     lines = text.split("\n"),
     marked = lines.filter(line => line.length <= 400 && /^\s*(?:\[(?:\d{1,2}|[a-z*])\]|\*+)\s*\p{L}/u.test(line)).slice(0, MOST_LINES);
@@ -78,6 +82,10 @@ function marksOf(text) {
 
 // A number that a reader takes for thousands, by the sign before the parts of a whole.
 const THOUSANDS = { ".": /(?<![\d.,])[1-9]\d{0,2},\d{3}(?![\d.,]*\d)/u, ",": /(?<![\d.,])[1-9]\d{0,2}\.\d{3}(?![\d.,]*\d)/u };
+
+// How sure a ± is, in a line that has no other number: 95% | Gaussian, 95% | 95% Laplace noise
+const WITH = "[ \\t.,;:()]*(?:(?:gaussian|normal|laplace)?[ \\t.,;:()]*(?:noise)?)[ \\t.,;:()]*",
+  SURE_ALONE = new RegExp(`(?<=^${WITH})(?:68|80|90|95|98|99)(?:[.,]\\d{1,2})? ?%(?=${WITH}$)`, "gimu");
 
 // 118 of 290 complaints (40.7%): the percentage says the same again.
 const WITH_PERCENT = /((?<![\d.,])(\d{1,12}) (?:of|out of|von) (\d{1,12})(?: \p{L}+){0,3}) ?\((\d{1,3}(?:[.,]\d{1,4})?) ?%\)/gu;
@@ -178,10 +186,18 @@ const cellOf = ({ value, noise, printed }) => ({
 });
 
 function ofText(text, question, chosen, shown, marks, home) {
-  const notes = [];
   const decimal = chosen.decimal ?? shown,
-    blank = chosen.blank ?? hasBlanks(text);
-  const { text: marked, owns } = ownFootnotes(text, decimal, blank);
+    blank = chosen.blank ?? hasBlanks(text),
+    aside = ownFootnotes(text, decimal, blank),
+    reading = ofMarked(text, aside, { decimal, blank }, question, chosen, marks, home);
+  const again = said => (Array.isArray(said) ? said.map(again) : typeof said === "string" ? said.replace(ASIDE, (_, k) => aside.owns[k].typed) : said);
+  for (const note of reading.notes) note.facts = Object.fromEntries(Object.entries(note.facts).map(([key, said]) => [key, again(said)]));
+  return reading;
+}
+const ASIDE = /\u0002(\d+)\u0003/gu; // a footnote of its own, which people read as it was typed
+
+function ofMarked(text, { text: marked, owns }, { decimal, blank }, question, chosen, marks, home) {
+  const notes = [];
   const { facts, rest } = footnote(marked, decimal, blank);
   const found = rowsOf(rest, owns);
   if (found.torn)
@@ -301,7 +317,7 @@ const evidence = text =>
 // Numbers in lines that are no data, where there is no other: which is meant is asked.
 function picked(left, chosen, notes, question) {
   if (left.filter(line => /\d/u.test(line)).length > 1) return [];
-  const all = left.join("\n").match(new RegExp(`(?<![\\p{L}\\d.,-])${NUMBER}(?![\\p{L}\\d%]|\\s*%)`, "giu")) ?? [];
+  const all = left.join("\n").replace(ASIDE, "").match(new RegExp(`(?<![\\p{L}\\d.,-])${NUMBER}(?![\\p{L}\\d%]|[.,]\\d|\\s*%)`, "giu")) ?? [];
   const numbers = [...new Set(all.map(each => each.trim()))].slice(0, 6);
   const at = notes.findIndex(note => note.code === "left_data");
   if (numbers.includes(chosen.pick)) {

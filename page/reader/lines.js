@@ -1,7 +1,7 @@
 // Lines of data: names and what was printed for them. 312 | 312 people | north, 12 | north: <5 | 118 of 290 | a CSV table.
 
 import { NUMBER, read } from "./numbers.js";
-import { denies, endsInDenial, isLoose, isSlashed, runsTogether } from "./doubts.js";
+import { ONE_TIME, denies, endsInDenial, isLoose, isSlashed, runsTogether } from "./doubts.js";
 import { footnote, isFiller, said } from "./footnote.js";
 
 export const MOST_LINES = 200;
@@ -178,7 +178,7 @@ const REFERENCE =
 const TURNS =
   /(?:^|[\s:,;=])(?:minus|not|nicht|(?:max|min)(?:\.|imum(?: of)?)|exceed(?:s|ing)|unter|über|höchstens|mindestens|maximal|minimal|(?:weniger|mehr|kleiner|größer) als|bis zu|(?:lower|smaller|greater|larger|higher|bigger) than|moins de|plus de|au (?:moins|plus)|(?:inf|sup)[ée]rieure?s? à|(?:inf|sup)erior(?:es)? a|menos de|más de|meno di|più di)$|[<>≤≥⩽⩾≦≧＜＞≠▲▼△▽↑↓]$/iu;
 const turns = (name, shown) => TURNS.test(name) || /(?:^|\s)(?:max|min)$/u.test(name) || (/(?:^|\s)not?$/iu.test(name) && /^\p{L}/u.test(shown));
-const SIZES = /(?<!\p{L})(?:sd|s\.d\.?|std|scale|rho|eps|lambda|delta|moe|mechanism)$/iu; // before a number that is no count
+const SIZES = /(?<!\p{L})(?:sd|s\.d\.?|std|r?se|s\.e\.?|cv|scale|rho|eps|lambda|delta|moe|mechanism)$/iu; // before a number that is no count
 const LONGEST = 400; // characters of a line of data
 
 function row(line, owns = null) {
@@ -230,7 +230,8 @@ function row(line, owns = null) {
   if (/^[[{\s]*\d+$/u.test(name) && !YEAR.test(name) && /^[\s([{]*\d+\s*[,;\t|]/u.test(line)) return null; // 45, 20: two numbers
   if (!/[\p{L}\p{N}\p{Sc}~≈≃∼≅]/u.test(name)) return null; // ↑ 312
   const year = !parted && YEAR.test(shown);
-  if (!parted && REFERENCE.test(name)) return null;
+  if (name.includes("\u0002")) return null; // Elm 3 (± 2) West: 45
+  if (!parted && REFERENCE.test(name) && !ONE_TIME.test(name)) return null;
   const loose = isLoose(line, name, unitOf(unit));
   return { name: named(name), shown, own: own(a), unit: unitOf(unit), of: null, ...(year && { year }), ...(loose && { loose: line }) };
 }
@@ -332,17 +333,23 @@ const understood = (facts, rest) =>
 
 // 45 ± 3 in several lines, or behind the number that another one is of: each ± is that number's own.
 function bracketed(text) {
-  const error = new RegExp(`(${NUMBER}${UP})((?:±|\\+/[-−]|\\+-)${UP}${NUMBER}(?:${UP}\\(?${NUMBER}${UP}%\\)?)?)`, "gu");
+  const error = new RegExp(`(${NUMBER}${UP})((?:±|\\+/[-−]|\\+-)${UP}${NUMBER}(?:${UP}[,;]?${UP}\\(?${NUMBER}${UP}%\\)?|${UP}\\((?:\\d[\\d.]{0,4}|one|two|three)${UP}(?:s\\.?[de]\\.?|standard (?:deviation|error)s?|σ|sigma)\\))?)`, "giu");
   const lines = text.split("\n"),
     has = line => line.length <= LONGEST && /±|\+\/?[-−]/u.test(line) && line.search(error) >= 0;
-  const several = lines.filter(has).length > 1;
+  const several = lines.filter(has).length > 1 || lines.some(line => has(line) && [...line.matchAll(error)].length > 1);
   return lines
     .map(line =>
       has(line) && (several || new RegExp(`\\d${OF}`, "iu").test(line))
-        ? line.replace(error, (_, number, own) => `${number.trimEnd()} (${own.replace(/[()]/gu, "")})`)
+        ? line.replace(error, (_, number, own) => `${number.trimEnd()} (${own.replace(/[()]/gu, "")}${/%/u.test(own) ? "" : sureOf(line, error)})`)
         : line,
     )
     .join("\n");
+}
+
+// How sure the last ± of a line is, where it alone says it: 312 ± 16 and 287 ± 16 (95%).
+function sureOf(line, error) {
+  const sure = [...line.matchAll(error)].map(([, , own]) => new RegExp(`${NUMBER}${UP}%`, "u").exec(own)?.[0]);
+  return sure.slice(0, -1).some(each => each) || !sure.at(-1) ? "" : ` ${sure.at(-1)}`;
 }
 
 export function ownFootnotes(text, decimal, blank) {
@@ -359,7 +366,7 @@ export function ownFootnotes(text, decimal, blank) {
         const { facts, rest } = footnote(found[1], decimal, blank),
           own = ENDS_IN_NUMBER.test(before.slice(-80)) && understood(facts, rest);
         if (said(facts) && !own) break;
-        done += before + (said(facts) ? ` \u0002${owns.push(facts) - 1}\u0003` : found[0]);
+        done += before + (said(facts) ? ` \u0002${owns.push({ ...facts, typed: text.includes(found[0]) ? found[0] : found[1] }) - 1}\u0003` : found[0]);
         at = found.index + found[0].length;
       }
       return done + line.slice(at);

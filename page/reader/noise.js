@@ -176,6 +176,8 @@ function taken(way, notes) {
 
 function settled(law, ways, facts, chosen, notes) {
   const whole = chosen.whole ?? facts.whole ?? false;
+  if (law === "laplace" && ways.every(way => way.by === "rho"))
+    return { noise: null, notes: [...notes, asked("rho_laplace", {}, [{ key: "law", value: "gaussian" }])] };
   const known = ways.map(way => {
     if (law === "gaussian" && way.by === "scale") notes.push(assumed("gaussian_scale", { scale: way.scale }));
     return sized({ law, whole, said: law === "gaussian" && way.by === "scale" ? { by: "sd", sd: way.scale } : way });

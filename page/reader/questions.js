@@ -101,7 +101,7 @@ function partOf(question, rows, { chosen, notes, facts, shared }) {
   const ofCell = noisy && !exact ? of.cell : null;
   if (ofCell && share && JSON.stringify(ofCell.printed) !== JSON.stringify(first.cell?.printed))
     notes.push({ kind: "asked", code: "n_printed", facts: { n: of.value }, choices: [] }); // Python has one statement for both
-  if (!ofCell && share && !Number.isInteger(of.value))
+  if (!ofCell && share && (!Number.isInteger(of.value) || of.value < 1))
     return {
       rows: head,
       of,
