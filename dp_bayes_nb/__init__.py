@@ -6,7 +6,7 @@ JAX, ArviZ, DuckDB and OpenDP are imported by the modules that need them. Type c
 
 import typing as _typing
 
-__version__ = "0.10.0"
+__version__ = "1.0.0"
 
 # Where each public name lives, by what it is for; the site's reference has a page for each job.
 _jobs = {
