@@ -132,8 +132,8 @@ def draw_effects(words: tuple, family: Any, data: Any, prior: Any, *, draws: int
     return {**states.theta, "s": s.reshape(chains, draws, *s.shape[1:])}, infos
 
 
-REPORTED = Way("reported cells", "wide proposals around the mode, Hamiltonian trajectories and short steps of the effects, "
-               "by the exact distribution of the reports, and the true counts given each draw", "Monte Carlo error",
-               draw_effects, counts=True)
+REPORTED = Way("reported cells", "wide proposals around the mode, Hamiltonian trajectories and short steps of the "
+               "effects, by the exact distribution of the reports, and the true counts given each draw",
+               "Monte Carlo error", draw_effects, counts=True)
 LOG_LINEAR = Method(None, unavailable=log_linear_unavailable, ways=(REPORTED,))
 LOG_LINEAR = LOG_LINEAR._replace(general=LOG_LINEAR, tables=LOG_LINEAR)
