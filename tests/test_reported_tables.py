@@ -1,5 +1,7 @@
 """Log-linear models of truths answered at random: quadrature, the posterior by categories, and what must fail."""
 
+from unittest.mock import patch
+
 import arviz as az
 import jax
 import jax.numpy as jnp
@@ -14,9 +16,11 @@ from dp_bayes_nb.base.chains import run_chain
 from dp_bayes_nb.base.checks import must_fail
 from dp_bayes_nb.models.reports import CellsLaw, ReportsLaw
 from dp_bayes_nb.releases.document import Release
+from dp_bayes_nb.tables import reports
 from dp_bayes_nb.tables.reports import kernel
 
 PAIR = LogLinear({"cheated": ["no", "yes"], "lied": ["no", "yes"]}, margins=2)
+CERTAIN, NOISY = [[0.9, 0.0], [0.1, 1.0]], [[0.53, 0.47], [0.47, 0.53]]
 SKEW, FORCED = [[0.9, 0.3], [0.1, 0.7]], [[0.75, 0.1], [0.25, 0.9]]
 COUNTS, PRIOR = np.array([210, 130, 90, 120]), NormalEffects(scale=1.0, decay=0.7)
 
@@ -170,6 +174,15 @@ def test_impossible_cells_stay_empty():
     assert np.allclose(mean, np.asarray(model.moments({"effects": jnp.zeros(3)})[0]))
 
 
+def test_reports_of_impossible_truths_are_refused():
+    "An answer that is told openly shows at once that a cell cannot be; a randomised one does not."
+    zeros = LogLinear({"young": ["no", "yes"], "cheated": ["no", "yes"]}, 2, [{"young": "yes"}])
+    made = lambda counts, Q=np.eye(2): declared(zeros, counts, matrix=[Q, SKEW])
+    with pytest.raises(ValueError, match=r"report\[young=yes, cheated=yes\].*must be 0, because.*impossible"):
+        made([90, 40, 0, 12])
+    assert made([90, 40, 0, 0]).n == 130 and made([90, 40, 70, 12], FORCED).n == 212
+
+
 def test_what_a_result_gives(found):
     assert table_effects(found, ["cheated", "lied"]).shape == (4, 1500, 2, 2)
     given = table_probabilities(found, "lied", given="cheated").mean(["chain", "draw"]).values
@@ -227,6 +240,29 @@ def test_what_cannot_be_fitted_is_refused_in_words():
         RandomizedResponse(dpb.LogisticRegression(("ill", ["no", "yes"]), {"smokes": ["no", "yes"]}), keep=0.8)
     with pytest.raises(ValueError, match="reports times cells"):
         RandomizedResponse(LogLinear({name: 10 for name in "abcd"}, margins=1), keep=0.8)
+
+
+@pytest.mark.slow
+def test_a_curved_posterior_is_reached():
+    "A certain report beside a noisy one. With the wide proposals alone chains stay where they are for long."
+    def counts(n):
+        return np.rint(n * np.kron(CERTAIN, NOISY) @ [0.55, 0.03, 0.07, 0.35]).astype(int)
+
+    def effects(n, prior):
+        made = declared(counts=counts(n), matrix=[CERTAIN, NOISY])
+        return fit(made, prior, seed=9, progress=False).posterior["effects"]
+    mean, covariance, _ = by_quadrature(np.kron(CERTAIN, NOISY), PRIOR, counts(2000))
+    x, sd = effects(2000, PRIOR), np.diag(covariance)**0.5
+    assert np.all(np.abs(x.mean(["chain", "draw"]) - mean) < 0.1 * sd)
+    assert np.all(np.abs(x.std(["chain", "draw"]) / sd - 1) < 0.1)
+
+    def reached():
+        jax.clear_caches()
+        assert min(effects(10_000, NormalEffects(2.0, 1.0)).attrs["ess_bulk"]) > 150
+    reached()
+    with patch.object(reports, "_FEW", 0):
+        must_fail(reached, "no steps of the width of the place")
+    jax.clear_caches()
 
 
 @pytest.mark.slow

@@ -71,6 +71,7 @@ def _log_between(x, y, scale, grid, kind):
 _SHORT = 64  # entries of tables that are read together
 _MOST_BENDS, _MOST_TERMS = 2**10, 2**14  # of a table with noise, of which longer ones are summed bend by bend
 _IN_MEMORY = 2**20  # numbers
+_WIDE = 100.0  # lengths of a table, beyond which noise of that scale is summed over its numbers
 
 
 def _with_tables(rows, t, out):
@@ -101,7 +102,8 @@ def _log_table(table: ValueTable, t, scale, grid, kind):
     if scale == 0:
         return table.at(t)
     start, chance = float(np.asarray(table.start)), np.asarray(table.log_chance, float)
-    if len(chance) > _SHORT and grid >= 1 and not law_of(kind).lacks("log_excess"):
+    few = len(chance) <= _MOST_TERMS and scale > _WIDE * len(chance)  # then a sum of bends is a small difference
+    if len(chance) > _SHORT and grid >= 1 and not few and not law_of(kind).lacks("log_excess"):
         y, bend = _bends(table)
         if len(y) <= min(_MOST_BENDS, len(chance) // 2):
             return _log_bent(table, y, bend, t, scale, grid, kind)

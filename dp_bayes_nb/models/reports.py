@@ -54,12 +54,17 @@ def _share(name, value, ends="between 0 and 1"):
     return float(value)
 
 # %% ../../nbs/models/24_reports.ipynb #24010007
+def _numbers(value):
+    "An array of numbers, empty if it cannot be one."
+    try:
+        return np.array(value, dtype=float)
+    except (TypeError, ValueError):
+        return np.empty(0)
+
+
 def _design(Q, k, name="matrix"):
     "A matrix as tuples of numbers; ValueError unless its columns are distributions of reports."
-    try:
-        array = np.array(Q, dtype=float)
-    except (TypeError, ValueError):
-        array = np.empty(0)
+    array = _numbers(Q)
     if array.ndim != 2 or array.shape[1] != k or len(array) < 2:
         refuse(name, f"rows of {k} probabilities, one for each truth, a row for each report",
                Said(f"an array of shape {array.shape}"), "Q[report, truth]")
@@ -185,6 +190,7 @@ def _check_columns(model):
     "Designs of the columns of a log-linear model, each by itself, or one matrix of all its cells."
     names, sizes = [column.name for column in model.model.columns], _sizes(model.model)
     for name, value in (("keep", model.keep), ("epsilon", model.epsilon)):
+        value = value.tolist() if isinstance(value, np.ndarray) else value
         several = isinstance(value, (list, tuple))
         each = _for_columns(name, value, names) if several else (value,) * len(names)
         object.__setattr__(model, name, each if several else value)
@@ -194,6 +200,10 @@ def _check_columns(model):
     if model.matrix is not None and _by_column(model.matrix):
         given = zip(_for_columns("matrix", model.matrix, names), sizes, names)
         object.__setattr__(model, "matrix", tuple(_telling(Q, k, f"matrix of {name!r}") for Q, k, name in given))
+    elif model.matrix is not None and np.ndim(_numbers(model.matrix)) != 2:
+        refuse("matrix", f"a list of {len(names)} matrices, one for each of {', '.join(names)}, or one matrix of all "
+               "cells", Said("something else"), "Q of RandomizedResponse(Categorical(k), keep=p) is the matrix of a "
+               "keep, and numpy.eye(k) that of a column that is told openly")
     rows = len(model.matrix) if model.matrix is not None and not _by_column(model.matrix) else math.prod(
         map(len, model.matrix or map(range, sizes)))
     if rows * _many(model.model) > _MOST_NUMBERS:
@@ -397,6 +407,15 @@ def _check_cohorts(model, release, found):
                    "values are in the order of the cohorts, the reports of each together")
 
 
+def _check_reports(model, release, found):
+    "Refuse counts of reports that only impossible truths give, as far as noise allows."
+    never = model.Q[:, model.model.possible.reshape(-1)].max(axis=1) == 0
+    given = found.low - reach(release.noise, _CHANCE) > 0
+    if bad := [name for name, no in zip(model.names, never & given[-len(never):]) if no]:
+        refuse(f"values[{bad[0]!r}]", "0, because this report comes of impossible truths alone (zeros)",
+               Said("more than that"), "check zeros, the matrix and the order of the cells")
+
+
 # %% ../../nbs/models/24_reports.ipynb #2403000e
 _RANDOMISED = ("respondents randomise their answers themselves, and nothing is left to add: publish the counts of "
                "reports as they are, and declare them")
@@ -436,9 +455,11 @@ class _Counted(_Designed):
         return numerical(z, n).clip(z, 0.0, n) if self.bits is not None else self.reporter.project(z, n)
 
     def check_declared(self, release: Any, found: Any):
-        "Refuse counts that cohorts of these sizes cannot have given."
+        "Refuse counts that cohorts of these sizes, or truths that are possible, cannot have given."
         if self.sizes is not None:
             _check_cohorts(self, release, found)
+        if self.model.celled and release.matrix is None:
+            _check_reports(self, release, found)
 
     def feasible(self, s: Any, n: Any):
         "Can n respondents have given these reports?"

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..base.arguments import Array, Float, jax, jitted, jnp
 from ..base.chains import Draw, Kernel, bind, quickly, run_chains
+from ..base.linear_algebra import cholesky, solve_upper
 from ..base.supports import constrain, free_size
 from ..chains.collapsed import AROUND, dispersed, higher_mode, moves
 from ..counts.reports import draw_truths
@@ -37,6 +38,28 @@ def information(law: CellsLaw, prior: Any, x: Float[Array, "d"]) -> Float[Array,
     own = -jax.hessian(lambda x: log_posterior(law.model, prior, x, lambda theta: 0.0))(x)
     return law.law.n * (J / r[:, None]).T @ J + positive(own)  # eq. (2)
 
+# %% ../../nbs/tables/17_reports.ipynb #17e04008
+# § Steps whose width is that of the place: equation (3)
+_LOCAL, _WIDTH, _FEW = 8, 1.5, 24  # steps of a draw; their width in one dimension; effects up to which they are made
+
+
+def _local_steps(keys, target, curvature, x):
+    "A random walk with the covariance of the place; its first step stays, and looks what is known there."
+    d, turns = len(x), _LOCAL + 1
+    z = jax.random.normal(keys[0], (turns, d))
+    width = (_WIDTH / d**0.5 * jnp.exp(jax.random.normal(keys[1], (turns,)))).at[0].set(0.0)
+    u = jnp.log(jax.random.uniform(keys[2], (turns,)))
+
+    def turn(state, each):
+        (x, value, L), (z, width, u) = state, each
+        step = solve_upper(L, z)
+        y = x + width * step
+        there, own = target(y), cholesky(curvature(y))
+        back, size = own.T @ step, lambda L: jnp.log(jnp.diagonal(L)).sum()
+        yes = u < there - value + size(own) - size(L) + (z @ z - back @ back) / 2  # eq. (3)
+        return jax.tree.map(partial(jnp.where, (width == 0) | yes), (y, there, own), state), None
+    return jax.lax.scan(turn, (x, -jnp.inf, jnp.eye(d)), (z, width, u))[0][0]
+
 # %% ../../nbs/tables/17_reports.ipynb #17e00009
 # § The chain
 class ReportsState(NamedTuple):
@@ -58,7 +81,10 @@ def _init(law, prior, key):
 
 def _step(law, prior, key, state):
     target = partial(log_density, law, prior)
-    x, accepted = moves(tuple(jax.random.split(key)), target, state.x, state.mode, state.F)
+    keys = jax.random.split(key, 5)
+    x, accepted = moves((keys[0], keys[1]), target, state.x, state.mode, state.F)
+    if len(x) <= _FEW:
+        x = _local_steps(keys[2:], target, partial(information, law, prior), x)
     theta = constrain(law.model.parameters, x)[0]
     return state._replace(theta=theta, x=x), {"accepted": accepted, "lp": law.log_density(theta["effects"])}
 
@@ -106,8 +132,8 @@ def draw_effects(words: tuple, family: Any, data: Any, prior: Any, *, draws: int
     return {**states.theta, "s": s.reshape(chains, draws, *s.shape[1:])}, infos
 
 
-REPORTED = Way("reported cells", "wide proposals around the mode and Hamiltonian trajectories of the effects, by the "
-               "exact distribution of the reports, and the true counts given each draw", "Monte Carlo error",
-               draw_effects, counts=True)
+REPORTED = Way("reported cells", "wide proposals around the mode, Hamiltonian trajectories and short steps of the "
+               "effects, by the exact distribution of the reports, and the true counts given each draw",
+               "Monte Carlo error", draw_effects, counts=True)
 LOG_LINEAR = Method(None, unavailable=log_linear_unavailable, ways=(REPORTED,))
 LOG_LINEAR = LOG_LINEAR._replace(general=LOG_LINEAR, tables=LOG_LINEAR)
