@@ -415,8 +415,8 @@ def _sentences(said):
 
 def of_file(content: bytes, name: str = "release.json") -> tuple[str, str]:
     "Picture and text of a release file or of the file of a fit, as HTML; a ValueError in words for any other."
-    from dp_bayes_nb.command.explain import attributes, deed, promise
-    from dp_bayes_nb.command.results import facts_in_words, posterior_facts, read_posterior
+    from dp_bayes_nb.command.explain import deed, promise, told
+    from dp_bayes_nb.command.results import facts_in_words, posterior_facts, read_kept
     if len(content) > _MOST_BYTES:
         refuse("file", f"at most {_MOST_BYTES // 10**6} MB", f"{len(content) / 1e6:.0f} MB")
     if content.lstrip()[:1] == b"{":
@@ -431,8 +431,8 @@ def of_file(content: bytes, name: str = "release.json") -> tuple[str, str]:
         with open(path, "wb") as file:
             file.write(content)
         try:
-            said, _ = deed(*attributes(path))
+            said, _ = deed(*told(path))
         except ValueError:
             refuse("file", "a release (JSON), the file of a fit (netCDF), or a CSV file", name)
-        text = facts_in_words(posterior_facts(read_posterior(path)))
+        text = facts_in_words(posterior_facts(read_kept(path)))
     return "", _sentences(said) + f'<pre tabindex="0">{escape(text)}</pre>'
